@@ -65,6 +65,13 @@
 // If a 2xx is perhaps a refusal, but not surely, it counts as a page, and the
 // summary lists it.
 //
+// With -max-refused N, the crawl of a host ends when the host has refused N
+// pages: no further request is sent to the host, and the crawl of the other
+// hosts goes on. The host's other pages stay in the queue. The summary names
+// the host and the number of these pages. All runs and all processes of a crawl
+// count together, so if the crawl is kept with -resume, the pages are fetched
+// by a run with a larger -max-refused.
+//
 // # The report
 //
 // With -report FILE, the spider writes the outcome of a run as one HTML file. A
@@ -131,6 +138,8 @@
 //     something could not be written: the output, the report, a page, the
 //     record or the state of the crawl;
 //   - 2 if the command line is wrong;
+//   - 3 if the crawl of a host ended at -max-refused and pages of the host are
+//     missing, even if no page was fetched;
 //   - 130 if Ctrl-C or SIGTERM interrupted the crawl. The spider still prints
 //     its summary and how to continue.
 //

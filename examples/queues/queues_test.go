@@ -209,14 +209,7 @@ func (r *run) crawl(seeds bool) time.Duration {
 			}
 		}
 	}
-	put := r.command(0, "put")
-	if !r.parts {
-		put = exec.Command(r.program, append(r.serverFlags(), "put")...)
-	}
-	put.Stdin = strings.NewReader(strings.Join(urls, "\n"))
-	if out, err := put.CombinedOutput(); err != nil {
-		r.t.Fatalf("put: %v\n%s", err, out)
-	}
+	r.put(urls...)
 
 	now := make(chan bool, 1)
 	r.site.mu.Lock()
@@ -287,6 +280,19 @@ func (r *run) crawl(seeds bool) time.Duration {
 	}
 	r.t.Logf("%v, ideal %v, %.2f deliveries a page", ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
 	return ended.Sub(started)
+}
+
+// put puts pages into the queue.
+func (r *run) put(urls ...string) {
+	r.t.Helper()
+	put := r.command(0, "put")
+	if !r.parts {
+		put = exec.Command(r.program, append(r.serverFlags(), "put")...)
+	}
+	put.Stdin = strings.NewReader(strings.Join(urls, "\n"))
+	if out, err := put.CombinedOutput(); err != nil {
+		r.t.Fatalf("put: %v\n%s", err, out)
+	}
 }
 
 func (r *run) serverFlags() []string { return r.flags[:1:1] }

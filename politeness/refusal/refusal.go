@@ -13,9 +13,12 @@
 // [Of] inspects the status and header. [OfPage] also searches the first 16 KiB
 // of the body for text that is typical of block pages. Such text is not proof,
 // because ordinary pages quote block pages, embed captchas and load scripts of
-// bot protection. A refusal found in a body is therefore never Sure.
+// bot protection. A refusal found in a body is therefore not Sure, unless it is
+// found by a [Rule] that is.
 //
-// The indicators are a table in table.go, with the source of each of them.
+// The indicators are a table in table.go, with the source of each of them. For
+// other block pages, [NewDetector] takes additional rules: the status, a header
+// field and texts in the first 16 KiB of the body.
 //
 // The package does not solve or evade challenges. A polite crawler should
 // report a refusal, pause requests to the host, and retry later.
@@ -47,7 +50,8 @@ type Refusal struct {
 	// Sure reports whether the indicator is certain: a status or header field
 	// that is documented, or that has been observed at many sites. Some
 	// cookies, and all indicators in a body, are not certain, because ordinary
-	// responses may contain them too.
+	// responses may contain them too. An additional [Rule] states whether it is
+	// certain.
 	Sure bool `json:"sure"`
 
 	// Evidence describes the indicator for a log: the status and the header
@@ -133,26 +137,60 @@ func hasStatus(statuses []int, status int) bool {
 //
 // To avoid mistaking other responses for block pages, the body must begin like
 // the block page, which is usually HTML. Some indicators also require a short
-// body, whose length is the greater of len(begin) and resp.ContentLength.
+// body, whose length is the greater of len(begin) and resp.ContentLength, or
+// are the whole title of the page.
 func OfPage(resp *http.Response, begin []byte) (r Refusal, ok bool) {
 	r, ok = Of(resp)
 	if ok || resp == nil {
 		return r, ok
 	}
-	ind := findPage(resp.StatusCode, begin, resp.ContentLength)
-	if ind == nil {
-		return Refusal{}, false
+	if ind := findPage(resp.StatusCode, begin, resp.ContentLength); ind != nil {
+		return Refusal{By: ind.by, Kind: ind.kind, Evidence: ind.evidence(resp.StatusCode)}, true
 	}
-	return Refusal{By: ind.by, Kind: ind.kind, Evidence: ind.evidence(resp.StatusCode)}, true
+	if ind := findTitle(begin); ind != nil {
+		evidence := strconv.Itoa(resp.StatusCode) + ", the page has the title " + ind.title
+		return Refusal{By: ind.by, Kind: ind.kind, Evidence: evidence}, true
+	}
+	return Refusal{}, false
+}
+
+// titleWindow is the number of bytes of a body that contain the whole title, if
+// the title is that of a block page.
+const titleWindow = 2 << 10
+
+// findTitle returns the indicator that is the title of an HTML page, or nil.
+func findTitle(begin []byte) *titleIndicator {
+	text := trimStart(begin[:min(len(begin), titleWindow)])
+	if len(text) == 0 || text[0] != '<' {
+		return nil
+	}
+	_, rest, _ := bytes.Cut(text, []byte("<title>"))
+	title, _, hasEnd := bytes.Cut(rest, []byte("</title>"))
+	if !hasEnd {
+		return nil
+	}
+	title = bytes.TrimSpace(title)
+	for i := range titleIndicators {
+		if ind := &titleIndicators[i]; string(title) == ind.title {
+			return ind
+		}
+	}
+	return nil
+}
+
+// trimStart removes a byte order mark and white space from the beginning of a
+// body.
+func trimStart(text []byte) []byte {
+	if len(text) > 0 && text[0] == '<' { // fast path for nearly all pages
+		return text
+	}
+	return bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
 }
 
 // findPage returns the first indicator in a body, or nil. begin is the
 // beginning of the body. contentLength is -1 if it is unknown.
 func findPage(status int, begin []byte, contentLength int64) *pageIndicator {
-	text := begin[:min(len(begin), Window)]
-	if len(text) > 0 && text[0] != '<' { // fast path for nearly all pages
-		text = bytes.TrimLeft(text, "\ufeff \t\r\n\f\v")
-	}
+	text := trimStart(begin[:min(len(begin), Window)])
 	for i := range pageIndicators {
 		ind := &pageIndicators[i]
 		if hasStatus(ind.statuses, status) && ind.permitsLength(contentLength) && ind.isIn(text) {
@@ -174,19 +212,25 @@ func (ind *headerIndicator) refusal(resp *http.Response, value string) Refusal {
 	} else {
 		r.Evidence = sanitize(status + ", " + strings.ToLower(ind.field.name) + ": " + value)
 	}
-	switch ind.kind {
+	r.addTerms(resp.Header)
+	return r
+}
+
+// addTerms sets the fields of r that depend on its kind, from the header of the
+// response: the price, the license, and who demanded a legal block.
+func (r *Refusal) addTerms(h http.Header) {
+	switch r.Kind {
 	case Payment:
-		if m := pricePattern.FindStringSubmatch(resp.Header.Get("Crawler-Price")); m != nil {
+		if m := pricePattern.FindStringSubmatch(h.Get("Crawler-Price")); m != nil {
 			r.Currency = strings.ToUpper(sanitize(m[1]))
 			r.Price = sanitize(m[2])
 		}
-		r.License = findLink(resp.Header, "license")
+		r.License = findLink(h, "license")
 	case License:
-		r.License = findLink(resp.Header, "license")
+		r.License = findLink(h, "license")
 	case Legal:
-		r.By = findLink(resp.Header, "blocked-by")
+		r.By = cmp.Or(findLink(h, "blocked-by"), r.By)
 	}
-	return r
 }
 
 // matches reports whether a value of the header field is that of the indicator,
@@ -272,7 +316,7 @@ func sanitize(s string) string {
 		s = s[:maxText-len("...")]
 	}
 	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
+		if !isPrintable(r) {
 			return '?'
 		}
 		return r
@@ -282,3 +326,5 @@ func sanitize(s string) string {
 	}
 	return strings.Clone(clean) // strings.Map returns s if nothing is replaced
 }
+
+func isPrintable(r rune) bool { return ' ' <= r && r <= '~' }

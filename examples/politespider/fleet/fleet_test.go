@@ -232,3 +232,58 @@ func TestRun_RedisSecret(t *testing.T) {
 		}
 	}
 }
+
+// The pages that a host refuses count for all processes of a crawl. Each
+// process ends with the exit status of -max-refused, and a process with a larger
+// -max-refused goes on with the same pages.
+func TestRun_MaxRefused(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	blocked := true
+	var asked []string
+	var mu sync.Mutex
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.URL.Path == "/robots.txt":
+			http.NotFound(w, r)
+			return
+		case r.URL.Path == "/0":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a> <a href=/5>5</a>")
+		case blocked:
+			w.WriteHeader(http.StatusForbidden)
+		}
+		asked = append(asked, r.URL.Path)
+	}))
+	defer proxy.Close()
+	crawl := func(want int, args ...string) string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		args = append([]string{"-delay=0", agent, "-proxy", proxy.URL, "-redis", "redis://" + server.Addr, "http://a.example/0"}, args...)
+		if status := run(t.Context(), args, &stdout, &stderr); status != want {
+			t.Errorf("exit status %d, want %d: %s%s", status, want, stdout.String(), stderr.String())
+		}
+		return stdout.String() + stderr.String()
+	}
+	for range 2 { // the second process finds what the first has left
+		out := crawl(tool.ExitRefused, "-max-refused=2")
+		for _, want := range []string{
+			"Ended at -max-refused, so that pages are missing:\n  a.example                                   3 URLs still in the queue\n",
+			"when the same command is given again; add a larger -max-refused\n",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("it says nothing of %q:\n%s", want, out)
+			}
+		}
+		if got, want := strings.Join(asked, " "), "/0 /1 /2"; got != want {
+			t.Errorf("asked for %s, want %s", got, want)
+		}
+	}
+	blocked = false
+	crawl(tool.ExitOK, "-max-refused=3")
+	if got, want := strings.Join(asked, " "), "/0 /1 /2 /3 /4 /5"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+}

@@ -84,7 +84,7 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		return nil, err
 	}
 	opts.About.Flags = nil // the flags of the processes may differ
-	q, err := shared.Open(ctx, client, shared.Options{Crawl: p.crawl, About: opts.About, Max: opts.Max, Lease: p.lease, Logger: opts.Logger})
+	q, err := shared.Open(ctx, client, shared.Options{Crawl: p.crawl, About: opts.About, Limits: opts.Limits, Lease: p.lease, Logger: opts.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("-redis: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/politeness"
@@ -21,7 +22,7 @@ func TestDisconnect_RedisGone(t *testing.T) {
 	server := redisserver.Start(t)
 	log := new(syncBuffer)
 	p := &place{url: "redis://" + server.Addr, crawl: "crawl", lease: time.Minute}
-	kept, err := p.Open(t.Context(), keep.Options{Max: 1, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	kept, err := p.Open(t.Context(), keep.Options{Limits: frontier.Limits{Pages: 1}, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

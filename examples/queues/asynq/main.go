@@ -11,19 +11,24 @@
 // A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
 // pages go back. (go run does not pass SIGTERM on; build the command for that.)
 // Another worker takes the pages of one that was killed; their hosts rest for
-// up to 25 s. A page that fails comes again after a minute or more, without
-// end; the worker prints why. Redirects are not followed: in save, put
-// resp.Location() into the queue. If you put links too, keep finished tasks
-// with asynq.Retention: otherwise a page is fetched anew for each link that
-// comes after it.
+// up to 25 s. Redirects are not followed: in save, put resp.Location() into the
+// queue. If you put links too, keep finished tasks with asynq.Retention:
+// otherwise a page is fetched anew for each link that comes after it.
+//
+// A page whose server answers with 5xx comes again after a minute, then after
+// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
+// the first, asynq archives the page (flags -failures and -retry). A page that
+// got no answer, or could not be stored, comes again after a minute, without
+// end. The worker prints why.
 //
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, and place; then the error putBack, with
+//     Fetch without its count, failed and place; then the error putBack, with
 //     RetryDelayFunc, which returns the time until the page may come again, and
-//     IsFailure, which returns false for it. A failure would count towards
-//     MaxRetry, which is 25.
+//     IsFailure, which returns true only for a 5xx. So asynq counts the 5xx of a
+//     page, in GetRetryCount, and neither a host that is not due nor a killed
+//     worker. MaxRetry has no effect: Fetch knows when a page is dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
 //     host to any worker, so that the workers must share the pace. Redis also
@@ -56,6 +61,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"time"
@@ -98,7 +104,7 @@ func put(ctx context.Context, urls []string) error {
 	tasks := asynq.NewClientFromRedisClient(client)
 	for _, url := range urls {
 		// With the URL as its id, a page cannot be in the queue twice.
-		task := asynq.NewTask("page", []byte(url), asynq.Queue(queue), asynq.TaskID(url), asynq.Timeout(5*time.Minute))
+		task := asynq.NewTask("page", []byte(url), asynq.Queue(queue), asynq.TaskID(url), asynq.Timeout(5*time.Minute), asynq.MaxRetry(math.MaxInt32))
 		if _, err := tasks.EnqueueContext(ctx, task); err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
 			return err
 		}
@@ -114,9 +120,9 @@ type putBack struct {
 
 func (e putBack) Unwrap() error { return e.error }
 
+// isFailure reports whether asynq counts an error as a failure of the task.
 func isFailure(err error) bool {
-	_, back := errors.AsType[putBack](err)
-	return !back
+	return errors.Is(err, worker.ErrFailed)
 }
 
 func retryDelay(n int, err error, task *asynq.Task) time.Duration {
@@ -154,7 +160,14 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		ShutdownTimeout: time.Minute, LogLevel: asynq.ErrorLevel,
 	})
 	err = tasks.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
-		again, err := w.Fetch(ctx, string(task.Payload()), save)
+		failures := func() (int, error) {
+			n, ok := asynq.GetRetryCount(ctx)
+			if !ok {
+				return 0, errors.New("asynq has no count of retries")
+			}
+			return n, nil
+		}
+		again, err := w.Fetch(ctx, string(task.Payload()), failures, save)
 		switch {
 		case err == nil:
 			return nil

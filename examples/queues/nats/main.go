@@ -13,16 +13,24 @@
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
 // Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
 // build the command for that.) A worker that was killed is started again with
-// the same part. A page that fails comes again after a minute or more, without
-// end; the worker prints why. Redirects are not followed: in save, put
-// resp.Location() into the queue.
+// the same part. Redirects are not followed: in save, put resp.Location() into
+// the queue.
+//
+// A page whose server answers with 5xx comes again after a minute, then after
+// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
+// the first, the page is dropped (flags -failures and -retry). A page that got
+// no answer, or could not be stored, comes again after a minute, without end.
+// The worker prints why.
 //
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, and place; then in handle, the three answers:
-//     Ack, NakWithDelay until the page's time, and Term for what robots.txt
-//     forbids.
+//     Fetch without its count, failed and place; then in handle, the three
+//     answers: Ack, NakWithDelay until the page's time, and Term for what
+//     robots.txt forbids and for a page that failed too often.
+//   - The bucket of failures. NATS counts deliveries, and a page is delivered
+//     each time that it was put back, so the number of its 5xx needs a place of
+//     its own. Its key is the sequence number of the message.
 //   - A subject for each part of the queue, by [worker.Part]. All pages of a
 //     host are in one part, and one worker at a time serves a part. So the pace
 //     needs no Redis. Do not start two workers for one part.
@@ -54,6 +62,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -131,6 +140,14 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "FAILURES", TTL: 7 * 24 * time.Hour})
+	if err != nil {
+		return nil, err
+	}
 	w, err := settings.Start(ctx, robotsmw.Options{Limiter: settings.Limiter(nil)})
 	if err != nil {
 		return nil, err
@@ -138,7 +155,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var workers sync.WaitGroup
-	workers.Go(func() { handOut(ctx, consumer, &workers, w) })
+	workers.Go(func() { handOut(ctx, consumer, &workers, &handler{w, bucket}) })
 	err = w.Follow(ctx, os.Stdout, func(ctx context.Context) (int, error) {
 		info, err := stream.Info(ctx)
 		if err != nil {
@@ -155,14 +172,14 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 // ctx ends. It lets each request for a page end by itself: a page that the
 // server sends while such a request is cancelled would be nobody's until its
 // AckWait is over.
-func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, w *worker.Worker) {
+func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, h *handler) {
 	places := make(chan struct{}, settings.AtOnce)
 	for ctx.Err() == nil {
 		places <- struct{}{}
 		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Second))
 		if err == nil {
 			workers.Go(func() {
-				handle(ctx, w, msg)
+				h.handle(ctx, msg)
 				<-places
 			})
 			continue
@@ -174,14 +191,30 @@ func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.Wai
 	}
 }
 
+type handler struct {
+	worker   *worker.Worker
+	failures jetstream.KeyValue // how many times the page of a message has failed
+}
+
 // handle fetches the page of a message and answers the message. When ctx has
 // ended, no page begins; one that has begun is fetched to its end.
-func handle(ctx context.Context, w *worker.Worker, msg jetstream.Msg) {
+func (h *handler) handle(ctx context.Context, msg jetstream.Msg) {
 	if ctx.Err() != nil {
 		msg.Nak()
 		return
 	}
-	again, err := w.Fetch(context.WithoutCancel(ctx), string(msg.Data()), save)
+	ctx = context.WithoutCancel(ctx)
+	number := 0
+	failures := func() (n int, err error) {
+		number, err = h.count(ctx, msg)
+		return number, err
+	}
+	again, err := h.worker.Fetch(ctx, string(msg.Data()), failures, save)
+	if errors.Is(err, worker.ErrFailed) && !again.IsZero() {
+		if err := h.setCount(ctx, msg, number+1); err != nil {
+			fmt.Println("a failure is not counted:", err)
+		}
+	}
 	switch {
 	case err == nil:
 		msg.Ack()
@@ -190,6 +223,40 @@ func handle(ctx context.Context, w *worker.Worker, msg jetstream.Msg) {
 	default:
 		msg.TermWithReason(err.Error())
 	}
+}
+
+// count returns how many times the page of a message has failed.
+func (h *handler) count(ctx context.Context, msg jetstream.Msg) (int, error) {
+	key, err := key(msg)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := h.failures.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(entry.Value()))
+}
+
+func (h *handler) setCount(ctx context.Context, msg jetstream.Msg, n int) error {
+	key, err := key(msg)
+	if err != nil {
+		return err
+	}
+	_, err = h.failures.PutString(ctx, key, strconv.Itoa(n))
+	return err
+}
+
+// key returns the key of a message in the bucket of failures. All deliveries of
+// a message have the same sequence number.
+func key(msg jetstream.Msg) (string, error) {
+	about, err := msg.Metadata()
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatUint(about.Sequence.Stream, 10), nil
 }
 
 // save is where the page is stored. This one only reads it.

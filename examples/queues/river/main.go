@@ -19,15 +19,23 @@
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
 // Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
 // build the command for that.) A worker that was killed is started again with
-// the same part. A page that fails comes again after a minute or more, without
-// end; the worker prints why.
+// the same part.
+//
+// A page whose server answers with 5xx comes again after a minute, then after
+// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
+// the first, its job is canceled (flags -failures and -retry). A page that got
+// no answer, or could not be stored, comes again after a minute, without end.
+// The worker prints why.
 //
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, and place; then in Work, JobSnooze until the
-//     page's time, which counts as no attempt, and JobCancel for what
-//     robots.txt forbids.
+//     Fetch without its count, failed and place; then in Work, JobSnooze until
+//     the page's time, which counts as no attempt, and JobCancel for what
+//     robots.txt forbids and for a page that failed too often.
+//   - The number of 5xx in the output of the job, which River stores in the
+//     job's row although the job goes on. Its attempts would also count killed
+//     workers.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction. So a worker that is killed leaves all or
 //     nothing, and no link is lost.
@@ -50,6 +58,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -179,9 +188,21 @@ type pageWorker struct {
 
 // Work fetches the page of a job.
 func (p *pageWorker) Work(ctx context.Context, job *river.Job[PageArgs]) error {
-	again, err := p.worker.Fetch(ctx, job.Args.URL, func(resp *http.Response) error {
+	number := 0
+	failures := func() (n int, err error) {
+		if output := job.Output(); output != nil {
+			err = json.Unmarshal(output, &number)
+		}
+		return number, err
+	}
+	again, err := p.worker.Fetch(ctx, job.Args.URL, failures, func(resp *http.Response) error {
 		return p.save(ctx, job, resp)
 	})
+	if errors.Is(err, worker.ErrFailed) {
+		if err := river.RecordOutput(ctx, number+1); err != nil {
+			return err
+		}
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,4 +68,73 @@ func ExampleFormatError() {
 	// Output:
 	// mail.log begins with Nov 20 10:00:00 mail postfix: connect from a.example
 	// [combined caddy nginx traefik w3c alb logpush]
+}
+
+// A log in JSON is read in the format that is named. A line in another format
+// is then broken instead of being guessed at.
+func ExampleAuditor_format() {
+	judge := audit.Auditor{
+		Format:      "caddy",
+		OnViolation: func(v audit.Violation) { fmt.Println(v.Robot, v.URL, v.Kind) },
+		OnBroken:    func(input string, line int, err error) { fmt.Printf("%s:%d: %v\n", input, line, err) },
+	}
+	judge.AddRobotsTxt("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	log := `{"ts":1795168800,"request":{"client_ip":"192.0.2.7","method":"GET","host":"example.com","uri":"/private/plan","headers":{"User-Agent":["BadBot/2.0"]}},"status":200}
+192.0.2.7 - - [20/Nov/2026:10:00:02 +0000] "GET /private/map HTTP/1.1" 200 512 "-" "BadBot/2.0"
+`
+	if err := judge.Read(context.Background(), audit.Input{Name: "access.log", Reader: strings.NewReader(log)}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(judge.Result().Requests, "request")
+	// Output:
+	// access.log:2: the line is no JSON object
+	// BadBot /private/plan disallowed
+	// 1 request
+}
+
+// The site's own monitor may request what it likes. Its requests are counted,
+// and not judged.
+func ExampleAuditor_ignore() {
+	judge := audit.Auditor{
+		Ignore:      []string{"examplemonitor"},
+		OnViolation: func(v audit.Violation) { fmt.Println(v.Robot, v.URL, v.Kind) },
+	}
+	judge.AddRobotsTxt("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	log := `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /private/health HTTP/1.1" 200 2 "-" "ExampleMonitor/1.0"
+192.0.2.7 - - [20/Nov/2026:10:00:02 +0000] "GET /private/plan HTTP/1.1" 200 512 "-" "BadBot/2.0"
+`
+	if err := judge.Read(context.Background(), audit.Input{Name: "access.log", Reader: strings.NewReader(log)}); err != nil {
+		fmt.Println(err)
+	}
+	r := judge.Result()
+	fmt.Println(r.Violations, "violations,", r.Counts["ignored"], "ignored")
+	// Output:
+	// BadBot /private/plan disallowed
+	// 1 violations, 1 ignored
+}
+
+// This program counts the requests of each robot by the hour, as a report with
+// a time axis does. It counts all requests, and not only violations.
+func ExampleAuditor_onRequest() {
+	hours := make(map[string]int)
+	judge := audit.Auditor{
+		OnRequest: func(robot string, at time.Time) {
+			hours[at.UTC().Format("15h ")+robot]++
+		},
+	}
+	judge.AddRobotsTxt("", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
+	log := `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /robots.txt HTTP/1.1" 200 38 "-" "GoodBot/1.0"
+192.0.2.1 - - [20/Nov/2026:10:59:01 +0000] "GET /news HTTP/1.1" 200 512 "-" "GoodBot/1.0"
+192.0.2.7 - - [20/Nov/2026:11:00:02 +0000] "GET /news HTTP/1.1" 200 512 "-" "BadBot/2.0"
+`
+	if err := judge.Read(context.Background(), audit.Input{Name: "access.log", Reader: strings.NewReader(log)}); err != nil {
+		fmt.Println(err)
+	}
+	judge.Result() // judges the requests that are still kept
+	for _, hour := range slices.Sorted(maps.Keys(hours)) {
+		fmt.Println(hour, hours[hour])
+	}
+	// Output:
+	// 10h GoodBot 2
+	// 11h BadBot 1
 }

@@ -22,13 +22,13 @@ import (
 // later, for example because of a Retry-After, the host rests until the pause
 // ends.
 //
-// At most max pages are handed out in all runs together.
-func OpenDirectory(dir string, about About, max int, rest time.Duration, logger *slog.Logger) (*Queue, error) {
+// The limits count the pages of all runs together.
+func OpenDirectory(dir string, about About, limits Limits, rest time.Duration, logger *slog.Logger) (*Queue, error) {
 	j, err := openJournal(dir)
 	if err != nil {
 		return nil, err
 	}
-	q := NewQueue(max)
+	q := NewQueue(limits)
 	q.journal = j
 	if err := q.load(dir, about, rest, logger); err != nil {
 		return nil, errors.Join(err, j.close())
@@ -97,6 +97,9 @@ func (r *replay) line(l line) error {
 		} else {
 			r.state.Spent++
 			r.rest(p.Host, l)
+			if l.Refused {
+				r.refused[p.Host]++
+			}
 		}
 	}
 	return nil

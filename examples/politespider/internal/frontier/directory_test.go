@@ -2,6 +2,7 @@ package frontier_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -154,7 +155,7 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 		d.Close()
 
 		start := time.Now()
-		d, err := frontier.OpenDirectory(dir, frontier.About{}, 1000, 5*time.Second, slog.New(slog.DiscardHandler))
+		d, err := frontier.OpenDirectory(dir, frontier.About{}, frontier.Limits{Pages: 1000}, 5*time.Second, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +237,7 @@ func TestDirectory_Mistakes(t *testing.T) {
 
 func wantError(t *testing.T, dir string, about frontier.About, want string) {
 	t.Helper()
-	d, err := frontier.OpenDirectory(dir, about, 1, 0, slog.New(slog.DiscardHandler))
+	d, err := frontier.OpenDirectory(dir, about, frontier.Limits{Pages: 1}, 0, slog.New(slog.DiscardHandler))
 	if err == nil {
 		d.Close()
 		t.Fatal("no error")
@@ -276,7 +277,7 @@ func TestDirectory_SaysWhatIsLost(t *testing.T) {
 	} {
 		dir := directoryWith(t, append(bytes.Clone(whole), added...))
 		var log bytes.Buffer
-		d, err := frontier.OpenDirectory(dir, frontier.About{}, 1000, 0, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+		d, err := frontier.OpenDirectory(dir, frontier.About{}, frontier.Limits{Pages: 1000}, 0, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +324,7 @@ func TestReadAbout(t *testing.T) {
 		t.Errorf("of an empty directory: %v, %v", about, err)
 	}
 	want := frontier.About{Start: []string{"http://a.example/"}, Scope: "host", Flags: map[string][]string{"delay": {"2s"}}}
-	d, err := frontier.OpenDirectory(dir, want, 1, 0, slog.New(slog.DiscardHandler))
+	d, err := frontier.OpenDirectory(dir, want, frontier.Limits{Pages: 1}, 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +334,7 @@ func TestReadAbout(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	want.Flags["delay"][0] = "3s" // a later run may change a flag
-	if d, err = frontier.OpenDirectory(dir, want, 1, 0, slog.New(slog.DiscardHandler)); err != nil {
+	if d, err = frontier.OpenDirectory(dir, want, frontier.Limits{Pages: 1}, 0, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	d.Close()
@@ -342,5 +343,38 @@ func TestReadAbout(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, frontier.JournalName)); err != nil || info.Mode()&fs.ModePerm != 0o600 {
 		t.Errorf("%v, %v: the journal is its owner's alone", info.Mode(), err)
+	}
+}
+
+// A run counts the pages that a host refused in earlier runs, and leaves its
+// queued pages alone. A run with a higher limit goes on with them.
+func TestDirectory_Refused(t *testing.T) {
+	dir := t.TempDir()
+	for _, run := range []struct {
+		limit, taken, left int
+	}{{1, 1, 3}, {1, 0, 3}, {3, 2, 1}, {0, 1, 0}} {
+		d := openLimited(t, dir, frontier.Limits{Pages: 100, Refused: run.limit})
+		for n := range 4 {
+			d.Add(newPage(t, fmt.Sprintf("http://a.example/%d", n)))
+		}
+		taken := 0
+		for {
+			p, ok := d.Take(t.Context())
+			if !ok {
+				break
+			}
+			taken++
+			d.Refuse(p, time.Now(), 0)
+		}
+		left := 0
+		for _, n := range d.Ended() {
+			left += n
+		}
+		if taken != run.taken || left != run.left || d.State().Queued != run.left {
+			t.Errorf("at a limit of %d: %d pages taken, %d left, %+v; want %d, %d", run.limit, taken, left, d.State(), run.taken, run.left)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -13,7 +13,11 @@
 //
 // A page is queued, out (handed out), or done. The crawl is over when no page
 // is queued or out. Each page that Take hands out must be given back by one
-// call of Done, Refund or PutBack.
+// call of Done, Refuse, Refund or PutBack.
+//
+// The crawl of a host ends when the host has refused as many pages as
+// [Limits.Refused] permits. The host's other pages stay queued, so that a later
+// run with a higher limit fetches them.
 package frontier
 
 import (
@@ -56,13 +60,19 @@ func (p *Page) SetHost() error {
 	return nil
 }
 
+// Limits limit a crawl. They count all runs of the crawl together.
+type Limits struct {
+	Pages   int // maximum number of pages to hand out; pages that are refunded or put back do not count
+	Refused int // the number of refused pages after which the crawl of a host ends; 0 means no limit
+}
+
 // A State is a summary of a frontier.
 type State struct {
 	Queued int
 	Out    int           // pages handed out, to all processes of the crawl
-	Spent  int           // pages for which Done was called, in all runs and by all processes
+	Spent  int           // pages for which Done or Refuse was called, in all runs and by all processes
 	Free   int           // pages for which Refund was called, likewise
-	Hosts  int           // hosts with queued pages and no page out; of a shared crawl perhaps too many
+	Hosts  int           // hosts with queued pages and no page out, without those whose crawl has ended; of a shared crawl perhaps too many
 	Next   string        // the host that is due next; "" if a host is due now, or if none is known
 	Wait   time.Duration // how long the crawl waits until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none

@@ -37,18 +37,23 @@ type queue interface {
 	Add(pages ...*frontier.Page) int
 	Take(ctx context.Context) (*frontier.Page, bool)
 	Done(p *frontier.Page, asked time.Time, interval time.Duration)
+	Refuse(p *frontier.Page, asked time.Time, interval time.Duration)
 	Refund(p *frontier.Page)
 	PutBack(p *frontier.Page, until time.Time)
 	State() frontier.State
+	Ended() map[string]int
 	Close() error
 }
 
 type setting struct {
 	*testing.T
-	open func(max int) queue // returns an empty frontier
-	unit time.Duration       // the unit of waiting times
-	real bool                // time is real, so things may happen late
+	with func(frontier.Limits) queue // returns an empty frontier
+	unit time.Duration               // the unit of waiting times
+	real bool                        // time is real, so things may happen late
 }
+
+// open returns an empty frontier that hands out at most max pages.
+func (s setting) open(max int) queue { return s.with(frontier.Limits{Pages: max}) }
 
 // since() fails the test unless the time since start equals want. In real time,
 // it may also be longer than want.
@@ -65,21 +70,21 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return frontier.NewQueue(max) }})
+			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return frontier.NewQueue(limits) }})
 		})
 	})
 	t.Run("directory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, open: func(max int) queue { return openDirectory(t, t.TempDir(), max) }})
+			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return openLimited(t, t.TempDir(), limits) }})
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
 		t.Cleanup(func() { client.Close() })
 		n := 0
-		test(setting{T: t, unit: 300 * time.Millisecond, real: true, open: func(max int) queue {
+		test(setting{T: t, unit: 300 * time.Millisecond, real: true, with: func(limits frontier.Limits) queue {
 			n++
-			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Max: max, Lease: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Limits: limits, Lease: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +96,12 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 
 func openDirectory(t testing.TB, dir string, max int) *frontier.Queue {
 	t.Helper()
-	d, err := frontier.OpenDirectory(dir, frontier.About{}, max, 0, slog.New(slog.DiscardHandler))
+	return openLimited(t, dir, frontier.Limits{Pages: max})
+}
+
+func openLimited(t testing.TB, dir string, limits frontier.Limits) *frontier.Queue {
+	t.Helper()
+	d, err := frontier.OpenDirectory(dir, frontier.About{}, limits, 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,6 +332,96 @@ func TestBudget(t *testing.T) {
 		}
 		if state := f.State(); state.Queued != 1 || state.Spent != 1 || state.Free != 1 {
 			s.Errorf("%+v, want 1 queued, 1 spent, 1 free", state)
+		}
+	})
+}
+
+// When a host has refused as many pages as permitted, its other pages stay
+// queued, even those that are found later, and the crawl goes on with the other
+// hosts. Pages that were fetched or put back do not count.
+func TestRefused(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.with(frontier.Limits{Pages: 100, Refused: 2})
+		for n := range 7 {
+			f.Add(newPage(s, fmt.Sprintf("http://a.example/%d", n)))
+		}
+		f.Add(newPage(s, "http://b.example/0"), newPage(s, "http://b.example/1"))
+		var taken []string
+		refused := 0
+		for {
+			p, ok := f.Take(s.Context())
+			if !ok {
+				break
+			}
+			taken = append(taken, p.URL)
+			switch {
+			case p.Host == "b.example":
+				f.Refuse(p, time.Now(), 0) // once for each of its pages: the limit, with no page left
+			case pathOf(p) == "/0" && p.Puts == 0:
+				p.Puts++
+				f.PutBack(p, time.Now())
+			case pathOf(p) == "/1" || pathOf(p) == "/3":
+				refused++
+				f.Refuse(p, time.Now(), 0)
+			default:
+				f.Done(p, time.Now(), 0)
+			}
+			if refused == 2 {
+				refused++
+				f.Add(newPage(s, "http://a.example/late"), newPage(s, "http://c.example/"))
+			}
+		}
+		ofA := 0
+		for _, url := range taken {
+			if strings.HasPrefix(url, "http://a.example/") {
+				ofA++
+			}
+		}
+		if ofA != 4 || !slices.Contains(taken, "http://c.example/") || slices.Contains(taken, "http://a.example/4") {
+			s.Errorf("taken: %q; want a.example's pages to /3, /0 at the end of the queue, and all of the others", taken)
+		}
+		if got, want := f.Ended(), map[string]int{"a.example": 5}; !maps.Equal(got, want) {
+			s.Errorf("ended: %v, want %v", got, want)
+		}
+		if state := f.State(); state.Queued != 5 || state.Out != 0 || state.Hosts != 0 {
+			s.Errorf("%+v, want 5 queued, no host that is due", state)
+		}
+	})
+}
+
+// Without a limit, no refused page ends the crawl of a host.
+func TestRefused_NoLimit(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(100)
+		for n := range 30 {
+			f.Add(newPage(s, fmt.Sprintf("http://a.example/%d", n)))
+		}
+		taken := 0
+		for {
+			p, ok := f.Take(s.Context())
+			if !ok {
+				break
+			}
+			taken++
+			f.Refuse(p, time.Now(), 0)
+		}
+		if ended := f.Ended(); taken != 30 || len(ended) != 0 {
+			s.Errorf("%d pages, and ended: %v; want 30, and none", taken, ended)
+		}
+	})
+}
+
+// The pages of a host that is in the middle of its pause wait no longer when
+// its crawl ends: the crawl is over at once.
+func TestRefused_EndsAtOnce(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.with(frontier.Limits{Pages: 100, Refused: 1})
+		f.Add(newPage(s, "http://a.example/0"), newPage(s, "http://a.example/1"))
+		p, _ := f.Take(s.Context())
+		f.Refuse(p, time.Now(), time.Hour)
+		start := time.Now()
+		if p, ok := f.Take(s.Context()); ok || time.Since(start) > time.Minute {
+			s.Errorf("%v, %t after %v; want the end of the crawl", p, ok, time.Since(start))
 		}
 	})
 }

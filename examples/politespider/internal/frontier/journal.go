@@ -27,12 +27,14 @@ import (
 //	{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}
 //	{"put":"http://a.example/1","puts":1,"next":"2026-11-21T12:10:00Z"}
 //	{"done":"http://a.example/2","free":true}
+//	{"done":"http://a.example/3","refused":true,"next":"2026-11-21T12:10:01Z","interval":1}
 //
 // "add" queues pages, "done" finishes a page, and "put" puts a page back into
 // the queue. The host rests until "next". If a "put" line also has a "due", the
 // page itself waits until "due". If a "done" line has "free", the page does not
-// count towards the maximum. When a page is handed out, no line is written: the
-// page stays queued in the journal until it is done.
+// count towards the maximum. If it has "refused", the page counts towards the
+// limit of refused pages of its host. When a page is handed out, no line is
+// written: the page stays queued in the journal until it is done.
 //
 // Each further run adds a first line of its own, whose flags may differ.
 type line struct {
@@ -41,6 +43,7 @@ type line struct {
 	Add      []*Page   `json:"add,omitempty"`
 	Done     string    `json:"done,omitempty"`
 	Free     bool      `json:"free,omitempty"`
+	Refused  bool      `json:"refused,omitempty"`
 	Put      string    `json:"put,omitempty"`
 	Puts     int       `json:"puts,omitempty"`
 	Due      time.Time `json:"due,omitzero"`

@@ -40,7 +40,7 @@ func FuzzJournal(f *testing.F) {
 }
 
 func replayOf(journal []byte) (*replay, int64, error) {
-	r := &replay{Queue: NewQueue(1000), queued: make(map[string]*Page), rests: make(map[string]line)}
+	r := &replay{Queue: NewQueue(Limits{Pages: 1000}), queued: make(map[string]*Page), rests: make(map[string]line)}
 	good, err := readJournal(bytes.NewReader(journal), r.line)
 	return r, good, err
 }

@@ -13,13 +13,14 @@ import (
 // A Queue is a frontier in memory. If OpenDirectory made it, it also has a
 // journal in a directory. It is safe for concurrent use.
 type Queue struct {
-	max int
+	limits Limits
 
 	mu      sync.Mutex
 	journal *journal              // nil if there is none
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
-	due     hostHeap              // hosts that have queued pages, and no page that is handed out
+	refused map[string]int        // how many pages each host has refused, by HostKey
+	due     hostHeap              // hosts that have queued pages, and no page that is handed out, and whose crawl has not ended
 	state   State                 // without Hosts, Next and Wait
 	changed chan struct{}
 }
@@ -33,6 +34,14 @@ type hostQueue struct {
 	rest  time.Time // no page of the host is handed out before this time
 	idle  time.Time // when the host's latest page was done or put back
 	place int       // the host's index in the heap, or -1 if the host is not there
+}
+
+// queued returns how many pages of the host are queued. A nil host has none.
+func (h *hostQueue) queued() int {
+	if h == nil {
+		return 0
+	}
+	return len(h.pages) + len(h.later)
 }
 
 // due() returns the time at which the next page of the host may be handed out.
@@ -70,13 +79,13 @@ func (h *hostQueue) next(now time.Time) (p *Page) {
 	return p
 }
 
-// NewQueue returns an empty frontier without a journal. It hands out at most
-// max pages. Pages that are refunded or put back do not count.
-func NewQueue(max int) *Queue {
+// NewQueue returns an empty frontier without a journal.
+func NewQueue(limits Limits) *Queue {
 	return &Queue{
-		max:     max,
+		limits:  limits,
 		seen:    make(map[string]bool),
 		hosts:   make(map[string]*hostQueue),
+		refused: make(map[string]int),
 		changed: make(chan struct{}),
 	}
 }
@@ -118,8 +127,9 @@ func (q *Queue) write(l line) bool {
 }
 
 // Take hands out the next page, and waits for one if necessary. It returns
-// false in four cases: no page is left, the maximum number of pages was handed
-// out, the context has ended, or an error has ended the crawl.
+// false in four cases: no page is left but those of hosts whose crawl has
+// ended, the maximum number of pages was handed out, the context has ended, or
+// an error has ended the crawl.
 func (q *Queue) Take(ctx context.Context) (*Page, bool) {
 	for ctx.Err() == nil {
 		p, changed, wait := q.tryTake()
@@ -149,8 +159,10 @@ func (q *Queue) Take(ctx context.Context) (*Page, bool) {
 func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	full := q.state.Spent+q.state.Out >= q.max
-	if q.state.Err != nil || q.state.Out == 0 && (q.state.Queued == 0 || full) {
+	full := q.state.Spent+q.state.Out >= q.limits.Pages
+	// If no page is out, each host that may be asked is in q.due.
+	over := q.state.Out == 0 && (len(q.due) == 0 || full)
+	if q.state.Err != nil || over {
 		return nil, nil, 0
 	}
 	if len(q.due) == 0 || full {
@@ -173,11 +185,25 @@ func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 // page before you call Done. If you call Done first, a crash between the two
 // calls loses the links, because a page that is done is not fetched again.
 func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
+	q.done(p, asked, interval, false)
+}
+
+// Refuse is like Done for a page that the server has refused. When a host has
+// refused as many pages as Limits.Refused permits, no page of the host is
+// handed out any more.
+func (q *Queue) Refuse(p *Page, asked time.Time, interval time.Duration) {
+	q.done(p, asked, interval, true)
+}
+
+func (q *Queue) done(p *Page, asked time.Time, interval time.Duration, refused bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next := asked.Add(interval)
-	q.write(line{Done: p.URL, Next: next.UTC(), Interval: interval.Seconds()})
+	q.write(line{Done: p.URL, Refused: refused, Next: next.UTC(), Interval: interval.Seconds()})
 	q.state.Spent++
+	if refused {
+		q.refused[p.Host]++
+	}
 	host := q.hosts[p.Host]
 	host.hurt, host.idle = p.Puts > 0, time.Now()
 	q.release(host, next)
@@ -213,12 +239,32 @@ func (q *Queue) State() State {
 	defer q.mu.Unlock()
 	s := q.state
 	s.Hosts = len(q.due)
-	if len(q.due) > 0 && s.Spent+s.Out < q.max {
+	if len(q.due) > 0 && s.Spent+s.Out < q.limits.Pages {
 		if wait := time.Until(q.due[0].due()); wait > 0 {
 			s.Next, s.Wait = q.due[0].name, wait
 		}
 	}
 	return s
+}
+
+// Ended returns the hosts whose crawl has ended although pages of theirs are
+// queued, and how many pages.
+func (q *Queue) Ended() map[string]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ended := make(map[string]int)
+	for name := range q.refused {
+		if host := q.hosts[name]; q.hasEnded(name) && host.queued() > 0 {
+			ended[name] = host.queued()
+		}
+	}
+	return ended
+}
+
+// hasEnded reports whether the crawl of a host has ended. The caller holds
+// q.mu.
+func (q *Queue) hasEnded(host string) bool {
+	return q.limits.Refused > 0 && q.refused[host] >= q.limits.Refused
 }
 
 // Close closes the journal, if there is one, and unlocks its directory for
@@ -251,7 +297,7 @@ func (q *Queue) push(p *Page, rest time.Time) {
 	switch {
 	case host.place >= 0:
 		heap.Fix(&q.due, host.place)
-	case !host.busy:
+	case !host.busy && !q.hasEnded(host.name):
 		heap.Push(&q.due, host)
 	}
 	q.signal()
@@ -262,7 +308,7 @@ func (q *Queue) release(host *hostQueue, rest time.Time) {
 	host.busy = false
 	host.rest = rest
 	q.state.Out--
-	if len(host.pages)+len(host.later) > 0 {
+	if host.queued() > 0 && !q.hasEnded(host.name) {
 		heap.Push(&q.due, host)
 	}
 	q.signal()

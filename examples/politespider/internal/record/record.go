@@ -149,7 +149,7 @@ func (r Record) Brief() Record {
 type Summary struct {
 	Seconds     float64       `json:"seconds"`           // summed over all runs of the crawl that are known
 	Runs        int           `json:"runs,omitempty"`    // how many runs the crawl has had; left out if this run knows of no other
-	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-time", "failed"
+	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-refused", "max-time", "failed"
 	Fetched     int           `json:"fetched"`
 	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
 	Moved       int           `json:"moved"`
@@ -160,7 +160,8 @@ type Summary struct {
 	GivenUp     int           `json:"given_up"`
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
-	Left        int           `json:"left"`                // how many URLs are still queued
+	Left        int           `json:"left"`                // how many URLs are still queued, those of Ended included
+	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has ended at -max-refused, by name; their queued URLs are missing
 	Elsewhere   int           `json:"elsewhere,omitempty"` // how many other URLs unknown runs and processes of this crawl have finished
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
@@ -173,6 +174,13 @@ type Summary struct {
 	// Drafts maps each signal that was seen to the draft that defines it.
 	// Signals that no draft defines are not in the map.
 	Drafts map[string]string `json:"drafts,omitempty"`
+}
+
+// An EndedHost is a host whose crawl has ended because the host has refused too
+// many pages.
+type EndedHost struct {
+	Host string `json:"host"`
+	Left int    `json:"left"` // how many URLs of the host are still queued; at least 1
 }
 
 // A UseSummary counts the pages that allow a use and the pages that deny it.

@@ -52,6 +52,7 @@ func TestRun_Mistakes(t *testing.T) {
 		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
+		{"negative refusals", []string{"-max-refused=-1"}, "-max-refused -1: write a positive number, or 0 for no limit"},
 		{"negative delay", []string{"-delay=-1s"}, "-delay"},
 		{"no hosts", []string{"-hosts=0"}, "-hosts 0: write a positive number"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
@@ -108,7 +109,7 @@ func TestRun_Help(t *testing.T) {
 		t.Errorf("exit status %d, want 0; standard error: %s", status, stderr.String())
 	}
 	for _, flag := range []string{
-		"-user-agent", "-scope", "-depth", "-max-pages", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
+		"-user-agent", "-scope", "-depth", "-max-pages", "-max-refused", "-max-time", "-sitemaps", "-delay", "-adaptive", "-budget-requests", "-budget-bytes", "-hosts", "-proxy", "-json",
 		"-report", "-compare", "-policy-token", "-pages", "-pages-all", "-resume", "-store", "130",
 		"-key", "-signature-agent", "-legacy-signature-agent", "-card",
 	} {

@@ -2,6 +2,8 @@ package spider
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
@@ -120,6 +123,178 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 		page, err := os.ReadFile(report)
 		if err != nil || !strings.Contains(string(page), "SiteGround: challenge (202, sg-captcha: challenge)") {
 			t.Errorf("not in the report (%v)", err)
+		}
+	})
+}
+
+// refusing returns an internet with two sites of ten pages each. The first page
+// links to all others. From its third page on, a.example responds as said.
+func refusing(respond http.HandlerFunc) *robotstest.Internet {
+	var links strings.Builder
+	for n := range 10 {
+		fmt.Fprintf(&links, "<a href=/%d>%[1]d</a> ", n)
+	}
+	site := page200(links.String())
+	internet := new(robotstest.Internet)
+	internet.Handle("b.example", site)
+	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path >= "/2" && r.URL.Path <= "/9" {
+			respond(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	}))
+	return internet
+}
+
+// The crawl of a host ends at -max-refused, whatever the form of the refusal,
+// and no request follows. The pages that are missing are reported, and another
+// host is crawled to its end.
+func TestCrawl_MaxRefused(t *testing.T) {
+	for name, respond := range map[string]http.HandlerFunc{
+		"403":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"401":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"200, a challenge": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cf-Mitigated", "challenge") },
+		"302, a block page": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Dd-B", "2")
+			w.WriteHeader(http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				web := refusing(respond)
+				summary, _ := crawlInternet(t, t.Context(), web, tool.ExitRefused, "-max-refused=3", "http://a.example/", "http://b.example/")
+				// The start page and ten others of each host: 3 and 11 fetched,
+				// 3 refused, 5 missing.
+				want := []record.EndedHost{{Host: "a.example", Left: 5}}
+				if summary.Stopped != "max-refused" || !slices.Equal(summary.Ended, want) || summary.Left != 5 || summary.Refused != 3 || summary.Fetched != 14 {
+					t.Errorf("%+v", summary)
+				}
+				for _, r := range web.Log() {
+					if r.URL >= "http://a.example/5" && r.URL <= "http://a.example/9" {
+						t.Errorf("%s was requested after the end", r.URL)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Answers that are no refusals do not end the crawl of a host, and neither do
+// fewer refusals than the limit.
+func TestCrawl_MaxRefusedNotReached(t *testing.T) {
+	statuses := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+	}
+	for name, tt := range map[string]struct {
+		respond http.HandlerFunc
+		limit   string
+	}{
+		"404":            {statuses(http.StatusNotFound), "1"},
+		"410":            {statuses(http.StatusGone), "1"},
+		"500":            {statuses(http.StatusInternalServerError), "1"},
+		"8 of 9 pages":   {statuses(http.StatusForbidden), "9"},
+		"the last of 8":  {statuses(http.StatusForbidden), "8"},
+		"no limit":       {statuses(http.StatusForbidden), "0"},
+		"perhaps a page": {page200(`<script id="anubis_challenge"`).ServeHTTP, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				summary, _ := crawlInternet(t, t.Context(), refusing(tt.respond), tool.ExitOK, "-max-refused="+tt.limit, "http://a.example/", "http://b.example/")
+				if summary.Stopped != "" || summary.Ended != nil || summary.Left != 0 {
+					t.Errorf("%+v", summary)
+				}
+			})
+		})
+	}
+}
+
+// If the first page is refused and no page was fetched, the exit status is
+// still that of -max-refused. -max-pages, -max-time and Ctrl-C come before it
+// in the summary, and only Ctrl-C in the exit status.
+func TestCrawl_MaxRefusedAndOtherEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		internet := new(robotstest.Internet)
+		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/robots.txt" {
+				w.WriteHeader(http.StatusForbidden)
+			}
+		}))
+		urls := []string{"http://a.example/", "http://a.example/1"}
+		summary, _ := crawlInternet(t, t.Context(), internet, tool.ExitRefused, append([]string{"-max-refused=1"}, urls...)...)
+		if summary.Stopped != "max-refused" || summary.Fetched != 0 || summary.Left != 1 {
+			t.Errorf("nothing fetched: %+v", summary)
+		}
+
+		forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
+		urls = []string{"http://a.example/", "http://b.example/"}
+		summary, _ = crawlInternet(t, t.Context(), refusing(forbid), tool.ExitRefused, append([]string{"-max-refused=1", "-max-pages=12"}, urls...)...)
+		if summary.Stopped != "max-pages" || len(summary.Ended) != 1 || summary.Left <= summary.Ended[0].Left {
+			t.Errorf("-max-pages: %+v", summary)
+		}
+		summary, _ = crawlInternet(t, t.Context(), refusing(forbid), tool.ExitRefused, append([]string{"-max-refused=1", "-max-time=7s"}, urls...)...)
+		if summary.Stopped != "max-time" || len(summary.Ended) != 1 {
+			t.Errorf("-max-time: %+v", summary)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
+		defer cancel()
+		summary, _ = crawlInternet(t, ctx, refusing(forbid), tool.ExitInterrupted, append([]string{"-max-refused=1"}, urls...)...)
+		if summary.Stopped != "interrupted" || len(summary.Ended) != 1 {
+			t.Errorf("interrupted: %+v", summary)
+		}
+	})
+}
+
+// The text and the report name the host whose crawl has ended. With -resume, no
+// page of the host is lost: a run with a larger -max-refused goes on.
+func TestCrawl_MaxRefusedResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := true
+		web := refusing(func(w http.ResponseWriter, _ *http.Request) {
+			if blocked {
+				w.WriteHeader(http.StatusForbidden)
+			}
+		})
+		dir, report := t.TempDir(), filepath.Join(t.TempDir(), "report.html")
+		crawl := func(want int, args ...string) string {
+			t.Helper()
+			var out bytes.Buffer
+			command := tool.Command{Crawl: Crawl, Args: append([]string{"-resume", dir, "-report", report}, args...), Base: web, Stdout: &out, Stderr: &out}
+			if status := command.Run(t.Context()); status != want {
+				t.Errorf("%q: exit status %d, want %d:\n%s", args, status, want, out.String())
+			}
+			return out.String()
+		}
+		check := func(text string, wants ...string) {
+			t.Helper()
+			for _, want := range wants {
+				if !strings.Contains(text, want) {
+					t.Errorf("nothing of %q in:\n%s", want, text)
+				}
+			}
+		}
+		ended := "\nEnded at -max-refused, so that pages are missing:\n  a.example                                   5 URLs still in the queue\n"
+		out := crawl(tool.ExitRefused, agent, "-max-refused=3", "http://a.example/", "http://b.example/")
+		check(out, ended, "Stopped at -max-refused: 5 URLs still in the queue.", "politespider -resume "+dir+"; add a larger -max-refused\n")
+		html, err := os.ReadFile(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(string(html), "The crawl of 1 host ended at -max-refused.</strong> Missing: 5 URLs of a.example.", "stopped at -max-refused</strong>, 5 URLs still queued")
+
+		requests := len(web.Log())
+		out = crawl(tool.ExitRefused) // with the -max-refused of the first run
+		check(out, ended)
+		if more := len(web.Log()) - requests; more != 0 {
+			t.Errorf("%d requests by a run with the same limit", more)
+		}
+		out = crawl(tool.ExitRefused, "-max-refused=4")
+		check(out, "  a.example                                   4 URLs still in the queue\n")
+		blocked = false
+		out = crawl(tool.ExitOK, "-max-refused=5")
+		check(out, "18 pages fetched, 4 refused")
+		if strings.Contains(out, "Ended at") {
+			t.Errorf("ended after all pages:\n%s", out)
 		}
 	})
 }

@@ -94,7 +94,8 @@ func (o *options) check() error {
 		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.UserAgent, demoAgent)},
 		{!o.scope.known(), fmt.Sprintf("-scope %q: write host, domain or prefix", o.scope)},
 		{o.maxDepth < 0, fmt.Sprintf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)},
-		{o.keep.Max < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.keep.Max)},
+		{o.keep.Limits.Pages < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.keep.Limits.Pages)},
+		{o.keep.Limits.Refused < 0, fmt.Sprintf("-max-refused %d: write a positive number, or 0 for no limit", o.keep.Limits.Refused)},
 		{o.maxTime < 0, fmt.Sprintf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)},
 		{o.Delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.Delay)},
 		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.Adaptive)},
@@ -108,7 +109,7 @@ func (o *options) check() error {
 			return errors.New(mistake.says)
 		}
 	}
-	o.keep.Max = cmp.Or(o.keep.Max, math.MaxInt)
+	o.keep.Limits.Pages = cmp.Or(o.keep.Limits.Pages, math.MaxInt)
 	o.maxDepth = cmp.Or(o.maxDepth, math.MaxInt)
 	o.maxTime = cmp.Or(o.maxTime, math.MaxInt64)
 	o.Delay = cmp.Or(o.Delay, -1)

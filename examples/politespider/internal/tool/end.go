@@ -96,7 +96,11 @@ func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.sent.Add(v.in
 
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
-	v.job.frontier.Done(v.page, v.seen.sent, v.interval())
+	if r.Verdict == record.Refused {
+		v.job.frontier.Refuse(v.page, v.seen.sent, v.interval())
+	} else {
+		v.job.frontier.Done(v.page, v.seen.sent, v.interval())
+	}
 }
 
 // fetched() handles an answer other than 429 or 503. It keeps the page, notes

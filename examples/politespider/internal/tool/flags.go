@@ -79,7 +79,8 @@ func (o *options) define(flags *flag.FlagSet) {
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
 	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
-	flags.IntVar(&o.keep.Max, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
+	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
+	flags.IntVar(&o.keep.Limits.Refused, "max-refused", 0, "maximum number of `pages` that a host may refuse; then its crawl ends, and its other pages stay in the queue. 0: no limit.\nAll runs and processes of a crawl count together; a larger -max-refused goes on")
 	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
 	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
 
@@ -186,5 +187,7 @@ func usage(w io.Writer, flags *flag.FlagSet) {
 		"  1    not a single page was fetched, or something could not be kept:\n"+
 		"       the output, the state of the crawl, a page, the report or the record\n"+
 		"  2    called wrongly\n"+
+		"  3    the crawl of a host ended at -max-refused, and pages of the host are missing,\n"+
+		"       even if no page was fetched\n"+
 		"  130  interrupted: by Ctrl-C, or SIGTERM\n")
 }

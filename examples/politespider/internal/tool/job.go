@@ -74,6 +74,11 @@ var (
 func (j *Job) finish(ctx context.Context) record.Summary {
 	j.stopProgress()
 	state := j.frontier.State()
+	ended := j.frontier.Ended()
+	ofEnded := 0
+	for _, pages := range ended {
+		ofEnded += pages
+	}
 	stopped := ""
 	switch {
 	case j.failure(ctx) != nil:
@@ -82,10 +87,12 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 		stopped = "max-time"
 	case ctx.Err() != nil:
 		stopped = "interrupted"
-	case state.Queued > 0:
+	case state.Queued > ofEnded:
 		stopped = "max-pages"
+	case ofEnded > 0:
+		stopped = "max-refused"
 	}
-	return j.ledger.Finish(stopped, state)
+	return j.ledger.Finish(stopped, state, ended)
 }
 
 // failure returns the error that ended the crawl. It returns nil if the crawl

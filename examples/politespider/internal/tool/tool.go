@@ -33,6 +33,7 @@ const (
 	ExitOK          = 0
 	ExitFailed      = 1
 	ExitUsage       = 2
+	ExitRefused     = 3   // the crawl of a host has ended at -max-refused
 	ExitInterrupted = 130 // what a shell reports for a program that SIGINT has ended
 )
 
@@ -190,6 +191,8 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 	switch stopped := summary.Stopped != "" || lost != nil; {
 	case summary.Stopped == "max-pages" && kept.GoOn != "":
 		c.say("%s; add a larger -max-pages", kept.GoOn)
+	case summary.Stopped == "max-refused" && kept.GoOn != "":
+		c.say("%s; add a larger -max-refused", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
 	case !stopped && job.ledger.Idle() && kept.Complete != "":
@@ -202,6 +205,8 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 		return ExitFailed, failed
 	case summary.Stopped == "interrupted":
 		return ExitInterrupted, nil
+	case len(summary.Ended) > 0:
+		return ExitRefused, nil
 	case summary.Fetched+summary.Unchanged+summary.Elsewhere == 0:
 		return ExitFailed, errors.New("no page was fetched")
 	}

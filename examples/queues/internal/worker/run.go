@@ -27,6 +27,7 @@ type Settings struct {
 	Delay   time.Duration // the least interval of a host
 	Wait    time.Duration // how long a page may wait in the worker
 	Rest    time.Duration // how long a worker waits before its first request
+	Retry   Retry         // how often a page comes again whose server answers with 5xx
 
 	hasParts bool // the queue has parts
 }
@@ -38,6 +39,8 @@ func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.IntVar(&s.AtOnce, "at-once", 100, "how many pages a worker has in hand")
 	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the least time between two requests to a host")
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
+	flag.IntVar(&s.Retry.Times, "failures", 8, "how many times a server may answer with 5xx for a page before the page is dropped")
+	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute, "when a page comes again after the first 5xx; it doubles with each further one, up to an hour")
 	s.hasParts = parts
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "how many workers there are; each serves the hosts of its part of the queue")
@@ -59,6 +62,10 @@ func (s *Settings) check() error {
 		return fmt.Errorf("-at-once %d: write a positive number", s.AtOnce)
 	case s.Delay <= 0:
 		return fmt.Errorf("-delay %v: write a positive time such as 2s", s.Delay)
+	case s.Retry.Times < 1:
+		return fmt.Errorf("-failures %d: write a positive number", s.Retry.Times)
+	case s.Retry.Wait <= 0:
+		return fmt.Errorf("-retry %v: write a positive time such as 1m", s.Retry.Wait)
 	case s.Rest < 0:
 		return fmt.Errorf("-rest %v: write a positive time such as 10s, or 0 for none", s.Rest)
 	case s.hasParts && s.Workers < 1:
@@ -75,7 +82,7 @@ func (s *Settings) check() error {
 // Start makes the worker after the rest.
 func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, error) {
 	opts.UserAgent = s.Agent
-	w, err := New(opts)
+	w, err := New(opts, s.Retry)
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,14 @@ func TestSettings_WrongFlag(t *testing.T) {
 		"-delay 0s":          func(s *Settings) { s.Delay = 0 },
 		"-delay -1s":         func(s *Settings) { s.Delay = -time.Second },
 		"-rest -1s":          func(s *Settings) { s.Rest = -time.Second },
+		"-failures 0":        func(s *Settings) { s.Retry.Times = 0 },
+		"-retry 0s":          func(s *Settings) { s.Retry.Wait = 0 },
 		"-workers 0":         func(s *Settings) { s.Workers = 0 },
 		"-part 3":            func(s *Settings) { s.Part = 3 },
 		"-part -1":           func(s *Settings) { s.Part = -1 },
 		`-user-agent "colly`: func(s *Settings) { s.Agent = "colly" },
 	} {
-		s := Settings{Agent: "TestBot", AtOnce: 1, Workers: 3, Delay: time.Second, hasParts: true}
+		s := Settings{Agent: "TestBot", AtOnce: 1, Workers: 3, Delay: time.Second, Retry: Retry{Times: 1, Wait: time.Minute}, hasParts: true}
 		if err := s.check(); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +33,7 @@ func TestSettings_WrongFlag(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	withoutParts := Settings{Agent: "TestBot", AtOnce: 1, Delay: time.Second}
+	withoutParts := Settings{Agent: "TestBot", AtOnce: 1, Delay: time.Second, Retry: Retry{Times: 1, Wait: time.Minute}}
 	if err := withoutParts.check(); err != nil {
 		t.Error(err)
 	}

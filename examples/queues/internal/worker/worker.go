@@ -29,15 +29,43 @@ type Worker struct {
 	client  *http.Client
 	checker *robotsmw.Checker
 	limiter *politeness.Limiter
+	retry   Retry
 
 	mu     sync.Mutex
 	places map[string]time.Time // the latest time that a page of a host got when it was put back
 	Tally
 }
 
+// A Retry is how often a page is requested whose server answers with 5xx.
+type Retry struct {
+	// Times is the number of such answers after which the page is dropped.
+	Times int
+
+	// Wait is the time after the first such answer at which the page may come
+	// again. It doubles after each further answer, up to maxWait.
+	Wait time.Duration
+}
+
+const maxWait = time.Hour
+
+// after returns how long a page waits after its n-th failure, counted from 1.
+func (r Retry) after(n int) time.Duration {
+	wait := r.Wait
+	for range n - 1 {
+		if wait >= maxWait {
+			break
+		}
+		wait *= 2
+	}
+	return max(r.Wait, min(wait, maxWait))
+}
+
+// ErrFailed is the error of Fetch if the server has answered with 5xx.
+var ErrFailed = errors.New("the server has failed")
+
 // New returns a Worker. The Limiter's MaxWait says how long a page may wait in
 // the worker; Delay must be set.
-func New(opts robotsmw.Options) (*Worker, error) {
+func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
 		return nil, err
@@ -47,14 +75,19 @@ func New(opts robotsmw.Options) (*Worker, error) {
 	asIs := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Worker{
 		client:  &http.Client{Transport: robots, CheckRedirect: asIs},
-		checker: robots.Checker(), limiter: opts.Limiter, places: make(map[string]time.Time),
+		checker: robots.Checker(), limiter: opts.Limiter, retry: retry, places: make(map[string]time.Time),
 	}, nil
 }
 
 // Fetch fetches a page and hands the response to save. Without an error, the
 // page is done. If there is an error and again is not zero, the page should be
 // put back until then. If again is zero, it should not be tried any more.
-func (w *Worker) Fetch(ctx context.Context, page string, save func(*http.Response) error) (again time.Time, err error) {
+//
+// failures returns how many calls of Fetch for the page have returned ErrFailed
+// so far. The queue has to remember this number, because the next call may come
+// from another process. Fetch calls failures only if it is about to return
+// ErrFailed; then one has to be added to the number.
+func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, error), save func(*http.Response) error) (again time.Time, err error) {
 	defer func() { w.count(again, err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
@@ -71,13 +104,36 @@ func (w *Worker) Fetch(ctx context.Context, page string, save func(*http.Respons
 		return time.Now().Add(time.Minute), err
 	}
 	defer resp.Body.Close()
-	if code := resp.StatusCode; code == http.StatusTooManyRequests || code >= 500 {
+	switch code := resp.StatusCode; {
+	case code == http.StatusTooManyRequests:
 		return w.place(req.URL, w.limiter.Next(req.URL)), fmt.Errorf("%s: %s", page, resp.Status)
+	case code >= 500:
+		return w.failed(req.URL, resp.Status, failures)
 	}
 	if err := save(resp); err != nil {
 		return time.Now().Add(time.Minute), fmt.Errorf("%s could not be stored: %w", page, err)
 	}
 	return time.Time{}, nil
+}
+
+// failed returns what Fetch returns for a page whose server has answered with
+// 5xx. Perhaps only this page is broken, so it waits by itself, while the other
+// pages of its host go on as the Limiter permits.
+func (w *Worker) failed(u *url.URL, status string, failures func() (int, error)) (again time.Time, err error) {
+	before, err := failures()
+	if err != nil {
+		return time.Now().Add(w.retry.Wait), fmt.Errorf("%s: %s; the number of its failures is unknown: %w", u, status, err)
+	}
+	n := before + 1
+	err = fmt.Errorf("%s: %w: %s (%d of %d times)", u, ErrFailed, status, n, w.retry.Times)
+	if n >= w.retry.Times {
+		return time.Time{}, err
+	}
+	again = time.Now().Add(w.retry.after(n))
+	if due := w.limiter.Next(u); due.After(again) { // as after a 503 with Retry-After
+		again = due
+	}
+	return again, err
 }
 
 // place returns when a page should come back whose host is due at the given

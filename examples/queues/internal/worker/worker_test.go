@@ -25,14 +25,14 @@ func TestFetch_NotStored(t *testing.T) {
 		w, err := New(robotsmw.Options{
 			UserAgent: "TestBot", Base: &web,
 			Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1},
-		})
+		}, Retry{Times: 1, Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		full := errors.New("disk full")
 		fetch := func(page string, want time.Duration) {
 			t.Helper()
-			again, err := w.Fetch(t.Context(), page, func(*http.Response) error { return full })
+			again, err := w.Fetch(t.Context(), page, never, func(*http.Response) error { return full })
 			if got := time.Until(again); got != want {
 				t.Errorf("%s comes again in %v (%v), want %v", page, got, err, want)
 			}
@@ -42,6 +42,67 @@ func TestFetch_NotStored(t *testing.T) {
 		fetch("http://example.com/a", time.Minute) // it was fetched, but not stored
 		fetch("http://example.com/b", time.Second)
 		fetch("http://example.com/c", 2*time.Second)
+	})
+}
+
+// never is for pages that no server answers with 5xx.
+func never() (int, error) { panic("a failure is counted") }
+
+// A server answers a page with 500 for ever, or with 503 and a Retry-After, or
+// the queue cannot say how often the page has failed. The page waits longer
+// each time, and is dropped after the last permitted answer, while the other
+// pages of the host go on.
+func TestFetch_ServerFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var web robotstest.Internet
+		web.Handle("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/broken":
+				w.WriteHeader(http.StatusInternalServerError)
+			case "/busy":
+				w.Header().Set("Retry-After", "600")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			case "/robots.txt":
+				http.NotFound(w, r)
+			}
+		}))
+		w, err := New(robotsmw.Options{
+			UserAgent: "TestBot", Base: &web,
+			Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1},
+		}, Retry{Times: 8, Wait: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetch := func(page string, failures func() (int, error)) (time.Duration, error) {
+			again, err := w.Fetch(t.Context(), "http://example.com"+page, failures, func(*http.Response) error { return nil })
+			if again.IsZero() {
+				return 0, err
+			}
+			return time.Until(again), err
+		}
+		fetch("/", never) // its robots.txt came just before
+		for n, want := range []time.Duration{1 * time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, 0} {
+			time.Sleep(time.Second)
+			wait, err := fetch("/broken", func() (int, error) { return n, nil })
+			if wait != want || !errors.Is(err, ErrFailed) {
+				t.Errorf("after %d failures, the page comes again in %v (%v), want %v", n, wait, err, want)
+			}
+			time.Sleep(time.Second)
+			if _, err := fetch("/other", never); err != nil {
+				t.Errorf("another page: %v", err)
+			}
+		}
+		time.Sleep(time.Second)
+		away := errors.New("connection refused")
+		wait, err := fetch("/broken", func() (int, error) { return 0, away })
+		if wait != time.Minute || errors.Is(err, ErrFailed) || !errors.Is(err, away) {
+			t.Errorf("without a number of failures: %v, %v; want a minute, and no ErrFailed", wait, err)
+		}
+		time.Sleep(time.Second)
+		wait, err = fetch("/busy", func() (int, error) { return 0, nil })
+		if wait != 10*time.Minute || !errors.Is(err, ErrFailed) {
+			t.Errorf("503 with a Retry-After of ten minutes: %v, %v", wait, err)
+		}
 	})
 }
 

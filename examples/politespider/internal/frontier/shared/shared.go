@@ -48,7 +48,7 @@ import (
 //	+hget +hmget +hset +hsetnx +hdel +hincrby
 //	+sadd +zadd +zrem +zrange +zrangebyscore +zscore +zcard
 //	+xgroup|create +xadd +xreadgroup +xrevrange +xautoclaim +xclaim +xpending
-//	+xack +xdel
+//	+xack +xdel +xlen
 //	~{politespider:*
 type Queue struct {
 	client redis.Scripter // only scripts are run
@@ -72,9 +72,9 @@ type Queue struct {
 type Options struct {
 	Crawl  string         // the crawl's name: processes that use the same name share a crawl
 	About  frontier.About // what is crawled: the same for all processes
-	Max    int            // the maximum number of pages to hand out, to all processes together
-	Lease  time.Duration  // how long a process may be silent before it counts as dead
-	Logger *slog.Logger   // logs when Redis stops answering, and when it answers again
+	Limits frontier.Limits
+	Lease  time.Duration // how long a process may be silent before it counts as dead
+	Logger *slog.Logger  // logs when Redis stops answering, and when it answers again
 }
 
 const (
@@ -99,12 +99,15 @@ var (
 	give string
 	//go:embed lua/beat.lua
 	beat string
+	//go:embed lua/ended.lua
+	ended string
 
-	joinScript = redis.NewScript(join)
-	addScript  = redis.NewScript(crawl + add)
-	takeScript = redis.NewScript(crawl + take)
-	giveScript = redis.NewScript(crawl + give)
-	beatScript = redis.NewScript(crawl + beat)
+	joinScript  = redis.NewScript(join)
+	addScript   = redis.NewScript(crawl + add)
+	takeScript  = redis.NewScript(crawl + take)
+	giveScript  = redis.NewScript(crawl + give)
+	beatScript  = redis.NewScript(crawl + beat)
+	endedScript = redis.NewScript(crawl + ended)
 )
 
 // Open joins the crawl named opts.Crawl, or begins it. For three seconds
@@ -145,7 +148,7 @@ func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, err
 // braces in the names put all keys on one node of a cluster.
 func (r *Queue) keys() []string {
 	prefix := r.prefix()
-	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me}
+	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me, prefix + "refused", prefix + "ended"}
 }
 
 func (r *Queue) prefix() string { return "{politespider:" + r.Crawl + "}:" }
@@ -180,7 +183,7 @@ func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	}
 	defer func() { <-r.turn }()
 	for ctx.Err() == nil {
-		reply, ok := r.call(takeScript, r.Max, r.Lease.Milliseconds(), keepOver.Milliseconds())
+		reply, ok := r.call(takeScript, r.Limits.Pages, r.Lease.Milliseconds(), keepOver.Milliseconds(), r.Limits.Refused)
 		if !ok {
 			return nil, false
 		}
@@ -253,6 +256,13 @@ func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) 
 	r.give(p, "done", time.Until(asked.Add(interval)))
 }
 
+// Refuse is like [frontier.Queue.Refuse]. The refused pages of all processes
+// count together. If the processes have different limits, each of them obeys
+// its own.
+func (r *Queue) Refuse(p *frontier.Page, asked time.Time, interval time.Duration) {
+	r.give(p, "refused", time.Until(asked.Add(interval)))
+}
+
 // Refund is like [frontier.Queue.Refund].
 func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0) }
 
@@ -281,6 +291,23 @@ func (r *Queue) State() frontier.State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state
+}
+
+// Ended is like [frontier.Queue.Ended]. It returns nil if Redis does not
+// answer.
+func (r *Queue) Ended() map[string]int {
+	if r.Limits.Refused == 0 {
+		return nil
+	}
+	reply, ok := r.call(endedScript, r.Limits.Refused)
+	if !ok {
+		return nil
+	}
+	hosts := make(map[string]int)
+	for pair := range slices.Chunk(reply[0].([]any), 2) {
+		hosts[pair[0].(string)] = int(pair[1].(int64))
+	}
+	return hosts
 }
 
 // Close stops the heartbeat. If pages are still out, other processes take them

@@ -70,8 +70,8 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts Options) *Qu
 	if opts.Crawl == "" {
 		opts.Crawl = "crawl"
 	}
-	if opts.Max == 0 {
-		opts.Max = 1000
+	if opts.Limits.Pages == 0 {
+		opts.Limits.Pages = 1000
 	}
 	if opts.Lease == 0 {
 		opts.Lease = 15 * time.Second
@@ -437,10 +437,10 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	server.do("acl", "setuser", "bot", "on", ">secret", "~{politespider:*",
 		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
 		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
-		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel")
+		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel", "+xlen")
 	const lease = 150 * time.Millisecond
 	as := func() *Queue {
-		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Lease: lease})
+		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Lease: lease, Limits: frontier.Limits{Refused: 1}})
 	}
 	dead, live := as(), as()
 	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
@@ -457,6 +457,58 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 	}
 	if _, ok := live.Take(t.Context()); ok || live.State() != (frontier.State{Spent: 2}) {
 		t.Errorf("%+v", live.State())
+	}
+
+	live = openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Crawl: "refusing", Limits: frontier.Limits{Refused: 1}})
+	live.Add(newPage(t, "http://a.example/"), newPage(t, "http://a.example/1"))
+	p, _ := live.Take(t.Context())
+	live.Refuse(p, time.Now(), 0)
+	if _, ok := live.Take(t.Context()); ok || live.Ended()["a.example"] != 1 || live.State().Err != nil {
+		t.Errorf("%v, %+v", live.Ended(), live.State())
+	}
+}
+
+// The pages that a host refuses to all processes count together. A process with
+// a higher limit goes on with the host, and one without a limit fetches the
+// rest.
+func TestRedis_Refused(t *testing.T) {
+	t.Parallel()
+	server := startRedis(t)
+	limited := func(n int) *Queue { return openRedis(t, server, Options{Limits: frontier.Limits{Refused: n}}) }
+	first, second := limited(2), limited(2)
+	for n := range 6 {
+		first.Add(newPage(t, fmt.Sprintf("http://a.example/%d", n)))
+	}
+	for n, process := range []*Queue{first, second} {
+		p, ok := process.Take(t.Context())
+		if !ok || pathOf(p) != fmt.Sprintf("/%d", n) {
+			t.Fatalf("%v, %t; want page %d", p, ok, n)
+		}
+		process.Refuse(p, time.Now(), 0)
+	}
+	for _, process := range []*Queue{first, second} {
+		if p, ok := process.Take(t.Context()); ok || process.Ended()["a.example"] != 4 || process.State().Queued != 4 {
+			t.Errorf("%v, %t, %v, %+v; want the end, with 4 pages left", p, ok, process.Ended(), process.State())
+		}
+	}
+	for _, run := range []struct{ limit, taken, left int }{{2, 0, 4}, {3, 1, 3}, {0, 3, 0}} {
+		process := limited(run.limit)
+		taken := 0
+		for {
+			p, ok := process.Take(t.Context())
+			if !ok {
+				break
+			}
+			taken++
+			process.Refuse(p, time.Now(), 0)
+		}
+		if taken != run.taken || process.Ended()["a.example"] != run.left || process.State().Queued != run.left {
+			t.Errorf("at a limit of %d: %d pages, %v, %+v; want %d, and %d left", run.limit, taken, process.Ended(), process.State(), run.taken, run.left)
+		}
+	}
+	keys, err := server.client(&redis.UniversalOptions{}).Keys(t.Context(), "*").Result()
+	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"{politespider:crawl}:meta", "{politespider:crawl}:seen"}) {
+		t.Errorf("after the end, Redis has %q (%v)", keys, err)
 	}
 }
 
@@ -486,7 +538,7 @@ func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10, Lease: time.Minute})
+	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -524,7 +576,7 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	server := startRedis(t)
 	ctx, ctrlC := context.WithCancel(t.Context())
 	away := make(linesChannel, 1)
-	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Max: 10, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
+	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -565,7 +617,7 @@ func (c linesChannel) Handle(_ context.Context, r slog.Record) error {
 
 func BenchmarkRedis(b *testing.B) {
 	server := startRedis(b)
-	r := openRedis(b, server, Options{Max: 1 << 30})
+	r := openRedis(b, server, Options{Limits: frontier.Limits{Pages: 1 << 30}})
 	ctx := b.Context()
 	n := 0
 	for b.Loop() {

@@ -15,13 +15,13 @@ import (
 // directory dir or, if dir is "", in memory alone.
 func Open(dir string, opts Options) (*Kept, error) {
 	if dir == "" {
-		return &Kept{Queue: frontier.NewQueue(opts.Max), Disconnect: func() {}}, nil
+		return &Kept{Queue: frontier.NewQueue(opts.Limits), Disconnect: func() {}}, nil
 	}
 	store, err := diskstore.Open(filepath.Join(dir, "robots"))
 	if err != nil {
 		return nil, fmt.Errorf("-resume %s: %w", dir, err)
 	}
-	q, err := frontier.OpenDirectory(dir, opts.About, opts.Max, opts.Delay, opts.Logger)
+	q, err := frontier.OpenDirectory(dir, opts.About, opts.Limits, opts.Delay, opts.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("-resume %s: %w", dir, err)
 	}

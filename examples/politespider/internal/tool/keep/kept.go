@@ -15,7 +15,7 @@ import (
 // Options describe the crawl whose state is kept.
 type Options struct {
 	About  frontier.About
-	Max    int           // maximum number of pages to fetch
+	Limits frontier.Limits
 	Delay  time.Duration // least time between requests to a host
 	Logger *slog.Logger
 }
@@ -38,8 +38,10 @@ type Queue interface {
 	Add(pages ...*frontier.Page) int
 	Take(ctx context.Context) (*frontier.Page, bool)
 	Done(p *frontier.Page, asked time.Time, interval time.Duration)
+	Refuse(p *frontier.Page, asked time.Time, interval time.Duration)
 	Refund(p *frontier.Page)
 	PutBack(p *frontier.Page, until time.Time)
 	State() frontier.State
+	Ended() map[string]int
 	Close() error
 }

@@ -9,6 +9,7 @@ package output
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -262,8 +263,9 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 	return func() { <-stopped }
 }
 
-// Finish prints and returns the summary.
-func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
+// Finish prints and returns the summary. The map ended has the hosts whose
+// crawl has ended, and how many of their pages are queued.
+func (l *Ledger) Finish(stopped string, state frontier.State, ended map[string]int) record.Summary {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.total
@@ -272,6 +274,9 @@ func (l *Ledger) Finish(stopped string, state frontier.State) record.Summary {
 	s.Elsewhere = state.Spent + state.Free
 	for _, v := range record.Verdicts {
 		s.Elsewhere = max(s.Elsewhere-s.Count(v), 0)
+	}
+	for _, host := range slices.Sorted(maps.Keys(ended)) {
+		s.Ended = append(s.Ended, record.EndedHost{Host: host, Left: ended[host]})
 	}
 	end := time.Now()
 	for _, h := range l.hosts {

@@ -23,6 +23,7 @@ func (p *textPrinter) summary(s record.Summary) {
 		why = slices.DeleteFunc(why, func(s string) bool { return s == "" })
 		return fmt.Sprintf("%s: %s", r.Verdict, strings.Join(why, ", "))
 	})
+	p.ended(s.Ended)
 	if s.Elsewhere > 0 {
 		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have finished %s.\n", record.Count(s.Elsewhere, "other URL"))
 	}
@@ -63,6 +64,18 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 		notes += ";\n  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays"
 	}
 	fmt.Fprintln(p.w, p.paint(dim, notes))
+}
+
+// ended lists the hosts whose crawl has ended at -max-refused.
+func (p *textPrinter) ended(hosts []record.EndedHost) {
+	if len(hosts) == 0 {
+		return
+	}
+	fmt.Fprintln(p.w, "\nEnded at -max-refused, so that pages are missing:")
+	for _, h := range hosts[:min(len(hosts), mostListed)] {
+		fmt.Fprintf(p.w, "  %-*s  %s still in the queue\n", urlWidth, h.Host, record.Count(h.Left, "URL"))
+	}
+	p.more(len(hosts) - mostListed)
 }
 
 func ifAny(s float64) string {

@@ -5,11 +5,13 @@
 --       due    sorted set: hosts with no page out, by when they may be asked; take.lua removes a host without pages at that time
 --       held   sorted set: hosts with a page out, by when its holder counts as dead
 --       mine   sorted set: hosts that the caller had last, by when it may ask them; in due, their time is later by head
+--       refused  sorted set: hosts that have refused pages, by how many
+--       ended    sorted set: hosts with pages that take.lua has removed from due, by how many they had refused
 -- ARGV: epoch, the prefix of the keys of hosts' streams, the caller's name as a consumer, then the arguments of the script
 --
 -- A host's stream has the host's pages. A page that is out is a pending entry of its holder. Pages that wait for their Due are
 -- in a sorted set beside the stream, by Due. All times are in milliseconds, by this server's clock.
-local meta, seen, due, held, mine = unpack(KEYS)
+local meta, seen, due, held, mine, refused, ended = unpack(KEYS)
 local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
 local head = 1000 -- how much earlier than the others a host's last holder may take the host
 
@@ -32,6 +34,11 @@ end
 -- waiting returns the key of the sorted set of a host's pages that wait for their Due.
 local function waiting(host)
 	return prefix .. host .. ' waiting'
+end
+
+-- left returns how many pages of a host are queued. No page of the host may be out.
+local function left(host)
+	return redis.call('XLEN', prefix .. host) + redis.call('ZCARD', waiting(host))
 end
 
 -- holds returns whether the caller still holds the page. Another process may have taken it over.

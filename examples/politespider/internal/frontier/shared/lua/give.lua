@@ -1,12 +1,15 @@
--- Takes a page back. ARGV: its host and ID; what became of it ("done", "refund" or "putback"); how long the host must rest;
--- the page's stored form; how long until its Due; and how many times it was put off.
+-- Takes a page back. ARGV: its host and ID; what became of it ("done", "refused", "refund" or "putback"); how long the host
+-- must rest; the page's stored form; how long until its Due; and how many times it was put off.
 local host, id, fate, pause, page, wait, puts = unpack(ARGV, 4, 10)
 if holds(host, id) then
 	redis.call('XACK', prefix .. host, group, id)
 	redis.call('XDEL', prefix .. host, id)
 	redis.call('ZREM', held, host)
 	rest(host, now + tonumber(pause))
-	if fate == 'done' then
+	if fate == 'refused' then
+		redis.call('ZADD', refused, 'INCR', 1, host)
+	end
+	if fate == 'done' or fate == 'refused' then
 		redis.call('HINCRBY', meta, 'spent', 1)
 		if tonumber(puts) > 0 then
 			redis.call('HSET', meta, 'hurt ' .. host, 1)

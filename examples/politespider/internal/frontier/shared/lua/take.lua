@@ -1,7 +1,7 @@
--- Hands out a page. ARGV: the maximum number of pages of the crawl, the lease, and how long to remember a crawl that is
--- over. Returns "page", its host, its ID and its stored form; or "wait", how long (-1: until something changes) and the host
--- that is due then; or "over".
-local max, lease, keep = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+-- Hands out a page. ARGV: the maximum number of pages of the crawl, the lease, how long to remember a crawl that is over, and
+-- how many pages a host may refuse before its crawl ends (0: any number). Returns "page", its host, its ID and its stored
+-- form; or "wait", how long (-1: until something changes) and the host that is due then; or "over".
+local max, lease, keep, limit = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 
 local function page(host, entry)
 	redis.call('ZREM', due, host)
@@ -36,6 +36,12 @@ for _, host in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0,
 	redis.call('ZADD', held, now + lease, host)
 end
 
+-- The crawl of a host goes on if this process has a higher limit than the process that ended it.
+for _, host in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', limit > 0 and '(' .. limit or '+inf')) do
+	redis.call('ZREM', ended, host)
+	redis.call('ZADD', due, 'NX', now, host)
+end
+
 local queued, out, spent = unpack(state())
 local full = spent + out >= max
 if out == 0 and (queued == 0 or full) then
@@ -43,7 +49,7 @@ if out == 0 and (queued == 0 or full) then
 		for _, host in ipairs(redis.call('ZRANGE', due, 0, -1)) do
 			redis.call('DEL', prefix .. host)
 		end
-		redis.call('DEL', due)
+		redis.call('DEL', due, refused)
 		redis.call('PEXPIRE', meta, keep)
 		redis.call('PEXPIRE', seen, keep)
 	end
@@ -54,7 +60,10 @@ if not full then
 	for _ = 1, 100 do
 		local first, own = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', mine, 0, 0, 'WITHSCORES')
 		local host, at = first[1], tonumber(first[2])
-		if not host then
+		if not host and out == 0 then -- the pages that are left are those of hosts whose crawl has ended
+			redis.call('DEL', mine)
+			return state('over')
+		elseif not host then
 			return state('wait', -1, '')
 		elseif own[1] and tonumber(redis.call('ZSCORE', due, own[1]) or 0) ~= own[2] + head then
 			redis.call('ZREM', mine, own[1]) -- another process has had this host since
@@ -62,17 +71,22 @@ if not full then
 			if own[1] and tonumber(own[2]) < at then
 				host, at = own[1], tonumber(own[2])
 			end
-			if at > now then
+			local refusals = tonumber(redis.call('ZSCORE', refused, host) or 0)
+			local isOver = limit > 0 and refusals >= limit
+			if at > now and not isOver then
 				return state('wait', at - now, host)
 			end
 			redis.call('ZREM', mine, host)
-			local entry = next(host)
+			local entry = not isOver and next(host)
 			if entry then
 				redis.call('HINCRBY', meta, 'queued', -1)
 				return page(host, entry)
 			end
 			local later = redis.call('ZRANGE', waiting(host), 0, 0, 'WITHSCORES')[2]
-			if later then
+			if isOver and left(host) > 0 then
+				redis.call('ZREM', due, host)
+				redis.call('ZADD', ended, refusals, host)
+			elseif later and not isOver then
 				rest(host, later)
 			else
 				redis.call('ZREM', due, host) -- the host had no pages, and only had to rest until now
