@@ -111,9 +111,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 
 	opts = x.opts
 	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
-		x.sharing = new(sharing)
-		x.sharing.use(recordsFor(opts, base))
-		opts.Store = x.sharing
+		opts.Store = sharedStore{x}
 	}
 	opts.Base, opts.AttemptTimeout = networkTransport{x}, maxAttempt
 	opts.Proxy, opts.RefuseAddress = nil, nil

@@ -157,17 +157,19 @@ func (g *guard) now() (base http.RoundTripper, timeout time.Duration, err error)
 	return g.base, g.timeout, err
 }
 
+// lastBase implements sender.
+func (g *guard) lastBase() http.RoundTripper {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.base
+}
+
 // take makes the guard send its requests through t, unless admit refuses t.
 func (g *guard) take(t http.RoundTripper) {
 	if g.x.failed != nil {
 		g.base = t
 		return
 	}
-	defer func() {
-		if g.x.sharing != nil && g == g.x.main { // robots.txt is fetched through the transport of the main guard
-			g.x.sharing.use(recordsFor(g.x.opts, g.base))
-		}
-	}()
 	if own := g.withProxy(t); own != nil {
 		g.base, g.refused = own, nil
 		return
