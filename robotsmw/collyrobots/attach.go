@@ -70,11 +70,11 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if err != nil {
 		return nil, err
 	}
-	if h, ok := gateOf(b).(*guard); ok {
-		if h.x.failed == nil {
+	if g, ok := gateOf(b).(*guard); ok {
+		if g.x.failed == nil {
 			return nil, errAttached
 		}
-		h.release()
+		g.release()
 	}
 	client := *b.client
 	wrap := opts.Wrap
@@ -111,9 +111,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 
 	opts = x.opts
 	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
-		x.sharing = new(sharing)
-		x.sharing.use(recordsFor(opts, base))
-		opts.Store = x.sharing
+		opts.Store = sharedStore{x}
 	}
 	opts.Base, opts.AttemptTimeout = networkTransport{x}, maxAttempt
 	opts.Proxy, opts.RefuseAddress = nil, nil
@@ -179,7 +177,11 @@ func (x *Extension) enroll(c *colly.Collector) {
 // error.
 func (x *Extension) Active() bool {
 	for _, c := range x.collectors() {
-		if h, err := x.guardFor(c); err != nil || h.sync() != nil {
+		g, err := x.guardFor(c)
+		if err != nil {
+			return false
+		}
+		if _, _, err := g.now(); err != nil {
 			return false
 		}
 	}

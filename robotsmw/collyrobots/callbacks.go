@@ -58,7 +58,7 @@ func (m *member) afterFailure(r *colly.Response, err error) {
 // onRequest runs before colly looks into its cache directory and before it
 // sends anything.
 func (m *member) onRequest(r *colly.Request) {
-	m.sync()
+	m.currentGuard() // before colly matches the LimitRules of a new backend
 	m.beLast()
 	if k := m.marks.of(r.Ctx); k != nil {
 		m.refuseChild(r, k)

@@ -31,18 +31,18 @@ type member struct {
 	headers int            // of the OnRequestHeaders handlers, if any, the last is the member's
 }
 
-// sync makes sure that the collector's requests pass a guard.
-func (m *member) sync() {
+// currentGuard returns the guard of the collector's backend. After
+// Collector.Init, that is another one. It returns nil if this version of colly
+// has none.
+func (m *member) currentGuard() *guard {
 	m.last.Lock()
 	defer m.last.Unlock()
-	if at := *m.backend; at != m.of { // after Collector.Init it is another one
-		if h, err := m.guardFor(m.c); err == nil {
-			m.guard, m.of = h, at
+	if at := *m.backend; at != m.of {
+		if g, err := m.guardFor(m.c); err == nil {
+			m.guard, m.of = g, at
 		}
 	}
-	if m.guard != nil {
-		m.guard.sync()
-	}
+	return m.guard
 }
 
 // beLast registers onRequestHeaders again if another handler was registered
@@ -63,8 +63,12 @@ func (m *member) beLast() {
 	}
 }
 
-// onRequestHeaders runs just before colly takes the client.
-func (m *member) onRequestHeaders(*colly.Request) { m.sync() }
+// onRequestHeaders runs just before colly reads the client.
+func (m *member) onRequestHeaders(*colly.Request) {
+	if g := m.currentGuard(); g != nil {
+		g.syncClient()
+	}
+}
 
 // judgeCached checks a page before colly may serve it from its cache directory.
 // The transport does not see the request for such a page. If a rule that is in

@@ -85,8 +85,7 @@
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
 // ErrUnreachable or a *politeness.DelayError: it was not fetched, and can be
-// visited later. Requests that are refused count for colly's MaxRequests,
-// unless Extension.Visit or Follow has refused them.
+// visited later.
 //
 // # Proxies, clients and timeouts
 //
@@ -103,6 +102,9 @@
 //     only if a robots.txt that is in memory has a rule that forbids it by now.
 //   - The links of a nofollow page, or of a sure challenge, are refused. Their
 //     URLs stay unvisited, so a link from another page can still lead there.
+//   - Colly's MaxRequests counts a request that is refused, because colly
+//     counts it before the extension can check it, and the count is its ID.
+//     Extension.Visit and Follow check first, so their refusals do not count.
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
 //     LimitRule; and UserAgent, if it is colly's.
 //

@@ -68,7 +68,6 @@ type Extension struct {
 	released atomic.Bool       // failed, and a later Attach has taken over
 	checker  *robotsmw.Checker
 	tokens   []string // the checker's
-	sharing  *sharing // nil means that robots.txt is not shared
 
 	members sync.Map // weak.Pointer[colly.Collector] → struct{}
 	marks   marks
@@ -88,6 +87,11 @@ type Extension struct {
 // may take. The error says why nothing can be sent.
 type sender interface {
 	now() (base http.RoundTripper, timeout time.Duration, err error)
+
+	// lastBase returns the transport by which requests were sent last. Unlike
+	// now, it does not look at colly's client, so it may be called while the
+	// program sets another one.
+	lastBase() http.RoundTripper
 }
 
 // collectors returns the collectors that are still in use.

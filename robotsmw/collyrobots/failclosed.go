@@ -29,16 +29,14 @@ func failClosed(c *colly.Collector, err error) {
 			return // there has been a later Attach
 		}
 		seal(r)
-		if g, err := x.guardFor(c); err == nil {
-			g.sync()
-		}
+		x.guardFor(c) // after Collector.Init, the new backend gets a guard
 	})
 }
 
 // release undoes failClosed for a backend.
 func (g *guard) release() {
 	g.x.released.Store(true)
-	g.sync()
+	g.now() // takes over what was set last
 	client := *g.client
 	client.Transport, client.Timeout = g.base, g.timeout
 	if client.CheckRedirect != nil {

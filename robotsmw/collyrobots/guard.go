@@ -1,11 +1,9 @@
 package collyrobots
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -73,101 +71,12 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	return g, nil
 }
 
-// copy replaces colly's client with a copy, because the program may also use
-// that client elsewhere.
-func (g *guard) copy() {
-	users := *g.backend.client
-	own := *users
-	g.users, g.was, g.client = users, *users, &own
-	*g.backend.client = g.client
-}
-
-// sync makes sure that colly's client is the guard's own and that its transport
-// is the guard. sync is called for each request before colly reads the client,
-// and again after every wait. So a request reads the client only after sync has
-// written it.
-func (g *guard) sync() error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if *g.backend.client != g.client {
-		g.copy()
-	}
-	client := g.client
-	copyChange(&g.users.Transport, &g.was.Transport, &client.Transport)
-	copyChange(&g.users.CheckRedirect, &g.was.CheckRedirect, &client.CheckRedirect)
-	copyChange(&g.users.Jar, &g.was.Jar, &client.Jar)
-	copyChange(&g.users.Timeout, &g.was.Timeout, &client.Timeout)
-	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
-		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
-			client.Jar = &jar{client.Jar, g}
-		}
-	}
-	if client.CheckRedirect != nil && !bytes.Equal(memoryOf(&client.CheckRedirect), memoryOf(&g.checkRedirect)) {
-		g.redirect = client.CheckRedirect
-		g.checkRedirect = unsealRedirect(g.redirect)
-		client.CheckRedirect = g.checkRedirect
-	}
-	if client.Transport != g {
-		g.take(client.Transport)
-		client.Transport = g
-	}
-	if client.Timeout != 0 { // this timeout would include the waits
-		g.timeout, client.Timeout = client.Timeout, 0
-	}
-	return g.refused
-}
-
-// copyChange copies a field of the user's client to the guard's own client if
-// it has changed. It compares memory, because not all values can be compared.
-func copyChange[T any](users, was, own *T) {
-	if !bytes.Equal(memoryOf(users), memoryOf(was)) {
-		*was, *own = *users, *users
-	}
-}
-
-// Match makes the guard the gate of its backend: colly asks it before it takes
-// the client.
-func (g *guard) Match(string) bool {
-	g.sync()
-	return true
-}
-
-// jar wraps the client's cookie jar. For each request, an http.Client gets the
-// cookies just before it reads its transport, so the wrapper can call sync
-// there.
-type jar struct {
-	http.CookieJar
-	guard *guard
-}
-
-func (j *jar) Cookies(u *url.URL) []*http.Cookie {
-	cookies := j.CookieJar.Cookies(u)
-	j.guard.sync()
-	return cookies
-}
-
-// now implements sender.
-func (g *guard) now() (base http.RoundTripper, timeout time.Duration, err error) {
-	err = g.sync()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.timeout < 0 {
-		return g.base, maxAttempt, err
-	}
-	return g.base, g.timeout, err
-}
-
 // take makes the guard send its requests through t, unless admit refuses t.
 func (g *guard) take(t http.RoundTripper) {
 	if g.x.failed != nil {
 		g.base = t
 		return
 	}
-	defer func() {
-		if g.x.sharing != nil && g == g.x.main { // robots.txt is fetched through the transport of the main guard
-			g.x.sharing.use(recordsFor(g.x.opts, g.base))
-		}
-	}()
 	if own := g.withProxy(t); own != nil {
 		g.base, g.refused = own, nil
 		return

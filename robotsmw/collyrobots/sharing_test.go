@@ -1,7 +1,9 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,10 +18,9 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Collectors with the same options share robots.txt, until one of them gets a
-// transport of its own.
 // Several collectors are attached and begin to crawl at the same moment. Their
 // robots.txt is fetched once if they have the same transport, whether that is
 // the default one, or one that was set before or after Attach, or the Base.
@@ -70,6 +71,8 @@ func TestCollectorsThatStartTogetherFetchRobotsTxtOnce(t *testing.T) {
 	}
 }
 
+// Collectors with the same options share robots.txt, until one of them gets a
+// transport of its own.
 func TestCollectorsShareRobotsTxt(t *testing.T) {
 	var fetches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,4 +139,101 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 			t.Errorf("%s: robots.txt was fetched %d times, want %d", c.name, n, c.want)
 		}
 	}
+}
+
+// Two collectors, each with a record of its own crawl, share robots.txt. The
+// second record needs the file too, although the first collector fetched it.
+func TestCollectorsThatShareRobotsTxtHaveObserversOfTheirOwn(t *testing.T) {
+	const text = "User-agent: *\nDisallow: /no\n"
+	server := httptest.NewServer(robotstest.Site{"/robots.txt": text, "/": "page"})
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	limiter := unpaced()
+	for _, name := range []string{"the first", "the second"} {
+		var read, loaded, fetched atomic.Int32
+		observer := &robotsmw.Observer{
+			Read: func(_ context.Context, _ string, got []byte) {
+				if string(got) == text {
+					read.Add(1)
+				}
+			},
+			Fetched: func(context.Context, robotsmw.Fetch) { fetched.Add(1) },
+			Loaded:  func(context.Context, robotsmw.Fetch) { loaded.Add(1) },
+		}
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter, Observer: observer})
+		if err := c.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if read.Load() != 1 {
+			t.Errorf("%s: Observer.Read got the file %d times", name, read.Load())
+		}
+		for range 1000 { // the result of a fetch is observed and shared a moment after it has been used
+			if fetched.Load()+loaded.Load() > 0 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if fetched.Load()+loaded.Load() != 1 {
+			t.Errorf("%s: %d fetches and %d loads were observed", name, fetched.Load(), loaded.Load())
+		}
+	}
+}
+
+// A crawler sets another transport before each page. It fetches robots.txt
+// once, because the file remains in force.
+func TestTransportsOfOneCollectorNeedOneRobotsTxt(t *testing.T) {
+	var fetches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fetches.Add(1)
+		}
+	}))
+	defer server.Close()
+	c := colly.NewCollector()
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	for page := range 5 {
+		c.WithTransport(&http.Transport{DisableKeepAlives: true})
+		if err := c.Visit(fmt.Sprintf("%s/%d", server.URL, page)); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := fetches.Load(); n != 1 {
+		t.Errorf("robots.txt was fetched %d times", n)
+	}
+}
+
+// A job server makes a collector for each job. Robots.txt is fetched for the
+// first job only, even if the collectors before have been freed.
+func TestRobotsTxtOutlivesTheCollector(t *testing.T) {
+	var fetches atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			fetches.Add(1)
+		}
+	}))
+	defer server.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	limiter := unpaced()
+	visit := func() int32 {
+		fetches.Store(0)
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter})
+		if err := c.Visit(server.URL); err != nil {
+			t.Error(err)
+		}
+		return fetches.Load()
+	}
+	visit()
+	for tries := 0; tries < 10 && visit() > 0; tries++ {
+		runtime.Gosched() // what was fetched is shared a moment after it has been used
+	}
+	for range 3 {
+		runtime.GC()
+		runtime.Gosched() // cleanups run
+		if n := visit(); n > 0 {
+			t.Errorf("robots.txt was fetched %d times for a later job", n)
+		}
+	}
+	runtime.KeepAlive(limiter)
 }

@@ -36,7 +36,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if b != nil && req.Response == nil { // a redirect is not a repeat
 		x.regain(b)
 	}
-	if err := g.sync(); err != nil {
+	if _, _, err := g.now(); err != nil {
 		return nil, err
 	}
 	own := unseal(req.Context())
@@ -50,9 +50,9 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	resp, err = x.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the
 	// guard's client. Later, callbacks of this request may write to it. Each
-	// request takes the lock in sync(), so the earlier reads happen before the
-	// later writes.
-	g.sync()
+	// request takes the guard's lock in now, so the earlier reads happen before
+	// the later writes.
+	g.now()
 	if err != nil {
 		return nil, x.refusal(req, err)
 	}

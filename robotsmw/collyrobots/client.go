@@ -1,0 +1,114 @@
+package collyrobots
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// How the guard stays the transport of colly's client:
+//
+// A program may set a client, a transport, a cookie jar, a proxy or a timeout
+// at any time, and colly gives no notice. So the guard looks at colly's client
+// whenever a request is about to read it, takes over what was set, and makes
+// the client its own again. Three hooks call syncClient at these times:
+//
+//  1. the ruleHook, for each request of all collectors that share the backend,
+//     before the OnRequestHeaders handlers run;
+//  2. the last OnRequestHeaders handler of an attached collector, because a
+//     handler before it may have set a client;
+//  3. the cookie jar, just before an http.Client reads its transport, because
+//     an OnRequestHeaders handler of a clone that was not added, or a redirect
+//     handler, may have set a transport.
+//
+// All other code calls now, which returns what was set last.
+
+// copy replaces colly's client with a copy, because the program may also use
+// that client elsewhere.
+func (g *guard) copy() {
+	users := *g.backend.client
+	own := *users
+	g.users, g.was, g.client = users, *users, &own
+	*g.backend.client = g.client
+}
+
+// syncClient takes over what was set on colly's client, and makes sure that the
+// client is the guard's own and that its transport is the guard. It returns
+// g.refused. Each request that reads the client has called syncClient before,
+// so it reads the client after syncClient has written it.
+func (g *guard) syncClient() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if *g.backend.client != g.client {
+		g.copy()
+	}
+	client := g.client
+	copyChange(&g.users.Transport, &g.was.Transport, &client.Transport)
+	copyChange(&g.users.CheckRedirect, &g.was.CheckRedirect, &client.CheckRedirect)
+	copyChange(&g.users.Jar, &g.was.Jar, &client.Jar)
+	copyChange(&g.users.Timeout, &g.was.Timeout, &client.Timeout)
+	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
+		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
+			client.Jar = &jar{client.Jar, g}
+		}
+	}
+	if client.CheckRedirect != nil && !bytes.Equal(memoryOf(&client.CheckRedirect), memoryOf(&g.checkRedirect)) {
+		g.redirect = client.CheckRedirect
+		g.checkRedirect = unsealRedirect(g.redirect)
+		client.CheckRedirect = g.checkRedirect
+	}
+	if client.Transport != g {
+		g.take(client.Transport)
+		client.Transport = g
+	}
+	if client.Timeout != 0 { // this timeout would include the waits
+		g.timeout, client.Timeout = client.Timeout, 0
+	}
+	return g.refused
+}
+
+// copyChange copies a field of the user's client to the guard's own client if
+// it has changed. It compares memory, because not all values can be compared.
+func copyChange[T any](users, was, own *T) {
+	if !bytes.Equal(memoryOf(users), memoryOf(was)) {
+		*was, *own = *users, *users
+	}
+}
+
+// Match makes the guard the ruleHook of its backend.
+func (g *guard) Match(string) bool {
+	g.syncClient()
+	return true
+}
+
+// jar wraps the client's cookie jar. An http.Client gets the cookies of each
+// request, and of each hop of its redirects.
+type jar struct {
+	http.CookieJar
+	guard *guard
+}
+
+func (j *jar) Cookies(u *url.URL) []*http.Cookie {
+	cookies := j.CookieJar.Cookies(u)
+	j.guard.syncClient()
+	return cookies
+}
+
+// now implements sender.
+func (g *guard) now() (base http.RoundTripper, timeout time.Duration, err error) {
+	err = g.syncClient()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.timeout < 0 {
+		return g.base, maxAttempt, err
+	}
+	return g.base, g.timeout, err
+}
+
+// lastBase implements sender.
+func (g *guard) lastBase() http.RoundTripper {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.base
+}

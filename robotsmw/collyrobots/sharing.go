@@ -1,0 +1,148 @@
+package collyrobots
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// common is the Limiter for collectors that were attached without one. The
+// whole process shares it. So a host has one pace, however many of these
+// collectors crawl it.
+var common politeness.Limiter
+
+// Collectors with the same sharedKey share robots.txt through a Store: of those
+// that need a file at the same time, one fetches it, and the others wait for
+// the record. Each Extension has a Checker of its own nevertheless. A single
+// Checker for all of them would be simpler, but it would break three promises:
+//
+//   - Observers and Loggers may differ. A record of a crawl (package evidence)
+//     needs Observer.Read and Loaded for each file on which a decision of its
+//     own collector is based, but a Checker calls one Observer only.
+//   - A transport may be set at any time, such as before each page. The files
+//     that a collector has read by then remain in force. In the Checker of
+//     another transport, each of them would be missing.
+//   - Files outlive collectors, so that a program that makes a collector for
+//     each job does not fetch them for each job. But a Checker has its Limiter
+//     and its transport. If the process kept the Checker, it would keep these
+//     too, for as long as it runs.
+
+// shared has the *records of the process, by sharedKey. They live as long as
+// their Limiter and their transport.
+var shared sync.Map
+
+type sharedKey struct {
+	limiter   weak.Pointer[politeness.Limiter]
+	transport weak.Pointer[http.Transport] // nil means http.DefaultTransport
+	options   string                       // all options that a decision depends on
+}
+
+// records are the robots.txt records of collectors with the same sharedKey.
+type records struct {
+	mu       sync.Mutex
+	byKey    map[string]storedRecord
+	fetching map[string]bool // the keys whose robots.txt is being fetched
+	bytes    int             // the length of all values
+}
+
+type storedRecord struct {
+	value   []byte
+	expires time.Time
+}
+
+// maxSharedBytes bounds the records under a sharedKey. Beyond it, all are
+// forgotten, and each file is fetched again when it is needed.
+const maxSharedBytes = 32 << 20
+
+// recordsFor returns the records that collectors with these options and this
+// transport share. opts.Limiter must be set. recordsFor returns nil if the
+// collectors share none, because their transport may lead to another
+// robots.txt.
+func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
+	own, ok := transport.(*http.Transport)
+	if _, isDefault := transport.(defaultTransport); !ok && !isDefault {
+		return nil
+	}
+	key := sharedKey{weak.Make(opts.Limiter), weak.Make(own), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
+		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
+	r, known := shared.LoadOrStore(key, &records{byKey: make(map[string]storedRecord), fetching: make(map[string]bool)})
+	forget := func(key any) { shared.Delete(key) }
+	if !known && opts.Limiter != &common {
+		runtime.AddCleanup(opts.Limiter, forget, any(key))
+	}
+	if !known && own != nil {
+		runtime.AddCleanup(own, forget, any(key))
+	}
+	return r.(*records)
+}
+
+// sharedStore is the Store of an Extension. It has the records of the
+// transport through which the Extension fetches robots.txt at present.
+type sharedStore struct{ x *Extension }
+
+var _ robotsmw.Locker = sharedStore{}
+
+func (s sharedStore) records() *records { return recordsFor(s.x.opts, s.x.main.lastBase()) }
+
+func (s sharedStore) Get(_ context.Context, key string) ([]byte, error) {
+	r := s.records()
+	if r == nil {
+		return nil, fs.ErrNotExist
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stored, ok := r.byKey[key]
+	if !ok || time.Now().After(stored.expires) {
+		return nil, fs.ErrNotExist
+	}
+	return slices.Clone(stored.value), nil
+}
+
+func (s sharedStore) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
+	r := s.records()
+	if r == nil || len(value) > maxSharedBytes {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes -= len(r.byKey[key].value)
+	if r.bytes+len(value) > maxSharedBytes {
+		clear(r.byKey)
+		r.bytes = 0
+	}
+	r.byKey[key] = storedRecord{slices.Clone(value), time.Now().Add(ttl)}
+	r.bytes += len(value)
+	return nil
+}
+
+// Delete does nothing, because a Checker never deletes.
+func (s sharedStore) Delete(context.Context, string) error { return nil }
+
+// TryLock makes sharedStore a robotsmw.Locker. The ttl does not matter, because
+// a process that dies takes all holders of its locks with it.
+func (s sharedStore) TryLock(_ context.Context, key string, _ time.Duration) (unlock func(), ok bool, err error) {
+	r := s.records()
+	if r == nil {
+		return func() {}, true, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fetching[key] {
+		return nil, false, nil
+	}
+	r.fetching[key] = true
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.fetching, key)
+	}, true, nil
+}
