@@ -46,11 +46,11 @@ type Store struct {
 	// removed, at most once a minute.
 	MaxBytes int64
 
-	dir        string
-	written    atomic.Int64 // bytes written since the last sweep
-	hasWritten atomic.Bool  // Put was called
-	sweeping   atomic.Bool
-	freedAt    atomic.Int64 // when freeSpace began a sweep, in Unix nanoseconds; 0 means never
+	dir      string
+	written  atomic.Int64 // bytes written since the last sweep
+	started  atomic.Bool  // Put was called
+	sweeping atomic.Bool
+	madeRoom atomic.Int64 // when makeRoom began a sweep, in Unix nanoseconds; 0 means never
 
 	writeTo func(*os.File, []byte) (int, error) // (*os.File).Write, except in tests
 }
@@ -88,7 +88,7 @@ func Open(dir string) (*Store, error) {
 const headerSize = 8 + 2
 
 // Get returns the value of the key. If the value is missing or expired, or its
-// file contains something else, the error wraps fs.ErrNotExist.
+// file holds something else, errors.Is finds fs.ErrNotExist in the error.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("diskstore: reading the value of %q: %w", key, err)
 	}
 	if len(data) < headerSize {
-		return nil, fmt.Errorf("diskstore: the file of %q is truncated: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
 	}
 	expires := time.Unix(0, int64(binary.BigEndian.Uint64(data)))
 	n := int(binary.BigEndian.Uint16(data[8:]))
@@ -123,7 +123,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 		return fmt.Errorf("diskstore: the key has %d bytes: the maximum is 65,535", len(key))
 	}
 	if headerSize+len(key)+len(value) > maxFile {
-		return fmt.Errorf("diskstore: the value of %q has %d bytes: the maximum for a file is 16 MiB", key, len(value))
+		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
 	}
 	var b bytes.Buffer
 	b.Grow(headerSize + len(key) + len(value))
@@ -133,11 +133,11 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	b.Write(value)
 	if err := s.write(s.path(key, valueSuffix), b.Bytes()); err != nil {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			s.freeSpace()
+			s.makeRoom()
 		}
 		return fmt.Errorf("diskstore: writing the value of %q: %w", key, err)
 	}
-	if s.written.Add(int64(b.Len())) > s.limit()/8 || s.hasWritten.CompareAndSwap(false, true) {
+	if s.written.Add(int64(b.Len())) > s.limit()/8 || s.started.CompareAndSwap(false, true) {
 		s.sweepInBackground()
 	}
 	return nil
@@ -172,29 +172,29 @@ func (s *Store) sweepInBackground() {
 	}()
 }
 
-// freeSpaceInterval is the minimum time between two sweeps because of a full
+// roomInterval is the minimum time between two sweeps because of a full
 // disk.
-const freeSpaceInterval = time.Minute
+const roomInterval = time.Minute
 
-// freeSpace sweeps the directory in the background after a write has failed
+// makeRoom sweeps the directory in the background after a write has failed
 // because the disk is full. Without it, expired values would remain: no bytes
 // are written, so Put starts no sweep.
-func (s *Store) freeSpace() {
-	last, now := s.freedAt.Load(), time.Now().UnixNano()
-	isRecent := last <= now && now-last < int64(freeSpaceInterval)
+func (s *Store) makeRoom() {
+	last, now := s.madeRoom.Load(), time.Now().UnixNano()
+	isRecent := last <= now && now-last < int64(roomInterval)
 	if isRecent || !s.sweeping.CompareAndSwap(false, true) {
 		return
 	}
-	s.freedAt.Store(now)
+	s.madeRoom.Store(now)
 	go func() {
 		defer s.sweeping.Store(false)
 		s.sweep(true)
 	}()
 }
 
-// write replaces the content of a file atomically. It does not call Sync, so a
-// record may be missing or damaged after a power failure. The Checker detects
-// this, and fetches the robots.txt again.
+// write replaces the content of a file by data, in one step. It does not sync
+// the disk. So after a power cut a record may be missing or damaged. The
+// Checker notices both, and fetches the robots.txt again.
 func (s *Store) write(name string, data []byte) error {
 	temp, err := s.writeTemp(filepath.Dir(name), data)
 	if err != nil {
@@ -360,8 +360,8 @@ func (s *Store) sweep(diskFull bool) {
 			if now.Sub(info.ModTime()) > tempAge {
 				os.Remove(path)
 			}
-		case strings.HasSuffix(d.Name(), lockSuffix):
-			s.breakLock(path) // the owner of an expired lock has died
+		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
+			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := valueFile{path, info.Size(), info.ModTime()}
 			if isExpiredFile(path, now) && v.remove() {
