@@ -525,7 +525,7 @@ var chaosScenes = []chaosScene{
 		f.server = redisserver.Start(f.T, "--rename-command", "SUBSCRIBE", "")
 	}, prepare: func(f *chaosFleet) { rest(10) }, play: func(f *chaosFleet, scale int) {
 		rest(float64(10 * scale))
-		f.eachMember(1, "no hints of Redis arrive")
+		f.eachMember(1, "no notifications from Redis arrive")
 	}, share: 0.5},
 	{name: "all connections are half open", play: func(f *chaosFleet, scale int) {
 		for range scale {
@@ -535,7 +535,7 @@ var chaosScenes = []chaosScene{
 			}
 			rest(12)
 		}
-		f.eachMember(0, "no hints of Redis arrive")
+		f.eachMember(0, "no notifications from Redis arrive")
 	}, share: 0.5},
 	{name: "MISCONF", play: func(f *chaosFleet, scale int) {
 		for range scale {

@@ -78,7 +78,7 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err := poor.Acquire(ctx, &url.URL{Host: "shop.example"})
-	if _, is := errors.AsType[*redislimit.AwayError](err); !is || !strings.Contains(err.Error(), "too few rights") {
+	if _, is := errors.AsType[*redislimit.AwayError](err); !is || !strings.Contains(err.Error(), "lacks a permission") {
 		t.Errorf("without hincrby: %v", err)
 	}
 }

@@ -1,5 +1,6 @@
-// Package redislimit lets the members of a fleet share hosts through Redis or
-// Valkey. A host gets no more requests from many processes than from one.
+// Package redislimit lets several processes share the hosts of a crawl through
+// Redis or Valkey, so that a host receives no more requests from all of them
+// together than it would receive from one.
 //
 //	client := redis.NewUniversalClient(&redis.UniversalOptions{
 //		Addrs: []string{"127.0.0.1:6379"}, ContextTimeoutEnabled: true,
@@ -8,107 +9,146 @@
 //	defer fleet.Close()
 //	limiter := &politeness.Limiter{Fleet: fleet}
 //
-// A server, Sentinel or cluster will do, of Redis 7.0 or later, or Valkey. All
-// members need the same settings of the Limiter.
+// The processes are the members of a fleet. Each has its own Limiter and its
+// own [Fleet], and all Limiters should have the same settings. Redis may be a
+// single server, a cluster or managed by Sentinel, version 7.0 or later.
+// Valkey works too.
 //
-// # What an operator sees
+// # Ownership of hosts
 //
-// Times are for a Lease of 10 s. No request is ever sent without a pace.
+// At any time, at most one member owns a host, and only the owner sends
+// requests to it. The owner rate-limits the host with its own Limiter and
+// clock, without a call to Redis per request. Other members that have requests
+// for the host wait in a queue in Redis.
 //
-//	what happens            what requests see                    what the log says
-//	a member comes          nothing                              nothing
-//	Close of a member       its hosts go on at once              nothing
-//	a member is killed      its hosts pause for up to 25 s       Info within 20 s: "is silent"
-//	Redis does not answer   owned hosts go on for 10 s; others   Warn after 2.5 s, and when the
-//	                        wait, or AwayError after 2.5 s;      session ends; Info when Redis
-//	                        then all hosts wait                  answers again
-//	one member is cut off   the same for it; its hosts go to     the same here; Info elsewhere
-//	                        others within 25 s
-//	Redis was flushed, has  owned hosts go on within 1 s;        Warn of each member: "has lost
-//	evicted, failed over    others rest for 11 s, anew with      what the fleet knew"
-//	                        each loss
-//	a field is unreadable   the same                             Error that names the host
-//	Redis answers with an   AwayError at once with its text;     Error at once: "refuses", with
-//	error: NOPERM, MISCONF, owned hosts go on for 10 s           the text of Redis
-//	READONLY, BUSY, an
-//	unknown command
-//	no SUBSCRIBE: no right, hosts change hands with the beats,   Error of each member, at once or
-//	a proxy without it      once a second, instead of at once    after 8 s: "no hints"
-//	the subscription's      the same for 4 s                     nothing
+// A host is handed over in these steps:
+//
+//  1. Member B calls Redis because it has a request for a host that member A
+//     owns. Redis appends B to the host's queue and notifies A.
+//  2. A keeps the host until its turn is over: it has owned the host for 2 s
+//     and has sent at least one request, or has had no request to the host for
+//     50 ms. If the host's Concurrency is 1, A's request in flight must end
+//     first.
+//  3. A starts no more requests, and gives the host back. With it, A stores
+//     what it has learned: pauses, the Crawl-delay, the Budget that is spent,
+//     when the next request may start, and how many of A's requests are still
+//     in flight.
+//  4. Redis offers the host to the next member of the queue and notifies that
+//     member. It may be B.
+//  5. B calls Redis again, becomes the owner, and receives what A has stored.
+//     Its first request starts when A's next request might have started.
+//  6. When a request that A had in flight ends, A reports the result, for
+//     example a Retry-After, and Redis notifies the owner.
+//
+// If no other member waits, an owner without requests gives the host back when
+// the next request may start, or at once if that is more than 30 s away.
+//
+// # Sessions and epochs
+//
+// A member has a session in Redis while it owns or wants a host, and renews
+// the session once a second with a heartbeat. The member relies on the session
+// for one Lease after the start of the last successful renewal. After that, it
+// starts no request until Redis answers. The other members treat a session as
+// ended when it has not been renewed for one and a half Leases. They then hand
+// out its hosts. Because these periods differ by half a Lease, a host does not
+// get a second owner while the first one still sends requests.
+//
+// An epoch is the time during which Redis keeps the state of the fleet. Every
+// call contains the epoch's random name, so members notice when the state was
+// lost. Each member then registers the hosts that it owns in the new epoch.
+// Redis hands out other hosts only one Lease and one second later, when every
+// member that missed the loss has stopped.
+//
+// # Failures
+//
+// Times are for a Lease of 10 s. In each of these cases, requests still wait
+// for the delay of their host.
+//
+//	a member joins           no effect; no log
+//	a member calls Close     its hosts are available at once; no log
+//	a member is killed       its hosts are paused for up to 25 s;
+//	                         Info of others: "stopped renewing"
+//	Redis does not answer    owned hosts continue for 10 s, then wait;
+//	                         requests to other hosts wait, or get an
+//	                         AwayError after 2.5 s; Warn after 2.5 s
+//	                         and when the session ends, Info when
+//	                         Redis answers again
+//	a member is cut off      the same for this member; others get its
+//	                         hosts within 25 s
+//	Redis is flushed, evicts owned hosts continue within 1 s, others are
+//	a key or fails over      paused for 11 s; Warn of each member:
+//	                         "has lost the fleet's state"
+//	stored data of a host    the same; Error that names the host
+//	is invalid
+//	Redis returns an error:  AwayError at once, with the error's text;
+//	NOPERM, MISCONF,         owned hosts continue for 10 s; Error at
+//	READONLY, BUSY, …        once: "this member gets no more hosts"
+//	SUBSCRIBE or PUBLISH     hosts change owners once a second instead
+//	is not possible          of at once; Error of each member, at once
+//	                         or after 8 s: "no notifications"
+//	the subscription's       the same for 4 s; no log
 //	connection is half open
-//	Limiters have different nothing: the owner's settings        Warn of the member that comes
-//	settings                count                                later: names the settings
-//	a member has another    AwayError of that member, at once;   Error of that member, at once:
-//	version of the format   nothing of the others                names both versions
-//	two Limiters, a Fleet   DelayError of the second at once     nothing
-//	after Close             DelayError at once, within 1 s for   nothing
-//	                        requests that wait
+//	Limiters have different  the owner's settings apply; Warn of the
+//	settings                 member that joins later
+//	a member has another     AwayError of this member at once, others
+//	format version           are not affected; Error of this member
+//	two Limiters use one     DelayError of the second at once; no log
+//	Fleet
+//	a Fleet is used after    DelayError at once, or within 1 s for
+//	Close                    requests that already wait; no log
 //
-// A request that may not wait so long gets a [politeness.DelayError] with the
-// Reason [politeness.ReasonFleet].
+// Requests whose context or MaxWait does not allow the wait get a
+// [politeness.DelayError] with the Reason [politeness.ReasonFleet].
 //
-// # How it works
+// # Requirements
 //
-// A host has one owner at a time, which paces it with its own Limiter and
-// clock, without a call to Redis. A member has a session while it owns or wants
-// a host, and renews it once a second. The member trusts its session for one
-// Lease, counted from when it sent the last renewal that succeeded. Then it
-// starts no request.
-//
-// When others wait, the owner gives the host away, with what it has learnt,
-// after 2 s and at least one request, or after 50 ms without a request.
-//
-// Every call names the epoch of what Redis knows, so a loss is noticed. Members
-// then enter the hosts that they own anew.
-//
-// # What it needs
-//
-// A host takes about 64 bytes besides its name, while it is owned, must rest,
-// or was learnt about in the last hour. A fleet that is gone leaves nothing.
-// The keys must not be evicted. An ACL user needs no more than
+// Redis stores about 64 bytes and the name of each host that is owned, is
+// paused, or was used in the last hour. All keys expire when no member is left.
+// Redis must not evict the keys. An ACL user needs these permissions only:
 //
 //	+eval +evalsha +info +hget +hmget +hset +hdel +hincrby
 //	+hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del
 //	+pexpire +publish +subscribe +unsubscribe
 //	~{Namespace}* &{Namespace}*
 //
-// and in a cluster +cluster|slots +cluster|shards +command +readonly.
+// and, in a cluster, +cluster|slots +cluster|shards +command +readonly.
 //
 // # Upgrades
 //
-// What Redis stores has a version, which changes only when members with the
-// earlier format cannot work with the new one; the CHANGELOG says so. A member
-// whose format is another one gets no host, disturbs nobody, and tries again
-// once a second. So end all members of the old version and start the new ones,
-// in any order. The new ones begin when the sessions of the old ones have
-// ended: at once after Close, and after 15 s if they were killed. All hosts
-// rest for 11 s then, and what was known about them is lost: pauses, Budgets
-// and histories of refusals.
+// The stored data has a format version. It changes only if members of the
+// earlier format could not work with the new one, and the CHANGELOG mentions
+// each change. A member of another version gets no host, does not affect the
+// others, and tries again once a second. To upgrade, stop all old members and
+// start new ones, in any order. The new members begin when all sessions of the
+// old ones have ended: at once after Close, and 15 s after the old members were
+// killed. All hosts are then paused for 11 s, and pauses, Budgets and the
+// history of blocked requests are lost.
 //
-// # At scale
+// # Cost
 //
-// A member makes one call to Redis a second, and up to 1.2 calls for each
-// request to a host that is visited once. Of a host that many members want, one
-// call serves five requests or more. What a call costs does not depend on how
-// many members there are. Up to 64 members have a place in the line of one
-// host; the others try with each beat. A member that has more than 256 hosts
-// asks Redis for 256 of them with each beat, by turns, in case a message was
-// lost.
+// A member calls Redis once a second, and up to 1.2 times for each request to a
+// host that is visited once. If many members want a host, there is one call for
+// five requests or more. The cost of a call does not depend on the number of
+// members. At most 64 members can be in the queue of one host; others retry
+// with each heartbeat. In case a notification is lost, each heartbeat also
+// requests up to 256 of the member's hosts again, in rotation.
 //
-// For more than one Redis, divide the crawl by host, each part with its own
-// fleet. Where a host's URLs always come to one process, no Redis is needed.
-// examples/queues has both.
+// If one Redis is not enough, partition the crawl by host and give each part a
+// Fleet with its own Namespace and server. If all URLs of a host are always
+// processed by the same process, no Redis is needed. examples/queues shows
+// both.
 //
-// # What can still go wrong
+// # Limitations
 //
-//   - A process that is stopped after its last look at the clock may send one
-//     request too soon.
-//   - When Redis forgets, Budgets of hosts without an owner begin anew, and
-//     members that are cut off go on for a Lease.
-//   - A primary that was replaced has a fleet of its own, until it refuses
-//     writes (min-replicas-to-write, min-replicas-max-lag).
-//   - Redis looks replaced, and the fleet acts as after a flush, when a server
-//     gets its first replica, and an hour after its last one has gone
-//     (repl-backlog-ttl): both change its master_replid.
-//   - Requests in flight when a session ends may overlap with later ones.
+//   - A process that the operating system stops between its check of the clock
+//     and the start of a request may start that request too early.
+//   - If Redis loses its data, Budgets of hosts without an owner begin again,
+//     and members that are cut off continue for a Lease.
+//   - A primary that was replaced but still runs serves a separate fleet until
+//     it rejects writes (min-replicas-to-write, min-replicas-max-lag).
+//   - A server's master_replid changes when it gets its first replica, and an
+//     hour after its last replica was removed (repl-backlog-ttl). The fleet
+//     then acts as after a flush.
+//   - Requests in flight when a session ends may overlap with requests of the
+//     next owner.
 package redislimit

@@ -8,19 +8,19 @@ import (
 )
 
 // The client sends a call twice, because the connection broke before the
-// answer. The script that runs is told so.
-func TestSendings_Twice(t *testing.T) {
+// reply. The script that runs receives the number 2.
+func TestSendCounter_Twice(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()
 	client.AddHook(twice{})
 	s := &server{client, []string{"a", "b"}}
 	reply, err := s.run(t.Context(), nil)
-	if err != nil || at[string](reply, 0) != "2" {
-		t.Errorf("the script is told %v (%v), want 2", reply, err)
+	if err != nil || element[string](reply, 0) != "2" {
+		t.Errorf("the script receives %v (%v), want 2", reply, err)
 	}
 }
 
-// twice is a hook in place of a server. The client sends each command to it
+// twice is a hook instead of a server. The client sends each command to it
 // twice. The answer is the first argument of the second one.
 type twice struct{}
 
@@ -33,7 +33,7 @@ func (twice) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		var said []byte
 		for range 2 {
 			for _, a := range cmd.Args() {
-				if s, ok := a.(*sendings); ok {
+				if s, ok := a.(*sendCounter); ok {
 					said, _ = s.MarshalBinary()
 				}
 			}

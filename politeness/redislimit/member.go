@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"maps"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,196 +18,214 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// formatVersion is the version of what is stored in Redis. It must change with
-// each change of the script that members of an earlier version cannot work
-// with.
+// formatVersion is the version of the data in Redis. It must change with each
+// change of the script that members of an earlier version cannot work with.
 const formatVersion = 1
 
 const (
-	beat    = time.Second     // how often a session is renewed
-	contact = 2 * time.Second // a session's silence grows by at most this much from one answer to the next
-	silence = 5 * beat / 2    // how long Redis may be silent before the log says so
-	pause   = beat / 4        // the time between attempts to reach Redis
-	maxOps  = 512             // the most operations in one call
-	maxAsks = 256             // one beat asks again for at most this many hosts
-	mute    = 4               // a channel without a message for this many beats is subscribed to anew
-	rounds  = 30              // a member reviews all its hosts within about this many beats
+	heartbeatInterval = time.Second // between renewals of a session
+	silenceToReport   = 5 * heartbeatInterval / 2
+
+	maxOperations        = 512 // in one call
+	maxHostsPerHeartbeat = 256 // that are requested again
+	reviewHeartbeats     = 30  // within about as many heartbeats, every host is reviewed
+
+	resubscribeAfter = 4 // heartbeats without a notification
+	reportAfter      = 8 // heartbeats without a notification
 )
 
 // A Fleet is this process's membership in a fleet whose members share hosts
 // through Redis or Valkey. It is a [politeness.Fleet] for one Limiter, and safe
-// for concurrent use. When its Limiter has needed no host for a while, the
+// for concurrent use. If its Limiter has not needed a host for a while, the
 // Fleet owns no host and runs no goroutine.
 type Fleet struct {
-	engine         engine
-	prefix         string // how the keys begin
-	version        int    // formatVersion, except in tests
-	lease, timeout time.Duration
-	log            *slog.Logger
+	engine    engine
+	keyPrefix string
+	version   int // formatVersion, except in tests
+	lease     time.Duration
+	timeout   time.Duration
+	log       *slog.Logger
 
-	trust atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
-	wake  chan struct{}             // holds one value if the inbox is not empty
+	renewedAt atomic.Pointer[time.Time] // when the last successful renewal was sent; nil means no session
+	wake      chan struct{}             // contains a value if tasks is not empty
 
-	mu    sync.Mutex // held for moments; taken after the Limiter's lock, never before it
-	inbox []func()   // what the goroutine has to do next
-	// done is closed when the goroutine has ended. Before, it gets an error if
-	// Redis has not confirmed the end of the session. nil means that the
-	// goroutine does not run.
+	mu    sync.Mutex // may be locked while the Limiter's lock is held, but not the other way around
+	tasks []func()   // for the goroutine
+	// done is closed when the goroutine has ended. If the session could not be
+	// ended in Redis, done contains the error. nil means that the goroutine
+	// does not run.
 	done chan error
 
 	member *member // used by the goroutine only
 }
 
-// put makes the goroutine call do() as soon as the goroutine runs. The caller
-// must hold f.mu.
-func (f *Fleet) put(do func()) {
-	f.inbox = append(f.inbox, do)
+// enqueue adds a task for the goroutine. If the goroutine does not run, the
+// task remains until the goroutine is started. The caller must hold f.mu.
+func (f *Fleet) enqueue(task func()) {
+	f.tasks = append(f.tasks, task)
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Trusted implements politeness.Fleet. It reports whether both clocks say that
-// the Lease is not over. One clock is not enough, because it may fall behind:
-// the monotonic clock may stand still while the machine is suspended, and the
-// wall clock may be set back.
+// Trusted implements politeness.Fleet. It reports whether less than a Lease has
+// passed since the last renewal, by the monotonic clock and by the wall clock.
+// The monotonic clock may stop while the machine is suspended, and the wall
+// clock may be set back.
 func (f *Fleet) Trusted() bool {
-	sent := f.trust.Load()
-	if sent == nil {
+	renewedAt := f.renewedAt.Load()
+	if renewedAt == nil {
 		return false
 	}
 	now := time.Now()
-	return now.Sub(*sent) < f.lease && now.Round(0).Sub(sent.Round(0)) < f.lease
+	monotonic := now.Sub(*renewedAt)
+	wall := now.Round(0).Sub(renewedAt.Round(0))
+	return monotonic < f.lease && wall < f.lease
 }
 
-// ask runs the script and waits for its answer, but no longer than Timeout.
-func (f *Fleet) ask(args ...any) (reply []any, err error) {
-	var answer []any // written before "came" receives a value
-	came := make(chan error, 1)
+// runScript runs the script and waits for the reply, at most for f.timeout.
+// Clients may ignore the deadline of a context.
+func (f *Fleet) runScript(args []any) ([]any, error) {
+	type result struct {
+		reply []any
+		err   error
+	}
+	results := make(chan result, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), f.timeout)
 		defer cancel()
-		var err error
-		answer, err = f.engine.run(ctx, args)
-		came <- err
+		reply, err := f.engine.run(ctx, args)
+		results <- result{reply, err}
 	}()
 	select {
-	case err := <-came:
-		return answer, err
+	case r := <-results:
+		return r.reply, r.err
 	case <-time.After(f.timeout):
-		return nil, errSlow
+		return nil, errTimeout
 	}
 }
 
 // A member is the state of a Fleet's goroutine. The goroutine runs from when
 // the first host is needed until the last host has been given back and the
-// session has ended. It makes one call at a time. A call renews the session and
-// carries all that the member asks for and gives back at that moment. If the
-// answer to a call is lost, the call may or may not have run. So the member
-// says the same again in the next call.
+// session has ended. It makes one call at a time. Each call renews the session
+// and contains all operations that are due. If the reply is lost, it is unknown
+// whether the call has run, so the member sends the operations again in the
+// next call.
 //
-// A host without an owner is given away when the epoch is 2 s old. But if any
-// member knew an earlier epoch, it is given away only one second after the new
-// epoch has become as old as a Lease. The age of the epoch grows by what the
-// server's clock says has passed since the last call, but by no more than 2 s
-// while any member has a session. So it matters little if that clock is set.
-// While nobody has a session, all of it counts: a pause ends when it said,
-// although no process was there. If all members are killed at once, the time
-// until the next one comes is not counted: pauses end later by as much. The
-// members' wall clocks do not matter.
+// A host without an owner is handed out when the epoch is 2 s old. If any
+// member knew an earlier epoch, that member may own the host, so the epoch must
+// be a Lease and one second old.
+//
+// The age of the epoch grows with the server's clock, but by at most 2 s per
+// call while any member has a session. Setting that clock therefore has little
+// effect. While no member has a session, the whole time counts, so pauses of
+// hosts end when they should. If all members are killed at once, the time until
+// the next one joins is not counted, and pauses end later. The wall clocks of
+// the members do not matter.
 type member struct {
 	*Fleet
-	places          map[string]*place
-	order           []*place        // the places, in any order
-	reviewed, asked int             // the indexes in order of the places that had their turn last: see review
-	todo            map[*place]bool // the places that the next call is about
-	dead            []*place        // the sessions to end: host is the id, token is the latest call's number
-	closed          bool
+	hosts     map[string]*hostState
+	order     []*hostState        // the values of hosts, in any order
+	reviewed  int                 // index in order of the host that was reviewed last
+	requested int                 // index in order of the host that was requested again last
+	dirty     map[*hostState]bool // hosts for which the next call has an operation
+	ended     []endedSession      // sessions of others that the next call removes
+	closed    bool
 
-	settings string // of the Limiter
-	warned   string // how the settings of others differ, as logged
-	epoch    string
-	id       int64              // the session's id; 0 means none
-	number   int64              // the latest call's number
-	beaten   time.Time          // when the latest beat began
-	sessions map[int64]watched  // the silent sessions of others
-	others   others             // the fleet of another version
-	entering bool               // some place may still have to be entered into a new epoch
-	unlisten context.CancelFunc // ends the listening to the channel; nil means that the member does not listen
-	unheard  int                // beats since the last message; each beat causes one
-	deaf     bool               // no hints arrive, which was logged: hosts change hands with the beats
+	settings          string // of the Limiter
+	warnedDifferences string // of other members' settings
+	epoch             string
+	session           int64     // 0 means none
+	callNumber        int64     // of the latest call of the session
+	heartbeatAt       time.Time // when the latest heartbeat began
+	peers             map[int64]peerSession
+	otherVersion      otherVersion
+	registering       bool               // hosts may have to be registered in a new epoch
+	unsubscribe       context.CancelFunc // nil means that there is no subscription
+	heartbeatsUnheard int                // heartbeats since the last notification; each causes one
+	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
 
-	answered time.Time // when Redis last answered; before the first answer, when it was first asked
-	failing  error     // why Redis does not answer now; nil if it answers
-	reported trouble   // what the log and waiting requests know about it
-	informed time.Time // when waiting requests last received the error
-	retry    time.Time // no call before this time
-	lapsed   bool      // the session is no longer trusted
+	answeredAt time.Time // when Redis last answered, or when the first call was made
+	failure    error     // why calls fail; nil if they succeed
+	reported   outage    // what was logged and passed to Holds
+	informedAt time.Time // when Holds last received the failure
+	retryAt    time.Time // no call is made earlier
+	lapsed     bool      // the session is no longer trusted
 }
 
-// others is what a member knows about a fleet of another version, which uses
-// the same keys.
-type others struct {
-	count  string        // the count of its calls; "" means there is no such fleet
-	at     time.Time     // when the count was last looked at
-	silent time.Duration // for how long the count has stood still
-	over   bool          // none of its members owns a host any more
+// An endedSession is a session of another member that is removed unless the
+// member has made another call.
+type endedSession struct {
+	id         int64
+	callNumber int64
 }
 
-// A place has what a member knows about one host, and what the member still has
-// to do for it. What Redis has to be told can be set together as follows:
+// A hostState is what a member knows about one host, and which operations it
+// still has to send for it. These combinations occur:
 //
-//	phase    hold  others  enter  drop  news
-//	none     any   no      no     yes   yes, with requests in flight
-//	owned    yes   yes     yes    no    yes
-//	leaving  any   no      yes    yes   yes, with requests in flight
-//	unsure   any   no      no     yes   yes, with requests in flight
-type place struct {
-	host   string
-	index  int        // in member.order
-	hold   fleet.Hold // the Hold that asks for the host or owns it; nil means there is none
-	phase  phase
-	others bool // others wait for the host
-	drop   bool // Redis has to be told that the host is no longer wanted
-	enter  bool // the host has to be entered into a new epoch
-	news   bool // Redis does not have the latest record (phase owned) or lesson (otherwise)
+//	phase           hold  contended  register  drop  unsaved
+//	unowned         any   no         no        yes   if requests are in flight
+//	owned           yes   yes        yes       no    yes
+//	givingBack      any   no         yes       yes   if requests are in flight
+//	maybeGivenBack  any   no         no        yes   if requests are in flight
+type hostState struct {
+	name  string
+	index int        // in member.order
+	hold  fleet.Hold // requests or owns the host; nil means that the Limiter does not need it
+	phase phase
 
-	token  int64 // proves the ownership to Redis
-	record fleet.Record
-	lesson fleet.Record // of requests in flight after the host was given away
-	holder string       // the owner that Redis named last; "" means none
-	told   string       // the holder and state that the Hold was told last; "" means none
+	contended bool // other members wait for the host
+	drop      bool // Redis must learn that the host is no longer wanted
+	register  bool // the host must be registered in a new epoch
+	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
+
+	token      int64        // proves the ownership to Redis
+	record     fleet.Record // of the owner
+	lateRecord fleet.Record // of requests that were in flight when the host was given back
+
+	owner      string // the last known owner; "" means none
+	waitReason string // the owner and state that were last passed to the Hold; "" means none
 }
 
 type phase uint8
 
 const (
-	none    phase = iota
-	owned         // the Hold owns the host
-	leaving       // the previous Hold gave the host away, and Redis has not confirmed this
-	unsure        // as leaving, but Redis may already have taken the host back
+	unowned        phase = iota
+	owned                // by the Hold
+	givingBack           // the earlier Hold has ended, and Redis has not confirmed the operation "give"
+	maybeGivenBack       // as givingBack, but "give" may have run
 )
 
-// watched is what is known about a session: the number of its latest call, when
-// that number was last seen, and how long the session has been silent.
-type watched struct {
-	number int64
-	at     time.Time
-	silent time.Duration
+// isGivingBack reports whether the operation "give" has to be sent.
+func (h *hostState) isGivingBack() bool {
+	return h.phase == givingBack || h.phase == maybeGivenBack
 }
 
-// start starts the goroutine if it does not run and has something to do. The
-// caller must hold m.mu.
+// isDone reports whether the member has nothing to do for the host any more.
+func (h *hostState) isDone(closed bool) bool {
+	if h.hold != nil || h.phase != unowned || h.drop {
+		return false
+	}
+	awaitsResults := h.lateRecord.InFlight > 0 || h.unsaved
+	return closed || !awaitsResults
+}
+
+// start starts the goroutine if it does not run and has a task. The caller must
+// hold m.mu.
 func (m *member) start() {
-	if m.done == nil && len(m.inbox) > 0 {
+	if m.done == nil && len(m.tasks) > 0 {
 		m.done = make(chan error, 1)
 		go m.run()
 	}
 }
 
 func (m *member) run() {
-	for wait, over := m.step(); !over; wait, over = m.step() {
+	for {
+		wait, ended := m.step()
+		if ended {
+			return
+		}
 		select {
 		case <-m.wake:
 		case <-time.After(wait):
@@ -217,60 +233,80 @@ func (m *member) run() {
 	}
 }
 
-// step does what is due now, and returns how long to wait for the next step. If
-// over is true, the goroutine ends.
-func (m *member) step() (wait time.Duration, over bool) {
+// step does what is due, and returns how long to wait for the next step. If
+// ended is true, the session has ended, and the goroutine must end too.
+func (m *member) step() (wait time.Duration, ended bool) {
 	runtime.Gosched() // so that requests made at the same moment share a call
 	m.mu.Lock()
-	inbox := m.inbox
-	m.inbox = nil
+	tasks := m.tasks
+	m.tasks = nil
 	m.mu.Unlock()
-	for _, do := range inbox {
-		do()
+	for _, task := range tasks {
+		task()
 	}
-	m.lapse()
+	m.checkTrust()
 	now := time.Now()
-	due := now.Sub(m.beaten) >= beat
+	heartbeat := now.Sub(m.heartbeatAt) >= heartbeatInterval
 	switch {
-	case len(m.places) == 0 && (due || m.closed), (len(m.places) == 0 || m.closed) && (m.id == 0 || m.failing != nil),
-		m.failing != nil && now.Sub(m.answered) > 2*m.lease && m.count(func(p *place) bool { return p.hold != nil }) == 0:
-		m.end() // after two Leases, even hosts that could not be given back are free
+	case m.shouldEnd(now, heartbeat):
+		m.endSession()
 		return 0, true
-	case now.Before(m.retry):
-		return m.retry.Sub(now), false
-	case m.id == 0:
-		m.answered = cmp.Or(m.answered, now) // nothing is known about the time before
+	case now.Before(m.retryAt):
+		return m.retryAt.Sub(now), false
+	case m.session == 0:
+		m.answeredAt = cmp.Or(m.answeredAt, now)
 		m.call(now, false)
 		return 0, false
 	}
-	if due {
-		m.beaten = now
+	if heartbeat {
+		m.heartbeatAt = now
 		m.review()
 	}
-	if due || len(m.todo) > 0 {
-		m.call(now, due)
+	if heartbeat || len(m.dirty) > 0 {
+		m.call(now, heartbeat)
 		return 0, false
 	}
-	return m.beaten.Add(beat).Sub(now), false
+	return m.heartbeatAt.Add(heartbeatInterval).Sub(now), false
 }
 
-// count returns how many places the given function accepts.
-func (m *member) count(which func(*place) bool) (n int) {
-	for _, p := range m.places {
-		if which(p) {
+// shouldEnd reports whether the session should end. A session without hosts
+// ends with the next heartbeat, so that a host that is needed a moment later
+// needs no new session.
+func (m *member) shouldEnd(now time.Time, heartbeat bool) bool {
+	empty := len(m.hosts) == 0
+	if empty && (heartbeat || m.closed) {
+		return true
+	}
+	unreachable := m.session == 0 || m.failure != nil
+	if unreachable && (empty || m.closed) {
+		return true
+	}
+	// After two Leases, even hosts that could not be given back are available
+	// to others.
+	needed := m.count(func(h *hostState) bool { return h.hold != nil }) > 0
+	return m.failure != nil && now.Sub(m.answeredAt) > 2*m.lease && !needed
+}
+
+// count returns the number of hosts for which matches returns true.
+func (m *member) count(matches func(*hostState) bool) int {
+	n := 0
+	for _, h := range m.order {
+		if matches(h) {
 			n++
 		}
 	}
 	return n
 }
 
-func (m *member) owned() int { return m.count(func(p *place) bool { return p.phase == owned }) }
+func (m *member) countOwned() int {
+	return m.count(func(h *hostState) bool { return h.phase == owned })
+}
 
-// turns returns the next n places, or all of them if they are fewer. The cursor
-// is where it stopped last. All places have their turn before a place has it
-// again, unless places come and go.
-func (m *member) turns(cursor *int, n int) iter.Seq[*place] {
-	return func(yield func(*place) bool) {
+// rotate yields the n hosts after the cursor, or all hosts if there are fewer,
+// and moves the cursor. Unless hosts are added or removed, each host is yielded
+// once before any host is yielded again.
+func (m *member) rotate(cursor *int, n int) iter.Seq[*hostState] {
+	return func(yield func(*hostState) bool) {
 		for range min(n, len(m.order)) {
 			*cursor++
 			if *cursor >= len(m.order) {
@@ -283,653 +319,705 @@ func (m *member) turns(cursor *int, n int) iter.Seq[*place] {
 	}
 }
 
-// review looks at some hosts with each beat. It asks the Holds of owned hosts
-// whether they end. And it asks Redis again for hosts that are wanted or owned,
-// because a hint may have been lost, or an owner may have died. A beat must not
-// cost more because the member has many hosts: they take turns.
+// review is called with each heartbeat. It offers owned hosts to be given back,
+// and requests hosts again in case a notification was lost or an owner has
+// died. It handles only some of the hosts, because the cost of a heartbeat must
+// not grow with their number.
 func (m *member) review() {
-	for p := range m.turns(&m.reviewed, max(maxAsks, len(m.order)/rounds)) {
-		if p.phase == owned {
-			m.consider(p)
+	for h := range m.rotate(&m.reviewed, max(maxHostsPerHeartbeat, len(m.order)/reviewHeartbeats)) {
+		if h.phase == owned {
+			m.tryGiveBack(h)
 		}
 	}
-	for p := range m.turns(&m.asked, maxAsks) {
-		m.askAgain(p)
+	for h := range m.rotate(&m.requested, maxHostsPerHeartbeat) {
+		m.requestAgain(h)
 	}
 }
 
-// askAgain asks again for p's host if it is wanted or owned. It also gives the
-// host away if it was kept while no hints arrived.
-func (m *member) askAgain(p *place) {
-	if p.hold != nil || p.phase >= leaving {
-		m.todo[p] = true
+// requestAgain requests h again if it is wanted or owned. It also gives h back
+// if the member has postponed this until notifications arrive.
+func (m *member) requestAgain(h *hostState) {
+	if h.hold != nil || h.isGivingBack() {
+		m.dirty[h] = true
 	}
 }
 
-// askAgainForAll is for the moments at which any place may have missed
-// something.
-func (m *member) askAgainForAll() {
-	for _, p := range m.order {
-		m.askAgain(p)
+// requestAllAgain is for moments at which the member may have missed
+// notifications.
+func (m *member) requestAllAgain() {
+	for _, h := range m.order {
+		m.requestAgain(h)
 	}
 }
 
 // look handles a Hold that the Limiter has passed to Look.
-func (m *member) look(h fleet.Hold) {
-	p := cmp.Or(m.places[h.Host()], &place{host: h.Host()})
-	if p.hold == h {
-		m.consider(p)
+func (m *member) look(hold fleet.Hold) {
+	h := m.hosts[hold.Host()]
+	if h == nil {
+		h = &hostState{name: hold.Host()}
+	}
+	if h.hold == hold {
+		m.tryGiveBack(h)
 		return
 	}
-	switch _, over := h.Give(false); {
-	case over:
+	_, ended := hold.Give(false)
+	switch {
+	case ended:
 	case m.closed:
-		h.Refuse(errClosed)
-	case p.hold != nil:
-		h.Refuse(errShared)
+		hold.Refuse(errClosed)
+	case h.hold != nil:
+		hold.Refuse(errShared)
 	default:
-		m.add(p)
-		m.todo[p] = true
-		p.hold, p.holder, p.told = h, "", ""
-		m.settings = h.Settings()
-		m.away(p)
+		m.add(h)
+		m.dirty[h] = true
+		h.hold = hold
+		h.owner = ""
+		h.waitReason = ""
+		m.settings = hold.Settings()
+		m.passFailure(h)
 	}
 }
 
 // landed handles what the Limiter has passed to Landed.
 func (m *member) landed(host string, r fleet.Record) {
-	if p := m.places[host]; p != nil && p.phase != owned && p.lesson.InFlight > 0 {
-		p.lesson, p.news, m.todo[p] = r, true, true
+	h := m.hosts[host]
+	if h == nil || h.phase == owned || h.lateRecord.InFlight == 0 {
+		return
 	}
+	h.lateRecord = r
+	h.unsaved = true
+	m.dirty[h] = true
 }
 
-// mayGive reports whether the member may give hosts to others. It keeps its
-// hosts for a moment while it begins to listen. If it cannot listen, it gives
-// them away nevertheless, and asks for them again with each beat.
-func (m *member) mayGive() bool { return m.unlisten != nil || m.deaf }
+// mayGiveBack reports whether the member may give hosts to others. It keeps its
+// hosts while it subscribes, because it would not notice when a host is offered
+// to it. If it cannot subscribe, it gives hosts back nevertheless, and requests
+// them again with each heartbeat.
+func (m *member) mayGiveBack() bool {
+	return m.unsubscribe != nil || m.noNotifications
+}
 
-// consider asks p's Hold whether it ends now. If the Hold goes on without
-// owning the host, the member asks for the host again. While Redis is away, an
-// owner keeps its hosts even if others wait, because Redis could not give the
-// hosts to anybody.
-func (m *member) consider(p *place) {
-	r, over := p.hold.Give(p.others && m.mayGive() && m.failing == nil)
+// tryGiveBack ends h's Hold if the Limiter agrees. Otherwise, if the Hold does
+// not own h, the member requests h again. While calls fail, an owner keeps its
+// hosts even if others wait, because Redis could not offer the hosts to them.
+func (m *member) tryGiveBack(h *hostState) {
+	r, ended := h.hold.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
-		p.record, p.news = r, true
+		h.record = r
+		h.unsaved = true
 	}
-	if over || p.news || p.phase != owned {
-		m.todo[p] = true
+	if ended || h.unsaved || h.phase != owned {
+		m.dirty[h] = true
 	}
-	if over {
-		p.drop = p.drop || p.phase != owned
-		if p.phase == owned {
-			p.phase, p.news, p.lesson = leaving, false, fleet.Record{InFlight: r.InFlight}
+	if !ended {
+		return
+	}
+	if h.phase == owned {
+		h.phase = givingBack
+		h.unsaved = false // "give" contains the record
+		h.lateRecord = fleet.Record{InFlight: r.InFlight}
+	} else {
+		h.drop = true
+	}
+	h.hold = nil
+	h.contended = false
+}
+
+// notified handles a message on the channel of the session. ctx has ended if
+// the message is for an earlier subscription.
+func (m *member) notified(ctx context.Context, message string) {
+	if ctx.Err() != nil {
+		return
+	}
+	if message == subscribed {
+		m.requestAllAgain() // a host may have been offered before the subscription began
+		return
+	}
+	m.heartbeatsUnheard = 0
+	if m.noNotifications {
+		m.noNotifications = false
+		m.log.Info("redislimit: notifications from Redis arrive again")
+	}
+	if h := m.hosts[message]; h != nil {
+		m.dirty[h] = true
+		if h.hold == nil {
+			h.drop = true
 		}
-		p.hold, p.others = nil, false
 	}
 }
 
-// hint handles a message, unless ctx has ended: then it is for an earlier
-// session.
-func (m *member) hint(ctx context.Context, text string) {
-	p := m.places[text]
-	switch {
-	case ctx.Err() != nil:
-	case text == listens:
-		m.askAgainForAll() // an offer may have come before the hints did
-	default:
-		m.hear()
-		if p != nil {
-			p.drop, m.todo[p] = p.drop || p.hold == nil, true
-		}
-	}
-}
-
-// hear notes that a message has arrived.
-func (m *member) hear() {
-	m.unheard = 0
-	if m.deaf {
-		m.deaf = false
-		m.log.Info("redislimit: hints of Redis arrive again")
-	}
-}
-
-// subscriptionEnded notes that the listening has ended by itself. If Redis
-// refuses the subscription, the log says so at once. Otherwise the next beat
-// tries again.
+// subscriptionEnded handles a subscription that has ended by itself. If Redis
+// has rejected it, this is logged at once. In any case, the next heartbeat
+// subscribes again.
 func (m *member) subscriptionEnded(ctx context.Context, err error) {
-	if ctx.Err() != nil { // it was for an earlier session
+	if ctx.Err() != nil { // the member has ended the subscription
 		return
 	}
-	m.deafen()
-	if _, is := errors.AsType[redis.Error](err); is {
-		m.goDeaf(err)
+	m.endSubscription()
+	if _, ok := errors.AsType[redis.Error](err); ok {
+		m.reportNoNotifications(err)
 	}
 }
 
-// goDeaf lets hosts change hands with the beats, and logs why.
-func (m *member) goDeaf(err error) {
-	if m.deaf {
+// reportNoNotifications logs that no notifications arrive. From now on, hosts
+// change owners with the heartbeats.
+func (m *member) reportNoNotifications(err error) {
+	if m.noNotifications {
 		return
 	}
-	m.deaf = true
-	m.log.Error("redislimit: no hints of Redis arrive: hosts change hands more slowly, with the beats of the members; let the client SUBSCRIBE and scripts PUBLISH to the channels of the Namespace",
+	m.noNotifications = true
+	m.log.Error("redislimit: no notifications from Redis arrive, so hosts change owners only once a second: allow the client to SUBSCRIBE, and scripts to PUBLISH, to the channels of the Namespace",
 		"error", err)
 }
 
-// listenAgain is called with each beat that has succeeded. Each beat makes
-// Redis send a message. If none arrives, the connection is broken, although
-// nothing else may show it, and listenAgain subscribes anew.
-func (m *member) listenAgain() {
-	m.unheard++
-	if m.unheard%mute == 0 {
-		m.deafen()
+// checkSubscription is called after each successful heartbeat, which makes
+// Redis send a notification. If none arrives, the connection is broken, even if
+// no error was returned.
+func (m *member) checkSubscription() {
+	m.heartbeatsUnheard++
+	if m.heartbeatsUnheard%resubscribeAfter == 0 {
+		m.endSubscription()
 	}
-	if m.unheard >= 2*mute {
-		m.goDeaf(errMute)
+	if m.heartbeatsUnheard >= reportAfter {
+		m.reportNoNotifications(errNoNotifications)
 	}
-	if m.unlisten == nil {
-		m.listen()
-	}
-}
-
-// lose gives up p's host, and tells p's Hold. Redis is told only if it may
-// believe that this member owns the host in a new epoch.
-func (m *member) lose(p *place) {
-	hold, was := p.hold, p.phase
-	p.phase, p.drop, p.enter = none, p.drop || p.enter, false // the operation "enter" may have run
-	if was == owned {
-		p.hold, p.others, p.news = nil, false, false
-		hold.Lose()
+	if m.unsubscribe == nil {
+		m.subscribe()
 	}
 }
 
-// lapse checks whether the session can still be trusted. If not, lapse gives up
-// the places that still have to be entered into a new epoch. It logs the end of
-// the session only if the member owns a host.
-func (m *member) lapse() {
-	if m.lapsed || m.trust.Load() == nil || m.Trusted() {
-		return
-	}
-	m.lapsed = true
-	if n := m.owned(); n > 0 {
-		m.log.Warn("redislimit: the session of this member has ended: it starts no request until Redis answers; check that Redis runs",
-			"since", m.answered, "hosts", n, "error", m.failing)
-	}
-	for _, p := range m.places {
-		if p.enter {
-			m.lose(p)
-		}
+func (m *member) endSubscription() {
+	if m.unsubscribe != nil {
+		m.unsubscribe()
+		m.unsubscribe = nil
 	}
 }
 
-// join begins a session. If the epoch is new, join marks the places that have
-// to be entered into it.
-func (m *member) join(epoch string, id int64) {
-	anew := m.epoch != "" && epoch != m.epoch
-	for _, p := range m.places {
-		p.drop, p.holder, p.told = false, "", ""
-		p.news = p.news || p.lesson.InFlight > 0
-		p.enter = anew && m.Trusted() && (p.phase == owned || p.phase == leaving)
-		if !p.enter {
-			m.lose(p)
-		}
-		m.todo[p] = true
-	}
-	if anew {
-		m.log.Warn("redislimit: Redis has lost what the fleet knew (it was flushed or restarted, has evicted a key, or failed over): this member goes on with what it owns; other hosts rest for a Lease and a second",
-			"hosts_kept", m.owned(), "epoch", epoch)
-	}
-	m.epoch, m.id, m.entering, m.others = epoch, id, anew, others{}
-	m.sessions = make(map[int64]watched)
-	m.dead, m.beaten, m.unheard = nil, time.Time{}, 0
-	m.deafen()
-}
-
-// compareSettings warns if the Limiter of the member that joined last has other
-// settings than this member's. Each member paces the hosts that it owns with
-// its own settings, so the pace of a host would depend on its owner.
-func (m *member) compareSettings(others string) {
-	theirs := maps.Collect(eachSetting(others))
-	var differences []string
-	for name, value := range eachSetting(m.settings) {
-		if other, known := theirs[name]; known && other != value {
-			differences = append(differences, fmt.Sprintf("%s is %s here and %s there", name, value, other))
-		}
-	}
-	if text := strings.Join(differences, "; "); text != "" && text != m.warned {
-		m.warned = text
-		m.log.Warn("redislimit: another member's Limiter has other settings, so the pace of a host depends on its owner: give all members the same settings", "settings", text)
-	}
-}
-
-// eachSetting yields the names and values of settings such as "delay=1s".
-func eachSetting(settings string) iter.Seq2[string, string] {
-	return func(yield func(name, value string) bool) {
-		for word := range strings.FieldsSeq(settings) {
-			name, value, _ := strings.Cut(word, "=")
-			if !yield(name, value) {
-				return
-			}
-		}
-	}
-}
-
-// succeed records that a call to Redis has succeeded. The argument is the time
-// at which the call was sent. While this member owns a host that it still has
-// to enter into a new epoch, it trusts only its earlier session. If it trusted
-// the new session too, it might go on using the host when another member
-// already has it.
-func (m *member) succeed(sent time.Time) {
-	m.lapse()
-	m.entering = m.entering && m.count(func(p *place) bool { return p.enter && p.phase == owned }) > 0
-	if !m.closed && !m.entering {
-		m.trust.Store(&sent)
-	}
-	now := time.Now()
-	if m.reported != noTrouble {
-		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answered), "hosts", m.owned())
-	}
-	if m.lapsed {
-		m.askAgainForAll() // so that waiting requests check again whether they may start
-	}
-	m.answered, m.failing, m.reported, m.lapsed = now, nil, noTrouble, false
-}
-
-// deafen ends the listening.
-func (m *member) deafen() {
-	if m.unlisten != nil {
-		m.unlisten()
-		m.unlisten = nil
-	}
-}
-
-// listen begins to listen to the session's channel.
-func (m *member) listen() {
+// subscribe subscribes to the channel of the session.
+func (m *member) subscribe() {
 	ctx, cancel := context.WithCancel(context.Background())
-	m.unlisten = cancel
-	f, channel := m.Fleet, fmt.Sprint(m.prefix, m.epoch, ":", m.id) // end writes to *m
-	hear := func(text string) {
+	m.unsubscribe = cancel
+	f := m.Fleet // m must not be read below, because endSession writes to *m
+	channel := fmt.Sprint(m.keyPrefix, m.epoch, ":", m.session)
+	receive := func(message string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.put(func() { m.hint(ctx, text) })
+		f.enqueue(func() { m.notified(ctx, message) })
 	}
 	go func() {
-		err := f.engine.listen(ctx, channel, hear)
+		err := f.engine.subscribe(ctx, channel, receive)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if ctx.Err() == nil {
-			f.put(func() { m.subscriptionEnded(ctx, err) })
+			f.enqueue(func() { m.subscriptionEnded(ctx, err) })
 		}
 	}()
 }
 
-// trouble is why calls fail.
-type trouble uint8
-
-const (
-	noTrouble trouble = iota
-	silent            // Redis does not answer
-	refused           // Redis answers with an error
-)
-
-// fail records that a call has failed: Redis did not answer, or its answer was
-// an error. The log gets a line when it is clear what the trouble is.
-func (m *member) fail(err error) {
-	now := time.Now()
-	m.failing, m.retry = err, now.Add(pause)
-	trouble, clear := silent, now.Sub(m.answered) >= silence
-	if r := refusal(err); r != nil {
-		trouble, clear = refused, clear || r.clear
-		m.failing, m.retry = r, now.Add(r.retry)
+// lose makes h unowned, because this member cannot prove that it still owns h.
+// It sends "drop" only if Redis may consider this member the owner of h in a
+// new epoch.
+func (m *member) lose(h *hostState) {
+	wasOwned := h.phase == owned
+	h.phase = unowned
+	h.drop = h.drop || h.register // "register" may have run
+	h.register = false
+	if wasOwned {
+		hold := h.hold
+		h.hold = nil
+		h.contended = false
+		h.unsaved = false
+		hold.Lose()
 	}
-	if !clear && m.reported == noTrouble {
+}
+
+// checkTrust notices when the session is no longer trusted. Hosts that still
+// have to be registered in a new epoch are then lost. The end of the session is
+// logged only if it affects an owned host.
+func (m *member) checkTrust() {
+	if m.lapsed || m.renewedAt.Load() == nil || m.Trusted() {
 		return
 	}
-	if clear && trouble > m.reported {
-		m.reported = trouble
-		switch trouble {
-		case silent:
-			m.log.Warn("redislimit: Redis does not answer: this member goes on with the hosts that it owns until its session ends, and requests to other hosts wait; check that Redis runs",
-				"since", m.answered, "hosts", m.owned(), "error", m.failing)
-		case refused:
-			m.log.Error("redislimit: Redis refuses to serve the fleet: this member gets no more hosts, and uses those that it owns until its session ends",
-				"since", m.answered, "hosts", m.owned(), "error", m.failing)
-		}
-		m.informed = time.Time{}
+	m.lapsed = true
+	if n := m.countOwned(); n > 0 {
+		m.log.Warn("redislimit: the session of this member has ended: no request starts until Redis answers; check that Redis runs",
+			"since", m.answeredAt, "hosts", n, "error", m.failure)
 	}
-	if now.Sub(m.informed) >= beat { // not after each attempt, because there may be many hosts
-		m.informed = now
-		for _, p := range m.order {
-			m.away(p)
+	for _, h := range m.order {
+		if h.register {
+			m.lose(h)
 		}
 	}
 }
 
-// away tells p's Hold that Redis does not answer. It does so only if the Hold
-// waits for the host, and if the log says already that Redis does not answer.
-func (m *member) away(p *place) {
-	if m.reported != noTrouble && p.hold != nil && p.phase != owned {
-		p.told = ""
-		until := time.Now().Add(beat + pause) // by then, the Hold is informed again
-		if m.retry.After(until) {
-			until = m.retry
+// startSession handles the reply to the call that has started a session. If the
+// epoch is new, owned hosts have to be registered in it.
+func (m *member) startSession(epoch string, session int64) {
+	lost := m.epoch != "" && epoch != m.epoch
+	for _, h := range m.order {
+		h.drop = false
+		h.owner = ""
+		h.waitReason = ""
+		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
+		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
+		if !h.register {
+			m.lose(h)
 		}
-		p.hold.Wait(until, fleet.Record{}, &AwayError{Owner: p.holder, Since: m.answered, Err: m.failing})
+		m.dirty[h] = true
 	}
+	if lost {
+		m.log.Warn("redislimit: Redis has lost the fleet's state (it was flushed, restarted or failed over, or has evicted a key): this member keeps the hosts that it owns; other hosts are paused for a Lease and a second",
+			"hosts_kept", m.countOwned(), "epoch", epoch)
+	}
+	m.epoch = epoch
+	m.session = session
+	m.registering = lost
+	m.otherVersion = otherVersion{}
+	m.peers = make(map[int64]peerSession)
+	m.ended = nil
+	m.heartbeatAt = time.Time{}
+	m.heartbeatsUnheard = 0
+	m.endSubscription()
 }
 
-// refusal returns nil if err is not an answer of Redis.
-func refusal(err error) *refusedError {
-	if _, is := errors.AsType[*versionError](err); is {
-		return &refusedError{err: err, clear: true, retry: beat}
+// compareSettings warns if the Limiter of the member that joined last has other
+// settings than this member's. Each member applies its own settings to the
+// hosts that it owns, so the delay of a host would depend on its owner.
+func (m *member) compareSettings(other string) {
+	differences := settingDifferences(m.settings, other)
+	if differences == "" || differences == m.warnedDifferences {
+		return
 	}
-	if _, is := errors.AsType[redis.Error](err); !is {
-		return nil
-	}
-	text := err.Error()
-	word, _, _ := strings.Cut(text, " ")
-	for _, r := range refusals {
-		if word == r.word || r.part != "" && strings.Contains(text, r.part) {
-			return &refusedError{advice: r.advice, err: err, clear: true, retry: cmp.Or(r.retry, pause)}
-		}
-	}
-	return &refusedError{advice: "see its answer", err: err, retry: pause} // LOADING, for example, which is over soon
+	m.warnedDifferences = differences
+	m.log.Warn("redislimit: another member's Limiter has other settings, so the delay of a host depends on its owner: give all members the same settings",
+		"differences", differences)
 }
 
-// refusals are the answers of Redis that the log has at once, because they do
-// not end by themselves. Each begins with the word or contains the part.
-var refusals = []struct {
-	word, part string
-	advice     string
-	retry      time.Duration // the time until the next attempt; 0 means pause
-}{
-	{part: "ompiling script", advice: "the server is too old: it has to be Redis 7.0 or later, or Valkey", retry: 20 * pause},
-	{word: "NOPERM", advice: tooFewRights, retry: 20 * pause},
-	{word: "NOAUTH", advice: tooFewRights, retry: 20 * pause},
-	{word: "WRONGPASS", advice: tooFewRights, retry: 20 * pause},
-	{part: "user executing the script can't", advice: tooFewRights, retry: 20 * pause},
-	{part: "nknown command", advice: unknownCommand, retry: 20 * pause},
-	{part: "nknown Redis command", advice: unknownCommand, retry: 20 * pause},
-	{word: "WRONGTYPE", advice: "another program's keys are in the namespace: choose another", retry: 20 * pause},
-	{word: "MISCONF", advice: "the server accepts no writes because it cannot save its data: see its log, and free its disk"},
-	{word: "READONLY", advice: "the server is a replica: give the client the address of the primary"},
-	{word: "BUSY", advice: "another script has run for too long: SCRIPT KILL ends it"},
+// callSucceeded handles a successful call that was sent at the given time.
+//
+// While a host that this member owns is not registered in a new epoch, the
+// member trusts only its earlier session. If it trusted the new session, it
+// might use the host when another member already owns it.
+func (m *member) callSucceeded(sentAt time.Time) {
+	m.checkTrust()
+	if m.registering {
+		m.registering = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
+	}
+	if !m.closed && !m.registering {
+		m.renewedAt.Store(&sentAt)
+	}
+	now := time.Now()
+	if m.reported != noOutage {
+		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answeredAt), "hosts", m.countOwned())
+	}
+	if m.lapsed {
+		m.requestAllAgain() // so that waiting requests check again whether they may start
+	}
+	m.answeredAt = now
+	m.failure = nil
+	m.reported = noOutage
+	m.lapsed = false
 }
+
+// An outage is why calls fail. A larger value replaces a smaller one in the
+// log.
+type outage uint8
 
 const (
-	tooFewRights   = "the user has too few rights: the package doc lists them"
-	unknownCommand = "the server or a proxy does not know a command that the package doc lists"
+	noOutage    outage = iota
+	unreachable        // Redis does not answer
+	rejected           // Redis returns an error, or the fleet has another version
 )
 
-// An operation is one part of a call: what to do with the host of a place. If
-// the operation ends a session, its place stands for that session, as in
-// member.dead.
-type operation struct {
-	name  any // a string, kept as any so that no call has to convert it
-	place *place
-}
-
-// compose returns the arguments and operations of the next call.
-func (m *member) compose(beat bool) (args []any, operations []operation) {
-	m.number++
-	isBeat := 0
-	if beat {
-		isBeat = 1
+// callFailed handles a call that has failed. Failures that may end soon are
+// logged only after silenceToReport.
+func (m *member) callFailed(err error) {
+	now := time.Now()
+	m.failure = err
+	m.retryAt = now.Add(retryInterval)
+	cause := unreachable
+	reportable := now.Sub(m.answeredAt) >= silenceToReport
+	if r := asRejection(err); r != nil {
+		m.failure = r
+		m.retryAt = now.Add(r.retryIn)
+		cause = rejected
+		reportable = reportable || r.persistent
 	}
-	args = append(make([]any, 0, 6*min(len(m.todo)+4, maxOps)),
-		m.version, m.prefix, m.epoch, m.id, m.number, m.lease.Milliseconds(), rand.Text(), isBeat, m.others.known(), m.settings)
-	if m.id == 0 {
-		return args, nil
+	if !reportable && m.reported == noOutage {
+		return
 	}
-	say := func(name any, p *place, r *fleet.Record, when bool) {
-		if when {
-			keep := (r.Keep + time.Millisecond - 1).Milliseconds()
-			args = append(args, name, p.host, p.token, r.State, keep, r.InFlight)
-			operations = append(operations, operation{name, p})
+	if reportable && cause > m.reported {
+		m.reported = cause
+		m.informedAt = time.Time{}
+		m.logOutage()
+	}
+	if now.Sub(m.informedAt) >= heartbeatInterval { // not after each attempt, because there may be many hosts
+		m.informedAt = now
+		for _, h := range m.order {
+			m.passFailure(h)
 		}
 	}
-	for _, session := range m.dead {
-		say("finish", session, &session.record, true)
+}
+
+func (m *member) logOutage() {
+	attributes := []any{"since", m.answeredAt, "hosts", m.countOwned(), "error", m.failure}
+	if m.reported == unreachable {
+		m.log.Warn("redislimit: Redis does not answer: requests to hosts that this member owns continue until its session ends, and requests to other hosts wait; check that Redis runs",
+			attributes...)
+		return
 	}
-	m.dead = nil
-	for p := range m.todo {
-		if len(operations) >= maxOps {
+	m.log.Error("redislimit: this member gets no more hosts: requests to hosts that it owns continue until its session ends, and requests to other hosts fail",
+		attributes...)
+}
+
+// passFailure passes the reason why calls fail to h's Hold if the Hold waits
+// for the host and the reason was logged.
+func (m *member) passFailure(h *hostState) {
+	if m.reported == noOutage || h.hold == nil || h.phase == owned {
+		return
+	}
+	h.waitReason = ""
+	until := time.Now().Add(heartbeatInterval + retryInterval) // by then, passFailure has been called again
+	if m.retryAt.After(until) {
+		until = m.retryAt
+	}
+	h.hold.Wait(until, fleet.Record{}, &AwayError{Owner: h.owner, Since: m.answeredAt, Err: m.failure})
+}
+
+// An operation is a part of a call that concerns one host.
+type operation struct {
+	name string
+	host *hostState
+}
+
+// A scriptCall collects the arguments of a call.
+type scriptCall struct {
+	args       []any
+	operations []operation
+}
+
+// add adds an operation for a host, with one of the host's records.
+func (c *scriptCall) add(name string, h *hostState, r *fleet.Record) {
+	keep := (r.Keep + time.Millisecond - 1).Milliseconds()
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight)
+	c.operations = append(c.operations, operation{name, h})
+}
+
+// addEnd adds the operation that ends a session. Its result has no meaning.
+func (c *scriptCall) addEnd(s endedSession) {
+	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0)
+	c.operations = append(c.operations, operation{name: "finish"})
+}
+
+// newCall returns the next call, with operations for dirty hosts. The caller
+// may add operations.
+func (m *member) newCall(heartbeat bool) *scriptCall {
+	m.callNumber++
+	heartbeatArgument := 0
+	if heartbeat {
+		heartbeatArgument = 1
+	}
+	c := &scriptCall{args: make([]any, 0, 10+6*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
+	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.lease.Milliseconds(),
+		rand.Text(), heartbeatArgument, m.otherVersion.argument(), m.settings)
+	if m.session == 0 {
+		return c
+	}
+	for _, s := range m.ended {
+		c.addEnd(s)
+	}
+	m.ended = nil
+	for h := range m.dirty {
+		if len(c.operations) >= maxOperations {
 			break
 		}
-		delete(m.todo, p)
-		known, left := !p.enter, p.phase >= leaving // Redis must answer the operation "enter" before p's other operations are sent
-		if known && left && !m.mayGive() {
-			continue // askAgain says it again
-		}
-		say("enter", p, &p.record, p.enter)
-		say("give", p, &p.record, known && left)
-		say("drop", p, &p.record, known && p.drop) // must follow "give", whose state says when the next request may start
-		say("land", p, &p.lesson, known && p.phase == none && p.news)
-		say("keep", p, &p.record, known && p.phase == owned && p.news)
-		say("want", p, &p.record, known && p.hold != nil)
-		m.tidy(p)
+		delete(m.dirty, h)
+		m.addOperations(c, h)
 	}
-	return args, operations
+	return c
 }
 
-// call renews the session and sends the operations that are to be done.
-func (m *member) call(now time.Time, due bool) {
-	args, operations := m.compose(due)
-	reply, err := m.ask(args...)
-	status := at[string](reply, 0)
+// addOperations adds the operations that are due for h.
+func (m *member) addOperations(c *scriptCall, h *hostState) {
+	if h.register {
+		c.add("register", h, &h.record) // other operations follow when Redis has confirmed this one
+		m.removeIfDone(h)
+		return
+	}
+	if h.isGivingBack() {
+		if !m.mayGiveBack() {
+			return // requestAgain repeats this later
+		}
+		c.add("give", h, &h.record)
+	}
+	if h.drop {
+		c.add("drop", h, &h.record) // after "give", whose record contains when the next request may start
+	}
+	if h.phase == unowned && h.unsaved {
+		c.add("land", h, &h.lateRecord)
+	}
+	if h.phase == owned && h.unsaved {
+		c.add("keep", h, &h.record)
+	}
+	if h.hold != nil {
+		c.add("want", h, &h.record)
+	}
+	m.removeIfDone(h)
+}
+
+// call renews the session, or starts one, and sends the operations that are
+// due.
+func (m *member) call(now time.Time, heartbeat bool) {
+	c := m.newCall(heartbeat)
+	reply, err := m.runScript(c.args)
+	status := element[string](reply, 0)
 	if status == "ok" {
-		if m.id == 0 {
-			m.join(at[string](reply, 3), at[int64](reply, 4))
-			m.compareSettings(at[string](reply, 6))
+		if m.session == 0 {
+			m.startSession(element[string](reply, 3), element[int64](reply, 4))
+			m.compareSettings(element[string](reply, 6))
 		}
-		m.heed(at[[]any](reply, 2), operations)
-		if due {
-			m.watch(at[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+		m.applyResults(element[[]any](reply, 2), c.operations)
+		if heartbeat {
+			m.observePeers(element[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
 		}
-		m.succeed(now)
-		if due {
-			m.listenAgain()
+		m.callSucceeded(now)
+		if heartbeat {
+			m.checkSubscription()
 		}
 		return
 	}
-	for _, o := range operations {
-		m.todo[o.place] = true
-		if o.name == "give" && (status != "epoch" || at[string](reply, 1) != "1") { // the call may have run
-			o.place.phase = unsure
+
+	// In a new epoch, a call that the client has sent once has not run.
+	hasNotRun := status == "epoch" && element[string](reply, 1) == "1"
+	for _, o := range c.operations {
+		if o.host == nil {
+			continue // observePeers finds the ended session again
+		}
+		m.dirty[o.host] = true
+		if o.name == "give" && !hasNotRun {
+			o.host.phase = maybeGivenBack
 		}
 	}
 	switch status {
 	case "epoch":
-		m.id = 0
-		m.retry = now.Add(pause / 10) // a short wait: two servers that answer by turns cause this status each time
-		if host := at[string](reply, 2); host != "" {
-			m.log.Error("redislimit: what Redis has about a host cannot be read and is dropped, with all that the fleet knew: find out who else writes to these keys", "host", host)
+		m.session = 0
+		m.retryAt = now.Add(newEpochInterval) // if two servers answer in turn, every call has this status
+		if host := element[string](reply, 2); host != "" {
+			m.log.Error("redislimit: the stored data of a host is invalid, so the fleet's state was deleted: check whether another program writes to the keys of the Namespace", "host", host)
 		}
 	case "session":
-		m.id = 0
-		m.trust.Store(nil)
-		m.log.Warn("redislimit: the fleet has ended the session of this member, which was silent for too long: it asks for its hosts anew",
-			"since", m.answered, "hosts", m.owned())
+		m.session = 0
+		m.renewedAt.Store(nil)
+		m.log.Warn("redislimit: other members have ended the session of this member, which did not renew it in time: this member starts a new session and requests its hosts again",
+			"since", m.answeredAt, "hosts", m.countOwned())
 	case "version":
-		m.id = 0
-		m.trust.Store(nil)
-		m.watchOthers(at[string](reply, 2), max(m.lease, milliseconds(reply, 3)))
-		m.fail(&versionError{stored: at[string](reply, 1), own: m.version})
+		m.session = 0
+		m.renewedAt.Store(nil)
+		m.otherVersion = m.otherVersion.observe(element[string](reply, 2), time.Now(), max(m.lease, milliseconds(reply, 3)))
+		m.callFailed(&versionError{stored: element[string](reply, 1), own: m.version})
 	case "late":
+		// Redis has ignored a call that the client has sent twice. The next
+		// call contains the operations again.
 	default:
-		m.fail(cmp.Or(err, fmt.Errorf("redislimit: an answer is %v", reply)))
+		m.callFailed(cmp.Or(err, fmt.Errorf("redislimit: unexpected reply of the script: %v", reply)))
 	}
 }
 
-// heed applies the results of the operations of a call.
-func (m *member) heed(results []any, operations []operation) {
+// applyResults applies the results of the operations of a call.
+func (m *member) applyResults(results []any, operations []operation) {
 	for i, o := range operations {
-		p, answer := o.place, at[[]any](results, i)
+		if o.host == nil {
+			continue
+		}
+		h := o.host
+		result := element[[]any](results, i)
 		switch o.name {
 		case "drop":
-			p.drop = false
+			h.drop = false
 		case "give":
-			p.phase, m.todo[p] = none, m.todo[p] || p.news
+			h.phase = unowned
+			if h.unsaved {
+				m.dirty[h] = true
+			}
 		case "land", "keep":
-			p.news = false
-		case "enter":
-			p.enter, p.token, m.todo[p] = false, at[int64](answer, 1), true
-			if at[string](answer, 0) != "own" {
-				m.lose(p)
+			h.unsaved = false
+		case "register":
+			h.register = false
+			h.token = element[int64](result, 1)
+			m.dirty[h] = true
+			if element[string](result, 0) != "own" {
+				m.lose(h)
 			}
 		case "want":
-			m.answer(p, answer)
+			m.applyWant(h, result)
 		}
-		m.tidy(p)
+		m.removeIfDone(h)
 	}
 }
 
-// answer applies Redis's answer to the operation "want" for p's host.
-func (m *member) answer(p *place, answer []any) {
-	r := fleet.Record{Age: max(milliseconds(answer, 4)-time.Millisecond, 0), MinAge: max(milliseconds(answer, 5)-time.Millisecond, 0),
-		Missing: at[int64](answer, 6) == 1, InFlight: int(at[int64](answer, 7))}
-	if s, ok := at[any](answer, 3).(string); ok {
-		r.State = []byte(s)
-	}
-	switch word := at[string](answer, 0); {
-	case word == "own":
-		if p.phase != owned {
-			p.phase, p.lesson, p.news = owned, fleet.Record{}, false
-			p.record = fleet.Record{State: r.State, Keep: time.Hour} // to be entered into the next epoch
-		}
-		p.token, p.others = at[int64](answer, 1), at[int64](answer, 2) > 0
-		p.hold.Own(r)
-		if p.others {
-			m.consider(p)
-		}
-	case p.phase == owned:
-		m.lose(p)
-	case word == "closed":
-		p.hold.Wait(time.Now().Add(milliseconds(answer, 1)+time.Millisecond), fleet.Record{}, errNew)
-	case word == "other":
-		holder := fmt.Sprint("member ", at[int64](answer, 1))
-		if told := holder + string(r.State); told != p.told { // the Hold is told only what is new
-			p.holder, p.told = holder, told
-			p.hold.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it, and gives it away in its turn", holder))
-		}
-	}
-}
-
-// watch finds sessions that have been silent for so long that their members
-// cannot trust them any more. The pairs are the silent sessions, each with the
-// number of its latest call. No member's Lease is longer than lease. The time
-// during which this member cannot reach Redis does not count as silence.
-func (m *member) watch(pairs []any, lease time.Duration) {
-	now, sessions := time.Now(), make(map[int64]watched, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		id, w := at[int64](pairs, i), watched{number: at[int64](pairs, i+1), at: now}
-		if was := m.sessions[id]; was.number == w.number && !was.at.IsZero() {
-			w.silent = was.silent + min(now.Sub(was.at), contact)
-		}
-		if w.silent >= lease*3/2 && id != m.id {
-			m.log.Info("redislimit: a member of the fleet is silent: its hosts are free", "member", id, "for", w.silent)
-			m.dead = append(m.dead, &place{host: fmt.Sprint(id), token: w.number})
-			m.askAgainForAll()
-		}
-		sessions[id] = w
-	}
-	m.sessions = sessions
-}
-
-// watchOthers finds out whether the members of another version have gone. They
-// have if the count of their calls stands still for so long that none of them
-// trusts its session any more.
-func (m *member) watchOthers(count string, lease time.Duration) {
-	now, o := time.Now(), others{count: count}
-	if was := m.others; count == was.count || count == "" && was.count != "" {
-		o = was
-		o.silent += min(now.Sub(was.at), contact)
-	}
-	o.at = now
-	o.over = o.silent >= lease*3/2
-	m.others = o
-}
-
-// known returns what the script has to know about a fleet of another version.
-func (o others) known() string {
+// applyWant applies the result of the operation "want" for h.
+func (m *member) applyWant(h *hostState, result []any) {
+	status := element[string](result, 0)
 	switch {
-	case o.count == "":
-		return ""
-	case o.over:
-		return o.count
+	case status == "own":
+		m.own(h, result)
+	case h.phase == owned:
+		m.lose(h)
+	case status == "closed":
+		until := time.Now().Add(milliseconds(result, 1) + time.Millisecond)
+		h.hold.Wait(until, fleet.Record{}, errNewEpoch)
+	case status == "other":
+		r := storedRecord(result)
+		owner := fmt.Sprint("member ", element[int64](result, 1))
+		reason := owner + string(r.State)
+		if reason == h.waitReason {
+			return // the Hold has it
+		}
+		h.owner = owner
+		h.waitReason = reason
+		h.hold.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it; this member is in the queue for it", owner))
 	}
-	return "-"
 }
 
-// close gives up all places. Of a host that cannot be given away, Redis hears
-// what has been learnt there.
+// own handles the result of the operation "want" if this member owns h.
+func (m *member) own(h *hostState, result []any) {
+	r := storedRecord(result)
+	if h.phase != owned {
+		h.phase = owned
+		h.lateRecord = fleet.Record{}
+		h.unsaved = false
+		h.record = fleet.Record{State: r.State, Keep: time.Hour} // to be registered in the next epoch
+	}
+	h.token = element[int64](result, 1)
+	h.contended = element[int64](result, 2) > 0
+	h.hold.Own(r)
+	if h.contended {
+		m.tryGiveBack(h)
+	}
+}
+
+// storedRecord returns the record in the result of an operation. The ages are
+// rounded down, because Redis counts whole milliseconds.
+func storedRecord(result []any) fleet.Record {
+	r := fleet.Record{
+		Age:      max(milliseconds(result, 4)-time.Millisecond, 0),
+		MinAge:   max(milliseconds(result, 5)-time.Millisecond, 0),
+		Missing:  element[int64](result, 6) == 1,
+		InFlight: int(element[int64](result, 7)),
+	}
+	if state, ok := element[any](result, 3).(string); ok {
+		r.State = []byte(state)
+	}
+	return r
+}
+
+// observePeers finds sessions that have ended. The pairs are the sessions that
+// were not renewed for a while, each with the number of its latest call. No
+// member's Lease is longer than lease.
+func (m *member) observePeers(pairs []any, lease time.Duration) {
+	now := time.Now()
+	peers := make(map[int64]peerSession, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		id := element[int64](pairs, i)
+		s := m.peers[id].observe(element[int64](pairs, i+1), now)
+		peers[id] = s
+		if id == m.session || !hasEnded(s.silentFor, lease) {
+			continue
+		}
+		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
+			"member", id, "for", s.silentFor)
+		m.ended = append(m.ended, endedSession{id, s.callNumber})
+		m.requestAllAgain()
+	}
+	m.peers = peers
+}
+
+// close gives up all hosts. If a host cannot be given back because of requests
+// in flight, what was learned about it is stored.
 func (m *member) close() {
 	m.closed = true
-	m.trust.Store(nil)
-	for _, p := range m.places {
-		m.todo[p] = true
-		if p.phase == owned {
-			p.others = true
-			m.consider(p)
+	m.renewedAt.Store(nil)
+	for _, h := range m.order {
+		m.dirty[h] = true
+		if h.phase == owned {
+			h.contended = true
+			m.tryGiveBack(h)
 		}
 		switch {
-		case p.hold != nil && p.phase == owned:
-			news := p.news
-			m.lose(p)
-			p.lesson, p.drop, p.news = p.record, true, news
-		case p.hold != nil:
-			p.hold.Refuse(errClosed)
-			p.hold, p.drop = nil, true
+		case h.hold != nil && h.phase == owned:
+			unsaved := h.unsaved
+			m.lose(h)
+			h.lateRecord = h.record
+			h.unsaved = unsaved
+			h.drop = true
+		case h.hold != nil:
+			h.hold.Refuse(errClosed)
+			h.hold = nil
+			h.drop = true
 		}
 	}
 }
 
-// add adds p to the places, if it is not among them.
-func (m *member) add(p *place) {
-	if m.places[p.host] != p {
-		m.places[p.host] = p
-		p.index = len(m.order)
-		m.order = append(m.order, p)
+// add adds h to the hosts unless it is among them.
+func (m *member) add(h *hostState) {
+	if m.hosts[h.name] == h {
+		return
 	}
+	m.hosts[h.name] = h
+	h.index = len(m.order)
+	m.order = append(m.order, h)
 }
 
-// tidy forgets p if nothing is left to do for its host.
-func (m *member) tidy(p *place) {
-	if p.hold == nil && p.phase == none && !p.drop && (m.closed || p.lesson.InFlight == 0 && !p.news) && m.places[p.host] == p {
-		delete(m.places, p.host)
-		last := m.order[len(m.order)-1]
-		m.order[p.index] = last
-		last.index = p.index
-		m.order[len(m.order)-1] = nil
-		m.order = m.order[:len(m.order)-1]
+// removeIfDone removes h from the hosts if nothing is left to do for it.
+func (m *member) removeIfDone(h *hostState) {
+	if m.hosts[h.name] != h || !h.isDone(m.closed) {
+		return
 	}
+	delete(m.hosts, h.name)
+	last := len(m.order) - 1
+	moved := m.order[last]
+	m.order[h.index] = moved
+	moved.index = h.index
+	m.order[last] = nil
+	m.order = m.order[:last]
 }
 
-// end ends the session. The goroutine ends too. If there is more to do, another
-// goroutine is started, so Close does not wait for requests that still come.
-func (m *member) end() {
-	if m.id != 0 {
-		err := m.failing
+// endSession ends the session and the goroutine. If tasks remain, it starts
+// another goroutine, so Close does not wait for requests that come later.
+func (m *member) endSession() {
+	if m.session != 0 {
+		err := m.failure
 		if err == nil {
-			args, _ := m.compose(false)
-			_, err = m.ask(append(args, "finish", m.id, m.number, "", 0, 0)...)
+			c := m.newCall(false)
+			c.addEnd(endedSession{m.session, m.callNumber})
+			_, err = m.runScript(c.args)
 		}
 		m.done <- err
 	}
-	m.trust.Store(nil)
-	m.deafen()
+	m.renewedAt.Store(nil)
+	m.endSubscription()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	*m = member{Fleet: m.Fleet, places: make(map[string]*place), todo: make(map[*place]bool), closed: m.closed, epoch: m.epoch, others: m.others, deaf: m.deaf, warned: m.warned}
+	next := newMember(m.Fleet)
+	next.closed = m.closed
+	next.epoch = m.epoch
+	next.otherVersion = m.otherVersion
+	next.noNotifications = m.noNotifications
+	next.warnedDifferences = m.warnedDifferences
+	*m = *next
 	close(m.done)
 	m.done = nil
 	m.start()
 }
 
-// at returns element i of a list in an answer. If there is no such element, or
-// if it has another type, at returns a zero value.
-func at[T any](list []any, i int) (v T) {
+func newMember(f *Fleet) *member {
+	return &member{Fleet: f, hosts: make(map[string]*hostState), dirty: make(map[*hostState]bool)}
+}
+
+// element returns element i of a list in a reply. If there is no such element,
+// or if it has another type, element returns the zero value.
+func element[T any](list []any, i int) T {
+	var v T
 	if i < len(list) {
 		v, _ = list[i].(T)
 	}
@@ -937,5 +1025,5 @@ func at[T any](list []any, i int) (v T) {
 }
 
 func milliseconds(list []any, i int) time.Duration {
-	return time.Duration(at[int64](list, i)) * time.Millisecond
+	return time.Duration(element[int64](list, i)) * time.Millisecond
 }

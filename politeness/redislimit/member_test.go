@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// countedHold is a Hold that keeps its host for ever, and counts calls.
+// countedHold is a Hold that keeps its host forever, and counts calls.
 type countedHold struct {
 	host   string
 	gives  *atomic.Int64
@@ -31,7 +31,7 @@ func (h *countedHold) Give(bool) (r fleet.Record, over bool) {
 	return r, false
 }
 
-// A member owns tens of thousands of hosts. A beat looks at a few of them only,
+// A member owns tens of thousands of hosts. A heartbeat looks at a few only,
 // because each look takes the Limiter's lock, and delays requests. But every
 // host has its turn within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
@@ -49,7 +49,7 @@ func TestMember_ManyHosts(t *testing.T) {
 			holds = append(holds, h)
 			f.Look(h)
 		}
-		time.Sleep(5 * time.Minute) // the beats ask for all hosts
+		time.Sleep(5 * time.Minute) // the heartbeats request all hosts
 		synctest.Wait()
 		gives.Store(0)
 		for _, h := range holds {
@@ -58,14 +58,14 @@ func TestMember_ManyHosts(t *testing.T) {
 			}
 			h.looked.Store(false)
 		}
-		time.Sleep((rounds+1)*beat + beat/2)
+		time.Sleep((reviewHeartbeats+1)*heartbeatInterval + heartbeatInterval/2)
 		synctest.Wait()
 		if n := gives.Load(); n > 2*hosts {
-			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, rounds*beat, 2*hosts)
+			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
 		}
 		for _, h := range holds {
 			if !h.looked.Load() {
-				t.Errorf("%s has had no turn in %v", h.host, rounds*beat)
+				t.Errorf("%s has had no turn in %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}

@@ -131,7 +131,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	defer m.mu.Unlock()
 	m.calls++
 	version, prefix, epoch, me, number := args[0].(int), args[1].(string), args[2].(string), args[3].(int64), args[4].(int64)
-	beat, others := args[7] == 1, args[8].(string)
+	heartbeat, others := args[7] == 1, args[8].(string)
 	switch other := m.epoch != "" && m.version != version; {
 	case other && len(m.sessions) > 0 && others != fmt.Sprint(m.count):
 		return []any{"version", fmt.Sprint(m.version), fmt.Sprint(m.count), m.lease}, nil
@@ -178,7 +178,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			}
 		case "keep":
 			s.note(r, token, state, keep)
-		case "enter":
+		case "register":
 			switch {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
@@ -216,11 +216,11 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	}
 	silent := []any{}
 	for id, v := range m.sessions {
-		if beat && m.age-v.seen >= 1500 {
+		if heartbeat && m.age-v.seen >= 1500 {
 			silent = append(silent, id, v.number)
 		}
 	}
-	if beat {
+	if heartbeat {
 		s.tell(me, epoch)
 	}
 	return []any{"ok", m.lease, results, epoch, me, silent}, nil
@@ -355,9 +355,9 @@ type link struct {
 	late    func() bool          // whether a call runs only after the client has given up
 	heard   context.CancelFunc
 
-	noSubscribe error // the answer to each subscription; nil means that it succeeds
-	halfOpen    bool  // the next subscription is confirmed, but no message arrives
-	listens     int   // how many subscriptions were tried
+	noSubscribe   error // the answer to each subscription; nil means that it succeeds
+	halfOpen      bool  // the next subscription is confirmed, but no message arrives
+	subscriptions int   // how many subscriptions were tried
 }
 
 var errCut = errors.New("the link is cut")
@@ -417,9 +417,9 @@ func (l *link) run(ctx context.Context, args []any) ([]any, error) {
 	return reply, err
 }
 
-func (l *link) listen(ctx context.Context, channel string, hear func(string)) error {
+func (l *link) subscribe(ctx context.Context, channel string, hear func(string)) error {
 	l.mu.Lock()
-	l.listens++
+	l.subscriptions++
 	halfOpen := l.halfOpen
 	l.halfOpen = false
 	if l.noSubscribe != nil {
@@ -445,7 +445,7 @@ func (l *link) listen(ctx context.Context, channel string, hear func(string)) er
 	}
 	l.memory.hear[channel] = &passOn
 	l.memory.mu.Unlock()
-	hear(listens)
+	hear(subscribed)
 	<-ctx.Done()
 	l.memory.mu.Lock()
 	if l.memory.hear[channel] == &passOn {

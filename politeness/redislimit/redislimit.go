@@ -16,58 +16,65 @@ import (
 
 // Options are the settings of a Fleet. The zero value suits most fleets.
 type Options struct {
-	// Namespace is the beginning of the names of all keys and channels. In
-	// these names, it is in braces, as in {Namespace}fleet. Fleets with
-	// different Namespaces do not affect each other. A Namespace must not
-	// contain braces, white space or the characters *?[]\ of key patterns. If
-	// it is empty, it is taken as "courtesy".
+	// Namespace is the prefix of all keys and channels, in braces:
+	// {Namespace}fleet, for example. Fleets with different Namespaces do not
+	// affect each other. It must not contain braces, white space or the
+	// characters *?[]\ of key patterns. If empty, "courtesy" is used.
 	Namespace string
 
-	// Lease is how long a member that cannot reach Redis keeps using the hosts
-	// that it owns. When a member dies, its hosts rest for up to two and a half
-	// Leases. 0 means 10 s. The least is 5 s.
+	// Lease is how long a member that cannot reach Redis continues to use the
+	// hosts that it owns. If a member is killed, its hosts are paused for up to
+	// two and a half Leases. 0 means 10 s. The minimum is 5 s.
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
-	// this member owns need no call. 0 means 1 s. A Timeout must not be longer
-	// than a third of Lease.
+	// this member owns need no call. 0 means 1 s. The maximum is a third of
+	// Lease.
 	Timeout time.Duration
 
-	// Logger receives one line when Redis stops answering, and one when it
-	// answers again. Logger also receives a line when this member loses its
-	// session, and one when Redis loses what the fleet knew. Logger must not
-	// call the Fleet. nil means slog.Default. go-redis has a log of its own for
-	// failing connections: see redis.SetLogger.
+	// Logger receives the events that the section Failures of the package
+	// documentation lists, each of them once. It must not call the Fleet. nil
+	// means slog.Default. go-redis logs broken connections itself: see
+	// redis.SetLogger.
 	Logger *slog.Logger
 }
 
-// New returns a member of a fleet. The client's Redis and opts.Namespace
-// identify the fleet. The member does not connect before its Limiter needs a
-// host, and never closes the client.
+// New returns a member of the fleet that the client's Redis and opts.Namespace
+// identify. The member connects when its Limiter first needs a host. It never
+// closes the client.
 func New(client redis.UniversalClient, opts Options) (*Fleet, error) {
 	if client == nil {
-		return nil, errors.New("redislimit: the client is nil: give a redis.NewUniversalClient(…)")
+		return nil, errors.New("redislimit: the client is nil: pass a client such as that of redis.NewUniversalClient")
 	}
 	opts.Namespace = cmp.Or(opts.Namespace, "courtesy")
 	if strings.ContainsAny(opts.Namespace, "{}*?[]\\ \t\r\n") {
-		return nil, fmt.Errorf("redislimit: the Namespace %q has a brace, white space or a character of key patterns: leave it out", opts.Namespace)
+		return nil, fmt.Errorf("redislimit: the Namespace %q contains a brace, white space or a character of key patterns (*?[]\\)", opts.Namespace)
 	}
 	prefix := "{" + opts.Namespace + "}"
-	return newFleet(&server{client, []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}}, prefix, opts)
+	keys := []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}
+	return newFleet(&server{client, keys}, prefix, opts)
 }
 
-func newFleet(e engine, prefix string, opts Options) (*Fleet, error) {
+func newFleet(e engine, keyPrefix string, opts Options) (*Fleet, error) {
 	opts.Lease = cmp.Or(opts.Lease, 10*time.Second)
 	opts.Timeout = cmp.Or(opts.Timeout, time.Second)
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	if opts.Lease < 5*time.Second {
-		return nil, fmt.Errorf("redislimit: the Lease is %v: give 5 s or more, or 0 for the default", opts.Lease)
+		return nil, fmt.Errorf("redislimit: the Lease is %v: set 5 s or more, or 0 for the default", opts.Lease)
 	}
 	if opts.Timeout < 0 || opts.Timeout > opts.Lease/3 {
-		return nil, fmt.Errorf("redislimit: the Timeout is %v: give a positive duration up to a third of Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
+		return nil, fmt.Errorf("redislimit: the Timeout is %v: set at most a third of the Lease (%v), or 0 for the default", opts.Timeout, opts.Lease)
 	}
-	f := &Fleet{engine: e, prefix: prefix, version: formatVersion, lease: opts.Lease, timeout: opts.Timeout, log: opts.Logger, wake: make(chan struct{}, 1)}
-	f.member = &member{Fleet: f, places: make(map[string]*place), todo: make(map[*place]bool)}
+	f := &Fleet{
+		engine:    e,
+		keyPrefix: keyPrefix,
+		version:   formatVersion,
+		lease:     opts.Lease,
+		timeout:   opts.Timeout,
+		log:       opts.Logger,
+		wake:      make(chan struct{}, 1),
+	}
+	f.member = newMember(f)
 	return f, nil
 }
 
@@ -77,7 +84,7 @@ var _ politeness.Fleet = (*Fleet)(nil)
 func (f *Fleet) Look(h fleet.Hold) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.put(func() { f.member.look(h) })
+	f.enqueue(func() { f.member.look(h) })
 	f.member.start()
 }
 
@@ -85,20 +92,22 @@ func (f *Fleet) Look(h fleet.Hold) {
 func (f *Fleet) Landed(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done != nil { // otherwise no host has been given away
-		f.put(func() { f.member.landed(host, r) })
+	if f.done != nil { // otherwise no host was given back
+		f.enqueue(func() { f.member.landed(host, r) })
 	}
 }
 
 // Close gives back all hosts of this member at once and ends its session.
-// Waiting requests get no host any more. Requests in flight go on, so end them
-// before Close: other members may ask the same hosts after an interval. Close
-// waits, for three Timeouts at most, until Redis has confirmed that the session
-// has ended. If Redis does not confirm that, Close returns an error, and the
-// session ends by itself later. Calling Close again does nothing more.
+// Waiting requests get a [politeness.DelayError]. Requests in flight continue,
+// and other members may send requests to the same hosts after their delay, so
+// callers should end their requests before Close.
+//
+// Close waits until Redis has confirmed the end of the session, for at most
+// three Timeouts. If Redis does not confirm it, Close returns an error, and the
+// session ends when it expires. Further calls have no effect.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
-	f.put(f.member.close)
+	f.enqueue(f.member.close)
 	done := f.done
 	f.mu.Unlock()
 	if done == nil {
@@ -111,5 +120,5 @@ func (f *Fleet) Close() error {
 		}
 	case <-time.After(3 * f.timeout):
 	}
-	return errors.New("redislimit: Close: Redis does not answer: the hosts of this member rest until its session has ended, in two and a half Leases at most")
+	return errors.New("redislimit: Close: Redis does not answer: the hosts of this member are paused until its session expires, for up to two and a half Leases")
 }

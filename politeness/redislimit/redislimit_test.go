@@ -103,15 +103,15 @@ func (r refusalText) RedisError()   {}
 func (r refusing) run(context.Context, []any) ([]any, error) {
 	return nil, r.said
 }
-func (r refusing) listen(context.Context, string, func(string)) error { return nil }
+func (r refusing) subscribe(context.Context, string, func(string)) error { return nil }
 
 // If trying again cannot help, the error is returned at once, and is logged
 // once.
 func TestServersThatWillNotDo(t *testing.T) {
 	for said, want := range map[refusalText]string{
 		"ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'":             "too old",
-		"NOPERM this user has no permissions to run the 'eval' command":                                    "too few rights",
-		"ERR The user executing the script can't run this command or subcommand script: 400161":            "too few rights",
+		"NOPERM this user has no permissions to run the 'eval' command":                                    "lacks a permission",
+		"ERR The user executing the script can't run this command or subcommand script: 400161":            "lacks a permission",
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                                "namespace",
 		"ERR unknown command 'EVALSHA', with args beginning with: '1' '2' ":                                "'EVALSHA'",
 		"ERR Unknown Redis command called from script script: 1, on @user_script:1.":                       "called from script",
@@ -185,7 +185,7 @@ func TestBadWeatherIsLoggedOnce(t *testing.T) {
 			t.Errorf("it goes on: %v, %v", f.done != nil, link.memory.sessions)
 		}
 		f.mu.Unlock()
-		for _, what := range []string{"does not answer", "has ended", "answers again", "lost what the fleet knew"} {
+		for _, what := range []string{"does not answer", "has ended", "answers again", "lost the fleet's state"} {
 			if n := strings.Count(logged.String(), what); n != 2 {
 				t.Errorf("%q is logged %d times, want twice:\n%s", what, n, &logged)
 			}

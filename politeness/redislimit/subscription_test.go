@@ -46,7 +46,7 @@ func TestSubscription_Missing(t *testing.T) {
 					if n < 100 || silence > 10*time.Second {
 						t.Errorf("member %d made %d requests in a minute, and none for %v", i, n, silence)
 					}
-					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no hints") {
+					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no notifications") {
 						t.Errorf("member %d logs %d Errors, want one:\n%s", i, n, &logs[i])
 					}
 				}
@@ -60,7 +60,8 @@ func TestSubscription_Missing(t *testing.T) {
 
 // A subscription is confirmed, but its connection is half open: no message
 // arrives. The member notices that within a few beats, and subscribes anew.
-// Then a host changes hands at once, not with the next beat. Nothing is logged.
+// Then a host changes hands at once, not with the next heartbeat. Nothing is
+// logged.
 func TestSubscription_HalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}
@@ -75,10 +76,10 @@ func TestSubscription_HalfOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer keep.Done(ok200)
-		time.Sleep(6 * beat)
+		time.Sleep(6 * heartbeatInterval)
 		synctest.Wait()
-		if a.link.listens != 2 {
-			t.Errorf("%d subscriptions, want 2", a.link.listens)
+		if a.link.subscriptions != 2 {
+			t.Errorf("%d subscriptions, want 2", a.link.subscriptions)
 		}
 		for range 10 {
 			if _, err := a.ask(t, time.Minute, ok200); err != nil {

@@ -78,7 +78,7 @@ func TestVersion_SideBySide(t *testing.T) {
 		if _, is := errors.AsType[*politeness.DelayError](err); !is || took > 0 && !strings.Contains(err.Error(), "version") {
 			t.Errorf("after %v: %v", took, err)
 		}
-		for _, want := range []string{fmt.Sprint("version ", formatVersion, " "), fmt.Sprint("version ", formatVersion+1, ":"), "end the members of the other version"} {
+		for _, want := range []string{fmt.Sprint("version ", formatVersion, " "), fmt.Sprint("version ", formatVersion+1, ":"), "stop the members of the other version"} {
 			if !strings.Contains(err.Error(), want) || strings.Count(log.String(), want) != 1 {
 				t.Errorf("want %q once in the error and in the log:\n%v\n%s", want, err, &log)
 			}

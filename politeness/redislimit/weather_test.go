@@ -99,8 +99,8 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 		"never asked":       {func(t *testing.T, s *sailor) { s.die() }, ""},
 		"well":              {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200) }, ""},
 		"without its hosts": {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); time.Sleep(time.Hour); s.die() }, ""},
-		"cut off":           {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die() }, "the hosts of this member rest until its session has ended"},
-		"cut off for long":  {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die(); time.Sleep(5 * time.Second) }, "the hosts of this member rest until its session has ended"},
+		"cut off":           {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die() }, "the hosts of this member are paused until its session expires"},
+		"cut off for long":  {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die(); time.Sleep(5 * time.Second) }, "the hosts of this member are paused until its session expires"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWeather_ManyHostsOfANewFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := (&crew{T: t}).member(&politeness.Limiter{})
 		defer s.Close()
-		const hosts = 3 * maxAsks
+		const hosts = 3 * maxHostsPerHeartbeat
 		began := time.Now()
 		var wg sync.WaitGroup
 		for i := range hosts {
@@ -390,7 +390,7 @@ func TestWeather_Suspend(t *testing.T) {
 		if m, w := now.Sub(sent), now.Round(0).Sub(sent.Round(0)); m.Round(time.Second) != tt.monotonic || w.Round(time.Second) != tt.wall {
 			t.Fatalf("time.Time is not what this test takes it for: %v, %v", m, w)
 		}
-		f.trust.Store(&sent)
+		f.renewedAt.Store(&sent)
 		if got := f.Trusted(); got != tt.want {
 			t.Errorf("%s: trusted is %t", tt.name, got)
 		}
@@ -580,7 +580,7 @@ func (l *muffled) run(ctx context.Context, args []any) ([]any, error) {
 		return nil, errCut
 	}
 	reply, err := l.link.run(ctx, args)
-	if slices.Contains(args, any("enter")) {
+	if slices.Contains(args, any("register")) {
 		l.begun.Store(true)
 		<-ctx.Done()
 		return nil, errCut
