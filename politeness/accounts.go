@@ -87,10 +87,10 @@ func (l *Limiter) affords(g *Grant) bool {
 // reserve begins to reserve more of the Budget for h in the fleet. It does
 // nothing if a reservation is under way, or if this Limiter does not own h.
 func (l *Limiter) reserve(a *account, h *host) {
-	isOwned := h.hold != nil && h.hold.owned
+	isOwned := h.ownership != nil && h.ownership.owned
 	if isOwned && a.claim == (amount{}) {
 		a.claim = l.Budget.next(a)
-		l.Fleet.Look(h.hold)
+		l.Fleet.Look(h.ownership.hold)
 	}
 }
 

@@ -111,7 +111,7 @@ func (l *Limiter) somePaused(looks int, now schedule.Time) *host {
 		case h.PauseEnd() <= now:
 			l.unpause(h)
 			l.markIdle(h)
-		case !h.busy() && h.hold == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(h.longCrawl()))) <= now:
+		case !h.busy() && h.ownership == nil && max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, h.LastCounted.Add(h.longCrawl()))) <= now:
 			return h
 		}
 	}
@@ -144,8 +144,8 @@ func (l *Limiter) unpause(h *host) {
 // markBusy takes h out of the idle hosts. It is called before a request to h
 // starts or waits, and before h is forgotten.
 func (l *Limiter) markBusy(h *host) {
-	if h.hold != nil {
-		h.hold.idle = never
+	if h.ownership != nil {
+		h.ownership.idleSince = never
 	}
 	if h.next != nil {
 		l.idle.remove(h)
@@ -153,11 +153,11 @@ func (l *Limiter) markBusy(h *host) {
 }
 
 // markIdle puts h back among the idle hosts if no request needs it any more. In
-// a fleet, the Hold on h must be over first: until then, markIdle only lets the
+// a fleet, the ownership of h must end first: until then, markIdle only lets the
 // fleet check whether h can be given away.
 func (l *Limiter) markIdle(h *host) {
-	if h.hold != nil {
-		l.review(h.hold)
+	if h.ownership != nil {
+		l.review(h)
 		return
 	}
 	if h.busy() || h.next != nil || h.gone {

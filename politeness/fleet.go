@@ -9,6 +9,17 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
+// A hold is the fleet.Hold of an ownership.
+type hold struct {
+	limiter *Limiter
+	host    *host
+	ownership
+}
+
+// isOver reports whether p is over. The Fleet may call p for a while after
+// that. The Limiter must be locked.
+func (p *hold) isOver() bool { return p.host.ownership != &p.ownership }
+
 func (p *hold) Host() string { return p.host.key }
 
 func (p *hold) Settings() string {
@@ -21,15 +32,15 @@ func (p *hold) Own(r fleet.Record) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
-	if h.hold != p {
+	if p.isOver() {
 		l.mu.Unlock()
 		return
 	}
-	fresh, waited := !p.owned, now.Sub(p.since)
+	fresh, waited := !p.owned, now.Sub(p.requested)
 	state, _ := decode(r)
 	p.inFlightElsewhere = int32(r.InFlight)
 	if fresh {
-		p.owned, p.since, p.why = true, now, nil
+		p.owned, p.ownedSince, p.blockedBy = true, now, nil
 		l.inherit(p, r, now)
 		l.inheritBudget(h, state.Day, taken(state)) // Hold.Wait does not inherit it: the owner may still give a part of it back
 		if r.Missing {
@@ -57,18 +68,20 @@ func (p *hold) Wait(until time.Time, r fleet.Record, why error) { p.wait(until, 
 
 func (p *hold) Refuse(why error) { p.wait(time.Now().Add(24*time.Hour), fleet.Record{}, why, true) }
 
-func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
+func (p *hold) wait(until time.Time, r fleet.Record, why error, isRefused bool) {
 	l := p.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h, now := p.host, l.now()
-	if h.hold != p || p.owned {
+	if p.isOver() || p.owned {
 		return
 	}
-	p.why, p.until, p.never = why, never, ever
+	p.blockedBy = why
+	p.isRefused = isRefused
+	p.earliest = never
 	if !until.IsZero() {
-		p.until = now.Add(time.Until(until))
-		p.lookIn(p.until.Sub(now))
+		p.earliest = now.Add(time.Until(until))
+		l.lookIn(&p.ownership, p.earliest.Sub(now))
 	}
 	l.inherit(p, r, now)
 	l.retime(h, now)
@@ -79,9 +92,9 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, ever bool) {
 func (p *hold) Lose() {
 	l := p.limiter
 	l.mu.Lock()
-	current := p.host.hold == p
+	current := !p.isOver()
 	if current {
-		l.end(p, false)
+		l.end(p.host, false)
 	}
 	l.mu.Unlock()
 	if o := l.Observer; current && p.owned && o != nil && o.Lost != nil {
@@ -93,25 +106,25 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	l := p.limiter
 	l.mu.Lock()
 	h, now := p.host, l.now()
-	if h.hold != p {
+	if p.isOver() {
 		l.mu.Unlock()
 		return fleet.Record{}, true
 	}
-	if p.others && !others {
+	if p.othersWait && !others {
 		h.signalFirst() // no other member waits any more, so our requests may start again
 	}
-	p.others = others
+	p.othersWait = others
 	l.expireLeases(h, now)
-	wait := l.mayGive(p, now)
+	wait := h.untilGiven(now)
 	ok = wait <= 0
-	if p.owned && (ok || p.hasNews()) {
+	if p.owned && (ok || l.hasChanged(h)) {
 		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
 		r.InFlight = int(h.InFlight)
-		l.end(p, true)
+		l.end(h, true)
 	} else {
-		p.lookIn(wait)
+		l.lookIn(&p.ownership, wait)
 	}
 	l.mu.Unlock()
 	if o := l.Observer; ok && p.owned && others && o != nil && o.HandedOver != nil {
@@ -120,36 +133,37 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	return r, ok
 }
 
-// want asks the fleet for h. If h is owned, or the fleet was asked for it
-// already, want does nothing.
-func (l *Limiter) want(h *host, now schedule.Time) {
-	if h.hold != nil {
+// request requests the ownership of h from the Fleet. If h is owned or was
+// requested already, request does nothing.
+func (l *Limiter) request(h *host, now schedule.Time) {
+	if h.ownership != nil {
 		return
 	}
 	l.markBusy(h)
-	p := &hold{limiter: l, host: h, since: now, idle: never, expected: never, until: never, stored: new(schedule.Host).Lasting()}
+	p := &hold{limiter: l, host: h}
+	p.ownership = ownership{hold: p, requested: now, idleSince: never, retryBy: never, earliest: never, stored: new(schedule.Host).Lasting()}
 	p.timer = time.AfterFunc(unlimited, func() { l.Fleet.Look(p) })
-	h.hold = p
+	h.ownership = &p.ownership
 	l.Fleet.Look(p)
 }
 
-// end ends p. If requests are waiting, end asks for the host anew. If given is
-// true, the fleet knows what was used of the host's Budget, and all members may
-// use the remainder.
-func (l *Limiter) end(p *hold, given bool) {
-	h := p.host
-	h.hold = nil
-	p.timer.Stop()
+// end ends the ownership of h. If requests are waiting, end requests it anew.
+// If given is true, the Fleet knows what was used of the host's Budget, and all
+// members may use the remainder.
+func (l *Limiter) end(h *host, given bool) {
+	o := h.ownership
+	h.ownership = nil
+	o.timer.Stop()
 	if a := l.accountOf(h.key); a != nil {
 		a.claim = amount{}
-		if given && p.owned {
+		if given && o.owned {
 			a.taken, a.left = a.used(), amount{}
 		} else {
 			a.left = amount{min(a.left.requests, 0), min(a.left.bytes, 0)}
 		}
 	}
 	if h.Waiting() > 0 {
-		l.want(h, l.now())
+		l.request(h, l.now())
 		h.signalFirst() // the first requests must leave the queue of Within
 	}
 	l.markIdle(h)
@@ -159,10 +173,10 @@ func (l *Limiter) end(p *hold, given bool) {
 // this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
-	if p := g.host.hold; !p.owned && p.until > now {
-		v.until = max(v.until, p.until)
-		v.wait = p.until.Sub(now)
-		if p.never || v.until >= g.request.Deadline {
+	if o := g.host.ownership; !o.owned && o.earliest > now {
+		v.until = max(v.until, o.earliest)
+		v.wait = o.earliest.Sub(now)
+		if o.isRefused || v.until >= g.request.Deadline {
 			v.refused, v.wait = true, v.until.Sub(now)
 			g.host.expectRetry(v.until, now)
 		}
@@ -176,7 +190,7 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
 	if !ok {
 		return
 	}
-	p.host.Import(now, s, r.Age, r.MinAge, p.told, p.stored)
+	p.host.Import(now, s, r.Age, r.MinAge, p.hasDeclared, p.stored)
 	l.noteImport(p.host, now)
 	p.stored = p.host.Lasting()
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// hasNews reports whether the fleet lacks something that this member knows of
-// the host: what it has learned, or a claim to more of the Budget.
-func (p *hold) hasNews() bool {
-	stored, a := p.stored, p.limiter.accountOf(p.host.key)
-	p.stored = p.host.Lasting()
-	return p.stored != stored || a != nil && a.claim != (amount{})
+// hasChanged reports whether this member knows something of h, which it owns,
+// that the Fleet has not stored: what it has learned, or that it reserves more
+// of the Budget.
+func (l *Limiter) hasChanged(h *host) bool {
+	a := l.accountOf(h.key)
+	lasting := h.Lasting()
+	hasLearned := lasting != h.ownership.stored
+	h.ownership.stored = lasting
+	return hasLearned || a != nil && a.claim != (amount{})
 }
 
 // export returns the state that h leaves to its next owner, and how long the

@@ -13,7 +13,7 @@ func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h := l.find("shop.example", 0)
-	h.hold = &hold{limiter: l, host: h}
+	h.ownership = &ownership{}
 	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
 	h.LastStart = 1e9
 	l.openAccount(h.key).taken.requests = 4

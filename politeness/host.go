@@ -3,6 +3,7 @@ package politeness
 import (
 	"time"
 
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
@@ -16,30 +17,33 @@ type host struct {
 	prev, next *host // in Limiter.idle; nil if not in it
 	paused     int32 // 1 + index in Limiter.paused; 0 if not in it
 	gone       bool  // the Limiter has forgotten this host
-	hold       *hold // in a fleet: this Limiter's claim to the host; nil means none
+
+	ownership *ownership // in a fleet: of this Limiter; nil means that it has not requested the host
 }
 
 func (h *host) busy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
 
-// A hold is the fleet.Hold of a Limiter.
-type hold struct {
-	limiter *Limiter
-	host    *host
+// An ownership is the right of one Limiter of a fleet to send requests to a
+// host. The Limiter requests it from the Fleet before it owns the host.
+// Limiter.mu guards it.
+type ownership struct {
+	hold  fleet.Hold  // represents the ownership to the Fleet
+	timer *time.Timer // for the next call of Fleet.Look
 
-	// Guarded by limiter.mu.
-	owned             bool
-	others            bool             // other members wait for the host
-	served            bool             // a request has started after the host became owned
-	told              bool             // this Limiter received a Crawl-delay after it requested the host
-	never             bool             // the Fleet will never own the host: see Refuse
-	inFlightElsewhere int32            // requests in flight of other members, which take up slots
-	since             schedule.Time    // when the host was requested or, if it is owned, when it became owned
-	idle              schedule.Time    // when the host ran out of requests; the constant never while it has some
-	expected          schedule.Time    // a request that was refused is expected to be retried before this time
-	until             schedule.Time    // while the host is not owned: the earliest time at which it can be owned
-	why               error            // while the host is not owned: the reason
-	stored            schedule.Learned // the latest result of Lasting that the fleet knows
-	timer             *time.Timer      // for the next call of Look
+	owned       bool             // the Limiter owns the host
+	isRefused   bool             // the Limiter can never own the host: see fleet.Hold.Refuse
+	othersWait  bool             // other members wait for the host
+	hasStarted  bool             // a request has started after the host became owned
+	hasDeclared bool             // a request has declared a Crawl-delay before the host became owned
+	requested   schedule.Time    // when the Limiter requested the host
+	ownedSince  schedule.Time    // when the host became owned
+	idleSince   schedule.Time    // when the host ran out of requests; Never while it has some
+	retryBy     schedule.Time    // a request that was refused is expected to be retried before this time
+	earliest    schedule.Time    // while the host is not owned: when it can be owned; Never means that the time is unknown
+	blockedBy   error            // while the host is not owned: the reason
+	stored      schedule.Learned // the latest result of Host.Lasting that the Fleet has stored
+
+	inFlightElsewhere int32 // requests in flight of other members, which take up slots
 }
 
 // hostRing is a circular list through host.prev and host.next.

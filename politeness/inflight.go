@@ -24,8 +24,8 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	l.stats.InFlight++
 	g.state = inFlight
 	l.noteLongCrawlDelay(h, &g.request)
-	if h.hold != nil {
-		h.hold.served = true
+	if h.ownership != nil {
+		h.ownership.hasStarted = true
 	}
 	if l.Budget.limits() {
 		l.spend(g, amount{requests: 1})

@@ -18,8 +18,8 @@ func (l *Limiter) slots(h *host, r *schedule.Request) int32 {
 		return 0
 	}
 	n := h.Slots(r)
-	if h.hold != nil {
-		n -= h.hold.inFlightElsewhere
+	if h.ownership != nil {
+		n -= h.ownership.inFlightElsewhere
 	}
 	return n
 }

@@ -76,8 +76,8 @@ func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) {
 	if !g.request.Declared {
 		return
 	}
-	if h.hold != nil && !h.hold.owned {
-		h.hold.told = true // so that Limiter.inherit does not set the last owner's Crawl-delay
+	if h.ownership != nil && !h.ownership.owned {
+		h.ownership.hasDeclared = true // so that Limiter.inherit does not set the last owner's Crawl-delay
 	}
 	if !h.Declare(&g.request) {
 		return

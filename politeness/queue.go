@@ -98,7 +98,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	}
 	h := l.obtainHost(g, now)
 	if l.Fleet != nil {
-		l.want(h, now)
+		l.request(h, now)
 	}
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
@@ -229,7 +229,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	}
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
-	if h.hold != nil && h.hold.never {
+	if h.ownership != nil && h.ownership.isRefused {
 		return l.unowned(g, now)
 	}
 	if ready > now {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,23 +9,11 @@ import (
 	"testing"
 )
 
-// runsBack has a row for each package in which some arrows between files may
-// run back up. An arrow leads from a file to a file that it uses. The files of
-// a package are put one above the other, so that as few arrows as possible run
-// back up. The row says how many arrows run back up, and why. CONTRIBUTING.md
-// explains each of these packages. Every other package can be read from one end
-// to the other.
-var runsBack = map[string]struct {
-	back int
-	why  string
-}{
-	"politeness": {1, "a Limiter has hosts, and the Limiter of a host in a fleet is what the fleet calls"},
-}
-
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
-// In each package, the number of arrows that run back up is the number in
-// runsBack. It is 0 if the package has no row there.
+// No file uses a file that uses it, directly or through others, so each package
+// can be read from one end to the other. The files of a package are put one
+// above the other so that as few uses as possible point back up: none may.
 func TestBackArrows(t *testing.T) {
 	if raceEnabled {
 		t.Skip("SKIPPED: it reads the whole module, which takes a minute with the race detector, and has no goroutines")
@@ -37,40 +23,10 @@ func TestBackArrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := make(map[string]bool)
 	for _, p := range packages {
-		found[p.Name] = true
 		h := houseOf(p)
-		plan := h.bestOrder()
-		allowed := runsBack[p.Name]
-		switch {
-		case len(plan.Back) > allowed.back:
-			t.Errorf("%s: %d arrows between files run back up, %d may:", p.Name, len(plan.Back), allowed.back)
-			for _, a := range plan.Back {
-				t.Errorf("\t%s uses %s of %s", h.Rooms[a.From], strings.Join(h.Arrows[a], ", "), h.Rooms[a.To])
-			}
-		case len(plan.Back) < allowed.back:
-			t.Errorf("%s: only %d arrows between files run back up: write that into the table instead of %d", p.Name, len(plan.Back), allowed.back)
-		}
-	}
-	for name := range runsBack {
-		if !found[name] {
-			t.Errorf("there is no package %s: take its row out of the table", name)
-		}
-	}
-}
-
-func TestBackArrows_AreExplained(t *testing.T) {
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("SKIPPED: there is no CONTRIBUTING.md yet")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range runsBack {
-		if !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("CONTRIBUTING.md does not say why arrows between the files of `%s` run back up", name)
+		for _, a := range h.bestOrder().Back {
+			t.Errorf("%s: %s uses %s of %s, which uses it", p.Name, h.Rooms[a.From], strings.Join(h.Arrows[a], ", "), h.Rooms[a.To])
 		}
 	}
 }
