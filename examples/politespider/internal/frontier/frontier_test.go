@@ -538,7 +538,7 @@ func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
 // which is no part of the page's URL. The queue keeps the names of the hosts,
 // and not the links.
 func TestHostKey_KeepsNoLink(t *testing.T) {
-	q := frontier.NewQueue(100)
+	q := frontier.NewQueue(frontier.Limits{Pages: 100})
 	before := testmain.Heap()
 	for i := range 50 {
 		u, err := url.Parse(fmt.Sprintf("http://host%d.example/#%s", i, strings.Repeat("x", 1<<20)))
