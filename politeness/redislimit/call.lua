@@ -21,7 +21,8 @@
 --      script sends a notification to the member, which tests its subscription
 --  10  what the member knows about a fleet of another version: '' if there is
 --      none, '-' if it has members, or the number of its calls if all its
---      members have been silent for so long that none of them owns a host
+--      members have been silent for so long that none of them owns a host; see
+--      otherVersion in peers.go
 --  11  the settings of the member's Limiter
 --  12  the operations. Each is a name and five arguments: a host, the token of
 --      its ownership, a state, how long to keep the state, in ms, and how many
@@ -49,7 +50,8 @@ local joins = me == 0
 --   lease     the longest Lease of a member, in ms
 --   epoch     the name of the epoch
 --   server    identifies the run of the server
---   opens     the age of the epoch from which hosts without an owner are handed out
+--   opens     the age of the epoch from which hosts without an owner are handed
+--             out: 2 s, or longer if a member knew an earlier epoch; see member.go
 --   old       '1' if a member knew an earlier epoch
 --   age       how old the epoch is, in ms
 --   clock     the server's clock at the latest call, in ms

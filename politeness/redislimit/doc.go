@@ -33,8 +33,9 @@
 //     what it has learned: pauses, the Crawl-delay, the Budget that is spent,
 //     when the next request may start, and how many of A's requests are still
 //     in flight.
-//  4. Redis offers the host to the next member of the queue and notifies that
-//     member. It may be B.
+//  4. Redis offers the host to a member of the queue and notifies that member.
+//     It may be B. The order of the queue is not that of arrival: each member
+//     gets its turn, in an order that differs from host to host.
 //  5. B calls Redis again, becomes the owner, and receives what A has stored.
 //     Its first request starts when A's next request might have started.
 //  6. When a request that A had in flight ends, A reports the result, for
@@ -49,8 +50,8 @@
 // the session once a second with a heartbeat. The member relies on the session
 // for one Lease after the start of the last successful renewal. After that, it
 // starts no request until Redis answers. The other members treat a session as
-// ended when it has not been renewed for one and a half Leases. They then hand
-// out its hosts. Because these periods differ by half a Lease, a host does not
+// ended when it has not been renewed for one and a half Leases. Each of its hosts
+// then belongs to the first member that requests it. Because these periods differ by half a Lease, a host does not
 // get a second owner while the first one still sends requests.
 //
 // An epoch is the time during which Redis keeps the state of the fleet. Every
@@ -66,7 +67,8 @@
 //
 //	a member joins           no effect; no log
 //	a member calls Close     its hosts are available at once; no log
-//	a member is killed       its hosts are paused for up to 25 s;
+//	a member is killed       its hosts are paused for 15 s, and up to
+//	                         25 s if Redis or the others are slow;
 //	                         Info of others: "stopped renewing"
 //	Redis does not answer    owned hosts continue for 10 s, then wait;
 //	                         requests to other hosts wait, or get an

@@ -23,8 +23,9 @@ type Options struct {
 	Namespace string
 
 	// Lease is how long a member that cannot reach Redis continues to use the
-	// hosts that it owns. If a member is killed, its hosts are paused for up to
-	// two and a half Leases. 0 means 10 s. The minimum is 5 s.
+	// hosts that it owns. If a member is killed, its hosts are paused for one
+	// and a half Leases, and for up to two and a half if Redis or the other
+	// members are slow. 0 means 10 s. The minimum is 5 s.
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
