@@ -2,9 +2,12 @@ package collyrobots
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/gocolly/colly/v2"
 )
 
 // How the guard stays the transport of colly's client:
@@ -23,6 +26,40 @@ import (
 //     handler, may have set a transport.
 //
 // All other code calls now, which returns what was set last.
+
+// newGuard takes over a backend. From now on, the requests of its collectors go
+// through the guard, which sends them through base and notices what is set on
+// the collectors.
+func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
+	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
+	g.copy()
+	if set := g.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
+		g.take(set)
+	}
+	g.client.Transport, g.client.Timeout = g, 0
+	openGate(b, g)
+	return g
+}
+
+// guardFor returns the guard of a collector. After Collector.Init, the
+// collector has another backend, which gets another guard.
+func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
+	b, err := backendOf(c)
+	if err != nil {
+		return nil, err
+	}
+	x.opening.Lock()
+	defer x.opening.Unlock()
+	g, ok := gateOf(b).(*guard)
+	if !ok {
+		base, timeout, _ := x.main.now()
+		return x.newGuard(b, base, timeout), nil
+	}
+	if g.x != x {
+		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
+	}
+	return g, nil
+}
 
 // copy replaces colly's client with a copy, because the program may also use
 // that client elsewhere.

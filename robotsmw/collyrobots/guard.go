@@ -1,13 +1,10 @@
 package collyrobots
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
@@ -35,40 +32,6 @@ type guard struct {
 	timeout       time.Duration                              // how long an attempt may take; negative means no limit
 	refused       error                                      // why the transport that was set last cannot be used; nil if it can
 	warned        sync.Once
-}
-
-// newGuard takes over a backend. From now on, the requests of its collectors go
-// through the guard, which sends them through base and notices what is set on
-// the collectors.
-func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
-	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
-	g.copy()
-	if set := g.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
-		g.take(set)
-	}
-	g.client.Transport, g.client.Timeout = g, 0
-	openGate(b, g)
-	return g
-}
-
-// guardFor returns the guard of a collector. After Collector.Init, the
-// collector has another backend, which gets another guard.
-func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
-	b, err := backendOf(c)
-	if err != nil {
-		return nil, err
-	}
-	x.opening.Lock()
-	defer x.opening.Unlock()
-	g, ok := gateOf(b).(*guard)
-	if !ok {
-		base, timeout, _ := x.main.now()
-		return x.newGuard(b, base, timeout), nil
-	}
-	if g.x != x {
-		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
-	}
-	return g, nil
 }
 
 // take makes the guard send its requests through t, unless admit refuses t.
