@@ -66,70 +66,94 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 
 func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
-	b, err := backendOf(c)
+	b, err := findBackend(c)
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := gateOf(b).(*guard); ok {
+	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
 		}
-		g.release()
+		g.release() // of an Attach that failed
 	}
-	client := *b.client
 	wrap := opts.Wrap
-	opts.Wrap = nil
+	opts.Wrap = nil // NewTransport would return an error
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
 	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
-	x.loops.hosts = make(map[string]map[string]spin)
-	x.parked.hosts = make(map[string][]*parked)
-	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
-	if !x.named() {
-		base = client.Transport
-	}
-	if paced, ok := base.(*politeness.Transport); ok && opts.Limiter == nil {
-		if err := paced.Validate(); err != nil {
-			return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
-		}
-		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
-		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
-	}
-	x.opts.Limiter = cmp.Or(x.opts.Limiter, &common)
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	if base, err = x.admit(base); errors.Is(err, ErrBypassed) {
-		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
-			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
-	} else if err != nil {
-		return nil, err
-	}
-	if opts.Proxy != nil {
-		own := base.(*http.Transport).Clone() // NewTransport has checked that
-		own.Proxy, base = opts.Proxy, own
-	}
-
-	opts = x.opts
-	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
-		opts.Store = sharedStore{x}
-	}
-	opts.Base, opts.AttemptTimeout = networkTransport{x}, maxAttempt
-	opts.Proxy, opts.RefuseAddress = nil, nil
-	robots, err := robotsmw.NewTransport(opts)
+	x.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
+	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
+	base, timeout, err := x.chooseTransport(*b.client)
 	if err != nil {
 		return nil, err
 	}
-	logLosses(x.opts.Logger)
-	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
+	robots, err := robotsmw.NewTransport(x.robotsOptions())
+	if err != nil {
+		return nil, err
+	}
+	x.checker = robots.Checker()
+	x.tokens = x.checker.Tokens()
+	x.inner = robots
 	if wrap != nil {
 		x.inner = wrap(robots)
 	}
 	if x.inner == nil {
 		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
-	x.main = x.newGuard(b, base, timeout)
-	x.enroll(c)
+	logLosses(x.opts.Logger)
+	x.mainGuard = x.newGuard(b, base, timeout)
+	x.attachTo(c)
 	return x, nil
+}
+
+// chooseTransport returns the transport that the guard sends requests through,
+// and how long an attempt may take; negative means no limit. It sets
+// x.opts.Limiter if Options have none. The client is the collector's.
+func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper, timeout time.Duration, err error) {
+	base = x.opts.Base
+	if !x.hasOwnTransport() {
+		base = client.Transport
+	}
+	timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, -1)
+	if paced, ok := base.(*politeness.Transport); ok && x.opts.Limiter == nil {
+		if err := paced.Validate(); err != nil {
+			return nil, 0, fmt.Errorf("collyrobots: the collector's transport: %w", err)
+		}
+		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
+		timeout = cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
+		base = paced.Base
+	}
+	x.opts.Limiter = cmp.Or(x.opts.Limiter, &processLimiter)
+	base, err = x.resolveTransport(base)
+	if errors.Is(err, ErrBypassed) {
+		return nil, 0, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
+			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if x.opts.Proxy != nil {
+		own := base.(*http.Transport).Clone() // NewTransport has checked that it is one
+		own.Proxy = x.opts.Proxy
+		base = own
+	}
+	return base, timeout, nil
+}
+
+// robotsOptions returns the options of the robotsmw.Transport below the guard.
+// They leave to the networkTransport what the guard's transport decides.
+func (x *Extension) robotsOptions() robotsmw.Options {
+	opts := x.opts
+	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
+		opts.Store = sharedStore{x}
+	}
+	opts.Base = networkTransport{x}
+	opts.AttemptTimeout = maxAttempt
+	opts.Proxy = nil
+	opts.RefuseAddress = nil
+	return opts
 }
 
 // Add puts the extension on a further collector. The collector then shares the
@@ -146,27 +170,28 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 // The extension does not keep the collector alive. A collector that is no
 // longer used leaves nothing behind.
 func (x *Extension) Add(c *colly.Collector) error {
-	if _, ok := x.members.Load(weak.Make(c)); ok {
+	if _, ok := x.collectors.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
 	}
 	if _, err := x.guardFor(c); err != nil {
 		return err
 	}
-	x.enroll(c)
+	x.attachTo(c)
 	return nil
 }
 
-func (x *Extension) enroll(c *colly.Collector) {
+// attachTo registers the callbacks of the extension on c.
+func (x *Extension) attachTo(c *colly.Collector) {
 	c.IgnoreRobotsTxt = true
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.opts.UserAgent
 	}
-	m := &member{Extension: x, c: c, backend: backendAt(c), headerCallbacks: headerCallbacksOf(c)}
-	m.register()
+	a := &attachedCollector{Extension: x, collector: c, backend: backendPointer(c), headerHandlers: requestHeadersHandlers(c)}
+	a.registerCallbacks()
 	key := weak.Make(c)
-	x.members.Store(key, struct{}{})
+	x.collectors.Store(key, struct{}{})
 	if c != x.first { // the first collector lives as long as the extension
-		runtime.AddCleanup(c, func(key any) { x.members.Delete(key) }, any(key))
+		runtime.AddCleanup(c, func(key any) { x.collectors.Delete(key) }, any(key))
 	}
 }
 
@@ -176,12 +201,12 @@ func (x *Extension) enroll(c *colly.Collector) {
 // transport has a method Validate() error and that returns an error, with this
 // error.
 func (x *Extension) Active() bool {
-	for _, c := range x.collectors() {
+	for _, c := range x.liveCollectors() {
 		g, err := x.guardFor(c)
 		if err != nil {
 			return false
 		}
-		if _, _, err := g.now(); err != nil {
+		if _, _, err := g.current(); err != nil {
 			return false
 		}
 	}

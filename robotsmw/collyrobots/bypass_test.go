@@ -321,7 +321,7 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 		c.WithTransport(other)
 		c.Visit("http://shop.example/")
 	}
-	if strings.Count(log.String(), "in place of") != 1 {
+	if strings.Count(log.String(), "instead of the one that Options named") != 1 {
 		t.Errorf("the log has\n%s", &log)
 	}
 }

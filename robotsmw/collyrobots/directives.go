@@ -19,55 +19,68 @@ import (
 // If the answer is not the page but a refusal, such as the challenge of a wall,
 // the field Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
-	answer := answerOf(page)
-	refused, _ := refusal.Of(answer)
+	response := httpResponse(page)
+	refused, _ := refusal.Of(response)
 	if refused.Sure {
 		return robotsmw.Page{Refusal: refused}
 	}
-	said := robotsmw.Page{
-		Directives: robotsmeta.ParseHeader(answer.Header, x.tokens...),
+	result := robotsmw.Page{
+		Directives: robotsmeta.ParseHeader(response.Header, x.tokens...),
 		State:      robotsmw.PageHeaderOnly,
 		Refusal:    refused,
 	}
 	if !isHTML(page) {
-		return said
+		return result
 	}
 	if isEncoded(page) {
-		said.State = robotsmw.PageNotExamined
-		return said
+		result.State = robotsmw.PageNotExamined
+		return result
 	}
-	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
-	said.State = robotsmw.PageComplete
+	result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
+	result.State = robotsmw.PageComplete
 	if refused.Kind == 0 {
-		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
+		result.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
 	}
-	return said
+	return result
 }
 
-// answerOf returns a page's status and header as a response of net/http.
-func answerOf(page *colly.Response) *http.Response {
-	answer := &http.Response{StatusCode: page.StatusCode}
+// httpResponse returns a page's status and header as a response of net/http.
+func httpResponse(page *colly.Response) *http.Response {
+	response := &http.Response{StatusCode: page.StatusCode}
 	if page.Headers != nil {
-		answer.Header = *page.Headers
+		response.Header = *page.Headers
 	}
-	return answer
+	return response
 }
 
 // Indexable reports whether a page may be kept. It returns false if the page
 // says noindex, or if the answer is surely a refusal and not the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
-	said := x.Directives(page)
-	return !said.NoIndex() && !said.Refusal.Sure
+	result := x.Directives(page)
+	return !result.NoIndex() && !result.Refusal.Sure
 }
 
 // isHTML reports whether page has a body that may be HTML. Its answer is that
 // of a robotsmw.Transport for the same response. It does not look at the body.
 func isHTML(page *colly.Response) bool {
-	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, answerOf(page).Header)
+	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, httpResponse(page).Header)
 }
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(answerOf(page).Header.Get("Content-Encoding"))
+	coding := strings.ToLower(httpResponse(page).Header.Get("Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
+}
+
+// exposeDirectives writes into the header of a 304 what the page that it stands for
+// says to robots. colly hands on no more of a response than its header.
+func exposeDirectives(resp *http.Response) {
+	if resp.StatusCode != http.StatusNotModified {
+		return
+	}
+	for rule := range robotsmw.PageDirectives(resp).Rules() {
+		if rule.Known {
+			resp.Header.Add("X-Robots-Tag", strings.TrimSuffix(rule.Name+": "+rule.Value, ": "))
+		}
+	}
 }

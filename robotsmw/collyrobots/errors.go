@@ -3,6 +3,10 @@ package collyrobots
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // ErrBypassed is the error of a request that was not sent because the extension
@@ -26,3 +30,11 @@ var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProx
 
 // errNoAnswer is the error of a RoundTripper that breaks its contract.
 var errNoAnswer = errors.New("collyrobots: the collector's transport returned neither a response nor an error")
+
+// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
+// colly.ErrRobotsTxtBlocked) is true.
+type blockedError struct{ *robotsmw.DisallowedError }
+
+func (e *blockedError) Unwrap() error { return e.DisallowedError }
+
+func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }

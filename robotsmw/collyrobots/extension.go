@@ -1,11 +1,8 @@
 package collyrobots
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
@@ -60,22 +56,22 @@ type Extension struct {
 	// unless an OnError handler calls Retry.
 	PutBack bool
 
-	opts     robotsmw.Options  // what Attach was given, with a Limiter and a Logger
-	first    *colly.Collector  // the collector that Attach was given
-	main     sender            // its guard, which also fetches robots.txt
-	inner    http.RoundTripper // the robots transport, or Options.Wrap around it
-	failed   error             // of Attach, so that nothing may be sent; otherwise nil
-	released atomic.Bool       // failed, and a later Attach has taken over
-	checker  *robotsmw.Checker
-	tokens   []string // the checker's
+	opts      robotsmw.Options  // what Attach was given, with a Limiter and a Logger
+	first     *colly.Collector  // the collector that Attach was given
+	mainGuard sender            // its guard, which also fetches robots.txt
+	inner     http.RoundTripper // the robots transport, or Options.Wrap around it
+	failed    error             // of Attach, so that nothing may be sent; otherwise nil
+	released  atomic.Bool       // failed, and a later Attach has taken over
+	checker   *robotsmw.Checker
+	tokens    []string // the checker's
 
-	members sync.Map // weak.Pointer[colly.Collector] → struct{}
-	marks   marks
-	loops   loops
-	parked  parkedRequests
-	lines   sync.Map // host → chan struct{}: see awaitTurn
+	collectors   sync.Map // weak.Pointer[colly.Collector] → struct{}
+	pageMarks    pageMarks
+	refusalLoops refusalLoops
+	putBackQueue putBackQueue // of synchronous collectors
+	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
-	opening sync.Mutex // held while a backend gets a guard
+	newGuardMu sync.Mutex // held while a backend gets a guard
 
 	mu        sync.Mutex // guards what follows
 	counts    Counts
@@ -83,20 +79,21 @@ type Extension struct {
 	onBlocked []func(*colly.Request, robotsmw.Decision)
 }
 
-// sender says by which transport to send at present, and how long an attempt
-// may take. The error says why nothing can be sent.
+// A sender is a guard. Requests for robots.txt are sent through it.
 type sender interface {
-	now() (base http.RoundTripper, timeout time.Duration, err error)
+	// current returns the transport that was set last, and how long an attempt
+	// may take. The error is the reason why no request can be sent.
+	current() (base http.RoundTripper, timeout time.Duration, err error)
 
 	// lastBase returns the transport by which requests were sent last. Unlike
-	// now, it does not look at colly's client, so it may be called while the
+	// current, it does not look at colly's client, so it may be called while the
 	// program sets another one.
 	lastBase() http.RoundTripper
 }
 
-// collectors returns the collectors that are still in use.
-func (x *Extension) collectors() (list []*colly.Collector) {
-	for p := range x.members.Range {
+// liveCollectors returns the collectors that are still in use.
+func (x *Extension) liveCollectors() (list []*colly.Collector) {
+	for p := range x.collectors.Range {
 		if c := p.(weak.Pointer[colly.Collector]).Value(); c != nil {
 			list = append(list, c)
 		}
@@ -133,7 +130,7 @@ func (x *Extension) tally(count *int64, n int64) {
 }
 
 // waited adds the wait of a request to the counts.
-func (x *Extension) waited(d time.Duration) {
+func (x *Extension) countWait(d time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.counts.Waited += d
@@ -146,8 +143,8 @@ func (x *Extension) waited(d time.Duration) {
 // On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
 	for again := true; again; {
-		again = x.parked.finish()
-		for _, c := range x.collectors() {
+		again = x.putBackQueue.finish()
+		for _, c := range x.liveCollectors() {
 			c.Wait()
 		}
 	}
@@ -165,57 +162,4 @@ func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 }
 
 // named reports whether the options name a transport or a proxy.
-func (x *Extension) named() bool { return x.opts.Base != nil || x.opts.Proxy != nil }
-
-// longPause is how long a pause is that is worth a line in the log.
-const longPause = time.Minute
-
-// pauseReasons are the reasons for which a host that makes a request wait is
-// paused, and not just busy.
-var pauseReasons = []politeness.Reason{
-	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
-}
-
-const unreachable politeness.Reason = "robots.txt is unreachable"
-
-// maxPaused is how many paused hosts are remembered.
-const maxPaused = 10_000
-
-// pause is called when a request begins to wait for its host, which has been
-// paused at since at the latest. It logs a long pause once.
-func (x *Extension) pause(u *url.URL, since, until time.Time, why politeness.Reason) {
-	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, why) {
-		return
-	}
-	now := time.Now()
-	host := u.Hostname()
-	x.mu.Lock()
-	logged := now.Before(x.paused[host])
-	if !logged {
-		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
-		if len(x.paused) >= maxPaused {
-			clear(x.paused) // so some pauses are logged again
-		}
-		x.paused[strings.Clone(host)] = until // host is a part of the URL
-	}
-	x.mu.Unlock()
-	if !logged {
-		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
-	}
-}
-
-// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
-// colly.ErrRobotsTxtBlocked) is true.
-type blockedError struct{ *robotsmw.DisallowedError }
-
-func (e *blockedError) Unwrap() error { return e.DisallowedError }
-
-func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }
-
-// regain is called when a request that failed is repeated. It is not lost yet.
-func (x *Extension) regain(b *repeatMark) {
-	if b.lost {
-		b.lost = false
-		x.tally(&x.counts.Lost, -1)
-	}
-}
+func (x *Extension) hasOwnTransport() bool { return x.opts.Base != nil || x.opts.Proxy != nil }

@@ -15,7 +15,7 @@ import (
 // have to wait for robots.txt, on asynchronous collectors too. It does not ask
 // robots.txt about a URL that the collector would not visit anyway.
 func (x *Extension) Visit(URL string) error {
-	if err := x.ask(x.first, URL, 1); err != nil {
+	if err := x.precheck(x.first, URL, 1); err != nil {
 		return err
 	}
 	return x.first.Visit(URL)
@@ -23,16 +23,16 @@ func (x *Extension) Visit(URL string) error {
 
 // ask returns the error with which the collector or robots.txt would refuse a
 // request for URL, or nil. It leaves the URL unvisited.
-func (x *Extension) ask(c *colly.Collector, URL string, depth int) error {
-	target := anywhere.AbsoluteURL(URL)
+func (x *Extension) precheck(c *colly.Collector, URL string, depth int) error {
+	target := absoluteBase.AbsoluteURL(URL)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
 		return nil // colly reports what is wrong with the URL
 	}
-	if canClose() {
+	if canReplaceVisitedSet() {
 		errWould := errors.New("the collector would visit it")
 		try := &colly.Request{Method: http.MethodGet, URL: u, Depth: depth, Headers: new(http.Header)}
-		*ownerOf(try) = closed(c, func() error { return errWould })
+		*requestCollector(try) = newRefusingClone(c, func() error { return errWould })
 		if err := try.Do(); err != errWould {
 			return err
 		}
@@ -66,10 +66,10 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 		return fmt.Errorf("%w: the page %s says so of its link to %s", ErrNoFollow, e.Request.URL, target)
 	}
 	c := x.first
-	if canClose() {
-		c = *ownerOf(e.Request)
+	if canReplaceVisitedSet() {
+		c = *requestCollector(e.Request)
 	}
-	if err := x.ask(c, target, e.Request.Depth+1); err != nil {
+	if err := x.precheck(c, target, e.Request.Depth+1); err != nil {
 		return err
 	}
 	return e.Request.Visit(target)
@@ -92,7 +92,7 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 // asynchronous collector.
 func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
 	target := page.AbsoluteURL(href)
-	if k := x.marks.ofPage(page); target != "" && k != nil && k.refuses(target) {
+	if k := x.pageMarks.forPage(page); target != "" && k != nil && k.refuses(target) {
 		x.tally(&x.counts.LinksRefused, 1)
 		return ""
 	}

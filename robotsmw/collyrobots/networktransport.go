@@ -12,10 +12,10 @@ import (
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// page is a request for a page on its way. The guard makes it the context of
+// pageRequest is a request for a page on its way. The guard makes it the context of
 // the request. The networkTransport finds it there. A request for robots.txt
 // has none.
-type page struct {
+type pageRequest struct {
 	context.Context                 // the request's own, which ends when the request has to end
 	values          context.Context // the context that the guard got: colly adds its HTTPTrace to a sealed one
 	trace           politeness.Trace
@@ -26,11 +26,11 @@ type page struct {
 	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 
-type pageKey struct{}
+type pageRequestKey struct{}
 
-func (p *page) Value(key any) any {
+func (p *pageRequest) Value(key any) any {
 	switch key {
-	case pageKey{}:
+	case pageRequestKey{}:
 		return p
 	case robotspage.ReadsItself{}:
 		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap reads the directives before Extension.Directives does
@@ -50,9 +50,9 @@ type networkTransport struct{ x *Extension }
 
 func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
-	p, ok := req.Context().Value(pageKey{}).(*page)
+	p, ok := req.Context().Value(pageRequestKey{}).(*pageRequest)
 	if !ok {
-		base, _, err := o.x.main.now()
+		base, _, err := o.x.mainGuard.current()
 		if err != nil {
 			return nil, err
 		}
@@ -63,25 +63,25 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 		return resp, err
 	}
 	asked := time.Now()
-	leave, err := p.guard.enter(req.Context(), req.URL.Host)
+	releaseSlot, err := p.guard.acquireSlot(req.Context(), req.URL.Host)
 	if err != nil {
 		return nil, err
 	}
 	if time.Since(asked) > time.Second { // robots.txt may have changed meanwhile
 		// A Check whose context has ended does not wait.
 		if d, err := o.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
-			leave()
+			releaseSlot()
 			return nil, &robotsmw.DisallowedError{Decision: d}
 		}
 	}
-	base, timeout, err := p.guard.now() // it may have changed while the request waited
+	base, timeout, err := p.guard.current() // it may have changed while the request waited
 	if err != nil {
-		leave()
+		releaseSlot()
 		return nil, err
 	}
 	if p.sent.IsZero() {
 		p.sent = time.Now()
-		o.x.waited(p.sent.Sub(p.since))
+		o.x.countWait(p.sent.Sub(p.since))
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), timeout)
 	p.attempt = ctx
@@ -89,7 +89,7 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	defer func() {
 		if !hasReturned { // base has panicked, or has ended the goroutine
 			cancel()
-			leave()
+			releaseSlot()
 		}
 	}()
 	sent := req.WithContext(ctx)
@@ -101,13 +101,13 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	}
 	if err != nil || resp.Body == nil {
 		cancel()
-		leave()
+		releaseSlot()
 		return resp, err
 	}
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, leave: leave}
+	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, releaseSlot: releaseSlot}
 	return resp, nil
 }
 

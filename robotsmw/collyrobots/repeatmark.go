@@ -33,7 +33,7 @@ type repeatMark struct {
 	hops       int         // how many times the Limiter has refused it after a redirect
 	checked    bool        // colly would check redirects for visited URLs; a Retry skips this
 	repeats    int         // how many times the extension has repeated the request because of a 429 or 503
-	header     http.Header // what the request had before judgeCached changed it; nil if it did not
+	header     http.Header // what the request had before checkCached changed it; nil if it did not
 }
 
 // isRefusal reports whether the extension has refused a request, so that it was
@@ -66,7 +66,7 @@ func (b *repeatMark) Seek(offset int64, whence int) (int64, error) {
 	if b.final {
 		return 0, b.err
 	}
-	if !b.until.IsZero() && time.Since(b.at) < atOnce {
+	if !b.until.IsZero() && time.Since(b.at) < immediateRepeat {
 		return 0, b.err
 	}
 	if s, ok := b.body.(io.Seeker); ok {
@@ -103,4 +103,13 @@ func (b *repeatMark) restoreContext(ctx context.Context) context.Context {
 	}
 	b.checked = false // a Retry of the answer is the program's
 	return context.WithValue(ctx, colly.CheckRevisitKey, true)
+}
+
+// uncountLost is called when a request that failed is repeated, because it is
+// not lost yet.
+func (x *Extension) uncountLost(b *repeatMark) {
+	if b.lost {
+		b.lost = false
+		x.tally(&x.counts.Lost, -1)
+	}
 }

@@ -141,7 +141,7 @@ func TestTrapHead(t *testing.T) {
 	c = plain(web, colly.CheckHead())
 	c.Visit("http://shop.example/cart")
 	if got := asked(web); !slices.Equal(got, []string{"HEAD http://shop.example/cart", "HEAD http://shop.example/cart"}) {
-		t.Errorf("plain colly asked for %v; it used to send HEAD anywhere", got)
+		t.Errorf("plain colly asked for %v; it used to send HEAD absoluteBase", got)
 	}
 
 	web = shop()

@@ -60,11 +60,11 @@ func (s *sealed) Err() error { return ended.Err() }
 // other OnRequest handler, because a handler may replace r.Headers. seal
 // returns nil if it cannot do that with this version of colly.
 func seal(r *colly.Request) *sealed {
-	if !sealable() || !known().has("requestCallbacks") {
+	if !sealable() || !collyLayout().has("requestCallbacks") {
 		return nil
 	}
 	req := (*http.Request)(unsafe.Add(unsafe.Pointer(r.Headers), -int(unsafe.Offsetof(http.Request{}.Header))))
-	if s := sealOf(req.Context()); s != nil {
+	if s := sealFrom(req.Context()); s != nil {
 		return s
 	}
 	s := &sealed{Context: req.Context()}
@@ -79,9 +79,9 @@ func seal(r *colly.Request) *sealed {
 	return s
 }
 
-// sealOf returns the seal of a request with this context. It returns nil if the
+// sealFrom returns the seal of a request with this context. It returns nil if the
 // request has none, like those of clones that were not added.
-func sealOf(ctx context.Context) *sealed {
+func sealFrom(ctx context.Context) *sealed {
 	s, _ := ctx.Value(sealedKey{}).(*sealed)
 	return s
 }
@@ -89,7 +89,7 @@ func sealOf(ctx context.Context) *sealed {
 // unseal returns a request's own context, which lacks the values that colly has
 // added to a sealed one.
 func unseal(ctx context.Context) context.Context {
-	if s := sealOf(ctx); s != nil {
+	if s := sealFrom(ctx); s != nil {
 		return s.Context
 	}
 	return ctx
@@ -99,7 +99,7 @@ func unseal(ctx context.Context) context.Context {
 // context while f runs: f may use that context, such as for a lookup.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
-		s := sealOf(req.Context())
+		s := sealFrom(req.Context())
 		if s == nil {
 			return f(req, via)
 		}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -27,21 +25,21 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		b.restore(req)
 		*req = *req.WithContext(b.restoreContext(req.Context()))
 	}
-	if s := sealOf(req.Context()); s != nil {
+	if s := sealFrom(req.Context()); s != nil {
 		if s.refused != nil {
 			return nil, s.refused
 		}
 		b = s.repeated
 	}
 	if b != nil && req.Response == nil { // a redirect is not a repeat
-		x.regain(b)
+		x.uncountLost(b)
 	}
-	if _, _, err := g.now(); err != nil {
+	if _, _, err := g.current(); err != nil {
 		return nil, err
 	}
 	own := unseal(req.Context())
-	p := &page{Context: own, values: req.Context(), guard: g, since: time.Now(), attempt: own}
-	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.pause(req.URL, time.Now(), until, why) }
+	p := &pageRequest{Context: own, values: req.Context(), guard: g, since: time.Now(), attempt: own}
+	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.logPause(req.URL, time.Now(), until, why) }
 	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
 		out.Header = req.Header.Clone()
@@ -50,13 +48,13 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	resp, err = x.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the
 	// guard's client. Later, callbacks of this request may write to it. Each
-	// request takes the guard's lock in now, so the earlier reads happen before
+	// request takes the guard's lock in current, so the earlier reads happen before
 	// the later writes.
-	g.now()
+	g.current()
 	if err != nil {
 		return nil, x.refusal(req, err)
 	}
-	sayUnchanged(resp)
+	exposeDirectives(resp)
 	resp.Request = req
 	if p.proxy != "" { // colly looks for the proxy in its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
@@ -66,7 +64,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		x.tally(&x.counts.Pages, 1)
 	}
 	if resp.Body != nil && resp.Body != http.NoBody {
-		resp.Body = hold(resp.Body, p.attempt)
+		resp.Body = newReadAheadBody(resp.Body, p.attempt)
 	}
 	return resp, nil
 }
@@ -93,9 +91,9 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	} else {
 		return err
 	}
-	turn := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), atOnce)
-	if x.loops.note(req.URL.Hostname(), req.URL.String(), turn) {
-		sleepUntil(unseal(req.Context()), time.Now().Add(turn))
+	wait := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), immediateRepeat)
+	if x.refusalLoops.add(req.URL.Hostname(), req.URL.String(), wait) {
+		sleepUntil(unseal(req.Context()), time.Now().Add(wait))
 	}
 	return err
 }
@@ -108,23 +106,3 @@ type notDue struct {
 }
 
 func (e *notDue) Unwrap() error { return e.DelayError }
-
-// sayUnchanged writes into the header of a 304 what the page that it stands for
-// says to robots. colly hands on no more of a response than its header.
-func sayUnchanged(resp *http.Response) {
-	if resp.StatusCode != http.StatusNotModified {
-		return
-	}
-	for rule := range robotsmw.PageDirectives(resp).Rules() {
-		if rule.Known {
-			resp.Header.Add("X-Robots-Tag", strings.TrimSuffix(rule.Name+": "+rule.Value, ": "))
-		}
-	}
-}
-
-// collyAgent returns colly's default User-Agent.
-var collyAgent = sync.OnceValue(func() string {
-	var c colly.Collector
-	c.Init()
-	return c.UserAgent
-})
