@@ -31,10 +31,10 @@ func (a *attachedCollector) registerCallbacks() {
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	seal(r)
 	mark := repeatMarkFor(r)
-	if !a.collector.Async && !mark.own {
+	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
 	}
-	if !mark.own && !mark.until.IsZero() {
+	if !mark.byExtension && !mark.until.IsZero() {
 		mark.wait()
 	}
 }
@@ -42,7 +42,7 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 // afterFailure runs before all OnError handlers, which may Retry the request.
 func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
-		// In plain colly, Headers is nil if the server has not answered, and
+		// In plain colly, Headers is nil if the server has not responseed, and
 		// programs retry then. A refusal is not such a failure: it is final, or
 		// the extension knows until when it lasts.
 		r.Headers = new(http.Header)
@@ -50,7 +50,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	a.restoreCached(r.Request)
 	if r.StatusCode == 0 {
 		a.markFailed(r.Request, err)
-	} else if was := repeatMarkFor(r.Request); a.repeatable(r) && was.repeats < a.RetryThrottled {
+	} else if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
 		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}
 }
@@ -73,9 +73,9 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // them. If the response is surely a refusal, such as a challenge, its links are
 // refused too, because they are not the links of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
-	answer := httpResponse(r)
-	refused, _ := refusal.Of(answer)
-	if refused.Sure || robotsmeta.ParseHeader(answer.Header, a.tokens...).NoFollow() {
+	response := httpResponse(r)
+	refused, _ := refusal.Of(response)
+	if refused.Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
 	}
 }
@@ -94,8 +94,8 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 	if a.ObeyRelNoFollow {
 		a.markRelLinks(r, page)
 	}
-	if a.collector.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls a.throttled
-		a.throttled(r)
+	if a.collector.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls a.repeatThrottled
+		a.repeatThrottled(r)
 	}
 }
 
@@ -108,8 +108,8 @@ func (a *attachedCollector) onError(r *colly.Response, err error) {
 			f(r.Request, blocked.Decision)
 		}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		a.delayed(r.Request, delay)
-	} else if !a.collector.ParseHTTPErrorResponse { // otherwise onResponse has called a.throttled
-		a.throttled(r)
+		a.putBackDelayed(r.Request, delay)
+	} else if !a.collector.ParseHTTPErrorResponse { // otherwise onResponse has called a.repeatThrottled
+		a.repeatThrottled(r)
 	}
 }

@@ -62,8 +62,8 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	return g, nil
 }
 
-// replaceClient replaces colly's client with a copy, because the program may also use
-// that client elsewhere.
+// replaceClient replaces colly's client with a copy, because the program may
+// also use that client elsewhere.
 func (g *guard) replaceClient() {
 	g.programsClient = *g.backend.client
 	g.lastSeen = *g.programsClient
@@ -108,8 +108,9 @@ func (g *guard) syncClient() error {
 	return g.refused
 }
 
-// copyChange copies a field of the program's client to the guard's own client if
-// it has changed. It compares memory, because not all values can be compared.
+// copyChange copies a field of the program's client to the guard's own client
+// if it has changed. It compares memory, because not all values can be
+// compared.
 func copyChange[T any](programs, lastSeen, own *T) {
 	if !bytes.Equal(rawBytes(programs), rawBytes(lastSeen)) {
 		*lastSeen = *programs

@@ -72,8 +72,8 @@ func isEncoded(page *colly.Response) bool {
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-// exposeDirectives writes into the header of a 304 what the page that it stands for
-// says to robots. colly hands on no more of a response than its header.
+// exposeDirectives writes into the header of a 304 what the page that it stands
+// for says to robots. colly hands on no more of a response than its header.
 func exposeDirectives(resp *http.Response) {
 	if resp.StatusCode != http.StatusNotModified {
 		return

@@ -86,8 +86,8 @@ type sender interface {
 	current() (base http.RoundTripper, timeout time.Duration, err error)
 
 	// lastBase returns the transport by which requests were sent last. Unlike
-	// current, it does not look at colly's client, so it may be called while the
-	// program sets another one.
+	// current, it does not look at colly's client, so it may be called while
+	// the program sets another one.
 	lastBase() http.RoundTripper
 }
 

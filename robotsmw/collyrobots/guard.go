@@ -110,8 +110,8 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 	return own, nil
 }
 
-// isConfigured reports whether t has settings that colly's SetProxyFunc does not
-// make.
+// isConfigured reports whether t has settings that colly's SetProxyFunc does
+// not make.
 func isConfigured(t *http.Transport) bool {
 	hasTimeouts := t.TLSHandshakeTimeout != 0 || t.ResponseHeaderTimeout != 0 || t.ExpectContinueTimeout != 0
 	hasLimits := t.MaxConnsPerHost != 0 || t.MaxResponseHeaderBytes != 0

@@ -194,15 +194,16 @@ func onErrorFirst(c *colly.Collector, f colly.ErrorCallback) {
 	*handlers = slices.Insert(*handlers, 0, f)
 }
 
-// canReplaceVisitedSet reports whether a Request can be given another collector with
-// another visited set, that is, whether visitedSet and requestCollector may be called.
+// canReplaceVisitedSet reports whether a Request can be given another collector
+// with another visited set, that is, whether visitedSet and requestCollector
+// may be called.
 func canReplaceVisitedSet() bool { return collyLayout().has("store") && collyLayout().has("collector") }
 
 // visitedSet returns where a collector has its visited set.
 func visitedSet(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, "store") }
 
-// requestCollector returns where a request has the collector that makes it and all
-// requests that are made from it.
+// requestCollector returns where a request has the collector that makes it and
+// all requests that are made from it.
 func requestCollector(r *colly.Request) **colly.Collector {
 	return field[*colly.Collector](r, "collector")
 }

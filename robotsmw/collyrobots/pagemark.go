@@ -27,11 +27,12 @@ func (k *pageMark) refuses(target string) bool {
 	return k.noFollow.Load() || urls != nil && (*urls)[asSent(target)]
 }
 
-// pageMarks finds a page's mark by the page's Ctx, which all requests inherit that
-// are made from the page. A page shares its Ctx with its parent and siblings.
-// So a page that has a mark gets a Ctx of its own: a shallow copy with the same
-// values and the same lock. The mark is dropped when the memory of the Ctx is
-// freed. By then, the page and all requests made from the page are gone.
+// pageMarks finds a page's mark by the page's Ctx, which all requests inherit
+// that are made from the page. A page shares its Ctx with its parent and
+// siblings. So a page that has a mark gets a Ctx of its own: a shallow copy
+// with the same values and the same lock. The mark is dropped when the memory
+// of the Ctx is freed. By then, the page and all requests made from the page
+// are gone.
 type pageMarks struct{ sync.Map } // weak.Pointer[colly.Context] → *pageMark
 
 // forContext returns the mark of a Ctx, or nil if it has none.

@@ -73,8 +73,8 @@ func (q *putBackQueue) runDue() {
 	}
 }
 
-// pollInterval is how often finish looks for requests that other goroutines have
-// put back.
+// pollInterval is how often finish looks for requests that other goroutines
+// have put back.
 const pollInterval = 50 * time.Millisecond
 
 // finish makes all requests, each when it is due. It reports whether there were

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// readAheadAfter is how long a response may go unread. After that, its body is read
-// ahead: an OnResponseHeaders or redirect handler that is still running may
-// itself be waiting for another page, which waits for the slot of this one.
+// readAheadAfter is how long a response may go unread. After that, its body is
+// read ahead: an OnResponseHeaders or redirect handler that is still running
+// may itself be waiting for another page, which waits for the slot of this one.
 const readAheadAfter = 100 * time.Millisecond
 
-// maxReadAhead is how many bytes of a body are read ahead at most. It is more than
-// colly's default MaxBodySize.
+// maxReadAhead is how many bytes of a body are read ahead at most. It is more
+// than colly's default MaxBodySize.
 const maxReadAhead = 16 << 20
 
 // readAheadBody is a response's body. Unless the caller soon begins to read it

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// immediateRepeat is how soon a request must come after a refusal to count as an
-// unconditional repeat of it.
+// immediateRepeat is how soon a request must come after a refusal to count as
+// an unconditional repeat of it.
 const immediateRepeat = 100 * time.Millisecond
 
-// refusalLoops remembers the refusals of the last second. It finds URLs that are
-// refused again and again at full speed, because something always repeats them:
-// an OnError handler that visits the URL, or a queue that gets it back.
+// refusalLoops remembers the refusals of the last second. It finds URLs that
+// are refused again and again at full speed, because something always repeats
+// them: an OnError handler that visits the URL, or a queue that gets it back.
 type refusalLoops struct {
 	mu      sync.Mutex
 	cleaned time.Time                             // when what is old was forgotten

@@ -15,46 +15,48 @@ import (
 
 // markFailed marks a request that failed with err.
 func (a *attachedCollector) markFailed(r *colly.Request, err error) {
-	was := repeatMarkFor(r)
-	b := &repeatMark{body: was.body, err: err, at: time.Now(), repeats: was.repeats, hops: was.hops}
-	r.Body = b
-	why := unreachable
+	previous := repeatMarkFor(r)
+	mark := &repeatMark{body: previous.body, err: err, failedAt: time.Now(), repeats: previous.repeats, hops: previous.hops}
+	r.Body = mark
+	reason := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		b.final = !errors.Is(err, robotsmw.ErrUnreachable)
-		b.until = cmp.Or(blocked.Decision.NextTry, b.at)
-	} else if b.lost = isLost(err); b.lost {
+		mark.final = !errors.Is(err, robotsmw.ErrUnreachable)
+		mark.until = cmp.Or(blocked.Decision.NextTry, mark.failedAt)
+	} else if isLost(err) {
+		mark.lost = true
 		a.tally(&a.counts.Lost, 1)
 	} else if errors.Is(err, robotsmw.ErrAddressRefused) {
-		b.final = true
+		mark.final = true
 	}
-	if delay, ok := errors.AsType[*notDue](err); ok {
-		b.until, why = delay.Until, delay.Reason
-		b.checked = delay.checked && !delay.hop // what the redirects led to is visited now
-		if delay.hop {
-			b.hops++
+	if delay, ok := errors.AsType[*delayedRequest](err); ok {
+		reason = delay.Reason
+		mark.until = delay.Until
+		mark.checksVisited = delay.checksVisited && !delay.isRedirect // what the redirects led to is visited now
+		if delay.isRedirect {
+			mark.hops++
 		}
-		b.willRepeat = a.PutBack && b.hops < maxHops && a.collector.Context.Err() == nil
-		b.final = b.willRepeat
+		mark.willRepeat = a.PutBack && mark.hops < maxHops && a.collector.Context.Err() == nil
+		mark.final = mark.willRepeat
 	}
 	target := *r.URL
-	b.wait = func() {
-		a.logPause(&target, b.at, b.until, why)
-		sleepUntil(a.collector.Context, b.until) // after an error, the request fails with it
+	mark.wait = func() {
+		a.logPause(&target, mark.failedAt, mark.until, reason)
+		sleepUntil(a.collector.Context, mark.until) // after an error, the request fails with it
 	}
 }
 
-// repeatable reports whether RetryThrottled is about a response.
-func (a *attachedCollector) repeatable(r *colly.Response) bool {
+// isThrottled reports whether RetryThrottled applies to a response.
+func (a *attachedCollector) isThrottled(r *colly.Response) bool {
 	if !httpstatus.IsThrottled(r.StatusCode) && !httpstatus.IsOverloaded(r.StatusCode) {
 		return false
 	}
 	return a.RetryThrottled > 0 && (r.Request.Method == http.MethodGet || r.Request.Method == http.MethodHead)
 }
 
-// throttled repeats a GET or HEAD that was answered 429, 430, 503 or 529, up to
-// RetryThrottled times.
-func (a *attachedCollector) throttled(r *colly.Response) {
-	if !a.repeatable(r) {
+// repeatThrottled repeats a GET or HEAD that was answered 429, 430, 503 or 529,
+// up to RetryThrottled times.
+func (a *attachedCollector) repeatThrottled(r *colly.Response) {
+	if !a.isThrottled(r) {
 		return
 	}
 	repeats := repeatMarkFor(r.Request).repeats
@@ -74,10 +76,11 @@ func (a *attachedCollector) throttled(r *colly.Response) {
 // newRepeat returns a request that repeats r. It has a header of its own,
 // because a handler of the program's may still change that of r.
 func newRepeat(r *colly.Request, repeats int) *colly.Request {
-	again, header := *r, r.Headers.Clone()
+	again := *r
+	header := r.Headers.Clone()
 	again.Headers = &header
-	was := repeatMarkFor(r)
-	again.Body = &repeatMark{own: true, body: was.body, repeats: repeats, hops: was.hops, checked: was.checked}
+	mark := repeatMarkFor(r)
+	again.Body = &repeatMark{byExtension: true, body: mark.body, repeats: repeats, hops: mark.hops, checksVisited: mark.checksVisited}
 	return &again
 }
 
@@ -85,26 +88,27 @@ func newRepeat(r *colly.Request, repeats int) *colly.Request {
 // Each repeat begins with the redirect, which may be what makes the host wait.
 const maxHops = 5
 
-// delayed puts back a request that the Limiter refused.
-func (a *attachedCollector) delayed(r *colly.Request, delay *politeness.DelayError) {
-	was := repeatMarkFor(r)
-	if !was.final { // markFailed has decided
-		if was.hops == maxHops {
+// putBackDelayed puts back a request that the Limiter refused.
+func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.DelayError) {
+	mark := repeatMarkFor(r)
+	if !mark.willRepeat { // markFailed has decided
+		if mark.hops == maxHops {
 			a.tally(&a.counts.GivenUp, 1)
 		}
 		return
 	}
 	a.tally(&a.counts.PutBack, 1)
-	again := newRepeat(r, was.repeats)
+	again := newRepeat(r, mark.repeats)
 	a.uncountLost(r.Body.(*repeatMark))
 	a.logPause(r.URL, time.Now(), delay.Until, delay.Reason)
 	a.repeatLater(again, delay.Until)
 }
 
-// park repeats a request when its host is due. On an asynchronous collector,
-// where the request has a goroutine of its own, park waits for the request's
-// turn. So Collector.Wait waits for the request too. On a synchronous
-// collector, park returns at once, because the caller has other work.
+// repeatLater repeats a request when its host is due. On an asynchronous
+// collector, where the request has a goroutine of its own, repeatLater waits
+// for the host, so that Collector.Wait waits for the request too. On a
+// synchronous collector, repeatLater returns at once, because the caller has
+// other work.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 	p := &putBackRequest{ctx: a.collector.Context, url: r.URL, until: until, limiter: a.opts.Limiter, run: func() { a.repeat(r) }}
 	if !a.collector.Async {

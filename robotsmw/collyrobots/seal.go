@@ -68,19 +68,19 @@ func seal(r *colly.Request) *sealed {
 		return s
 	}
 	s := &sealed{Context: req.Context()}
-	if b, ok := req.Body.(*repeatMark); ok {
-		s.repeated = b
+	if mark, ok := req.Body.(*repeatMark); ok {
+		s.repeated = mark
 		// Here and not in RoundTrip, because the http.Client may give RoundTrip
 		// a copy of the request.
-		b.restore(req)
-		s.Context = b.restoreContext(s.Context)
+		mark.restore(req)
+		s.Context = mark.restoreContext(s.Context)
 	}
 	*req = *req.WithContext(s)
 	return s
 }
 
-// sealFrom returns the seal of a request with this context. It returns nil if the
-// request has none, like those of clones that were not added.
+// sealFrom returns the seal of a request with this context. It returns nil if
+// the request has none, like those of clones that were not added.
 func sealFrom(ctx context.Context) *sealed {
 	s, _ := ctx.Value(sealedKey{}).(*sealed)
 	return s

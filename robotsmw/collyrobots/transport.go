@@ -13,26 +13,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// RoundTrip enforces everything, below every callback, because a collector and
-// its clones share the client, but not the callbacks. A request passes four
-// transports of ours: the guard, the robotsmw.Transport, the
-// politeness.Transport and the networkTransport.
+// RoundTrip enforces robots.txt and the pace. It is below every callback,
+// because a collector and its clones share the client, but not the callbacks. A
+// request passes four transports of this module: the guard, the
+// robotsmw.Transport, the politeness.Transport and the networkTransport.
 func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
 	x := g.x
-	b, unsealed := req.Body.(*repeatMark)
-	if unsealed {
-		b.restore(req)
-		*req = *req.WithContext(b.restoreContext(req.Context()))
-	}
-	if s := sealFrom(req.Context()); s != nil {
-		if s.refused != nil {
-			return nil, s.refused
-		}
-		b = s.repeated
-	}
-	if b != nil && req.Response == nil { // a redirect is not a repeat
-		x.uncountLost(b)
+	if err := g.beginRepeat(req); err != nil {
+		return nil, err
 	}
 	if _, _, err := g.current(); err != nil {
 		return nil, err
@@ -48,11 +37,11 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	resp, err = x.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the
 	// guard's client. Later, callbacks of this request may write to it. Each
-	// request takes the guard's lock in current, so the earlier reads happen before
-	// the later writes.
+	// request takes the guard's lock in current, so the earlier reads happen
+	// before the later writes.
 	g.current()
 	if err != nil {
-		return nil, x.refusal(req, err)
+		return nil, x.refusalError(req, err)
 	}
 	exposeDirectives(resp)
 	resp.Request = req
@@ -69,9 +58,30 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return resp, nil
 }
 
-// refusal gets the error of a request. It counts refusals, ends loops of them,
-// and returns the error that colly's users expect.
-func (x *Extension) refusal(req *http.Request, err error) error {
+// beginRepeat gives a request that repeats another one the body that it would
+// have without a repeatMark. The error is the reason why the request must not
+// be sent.
+func (g *guard) beginRepeat(req *http.Request) error {
+	mark, hasMark := req.Body.(*repeatMark) // not if the request has a seal
+	if hasMark {
+		mark.restore(req)
+		*req = *req.WithContext(mark.restoreContext(req.Context()))
+	}
+	if s := sealFrom(req.Context()); s != nil {
+		if s.refused != nil {
+			return s.refused
+		}
+		mark = s.repeated
+	}
+	if mark != nil && req.Response == nil { // a redirect is not a repeat
+		g.x.uncountLost(mark)
+	}
+	return nil
+}
+
+// refusalError gets the error of a request. It counts refusals, ends loops of
+// them, and returns the error that colly's users expect.
+func (x *Extension) refusalError(req *http.Request, err error) error {
 	switch {
 	case errors.Is(err, robotsmw.ErrAddressRefused):
 		x.tally(&x.counts.AddressRefused, 1)
@@ -86,8 +96,8 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 		own.Decision.URL = &u
 		err = &blockedError{&own}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		checked, _ := req.Context().Value(colly.CheckRevisitKey).(bool)
-		err = &notDue{delay, req.Response != nil, checked}
+		checksVisited, _ := req.Context().Value(colly.CheckRevisitKey).(bool)
+		err = &delayedRequest{delay, req.Response != nil, checksVisited}
 	} else {
 		return err
 	}
@@ -98,11 +108,11 @@ func (x *Extension) refusal(req *http.Request, err error) error {
 	return err
 }
 
-// notDue is the refusal of a request by the Limiter.
-type notDue struct {
+// delayedRequest is the error of a request that the Limiter refused.
+type delayedRequest struct {
 	*politeness.DelayError
-	hop     bool // the request follows a redirect
-	checked bool // colly checks redirects for visited URLs, as it does unless it is a Retry
+	isRedirect    bool // the request follows a redirect
+	checksVisited bool // colly checks redirects for visited URLs, as it does unless it is a Retry
 }
 
-func (e *notDue) Unwrap() error { return e.DelayError }
+func (e *delayedRequest) Unwrap() error { return e.DelayError }
