@@ -8,12 +8,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// checkCached checks a page before colly may serve it from its cache directory.
-// The transport does not see the request for such a page. If a rule that is in
-// memory forbids the page by now, checkCached sets "no-cache". The request then
-// goes to the transport, which refuses it. No robots.txt is fetched for a page
-// from the cache directory, which therefore works offline. The same header
-// sends the repeat of a 429, which colly has in its cache, to the server.
+// checkCached checks a request before colly may answer it from its cache
+// directory, because such a request does not reach the guard. If a rule in
+// memory disallows the URL, checkCached sets "Cache-Control: no-cache", so that
+// the request reaches the guard, which refuses it. No robots.txt is fetched, so
+// that the cache directory can be used offline. The header is also set on the
+// repeat of a 429, because colly has the 429 in its cache.
 func (a *attachedCollector) checkCached(r *colly.Request) {
 	if repeatMarkFor(r).repeats > 0 || a.isForbidden(r.URL) {
 		r.Body = &repeatMark{body: r.Body, header: *r.Headers}
@@ -22,8 +22,8 @@ func (a *attachedCollector) checkCached(r *colly.Request) {
 	}
 }
 
-// isForbidden reports whether a robots.txt that is in memory forbids u. It
-// returns false if none is, or if robots.txt is unreachable.
+// isForbidden reports whether a robots.txt in memory disallows u. It returns
+// false if there is none in memory, or if robots.txt is unreachable.
 func (a *attachedCollector) isForbidden(u *url.URL) bool {
 	d, err := a.checker.Check(ended, u) // a Check whose context has ended begins no fetch
 	return err == nil && !d.Allowed && d.Reason != robotsmw.Unreachable

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// registerCallbacks adds the callbacks of the extension to the collector.
+// registerCallbacks registers the callbacks of the extension on the collector.
 func (a *attachedCollector) registerCallbacks() {
 	onRequestFirst(a.collector, a.beforeRequest)
 	onErrorFirst(a.collector, a.afterFailure)
@@ -68,14 +68,14 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 	}
 }
 
-// onResponseHeaders checks whether a page says nofollow in its header. If so,
-// the links of the page are refused, before any OnResponse handler can visit
-// them. If the response is surely a refusal, such as a challenge, its links are
-// refused too, because they are not the links of the page.
+// onResponseHeaders makes the extension refuse the links of a page if its
+// header has a nofollow directive, before any OnResponse handler can visit
+// them. It does the same for a response that is surely one of bot protection,
+// such as a challenge, because the links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	response := httpResponse(r)
-	refused, _ := refusal.Of(response)
-	if refused.Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
+	protection, _ := refusal.Of(response)
+	if protection.Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
 	}
 }

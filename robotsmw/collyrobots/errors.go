@@ -10,14 +10,13 @@ import (
 )
 
 // ErrBypassed is the error of a request that was not sent because the extension
-// would not have checked it. errors.Is finds it. There are two reasons:
+// could not have checked it. errors.Is finds it. There are two reasons:
 //
-// A transport was set that hides addresses from Options.RefuseAddress: it has a
-// dial function of its own, or is not an *http.Transport. All requests fail
-// until another transport is set.
-//
-// A transport was set while the request was about to be sent. A Retry of the
-// request goes through the extension.
+//   - A transport was set that hides addresses from Options.RefuseAddress: it
+//     has a dial function of its own, or is not an *http.Transport. All
+//     requests fail until another transport is set.
+//   - A transport was set while the request was about to be sent. A Retry of
+//     the request goes through the extension.
 var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
 
 // errReplaced is the cause of the end of each sealed context.

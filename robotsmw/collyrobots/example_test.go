@@ -335,8 +335,8 @@ func ExampleExtension_Follow() {
 	})
 	c.Visit("http://blog.example/")
 	// Output:
-	// collyrobots: nofollow: the page http://blog.example/post says so of its link to http://blog.example/spam
-	// collyrobots: nofollow: the page http://blog.example/ says so of its link to http://blog.example/login
+	// collyrobots: nofollow: the link from http://blog.example/post to http://blog.example/spam must not be followed
+	// collyrobots: nofollow: the link from http://blog.example/ to http://blog.example/login must not be followed
 }
 
 func ExampleExtension_Indexable() {
@@ -381,7 +381,7 @@ func ExampleExtension_Add() {
 	detail.Visit("http://shop.example/item/1")
 	fmt.Println(detail.Visit("http://shop.example/cart"))
 	// Output:
-	// collyrobots: nofollow: the page http://shop.example/item/1 says so of its links
+	// collyrobots: nofollow: the links of http://shop.example/item/1 must not be followed
 	// Get "http://shop.example/cart": robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt
 }
 

@@ -16,44 +16,56 @@ import (
 // An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow makes the extension count links with rel="nofollow"
-	// instead of following them. A link is followed after all if the page also
-	// links to the same URL without rel="nofollow". If Request.Visit makes a
-	// request for a link that must not be followed, the extension aborts the
-	// request in OnRequest. By then colly counts the URL as visited, so another
-	// page's link to the URL is not followed either. For such a link,
-	// Extension.Follow makes no request and leaves the URL unvisited. If
-	// ObeyRelNoFollow is false, links with rel="nofollow" are followed like any
-	// other. Google reads rel="nofollow" as a hint, not as a rule.
+	// ObeyRelNoFollow makes the extension refuse links with rel="nofollow" and
+	// count them in Counts.LinksRefused. A link is followed nevertheless if the
+	// page also links to the same URL without rel="nofollow".
+	//
+	// A request that Request.Visit makes for such a link is aborted in
+	// OnRequest. By then, colly has counted the URL as visited, so a link of
+	// another page to the URL is not followed either. Extension.Follow makes no
+	// request for such a link, and leaves the URL unvisited.
+	//
+	// False means that links with rel="nofollow" are followed like any other.
+	// Google treats rel="nofollow" as a hint and not as a rule.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
-	// was answered 429, 430, 503 or 529. Each repeat waits until the
-	// Retry-After is over, or for the Limiter's back-off if the answer has no
-	// Retry-After. OnError is called each time, but as long as the extension
-	// repeats the request, a Retry of it sends nothing and returns the error.
+	// was answered with 429, 430, 503 or 529. Each repeat waits until the
+	// Retry-After is over or, if the response has none, for the back-off of the
+	// Limiter. OnError is called each time. As long as the extension repeats
+	// the request, a Retry in OnError sends no request and returns the error.
+	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
 	// visited, which is then fetched again. 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
-	// with a *politeness.DelayError. It repeats the request at the time that
-	// the error names. Until then, the thread of a synchronous collector does
-	// other work. Then the first goroutine that visits with a collector of this
-	// Extension, or calls Wait, makes the repeat and calls its callbacks.
-	// OnError gets the error each time, but need not do anything: a Retry of
-	// the request sends nothing and returns the error. On an asynchronous
-	// collector, handlers that were registered after Attach get the error when
-	// the time has come. Together with Limiter.MaxWait, PutBack prevents a slow
-	// host from holding all threads of a colly/queue: see the package doc. What
-	// is put back is in the memory of this process, so it is lost if the
-	// process dies, and no other process that shares a queue can take it. A
-	// request that the Limiter refuses after a redirect for the fifth time is
-	// given up: a host that redirects to itself may have a Crawl-delay that no
-	// request waits for. Each try counts for colly's MaxRequests, although a
-	// request that is refused is not sent: so with a negative Limiter.MaxWait,
-	// allow several for each page. False means that the URL is not fetched,
-	// unless an OnError handler calls Retry.
+	// with a *politeness.DelayError, at the time in that error.
+	//
+	// Until then, a synchronous collector continues with other requests. The
+	// repeat is made, with its callbacks, by the first goroutine that visits a
+	// page with a collector of this Extension, or that calls Wait, when the
+	// time has come. On an asynchronous collector, the repeat is made by the
+	// goroutine of the request, so that OnError handlers that were registered
+	// after Attach receive the error only when the time has come.
+	//
+	// OnError receives the error each time, but need not do anything: a Retry
+	// of the request sends no request and returns the error. A request that the
+	// Limiter refuses after a redirect for the fifth time is not repeated any
+	// more, because a host that redirects to itself may have a Crawl-delay that
+	// no request waits for.
+	//
+	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
+	// threads of a colly queue: see the package doc. Each try counts for
+	// colly's MaxRequests, although a request that is refused is not sent. With
+	// a negative MaxWait, allow several tries for each page.
+	//
+	// Requests that are put back are kept in the memory of this process. They
+	// are lost if the process ends, and other processes that share a queue
+	// cannot make them.
+	//
+	// False means that the URL is not fetched, unless an OnError handler calls
+	// Retry.
 	PutBack bool
 
 	opts      robotsmw.Options  // what Attach was given, with a Limiter and a Logger
@@ -101,14 +113,14 @@ func (x *Extension) liveCollectors() (list []*colly.Collector) {
 	return list
 }
 
-// Checker returns the Checker that decides for the extension. A crawler that
-// plans ahead may ask it.
+// Checker returns the Checker that decides for the extension. A crawler may use
+// it to check URLs before it visits them.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
-// OnBlocked registers a function for requests that are refused because of
-// robots.txt, also after a redirect. After a redirect, Request.URL is where the
-// redirects began, and Decision.URL is what was refused. OnError handlers are
-// called too.
+// OnBlocked registers a function that is called for each request that is
+// refused because of robots.txt, including redirects. After a redirect,
+// Request.URL is the URL of the first request, and Decision.URL is the one that
+// was refused. OnError handlers are called too.
 func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -137,10 +149,10 @@ func (x *Extension) countWait(d time.Duration) {
 	x.counts.LongestWait = max(x.counts.LongestWait, d)
 }
 
-// Wait waits for the requests that were put back and, like Collector.Wait, for
-// those under way. With PutBack on a synchronous collector, call Wait after
-// Queue.Run or the last Visit: it makes the requests that are still put back.
-// On an asynchronous collector, Wait does the same as Collector.Wait.
+// Wait waits for requests that were put back and, like Collector.Wait, for
+// requests that are under way. On a synchronous collector with PutBack, call
+// Wait after Queue.Run or the last Visit: it makes the requests that are still
+// put back. On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
 	for again := true; again; {
 		again = x.putBackQueue.finish()

@@ -26,8 +26,8 @@ import (
 // fails if colly changes it:
 //
 //  1. Request.Retry and Request.Do rewind the body by Seek before all else.
-//  2. The visited set is asked last of all checks, after those of the depth,
-//     MaxRequests and the filters. A URL that is refused there stays unvisited.
+//  2. The visited set is checked last, after the depth, MaxRequests and the
+//     filters. A URL that is refused there stays unvisited.
 //  3. OnRequest handlers run in the order of their registration, in the
 //     goroutine of the request, before colly looks into its cache directory.
 //  4. LimitRules are matched before the OnRequestHeaders handlers run, in the
@@ -128,8 +128,8 @@ type backend struct {
 
 var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: make it with colly.NewCollector or Clone")
 
-// findBackend returns a collector's backend. It fails if this version of colly
-// has other fields than layout.go expects.
+// findBackend returns a collector's backend. It returns an error if colly lacks
+// a fatal field.
 func findBackend(c *colly.Collector) (backend, error) {
 	if err := collyLayout().err; err != nil {
 		return backend{}, err
@@ -217,10 +217,10 @@ func rawBytes[T any](value *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(value)), unsafe.Sizeof(*value))
 }
 
-// gate is the matcher of a LimitRule that stands before all others. Colly asks
-// it about each request, in the request's goroutine, before it takes the
-// client. At that time, colly holds the lock of the rules for reading. A gate
-// must return true: colly then obeys none of the other rules.
+// A ruleHook is the matcher of a LimitRule before all others. Colly calls it
+// for each request, in the request's goroutine, before it reads the client. At
+// that time, colly holds the lock of the rules for reading. A ruleHook must
+// return true, so that colly obeys none of the other rules.
 type ruleHook interface{ Match(domain string) bool }
 
 // endlessSlots returns slots that are always free and take no memory. A chan
@@ -232,6 +232,7 @@ func endlessSlots() chan bool {
 	return *(*chan bool)(unsafe.Pointer(&slots))
 }
 
+// installHook adds a LimitRule with the matcher h before all others.
 func (b backend) installHook(h ruleHook) {
 	own := new(colly.LimitRule)
 	ruleMatcher(own).Set(reflect.ValueOf(h))
@@ -241,8 +242,8 @@ func (b backend) installHook(h ruleHook) {
 	*b.rules = slices.Insert(*b.rules, 0, own)
 }
 
-// gateOf returns the matcher of the first LimitRule, which is the gate if there
-// is one. It returns nil if there is no rule.
+// firstMatcher returns the matcher of the first LimitRule, which is the
+// ruleHook if there is one. It returns nil if there is no rule.
 func (b backend) firstMatcher() any {
 	b.lock.RLock()
 	defer b.lock.RUnlock()
@@ -252,7 +253,7 @@ func (b backend) firstMatcher() any {
 	return ruleMatcher((*b.rules)[0]).Interface()
 }
 
-// closeGate removes the gate of a backend.
+// removeHook removes the LimitRule of installHook.
 func (b backend) removeHook() {
 	b.lock.Lock()
 	defer b.lock.Unlock()

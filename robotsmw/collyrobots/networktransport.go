@@ -19,7 +19,7 @@ type pageRequest struct {
 	values          context.Context // the context that the guard got: colly adds its HTTPTrace to a sealed one
 	trace           politeness.Trace
 	guard           *guard
-	since           time.Time       // when the request came to the guard
+	since           time.Time       // when the guard received the request
 	sent            time.Time       // when the request left for the first time
 	attempt         context.Context // ends when the attempt times out, or before
 	proxy           string          // the proxy that colly's switcher chose; "" means none

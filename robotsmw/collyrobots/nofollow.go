@@ -15,19 +15,19 @@ import (
 
 // How nofollow is enforced:
 //
-// A crawler visits a link with Request.Visit of the page's Request. That calls
-// the collector in the Request, which first checks whether it would visit the
-// link. So the Request of a page that says nofollow gets a collector that never
-// would. It refuses before it marks the URL as visited, so links from other
-// pages can still lead there.
+// A crawler visits a link with Request.Visit of the page's Request, which calls
+// the collector in that Request. The collector first checks whether it should
+// visit the link. So the Request of a nofollow page gets a collector that
+// refuses each link, before it marks the URL as visited, so that a link on
+// another page can still lead there.
 //
-// Some requests do not go by the page's Request: those of Collector.Request
-// with the page's Ctx. The extension refuses them in OnRequest, where it finds
-// their page by the Ctx.
+// Requests of Collector.Request with the page's Ctx do not use the page's
+// Request. The extension refuses them in OnRequest, where it finds their page
+// by the Ctx.
 
-// ErrNoFollow is the error of Request.Visit, of Extension.Follow and the like
-// for a link that may not be followed. errors.Is finds it. The text names the
-// page. The link's URL stays unvisited.
+// ErrNoFollow is the error of a request for a link that must not be followed,
+// such as from Request.Visit or Extension.Follow. errors.Is finds it. The text
+// names the page. The URL of the link stays unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
 // closed returns a clone that makes no requests for URLs that were not visited.
@@ -58,7 +58,7 @@ func (s *refusingStore) IsVisited(id uint64) (bool, error) {
 
 func (s *refusingStore) Visited(uint64) error { return s.refuse() }
 
-// noFollow marks a page whose links must not be followed.
+// markNoFollow marks a page whose links must not be followed.
 func (a *attachedCollector) markNoFollow(page *colly.Response) {
 	r := page.Request
 	a.pageMarks.put(r).noFollow.Store(true)
@@ -67,18 +67,18 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 		return // refuseChild ends the requests for its links
 	}
 	if *requestCollector(r) != a.collector {
-		return // the page said so in its header already
+		return // onResponseHeaders has marked the page
 	}
 	pageURL := r.URL.String()
 	refusal := func() error {
 		a.tally(&a.counts.LinksRefused, 1)
-		return fmt.Errorf("%w: the page %s says so of its links", ErrNoFollow, pageURL)
+		return fmt.Errorf("%w: the links of %s must not be followed", ErrNoFollow, pageURL)
 	}
 	refuse := newRefusingClone(a.collector, refusal)
 	onRequestFirst(refuse, func(again *colly.Request) {
 		s := seal(again)
 		var err error
-		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not ask the store
+		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not check the visited set
 			err = refusal()
 		} else { // a Retry of the page itself, which the true collector makes
 			retry := *again
@@ -99,10 +99,11 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 
 // refuseChild gets a request with the Ctx of a page, and the mark k of that
 // page. If the request was made from the page, refuseChild aborts it in two
-// cases: the page says nofollow, or the request is for a rel=nofollow link.
+// cases: the page is a nofollow page, or the request is for a rel=nofollow
+// link.
 func (a *attachedCollector) refuseChild(r *colly.Request, k *pageMark) {
 	switch {
-	case k.is(r): // the same page again, which may say something else this time
+	case k.is(r): // the same page again, whose directives may have changed
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.refuses(r.URL.String()):

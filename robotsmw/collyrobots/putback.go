@@ -93,7 +93,7 @@ func (q *putBackQueue) finish() (found bool) {
 
 // handoverDelay is how long the next request of a host waits after the one
 // before it has been made. By then, that one has reached the Limiter, which can
-// then tell when the host is due again.
+// then report when the host is due again.
 const handoverDelay = 10 * time.Millisecond
 
 // awaitHost returns when the host of a request of an asynchronous collector is

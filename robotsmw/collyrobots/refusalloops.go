@@ -15,7 +15,7 @@ const immediateRepeat = 100 * time.Millisecond
 // them: an OnError handler that visits the URL, or a queue that gets it back.
 type refusalLoops struct {
 	mu      sync.Mutex
-	cleaned time.Time                             // when what is old was forgotten
+	cleaned time.Time                             // when old refusals were last removed
 	hosts   map[string]map[string]repeatedRefusal // by host and URL
 }
 
@@ -27,8 +27,9 @@ type repeatedRefusal struct {
 // maxLoopURLs is how many URLs of a host are remembered.
 const maxLoopURLs = 100
 
-// add remembers that a URL of a host is refused now. It reports whether that
-// is at least the third time in a row. The caller must then wait that long.
+// add remembers that a URL of a host is refused now. It reports whether this is
+// at least the third time in a row. If so, the caller must wait for that time
+// before it returns the error.
 func (l *refusalLoops) add(host, url string, wait time.Duration) bool {
 	now := time.Now()
 	l.mu.Lock()

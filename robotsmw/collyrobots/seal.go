@@ -9,16 +9,15 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// Why a transport that knows nothing of robots.txt sends nothing, even if it is
-// given a request:
+// Why a transport that bypasses the guard sends no request:
 //
-// An http.Client reads its Transport last of all. If the program replaces the
+// An http.Client reads its Transport last. If the program replaces the
 // transport just before that, while other requests are under way, the client
-// gives the request to a transport that knows nothing of robots.txt. The
-// extension cannot run in between. Therefore it gives each request of an
-// attached collector a context that has ended: a transport returns the cause
-// instead of sending the request. Only the guard uses the context that the
-// request had before.
+// passes the request to that transport instead of the guard, and no hook of the
+// extension can run in between. Therefore the extension gives each request of
+// an attached collector a context that has ended, so that a transport returns
+// the cause instead of sending the request. Only the guard restores the context
+// that the request had before.
 
 // ended is a context that has ended with errReplaced.
 var ended = func() context.Context {
