@@ -79,6 +79,23 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	return x, nil
 }
 
+// How a request flows:
+//
+//  1. Collector.Visit calls the OnRequest handlers (callbacks.go). The first of
+//     them, beforeRequest, seals the request (seal.go). If the request repeats
+//     one that was refused, beforeRequest waits (repeatmark.go). Later,
+//     onRequest aborts requests for nofollow links (nofollow.go).
+//  2. Colly reads its http.Client. Before that, hooks make sure that the
+//     transport of the client is the guard (client.go).
+//  3. The http.Client calls guard.RoundTrip (transport.go), which calls the
+//     robotsmw.Transport that Attach has made. That checks robots.txt, and the
+//     politeness.Transport in it waits for the host.
+//  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
+//     the request through the transport of the program (guard.go).
+//  5. Colly calls onResponseHeaders and, when it has read the body, onResponse.
+//     Both refuse the links of nofollow pages. If the request failed, colly
+//     calls afterFailure and onError instead, which may repeat it (repeat.go).
+
 var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 
 func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {

@@ -91,7 +91,7 @@ type Extension struct {
 	onBlocked []func(*colly.Request, robotsmw.Decision)
 }
 
-// A sender is a guard. Requests for robots.txt are sent through it.
+// A sender is a guard, as far as an Extension needs to know it.
 type sender interface {
 	// current returns the transport that was set last, and how long an attempt
 	// may take. The error is the reason why no request can be sent.

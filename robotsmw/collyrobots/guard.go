@@ -21,7 +21,7 @@ const maxAttempt = 24 * time.Hour
 // refuses it.
 type guard struct {
 	x       *Extension
-	backend backend
+	backend backend // whose LimitRules and client the guard has taken over
 
 	mu             sync.Mutex
 	client         *http.Client                               // the guard's own client, which colly uses
@@ -38,7 +38,7 @@ type guard struct {
 // setTransport makes the guard send its requests through t, unless
 // resolveTransport refuses t.
 func (g *guard) setTransport(t http.RoundTripper) {
-	if g.x.failed != nil {
+	if g.x.failed != nil { // no request is sent; release gives the transport back
 		g.base = t
 		return
 	}

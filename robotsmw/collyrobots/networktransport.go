@@ -16,7 +16,7 @@ import (
 // networkTransport finds it there. A request for robots.txt has none.
 type pageRequest struct {
 	context.Context                 // the request's own, which ends when the request has to end
-	values          context.Context // the context that the guard got: colly adds its HTTPTrace to a sealed one
+	values          context.Context // the sealed one, to which colly may have added its HTTPTrace
 	trace           politeness.Trace
 	guard           *guard
 	since           time.Time       // when the guard received the request
@@ -32,11 +32,13 @@ func (p *pageRequest) Value(key any) any {
 	case pageRequestKey{}:
 		return p
 	case robotspage.ReadsItself{}:
-		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap reads the directives before Extension.Directives does
+		// Without an Options.Wrap, only Extension.Directives reads the
+		// directives of the page.
+		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok {
 			return true
 		}
 	}
-	if isCancelKey(key) {
+	if isCancelKey(key) { // not of p.values, which has ended
 		return p.Context.Value(key)
 	}
 	return p.values.Value(key)
