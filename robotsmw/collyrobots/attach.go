@@ -16,42 +16,58 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Attach makes a collector obey robots.txt, keep a pace, and act on nofollow.
-// It may be called before or after the collector's callbacks, limits, storage
-// and queue are set up. The collector may be synchronous or asynchronous. The
-// package doc says what Attach changes.
+// Attach makes a collector obey robots.txt and nofollow, and limits its request
+// rate per host. It may be called before or after the collector's callbacks,
+// limits, storage and queue are set up. The collector may be synchronous or
+// asynchronous. The package doc states what Attach changes.
 //
-// If Base and Proxy are nil, requests go by the transport that the collector
-// has, and by its proxies. If it has none, that is http.DefaultTransport at the
-// time of each request; with Options.RefuseAddress, it is a copy of the
-// http.DefaultTransport at the time of Attach. Base or that transport may be a
-// politeness.Transport. Then, if Options.Limiter is nil, the Limiter and the
-// AttemptTimeout of the politeness.Transport are used. In all other cases
-// without Options.Limiter, requests are paced by a zero politeness.Limiter that
-// all such collectors of the process share. If AttemptTimeout is 0, each
-// attempt may take as long as the collector's request timeout. That is 10 s,
-// unless SetRequestTimeout sets another time, before or after Attach. To lift
-// the limit, call SetRequestTimeout(0) before Attach, or set a negative
-// AttemptTimeout: after Attach, a timeout of 0 cannot be told from none set.
+// # Transport, Limiter and timeout
+//
+// If Options.Base and Options.Proxy are nil, requests are sent through the
+// transport of the collector, with its proxies. If the collector has none, they
+// are sent through http.DefaultTransport as it is at the time of each request;
+// with Options.RefuseAddress, through a copy that Attach makes of it.
+//
+// Base or the transport of the collector may be a politeness.Transport. If
+// Options.Limiter is nil, the Limiter and the AttemptTimeout of that
+// politeness.Transport are used. Otherwise, all collectors of the process that
+// have no Options.Limiter share one Limiter with default settings. In a
+// testing/synctest bubble, each collector needs an Options.Limiter, because the
+// shared one cannot be used in two bubbles.
+//
+// If AttemptTimeout is 0, each attempt is limited by the request timeout of the
+// collector. That is 10 s, unless SetRequestTimeout sets another time, before
+// or after Attach. To remove the limit, call SetRequestTimeout(0) before
+// Attach, or set a negative AttemptTimeout. After Attach, a timeout of 0 is
+// indistinguishable from one that was not set.
+//
+// # Sharing
 //
 // Collectors with equal options, the same Limiter (or none) and the same
-// *http.Transport (or none) share robots.txt: it is fetched once for all of
-// them. This does not apply to a collector with a Store, a Proxy, RefuseAddress
-// or another kind of transport. Logger and Observer may differ.
+// *http.Transport (or none) share robots.txt: each file is fetched once for all
+// of them. Their Logger and Observer may differ. A collector with a Store, a
+// Proxy, RefuseAddress or another kind of transport shares no robots.txt.
 //
-// In a testing/synctest bubble, give each collector a Limiter, because the one
-// that the process shares cannot serve two bubbles.
+// # Concurrency
 //
 // As in plain colly, setting a client or a transport while requests are under
 // way is a data race. The package doc states what may happen to these requests.
 //
+// # Errors
+//
 // Attach returns the errors of robotsmw.NewTransport. It also returns an error
-// if the collector has a transport that hides addresses from
-// Options.RefuseAddress, or whose method Validate() error returns one, if
-// Options.Wrap returns nil, or if Attach does not know this version of colly.
-// After an error, the collector sends nothing: all its requests, and those of
-// its clones, fail with this error, until an Attach succeeds. If the collector
-// has an Extension already, that one goes on working.
+//
+//   - if the transport of the collector hides addresses from
+//     Options.RefuseAddress, or has a method Validate() error that returns an
+//     error;
+//   - if Options.Wrap returns nil;
+//   - if Attach does not know this version of colly;
+//   - if the collector is nil, was not initialized, or has an Extension. That
+//     Extension continues to work.
+//
+// After any other error than these last ones, the collector sends no requests:
+// all its requests, and those of its clones, fail with the error, until an
+// Attach succeeds.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x, err := newExtension(c, opts)
 	if err != nil {
@@ -63,125 +79,171 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	return x, nil
 }
 
+// How a request flows:
+//
+//  1. Collector.Visit calls the OnRequest handlers (callbacks.go). The first of
+//     them, beforeRequest, seals the request (seal.go). If the request repeats
+//     one that was refused, beforeRequest waits (repeatmark.go). Later,
+//     onRequest aborts requests for nofollow links (nofollow.go).
+//  2. Colly reads its http.Client. Before that, hooks make sure that the
+//     transport of the client is the guard (client.go).
+//  3. The http.Client calls guard.RoundTrip (transport.go), which calls the
+//     robotsmw.Transport that Attach has made. That checks robots.txt, and the
+//     politeness.Transport in it waits for the host.
+//  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
+//     the request through the transport of the program (guard.go).
+//  5. Colly calls onResponseHeaders and, when it has read the body, onResponse.
+//     Both refuse the links of nofollow pages. If the request failed, colly
+//     calls afterFailure and onError instead, which may repeat it (repeat.go).
+
 var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 
 func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
-	b, err := backendOf(c)
+	b, err := findBackend(c)
 	if err != nil {
 		return nil, err
 	}
-	if g, ok := gateOf(b).(*guard); ok {
+	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
 		}
-		g.release()
+		g.release() // of an Attach that failed
 	}
-	client := *b.client
 	wrap := opts.Wrap
-	opts.Wrap = nil
+	opts.Wrap = nil // NewTransport would return an error
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
 	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
-	x.loops.hosts = make(map[string]map[string]spin)
-	x.parked.hosts = make(map[string][]*parked)
-	base, timeout := opts.Base, cmp.Or(opts.AttemptTimeout, client.Timeout, -1)
-	if !x.named() {
-		base = client.Transport
-	}
-	if paced, ok := base.(*politeness.Transport); ok && opts.Limiter == nil {
-		if err := paced.Validate(); err != nil {
-			return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
-		}
-		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
-		base, timeout = paced.Base, cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
-	}
-	x.opts.Limiter = cmp.Or(x.opts.Limiter, &common)
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	if base, err = x.admit(base); errors.Is(err, ErrBypassed) {
-		return nil, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
-			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
-	} else if err != nil {
-		return nil, err
-	}
-	if opts.Proxy != nil {
-		own := base.(*http.Transport).Clone() // NewTransport has checked that
-		own.Proxy, base = opts.Proxy, own
-	}
-
-	opts = x.opts
-	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
-		opts.Store = sharedStore{x}
-	}
-	opts.Base, opts.AttemptTimeout = networkTransport{x}, maxAttempt
-	opts.Proxy, opts.RefuseAddress = nil, nil
-	robots, err := robotsmw.NewTransport(opts)
+	x.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
+	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
+	base, timeout, err := x.chooseTransport(*b.client)
 	if err != nil {
 		return nil, err
 	}
-	logLosses(x.opts.Logger)
-	x.inner, x.checker, x.tokens = robots, robots.Checker(), robots.Checker().Tokens()
+	robots, err := robotsmw.NewTransport(x.robotsOptions())
+	if err != nil {
+		return nil, err
+	}
+	x.checker = robots.Checker()
+	x.tokens = x.checker.Tokens()
+	x.inner = robots
 	if wrap != nil {
 		x.inner = wrap(robots)
 	}
 	if x.inner == nil {
 		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
 	}
-	x.main = x.newGuard(b, base, timeout)
-	x.enroll(c)
+	logLosses(x.opts.Logger)
+	x.mainGuard = x.newGuard(b, base, timeout)
+	x.attachTo(c)
 	return x, nil
 }
 
-// Add puts the extension on a further collector. The collector then shares the
-// extension's robots.txt files, pace and counts. A clone of an attached
-// collector obeys robots.txt and the pace without Add, because colly's clones
-// share their client. But clones do not share callbacks. So a clone needs Add
-// for nofollow, OnBlocked, PutBack, the check of cached pages and all else that
-// happens in callbacks.
+// chooseTransport returns the transport that the guard sends requests through,
+// and how long an attempt may take; negative means no limit. It sets
+// x.opts.Limiter if Options have none. The client is the collector's.
+func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper, timeout time.Duration, err error) {
+	base = x.opts.Base
+	if !x.hasOwnTransport() {
+		base = client.Transport
+	}
+	timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, -1)
+	if paced, ok := base.(*politeness.Transport); ok && x.opts.Limiter == nil {
+		if err := paced.Validate(); err != nil {
+			return nil, 0, fmt.Errorf("collyrobots: the collector's transport: %w", err)
+		}
+		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
+		timeout = cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
+		base = paced.Base
+	}
+	x.opts.Limiter = cmp.Or(x.opts.Limiter, &processLimiter)
+	base, err = x.resolveTransport(base)
+	if errors.Is(err, ErrBypassed) {
+		return nil, 0, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
+			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if x.opts.Proxy != nil {
+		own := base.(*http.Transport).Clone() // NewTransport has checked that it is one
+		own.Proxy = x.opts.Proxy
+		base = own
+	}
+	return base, timeout, nil
+}
+
+// robotsOptions returns the options of the robotsmw.Transport below the guard.
+// They leave to the networkTransport what the guard's transport decides.
+func (x *Extension) robotsOptions() robotsmw.Options {
+	opts := x.opts
+	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
+		opts.Store = sharedStore{x}
+	}
+	opts.Base = networkTransport{x}
+	opts.AttemptTimeout = maxAttempt
+	opts.Proxy = nil
+	opts.RefuseAddress = nil
+	return opts
+}
+
+// Add attaches the extension to another collector. The collector then shares
+// the extension's robots.txt files, request rate and counts.
 //
-// An added collector that is not a clone sends by its own transport, if it has
-// one, or else by the first collector's. But robots.txt is always fetched by
-// the first collector's transport.
+// A clone of an attached collector obeys robots.txt and the request rate
+// without Add, because clones share their client. But clones do not share
+// callbacks. So a clone needs Add for everything that happens in callbacks,
+// such as nofollow, OnBlocked, PutBack and the check of cached pages.
 //
-// The extension does not keep the collector alive. A collector that is no
-// longer used leaves nothing behind.
+// An added collector that is not a clone sends requests through its own
+// transport, if it has one, or else through that of the first collector.
+// Requests for robots.txt are always sent through that of the first collector.
+//
+// The extension does not keep the collector alive. No state is kept of a
+// collector that is no longer used.
+//
+// Add returns an error if the collector is nil or was not initialized, or if an
+// extension is attached to it already.
 func (x *Extension) Add(c *colly.Collector) error {
-	if _, ok := x.members.Load(weak.Make(c)); ok {
+	if _, ok := x.collectors.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
 	}
 	if _, err := x.guardFor(c); err != nil {
 		return err
 	}
-	x.enroll(c)
+	x.attachTo(c)
 	return nil
 }
 
-func (x *Extension) enroll(c *colly.Collector) {
+// attachTo registers the callbacks of the extension on c.
+func (x *Extension) attachTo(c *colly.Collector) {
 	c.IgnoreRobotsTxt = true
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.opts.UserAgent
 	}
-	m := &member{Extension: x, c: c, backend: backendAt(c), headerCallbacks: headerCallbacksOf(c)}
-	m.register()
+	a := &attachedCollector{Extension: x, collector: c, backend: backendPointer(c), headerHandlers: requestHeadersHandlers(c)}
+	a.registerCallbacks()
 	key := weak.Make(c)
-	x.members.Store(key, struct{}{})
+	x.collectors.Store(key, struct{}{})
 	if c != x.first { // the first collector lives as long as the extension
-		runtime.AddCleanup(c, func(key any) { x.members.Delete(key) }, any(key))
+		runtime.AddCleanup(c, func(key any) { x.collectors.Delete(key) }, any(key))
 	}
 }
 
-// Active reports whether the requests of all collectors can be sent. If a
-// collector gets a transport that the extension cannot use, Active returns
-// false. Requests of that collector then fail with ErrBypassed or, if the
-// transport has a method Validate() error and that returns an error, with this
+// Active reports whether the extension can send requests of all its collectors.
+// It returns false if a collector has been given a transport that the extension
+// cannot use. Requests of that collector then fail with ErrBypassed or, if the
+// transport has a method Validate() error that returns an error, with that
 // error.
 func (x *Extension) Active() bool {
-	for _, c := range x.collectors() {
+	for _, c := range x.liveCollectors() {
 		g, err := x.guardFor(c)
 		if err != nil {
 			return false
 		}
-		if _, _, err := g.now(); err != nil {
+		if _, _, err := g.current(); err != nil {
 			return false
 		}
 	}

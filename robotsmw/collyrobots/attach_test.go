@@ -9,8 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
+	"github.com/gocolly/colly/v2/debug"
 	"github.com/gocolly/colly/v2/storage"
 
 	"github.com/goodbots/courtesy/politeness"
@@ -168,6 +170,74 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 		err := collyrobots.Known(c.collector, c.rule)
 		if err == nil || !strings.Contains(err.Error(), "WithTransport") || !strings.Contains(err.Error(), "colly v2.3.0") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAttachAnywhere calls Attach before each step of a program's set-up, and
+// after the last one.
+func TestAttachAnywhere(t *testing.T) {
+	steps := []struct {
+		name string
+		do   func(t *testing.T, c *colly.Collector)
+	}{
+		{"callbacks", func(t *testing.T, c *colly.Collector) {
+			c.OnHTML("a[href]", follow)
+			c.OnXML("//a", func(*colly.XMLElement) {})
+		}},
+		{"Limit", func(t *testing.T, c *colly.Collector) {
+			if err := c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2}); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"SetRequestTimeout", func(t *testing.T, c *colly.Collector) { c.SetRequestTimeout(time.Minute) }},
+		{"SetStorage", func(t *testing.T, c *colly.Collector) {
+			if err := c.SetStorage(&storage.InMemoryStorage{}); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"DisableCookies", func(t *testing.T, c *colly.Collector) { c.DisableCookies() }},
+		{"a debugger", func(t *testing.T, c *colly.Collector) { c.SetDebugger(&debug.LogDebugger{Output: &strings.Builder{}}) }},
+		{"TraceHTTP", func(t *testing.T, c *colly.Collector) {
+			c.TraceHTTP = true
+			c.OnResponse(func(r *colly.Response) {
+				if r.Trace == nil {
+					t.Errorf("%s has no trace", r.Request.URL)
+				}
+			})
+		}},
+		{"MaxDepth", func(t *testing.T, c *colly.Collector) { c.MaxDepth = 2 }},
+		{"ParseHTTPErrorResponse", func(t *testing.T, c *colly.Collector) { c.ParseHTTPErrorResponse = true }},
+		{"IgnoreRobotsTxt off", func(t *testing.T, c *colly.Collector) { c.IgnoreRobotsTxt = false }},
+		{"DetectCharset", func(t *testing.T, c *colly.Collector) { c.DetectCharset = true }},
+	}
+	for _, async := range []bool{false, true} {
+		for first := range len(steps) + 1 {
+			web := shop()
+			c := colly.NewCollector(colly.Async(async))
+			var blocked notes
+			c.OnError(func(r *colly.Response, err error) {
+				if errors.Is(err, colly.ErrRobotsTxtBlocked) {
+					blocked.add(r.Request.URL.Path)
+				}
+			})
+			for i, step := range steps {
+				if i == first {
+					attachUnpaced(t, c, web)
+				}
+				step.do(t, c)
+			}
+			if first == len(steps) {
+				attachUnpaced(t, c, web)
+			}
+			c.Visit("http://shop.example/")
+			c.Wait()
+			wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
+			// If colly's own check was switched on again, that check comes
+			// first, and OnError is not called.
+			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
+				t.Errorf("attached before step %d: OnError was told of %v", first, got)
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestTrapCacheDirectory(t *testing.T) {
+func TestCacheDirectory(t *testing.T) {
 	for _, forbidden := range []bool{false, true} {
 		dir := t.TempDir()
 		robots := robotstest.Site{"/robots.txt": ""}

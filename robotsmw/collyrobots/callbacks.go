@@ -12,15 +12,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// register adds the member's callbacks to its collector.
-func (m *member) register() {
-	onRequestFirst(m.c, m.beforeRequest)
-	onErrorFirst(m.c, m.afterFailure)
-	m.c.OnRequest(m.onRequest)
-	m.c.OnResponseHeaders(m.onResponseHeaders)
-	m.c.OnResponse(m.onResponse)
-	m.c.OnError(m.onError)
-	m.beLast()
+// registerCallbacks registers the callbacks of the extension on the collector.
+func (a *attachedCollector) registerCallbacks() {
+	onRequestFirst(a.collector, a.beforeRequest)
+	onErrorFirst(a.collector, a.afterFailure)
+	a.collector.OnRequest(a.onRequest)
+	a.collector.OnResponseHeaders(a.onResponseHeaders)
+	a.collector.OnResponse(a.onResponse)
+	a.collector.OnError(a.onError)
+	a.keepHandlerLast()
 }
 
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
@@ -28,88 +28,88 @@ func (m *member) register() {
 // repeats a refused request, beforeRequest waits until it may be sent. On an
 // asynchronous collector, this does not hold up the OnError handler that called
 // Retry, because the repeat has a goroutine of its own.
-func (m *member) beforeRequest(r *colly.Request) {
+func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	seal(r)
 	mark := repeatMarkFor(r)
-	if !m.c.Async && !mark.own {
-		m.parked.runDue()
+	if !a.collector.Async && !mark.byExtension {
+		a.putBackQueue.runDue()
 	}
-	if !mark.own && !mark.until.IsZero() {
+	if !mark.byExtension && !mark.until.IsZero() {
 		mark.wait()
 	}
 }
 
 // afterFailure runs before all OnError handlers, which may Retry the request.
-func (m *member) afterFailure(r *colly.Response, err error) {
+func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
-		// In plain colly, Headers is nil if the server has not answered, and
+		// In plain colly, Headers is nil if the server has not responseed, and
 		// programs retry then. A refusal is not such a failure: it is final, or
 		// the extension knows until when it lasts.
 		r.Headers = new(http.Header)
 	}
-	m.restoreCached(r.Request)
+	a.restoreCached(r.Request)
 	if r.StatusCode == 0 {
-		m.markFailed(r.Request, err)
-	} else if was := repeatMarkFor(r.Request); m.repeatable(r) && was.repeats < m.RetryThrottled {
+		a.markFailed(r.Request, err)
+	} else if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
 		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}
 }
 
 // onRequest runs before colly looks into its cache directory and before it
 // sends anything.
-func (m *member) onRequest(r *colly.Request) {
-	m.currentGuard() // before colly matches the LimitRules of a new backend
-	m.beLast()
-	if k := m.marks.of(r.Ctx); k != nil {
-		m.refuseChild(r, k)
+func (a *attachedCollector) onRequest(r *colly.Request) {
+	a.currentGuard() // before colly matches the LimitRules of a new backend
+	a.keepHandlerLast()
+	if k := a.pageMarks.forContext(r.Ctx); k != nil {
+		a.refuseChild(r, k)
 	}
-	if m.c.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
-		m.judgeCached(r)
-	}
-}
-
-// onResponseHeaders checks whether a page says nofollow in its header. If so,
-// the links of the page are refused, before any OnResponse handler can visit
-// them. If the response is surely a refusal, such as a challenge, its links are
-// refused too, because they are not the links of the page.
-func (m *member) onResponseHeaders(r *colly.Response) {
-	answer := answerOf(r)
-	refused, _ := refusal.Of(answer)
-	if refused.Sure || robotsmeta.ParseHeader(answer.Header, m.tokens...).NoFollow() {
-		m.noFollow(r)
+	if a.collector.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
+		a.checkCached(r)
 	}
 }
 
-func (m *member) onResponse(r *colly.Response) {
-	m.restoreCached(r.Request)
+// onResponseHeaders makes the extension refuse the links of a page if its
+// header has a nofollow directive, before any OnResponse handler can visit
+// them. It does the same for a response that is surely one of bot protection,
+// such as a challenge, because the links are not those of the page.
+func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
+	response := httpResponse(r)
+	protection, _ := refusal.Of(response)
+	if protection.Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
+		a.markNoFollow(r)
+	}
+}
+
+func (a *attachedCollector) onResponse(r *colly.Response) {
+	a.restoreCached(r.Request)
 	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
-	page := m.Directives(r)
+	page := a.Directives(r)
 	if page.NoIndex() {
-		m.tally(&m.counts.NoIndex, 1)
+		a.tally(&a.counts.NoIndex, 1)
 	}
 	if page.NoFollow() {
-		m.noFollow(r)
-		m.tally(&m.counts.NoFollow, 1)
+		a.markNoFollow(r)
+		a.tally(&a.counts.NoFollow, 1)
 	}
-	if m.ObeyRelNoFollow {
-		m.relLinks(r, page)
+	if a.ObeyRelNoFollow {
+		a.markRelLinks(r, page)
 	}
-	if m.c.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls m.throttled
-		m.throttled(r)
+	if a.collector.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls a.repeatThrottled
+		a.repeatThrottled(r)
 	}
 }
 
-func (m *member) onError(r *colly.Response, err error) {
+func (a *attachedCollector) onError(r *colly.Response, err error) {
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		m.mu.Lock()
-		handlers := m.onBlocked
-		m.mu.Unlock()
+		a.mu.Lock()
+		handlers := a.onBlocked
+		a.mu.Unlock()
 		for _, f := range handlers {
 			f(r.Request, blocked.Decision)
 		}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		m.delayed(r.Request, delay)
-	} else if !m.c.ParseHTTPErrorResponse { // otherwise onResponse has called m.throttled
-		m.throttled(r)
+		a.putBackDelayed(r.Request, delay)
+	} else if !a.collector.ParseHTTPErrorResponse { // otherwise onResponse has called a.repeatThrottled
+		a.repeatThrottled(r)
 	}
 }

@@ -2,9 +2,12 @@ package collyrobots
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/gocolly/colly/v2"
 )
 
 // How the guard stays the transport of colly's client:
@@ -22,14 +25,50 @@ import (
 //     an OnRequestHeaders handler of a clone that was not added, or a redirect
 //     handler, may have set a transport.
 //
-// All other code calls now, which returns what was set last.
+// All other code calls current, which returns what was set last.
 
-// copy replaces colly's client with a copy, because the program may also use
-// that client elsewhere.
-func (g *guard) copy() {
-	users := *g.backend.client
-	own := *users
-	g.users, g.was, g.client = users, *users, &own
+// newGuard takes over a backend. From now on, the requests of its collectors go
+// through the guard, which sends them through base and notices what is set on
+// the collectors.
+func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
+	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
+	g.replaceClient()
+	if set := g.client.Transport; set != nil && x.mainGuard != nil { // it was set after Collector.Init
+		g.setTransport(set)
+	}
+	g.client.Transport = g
+	g.client.Timeout = 0 // this timeout would include the waits
+	b.installHook(g)
+	return g
+}
+
+// guardFor returns the guard of a collector. After Collector.Init, the
+// collector has another backend, which gets another guard.
+func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
+	b, err := findBackend(c)
+	if err != nil {
+		return nil, err
+	}
+	x.newGuardMu.Lock()
+	defer x.newGuardMu.Unlock()
+	g, ok := b.firstMatcher().(*guard)
+	if !ok {
+		base, timeout, _ := x.mainGuard.current()
+		return x.newGuard(b, base, timeout), nil
+	}
+	if g.x != x {
+		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
+	}
+	return g, nil
+}
+
+// replaceClient replaces colly's client with a copy, because the program may
+// also use that client elsewhere.
+func (g *guard) replaceClient() {
+	g.programsClient = *g.backend.client
+	g.lastSeen = *g.programsClient
+	own := *g.programsClient
+	g.client = &own
 	*g.backend.client = g.client
 }
 
@@ -41,38 +80,41 @@ func (g *guard) syncClient() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if *g.backend.client != g.client {
-		g.copy()
+		g.replaceClient()
 	}
 	client := g.client
-	copyChange(&g.users.Transport, &g.was.Transport, &client.Transport)
-	copyChange(&g.users.CheckRedirect, &g.was.CheckRedirect, &client.CheckRedirect)
-	copyChange(&g.users.Jar, &g.was.Jar, &client.Jar)
-	copyChange(&g.users.Timeout, &g.was.Timeout, &client.Timeout)
+	copyChange(&g.programsClient.Transport, &g.lastSeen.Transport, &client.Transport)
+	copyChange(&g.programsClient.CheckRedirect, &g.lastSeen.CheckRedirect, &client.CheckRedirect)
+	copyChange(&g.programsClient.Jar, &g.lastSeen.Jar, &client.Jar)
+	copyChange(&g.programsClient.Timeout, &g.lastSeen.Timeout, &client.Timeout)
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
 		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
 			client.Jar = &jar{client.Jar, g}
 		}
 	}
-	if client.CheckRedirect != nil && !bytes.Equal(memoryOf(&client.CheckRedirect), memoryOf(&g.checkRedirect)) {
+	if client.CheckRedirect != nil && !bytes.Equal(rawBytes(&client.CheckRedirect), rawBytes(&g.checkRedirect)) {
 		g.redirect = client.CheckRedirect
 		g.checkRedirect = unsealRedirect(g.redirect)
 		client.CheckRedirect = g.checkRedirect
 	}
 	if client.Transport != g {
-		g.take(client.Transport)
+		g.setTransport(client.Transport)
 		client.Transport = g
 	}
 	if client.Timeout != 0 { // this timeout would include the waits
-		g.timeout, client.Timeout = client.Timeout, 0
+		g.timeout = client.Timeout
+		client.Timeout = 0
 	}
 	return g.refused
 }
 
-// copyChange copies a field of the user's client to the guard's own client if
-// it has changed. It compares memory, because not all values can be compared.
-func copyChange[T any](users, was, own *T) {
-	if !bytes.Equal(memoryOf(users), memoryOf(was)) {
-		*was, *own = *users, *users
+// copyChange copies a field of the program's client to the guard's own client
+// if it has changed. It compares memory, because not all values can be
+// compared.
+func copyChange[T any](programs, lastSeen, own *T) {
+	if !bytes.Equal(rawBytes(programs), rawBytes(lastSeen)) {
+		*lastSeen = *programs
+		*own = *programs
 	}
 }
 
@@ -95,8 +137,8 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return cookies
 }
 
-// now implements sender.
-func (g *guard) now() (base http.RoundTripper, timeout time.Duration, err error) {
+// current implements sender.
+func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err error) {
 	err = g.syncClient()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
 // After Collector.Init, requests still pass the guard, by what is set then.
@@ -95,5 +97,71 @@ func TestFourTransports(t *testing.T) {
 	c.Visit("http://shop.example/")
 	if n > 4 || n == 0 {
 		t.Errorf("the request passed %d", n)
+	}
+}
+
+func TestTheUsersClientIsNotChanged(t *testing.T) {
+	web := shop()
+	users := &http.Client{Transport: web, Timeout: time.Minute}
+	for _, when := range []string{"before", "after"} {
+		was := *users
+		c := colly.NewCollector()
+		if when == "before" {
+			c.SetClient(users)
+		}
+		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()}); err != nil {
+			t.Fatal(err)
+		}
+		if when == "after" {
+			c.SetClient(users)
+		}
+		c.Visit("http://shop.example/shoes")
+		if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s Attach: %v", when, err)
+		}
+		c.SetRequestTimeout(time.Second)
+		c.SetProxy("http://127.0.0.1:1")
+		c.Visit("http://shop.example/again")
+		if users.Transport != was.Transport || users.Timeout != was.Timeout || users.Jar != was.Jar {
+			t.Errorf("%s Attach: the user's client was changed: %+v", when, users)
+		}
+		resp, err := users.Get("http://shop.example/cart")
+		if err != nil {
+			t.Errorf("%s Attach: the user's client obeys our robots.txt: %v", when, err)
+			continue
+		}
+		resp.Body.Close()
+	}
+	c := colly.NewCollector()
+	c.SetClient(http.DefaultClient)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	if http.DefaultClient.Transport != nil {
+		t.Error("http.DefaultClient got a transport")
+	}
+}
+
+// A transport that the user sets on the client after Attach takes effect.
+func TestTheUsersClientChangesLater(t *testing.T) {
+	web, other := shop(), shop()
+	users := &http.Client{Transport: web}
+	c := colly.NewCollector()
+	c.SetClient(users)
+	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+	c.Visit("http://shop.example/")
+	users.Transport = other
+	c.Visit("http://shop.example/shoes")
+	c.Visit("http://shop.example/cart")
+	wantAsked(t, web, "GET http://shop.example/")
+	wantAsked(t, other, "GET http://shop.example/shoes")
+}
+
+func TestSetClientKeepsTheUsersClient(t *testing.T) {
+	c, _ := polite(t, shop())
+	users := &http.Client{Transport: shop()}
+	was := users.Transport
+	c.SetClient(users)
+	c.Visit("http://shop.example/")
+	if users.Transport != was {
+		t.Error("the user's client, which may be in use elsewhere, got another transport")
 	}
 }

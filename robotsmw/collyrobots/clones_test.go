@@ -127,7 +127,7 @@ func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 	}
 }
 
-func TestTrapCloneHasNoCallbacks(t *testing.T) {
+func TestCloneObeysRobotsTxtWithoutCallbacks(t *testing.T) {
 	calls := 0
 	web := shop()
 	c := plain(web)

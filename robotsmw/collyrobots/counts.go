@@ -5,45 +5,52 @@ import (
 	"time"
 )
 
-// Counts are what the extension has seen and done since Attach, on all
-// collectors whose requests it handles.
+// Counts are the counts of an Extension since Attach, for all collectors whose
+// requests it handles.
 type Counts struct {
-	Fetched     int64 // answered requests, including redirect hops, but not those for robots.txt
-	Disallowed  int64 // requests that a rule refused
+	// Fetched counts requests that got a response, including redirect hops, but
+	// not those for robots.txt.
+	Fetched int64
+
+	Disallowed  int64 // requests that a rule disallowed
 	Unreachable int64 // requests refused because robots.txt was unreachable
 
-	// AddressRefused are the requests whose address Options.RefuseAddress
+	// AddressRefused counts requests whose address Options.RefuseAddress
 	// refused, or the address of the robots.txt that they needed.
 	AddressRefused int64
 
-	NoIndex      int64 // pages that say noindex
-	NoFollow     int64 // pages that say nofollow
+	NoIndex      int64 // pages with a noindex directive
+	NoFollow     int64 // pages with a nofollow directive
 	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated after a 429 or 503
 
-	// GivenUp are requests that were not repeated although RetryThrottled or
-	// PutBack was set. A request is given up if it was answered 429 or 503 more
-	// often than RetryThrottled allows, if MaxRequests was reached, or if its
-	// body cannot be sent twice. So is one that the Limiter has refused after a
-	// redirect five times.
+	// GivenUp counts requests that were not repeated although RetryThrottled or
+	// PutBack was set: because a request was answered with 429 or 503 more
+	// often than RetryThrottled allows, because MaxRequests was reached,
+	// because the body cannot be sent twice, or because the Limiter refused the
+	// request five times after a redirect.
 	GivenUp int64
 
-	// Pages are the answers in Fetched that are not redirects. Lost are the
-	// requests that got no whole answer, unless robots.txt or a refused address
-	// was the reason. Other reasons are the network, a timeout, the end of the
-	// Context or a *politeness.DelayError. A request that failed is not lost if
-	// a Retry of it succeeded. Lost counts the attached collector and those
-	// that were added with Extension.Add, but no other clones.
-	Pages, Lost int64
+	// Pages counts the responses in Fetched that are not redirects.
+	Pages int64
 
-	// Waited adds up how long requests waited before they were sent: for their
-	// host's pace, its robots.txt and LimitRules, but not while they were put
-	// back. If two requests wait during the same second, that counts as two
-	// seconds. LongestWait is the longest of these waits. Each hop of a
-	// redirect has a wait of its own, so a page that came by redirects may have
-	// waited longer.
-	Waited, LongestWait time.Duration
+	// Lost counts requests that got no complete response, such as because of
+	// the network, a timeout, the end of the Context or a
+	// *politeness.DelayError. Requests that were refused because of robots.txt
+	// or their address are not lost, nor are requests that succeeded in a
+	// Retry. Lost counts the attached collector and those that were added with
+	// Extension.Add, but no other clones.
+	Lost int64
+
+	// Waited is the sum of the times for which requests waited before they were
+	// sent: for the Limiter, for robots.txt and for LimitRules, but not while
+	// they were put back. Waits at the same time add up.
+	Waited time.Duration
+
+	// LongestWait is the longest of these waits. Each hop of a redirect has a
+	// wait of its own, so a page behind redirects may have waited longer.
+	LongestWait time.Duration
 }
 
 // String returns the counts in one line. It leaves out counts that are 0,

@@ -13,61 +13,76 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Directives returns what a page says about itself to this crawler: its
-// X-Robots-Tag and, in HTML, its robots metas. It treats colly's body as the
-// complete page, because it cannot see whether MaxBodySize has cut that body.
-// If the answer is not the page but a refusal, such as the challenge of a wall,
-// the field Refusal says so.
+// Directives returns the directives of a page for this crawler: those of its
+// X-Robots-Tag header and, in HTML, of its robots meta elements. The State is
+// PageComplete even if MaxBodySize has cut the body, because colly does not
+// report that. If the response is one of bot protection, such as a challenge,
+// the field Refusal describes it.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
-	answer := answerOf(page)
-	refused, _ := refusal.Of(answer)
-	if refused.Sure {
-		return robotsmw.Page{Refusal: refused}
+	response := httpResponse(page)
+	protection, _ := refusal.Of(response)
+	if protection.Sure {
+		return robotsmw.Page{Refusal: protection}
 	}
-	said := robotsmw.Page{
-		Directives: robotsmeta.ParseHeader(answer.Header, x.tokens...),
+	result := robotsmw.Page{
+		Directives: robotsmeta.ParseHeader(response.Header, x.tokens...),
 		State:      robotsmw.PageHeaderOnly,
-		Refusal:    refused,
+		Refusal:    protection,
 	}
 	if !isHTML(page) {
-		return said
+		return result
 	}
 	if isEncoded(page) {
-		said.State = robotsmw.PageNotExamined
-		return said
+		result.State = robotsmw.PageNotExamined
+		return result
 	}
-	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
-	said.State = robotsmw.PageComplete
-	if refused.Kind == 0 {
-		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
+	result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
+	result.State = robotsmw.PageComplete
+	if protection.Kind == 0 {
+		result.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
 	}
-	return said
+	return result
 }
 
-// answerOf returns a page's status and header as a response of net/http.
-func answerOf(page *colly.Response) *http.Response {
-	answer := &http.Response{StatusCode: page.StatusCode}
+// httpResponse returns a page's status and header as a response of net/http.
+func httpResponse(page *colly.Response) *http.Response {
+	response := &http.Response{StatusCode: page.StatusCode}
 	if page.Headers != nil {
-		answer.Header = *page.Headers
+		response.Header = *page.Headers
 	}
-	return answer
+	return response
 }
 
-// Indexable reports whether a page may be kept. It returns false if the page
-// says noindex, or if the answer is surely a refusal and not the page.
+// Indexable reports whether a page may be indexed. It returns false if the page
+// has a noindex directive, or if the response is surely one of bot protection
+// instead of the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
-	said := x.Directives(page)
-	return !said.NoIndex() && !said.Refusal.Sure
+	result := x.Directives(page)
+	return !result.NoIndex() && !result.Refusal.Sure
 }
 
-// isHTML reports whether page has a body that may be HTML. Its answer is that
-// of a robotsmw.Transport for the same response. It does not look at the body.
+// isHTML reports whether page has a body that may be HTML. The result is that
+// of a robotsmw.Transport for the same response. It does not depend on the
+// content of the body.
 func isHTML(page *colly.Response) bool {
-	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, answerOf(page).Header)
+	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, httpResponse(page).Header)
 }
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(answerOf(page).Header.Get("Content-Encoding"))
+	coding := strings.ToLower(httpResponse(page).Header.Get("Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
+}
+
+// exposeDirectives adds the directives of the page that a 304 stands for to the
+// header of the 304, because colly passes on only the header of a response.
+func exposeDirectives(resp *http.Response) {
+	if resp.StatusCode != http.StatusNotModified {
+		return
+	}
+	for rule := range robotsmw.PageDirectives(resp).Rules() {
+		if rule.Known {
+			resp.Header.Add("X-Robots-Tag", strings.TrimSuffix(rule.Name+": "+rule.Value, ": "))
+		}
+	}
 }

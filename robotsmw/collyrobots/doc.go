@@ -1,12 +1,16 @@
-// Package collyrobots makes a colly crawler that already runs obey robots.txt,
-// keep a pace and act on nofollow, with one line:
+// Package collyrobots makes a colly crawler obey robots.txt and nofollow, and
+// limits its request rate per host. An existing crawler needs one more line:
 //
 //	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
 //
-// Callbacks, storage, limits, proxies and queues go on working. Each host gets
-// one request a second, one at a time (Options.Limiter changes that); its
-// Crawl-delay and Retry-After are obeyed. A refused request comes to OnError,
-// with a *robotsmw.DisallowedError that names the rule (see "Errors").
+// Callbacks, storage, limits, proxies and queues continue to work. Unless
+// Options.Limiter is set, each host receives one request per second, and one at
+// a time. The Crawl-delay in a robots.txt and the Retry-After of a response are
+// obeyed. A request that robots.txt disallows is not sent. OnError receives a
+// *robotsmw.DisallowedError for it, which names the rule (see "Errors").
+//
+// The way in which a page is requested determines what is obeyed, and whether
+// colly counts a URL that was refused as visited:
 //
 //	                      robots.txt  pace  nofollow  a refused URL stays unvisited
 //	e.Request.Visit       yes         yes   yes       no
@@ -17,56 +21,68 @@
 //	a clone               yes         yes   no        no
 //	a clone, ext.Add(it)  yes         yes   yes       no
 //
-// For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue,
-// see AbsoluteURL.
+// To obey nofollow with c.Visit, write
+// c.Visit(ext.AbsoluteURL(e.Request, href)). Extension.AbsoluteURL shows the
+// same for a queue.
 //
-// Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
-// and the newest commit. If colly lacks a field on which a promise of this
-// package depends, Attach returns an error that says what to write instead. If
-// it lacks another one, Attach logs what is lost. After an error of Attach, the
-// collector sends nothing, and all its requests fail with this error.
+// Attach uses some unexported fields of colly. It is tested with colly v2.3.0.
+// If another version lacks a field that a promise of this package depends on,
+// Attach returns an error that states what to write instead. If it lacks any
+// other field, Attach logs what does not work. After an error of Attach, the
+// collector sends no requests: all of them fail with this error.
 //
 // # When a crawl seems to hang
 //
-// It waits for a host. A server may ask for an hour with Retry-After. After a
-// robots.txt with a 503, a Retry waits for a minute, then longer. Each pause of
-// a minute or more is logged at Info, with host, reason and end. All pages but
-// the first of a host with a Crawl-delay of over a minute come to OnError with
-// a *politeness.DelayError. Raise Limiter.MaxCrawlDelay, or set
-// Extension.PutBack, which repeats each at its time. A slow host may hold all
-// threads of a queue, unless you refuse long waits:
+// The crawl is waiting for a host. A server may request a pause of an hour with
+// Retry-After. While robots.txt is answered with 503, a Retry waits for a
+// minute at first, and longer after each failure. Each pause of a minute or
+// more is logged at level Info, with the host, the reason and the end.
+//
+// If a host has a Crawl-delay of more than Limiter.MaxCrawlDelay, which is a
+// minute by default, then all requests to it but the first fail with a
+// *politeness.DelayError. Raise MaxCrawlDelay, or set Extension.PutBack, which
+// repeats each of them when the host is due.
+//
+// Requests that wait for a slow host may occupy all threads of a queue. To
+// prevent this, let requests fail instead of waiting for long, and let the
+// extension repeat them:
 //
 //	Limiter: &politeness.Limiter{MaxWait: 3 * time.Second} // in Options
 //
 //	ext.PutBack = true
 //	for !q.IsEmpty() {
 //		q.Run(c)
-//		q.Stop()   // else colly's queue cannot Run again
-//		ext.Wait() // makes what is put back; callbacks may call q.AddURL
+//		q.Stop()   // otherwise colly's queue cannot Run again
+//		ext.Wait() // requests what was put back; callbacks may q.AddURL
 //	}
 //
-// To stop, call q.Stop. When q.Run has returned, cancel Collector.Context and
-// call ext.Wait: OnError gets what was put back. Processes that share a queue
-// need a Limiter.Fleet (Example "Fleet"); others may add to an empty queue.
+// To end such a crawl early, call q.Stop. When q.Run has returned, cancel
+// Collector.Context and call ext.Wait, so that OnError receives the requests
+// that were put back. Processes that share a queue should also share a
+// Limiter.Fleet (Example "Fleet"). An empty queue is then not the end of the
+// crawl, because another process may still add to the queue.
 //
 // # Errors
 //
-// OnError and Visit get the errors of an http.Client with a robotsmw.Transport,
-// in a *url.Error. errors.Is and errors.AsType find in them
+// OnError and Visit receive the errors of an http.Client with a
+// robotsmw.Transport, in a *url.Error. errors.Is and errors.AsType find in them
 //
-//	robotsmw.ErrDisallowed      a rule or an option forbids the URL
-//	robotsmw.ErrUnreachable     robots.txt cannot be fetched: *net.DNSError, x509
-//	                            errors and others, if the network is the reason
-//	robotsmw.ErrAddressRefused  RefuseAddress refuses the address, and its error
+//	robotsmw.ErrDisallowed      a rule or an option disallows the URL
+//	robotsmw.ErrUnreachable     robots.txt is unreachable. If the network is the
+//	                            reason: *net.DNSError, x509 errors and others
+//	robotsmw.ErrAddressRefused  RefuseAddress refused the address, and its error
 //	*politeness.DelayError      the host is not due
-//	context.Canceled            the collector's Context has ended
+//	collyrobots.ErrBypassed     the extension could not have checked the request
+//	context.Canceled            the collector's Context was canceled
 //	any other                   the error of the page itself, such as *net.OpError
 //
-// Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. A refused
-// address is one if robots.txt had to be fetched first.
+// Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. The error
+// of a refused address is a DisallowedError if robots.txt had to be fetched
+// from that address first.
 //
 // As in plain colly, Response.Headers is nil in OnError if the server did not
-// answer. It is empty if the extension refused the request, which was not sent.
+// answer. It is not nil, but empty, if the extension refused the request, which
+// was then not sent.
 //
 // # Retries in OnError
 //
@@ -75,12 +91,16 @@
 //	}
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //
-// The Example "Retries" (example_test.go) counts the tries, and leaves out what
-// PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
-// comes to OnError too, but a Retry of it only returns the error, as does any
-// Retry at once after a refusal; a later one waits. So repeat by Retry, not by
-// a queue, unless Extension.WillRepeat returns true. c.Visit and c.Post return
-// the first error.
+// The Example "Retries" counts the tries, and leaves requests that the
+// extension repeats to the extension. For 429 and 503, set
+// Extension.RetryThrottled.
+//
+// OnError also receives the failures of requests that the extension repeats.
+// Extension.WillRepeat reports whether it does. A Retry of such a request only
+// returns its error. So does a Retry immediately after a refusal, while a later
+// Retry waits until the request may be sent. Therefore programs should repeat a
+// request with Retry and not with a queue, unless WillRepeat returns true.
+// Collector.Visit and Post return the error of the first try.
 //
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
@@ -89,38 +109,42 @@
 //
 // # Proxies, clients and timeouts
 //
-// Set them at any time, also on a clone, in a callback or after Collector.Init.
-// SetProxy and SetProxyFunc change the proxy alone, also for robots.txt. A
-// client is copied and not changed; what changes on it later takes effect.
-// SetRequestTimeout limits each attempt; a wait never counts.
+// A proxy, a client, a transport or a timeout may be set at any time: on the
+// collector or on a clone, in a callback, or after Collector.Init. SetProxy and
+// SetProxyFunc change only the proxy of the transport, for robots.txt too. The
+// extension copies a client and does not change the original, but applies what
+// changes on the original later. SetRequestTimeout limits each attempt. The
+// time for which a request waits does not count.
 //
 // # Decisions
 //
-//   - It checks each method (also the HEAD of CheckHead), redirects, Retry, and
-//     clones made before or after Attach.
-//   - A page in CacheDir is served without a fetch of robots.txt, and refused
-//     only if a robots.txt that is in memory has a rule that forbids it by now.
-//   - The links of a nofollow page, or of a sure challenge, are refused. Their
-//     URLs stay unvisited, so a link from another page can still lead there.
+//   - All methods are checked, including the HEAD of CheckHead, and so are
+//     redirects, Retry, and clones made before or after Attach.
+//   - A page in CacheDir is served without a fetch of robots.txt. It is refused
+//     only if a robots.txt that is in memory has a rule that now disallows it.
+//   - The links of a nofollow page, or of a response that is surely a bot
+//     protection, are refused. Their URLs stay unvisited, so that a link on
+//     another page can still lead there.
 //   - Colly's MaxRequests counts a request that is refused, because colly
 //     counts it before the extension can check it, and the count is its ID.
 //     Extension.Visit and Follow check first, so their refusals do not count.
-//   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
-//     LimitRule; and UserAgent, if it is colly's.
+//   - Attach sets IgnoreRobotsTxt to true, so that colly does not fetch
+//     robots.txt too. It replaces the client by a copy and adds a LimitRule. It
+//     sets UserAgent if that is colly's default.
 //
 // # What the extension cannot prevent
 //
-// A program may set a transport while requests are under way. Then a request
-// that is just being sent goes through the extension or fails with ErrBypassed.
-// There are exceptions, because colly has no way to prevent them:
+// If a program sets a transport while requests are under way, a request that is
+// just being sent goes through the extension or fails with ErrBypassed. There
+// are exceptions that colly leaves no way to prevent:
 //
 //   - A transport that ignores the context of its request sends the request.
 //     Those of net/http do not.
-//   - The requests of a clone that was not added may be sent. The chance is
-//     tiny if several goroutines are the reason. It is certain if the clone's
-//     OnRequestHeaders sets a client, or sets a transport while the collector
-//     has no cookie jar.
+//   - A request of a clone that was not added may be sent without a check. This
+//     is very unlikely if another goroutine sets the transport. It is certain
+//     if an OnRequestHeaders handler of the clone sets a client, or sets a
+//     transport while the collector has no cookie jar.
 //
-// Also, a clone that was made after Collector.Init bypasses the extension until
-// its collector has made a request.
+// A clone that was made after Collector.Init bypasses the extension until its
+// collector has made a request.
 package collyrobots

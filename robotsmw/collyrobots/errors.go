@@ -3,17 +3,20 @@ package collyrobots
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // ErrBypassed is the error of a request that was not sent because the extension
-// would not have checked it. errors.Is finds it. There are two reasons:
+// could not have checked it. errors.Is finds it. There are two reasons:
 //
-// A transport was set that hides addresses from Options.RefuseAddress: it has a
-// dial function of its own, or is not an *http.Transport. All requests fail
-// until another transport is set.
-//
-// A transport was set while the request was about to be sent. A Retry of the
-// request goes through the extension.
+//   - A transport was set that hides addresses from Options.RefuseAddress: it
+//     has a dial function of its own, or is not an *http.Transport. All
+//     requests fail until another transport is set.
+//   - A transport was set while the request was about to be sent. A Retry of
+//     the request goes through the extension.
 var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
 
 // errReplaced is the cause of the end of each sealed context.
@@ -26,3 +29,11 @@ var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProx
 
 // errNoAnswer is the error of a RoundTripper that breaks its contract.
 var errNoAnswer = errors.New("collyrobots: the collector's transport returned neither a response nor an error")
+
+// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
+// colly.ErrRobotsTxtBlocked) is true.
+type blockedError struct{ *robotsmw.DisallowedError }
+
+func (e *blockedError) Unwrap() error { return e.DisallowedError }
+
+func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }

@@ -266,7 +266,7 @@ func TestHeadersInOnErrorAreNilWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-func TestTrapOnErrorWithoutHeaders(t *testing.T) {
+func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := shop()
 		web.Handle("out.example", withRobots(robotstest.Site{}))
@@ -297,5 +297,25 @@ func TestTrapOnErrorWithoutHeaders(t *testing.T) {
 	c.Visit("http://in.example/here")
 	if first != "http://in.example/here" || second != "http://shop.example/cart" || !told {
 		t.Errorf("attached: a redirect from %q into %q", first, second)
+	}
+}
+
+// A transport returns neither a response nor an error, for robots.txt or for a
+// page. The request fails, and nothing panics.
+func TestTransportReturnsNothing(t *testing.T) {
+	for _, failing := range []string{"/robots.txt", "/page"} {
+		web := shop()
+		c := colly.NewCollector()
+		c.WithTransport(roundTripper(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Path == failing {
+				return nil, nil
+			}
+			return web.RoundTrip(req)
+		}))
+		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+		err := c.Visit("http://shop.example/page")
+		if err == nil || !strings.Contains(err.Error(), "neither a response nor an error") {
+			t.Errorf("nothing for %s: %v", failing, err)
+		}
 	}
 }

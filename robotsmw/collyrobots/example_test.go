@@ -101,9 +101,9 @@ func ExampleAttach_proxies() {
 	// after 2 2 true
 }
 
-// One of several processes, on one machine or many, that crawl the same hosts:
-// through Redis they share the pace of each host, and the robots.txt files. The
-// visited URLs and the queue are colly's: it has a storage in Redis for both.
+// Several processes, on one machine or many, crawl the same hosts. Through
+// Redis, they share the request rate of each host and the robots.txt files.
+// Colly has a storage in Redis for the visited URLs and the queue.
 func ExampleAttach_fleet() {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs:                 []string{"127.0.0.1:6379"},
@@ -138,8 +138,8 @@ func ExampleAttach_fleet() {
 	// Output: true
 }
 
-// An OnError handler that repeats what time can heal: requests without an
-// answer, and those that got a 5xx. It repeats each request three times.
+// An OnError handler repeats requests that may succeed later: those that got no
+// response or a 5xx. It repeats each request at most three times.
 func ExampleAttach_retries() {
 	var web robotstest.Internet
 	var asked atomic.Int32
@@ -335,8 +335,8 @@ func ExampleExtension_Follow() {
 	})
 	c.Visit("http://blog.example/")
 	// Output:
-	// collyrobots: nofollow: the page http://blog.example/post says so of its link to http://blog.example/spam
-	// collyrobots: nofollow: the page http://blog.example/ says so of its link to http://blog.example/login
+	// collyrobots: nofollow: the link from http://blog.example/post to http://blog.example/spam must not be followed
+	// collyrobots: nofollow: the link from http://blog.example/ to http://blog.example/login must not be followed
 }
 
 func ExampleExtension_Indexable() {
@@ -381,7 +381,7 @@ func ExampleExtension_Add() {
 	detail.Visit("http://shop.example/item/1")
 	fmt.Println(detail.Visit("http://shop.example/cart"))
 	// Output:
-	// collyrobots: nofollow: the page http://shop.example/item/1 says so of its links
+	// collyrobots: nofollow: the links of http://shop.example/item/1 must not be followed
 	// Get "http://shop.example/cart": robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt
 }
 
@@ -401,7 +401,6 @@ func ExampleExtension_Visit() {
 	// Output: true false
 }
 
-// With PutBack, a slow host does not hold the queue's only thread.
 // An OnError handler repeats what the extension does not repeat.
 func ExampleExtension_WillRepeat() {
 	var web robotstest.Internet
@@ -431,6 +430,7 @@ func ExampleExtension_WillRepeat() {
 	// Output: map[/a:true] 1
 }
 
+// With PutBack, a slow host does not occupy the queue's only thread.
 func ExampleExtension_Wait() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 0.2", "/1": "<p>", "/2": "<p>"})

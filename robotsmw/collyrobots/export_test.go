@@ -9,13 +9,13 @@ import (
 )
 
 func Marks(x *Extension) (n int) {
-	x.marks.Range(func(any, any) bool { n++; return true })
+	x.pageMarks.Range(func(any, any) bool { n++; return true })
 	return n
 }
 
-// Lines returns for how many hosts the extension has a line of requests.
-func Lines(x *Extension) (n int) {
-	x.lines.Range(func(any, any) bool { n++; return true })
+// HostQueues returns for how many hosts the extension has a queue of requests.
+func HostQueues(x *Extension) (n int) {
+	x.hostQueues.Range(func(any, any) bool { n++; return true })
 	return n
 }
 
@@ -37,15 +37,15 @@ func NotFatal() (names []string) {
 // WithoutField makes the package believe that colly lacks a field, until the
 // test ends. An unknown name stands for a fatal field.
 func WithoutField(t testing.TB, name string) {
-	real := known
-	t.Cleanup(func() { known = real })
+	real := collyLayout
+	t.Cleanup(func() { collyLayout = real })
 	without := layout{err: unknown("no " + name)}
 	for _, f := range fields {
 		if f.name == name && !f.fatal {
 			without = layout{missing: map[string]string{name: f.lost}}
 		}
 	}
-	known = func() layout { return without }
+	collyLayout = func() layout { return without }
 }
 
 // WakeOf returns the channel on which AddRequest wakes a queue that runs.

@@ -1,11 +1,8 @@
 package collyrobots
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,69 +10,80 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
 // An Extension is what Attach adds to a collector. Its fields are options: set
 // them before the first request. All methods are safe for concurrent use.
 type Extension struct {
-	// ObeyRelNoFollow makes the extension count links with rel="nofollow"
-	// instead of following them. A link is followed after all if the page also
-	// links to the same URL without rel="nofollow". If Request.Visit makes a
-	// request for a link that must not be followed, the extension aborts the
-	// request in OnRequest. By then colly counts the URL as visited, so another
-	// page's link to the URL is not followed either. For such a link,
-	// Extension.Follow makes no request and leaves the URL unvisited. If
-	// ObeyRelNoFollow is false, links with rel="nofollow" are followed like any
-	// other. Google reads rel="nofollow" as a hint, not as a rule.
+	// ObeyRelNoFollow makes the extension refuse links with rel="nofollow" and
+	// count them in Counts.LinksRefused. A link is followed nevertheless if the
+	// page also links to the same URL without rel="nofollow".
+	//
+	// A request that Request.Visit makes for such a link is aborted in
+	// OnRequest. By then, colly has counted the URL as visited, so a link of
+	// another page to the URL is not followed either. Extension.Follow makes no
+	// request for such a link, and leaves the URL unvisited.
+	//
+	// False means that links with rel="nofollow" are followed like any other.
+	// Google treats rel="nofollow" as a hint and not as a rule.
 	ObeyRelNoFollow bool
 
 	// RetryThrottled is how many times the extension repeats a GET or HEAD that
-	// was answered 429, 430, 503 or 529. Each repeat waits until the
-	// Retry-After is over, or for the Limiter's back-off if the answer has no
-	// Retry-After. OnError is called each time, but as long as the extension
-	// repeats the request, a Retry of it sends nothing and returns the error.
+	// was answered with 429, 430, 503 or 529. Each repeat waits until the
+	// Retry-After is over or, if the response has none, for the back-off of the
+	// Limiter. OnError is called each time. As long as the extension repeats
+	// the request, a Retry in OnError sends no request and returns the error.
+	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
 	// visited, which is then fetched again. 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
-	// with a *politeness.DelayError. It repeats the request at the time that
-	// the error names. Until then, the thread of a synchronous collector does
-	// other work. Then the first goroutine that visits with a collector of this
-	// Extension, or calls Wait, makes the repeat and calls its callbacks.
-	// OnError gets the error each time, but need not do anything: a Retry of
-	// the request sends nothing and returns the error. On an asynchronous
-	// collector, handlers that were registered after Attach get the error when
-	// the time has come. Together with Limiter.MaxWait, PutBack prevents a slow
-	// host from holding all threads of a colly/queue: see the package doc. What
-	// is put back is in the memory of this process, so it is lost if the
-	// process dies, and no other process that shares a queue can take it. A
-	// request that the Limiter refuses after a redirect for the fifth time is
-	// given up: a host that redirects to itself may have a Crawl-delay that no
-	// request waits for. Each try counts for colly's MaxRequests, although a
-	// request that is refused is not sent: so with a negative Limiter.MaxWait,
-	// allow several for each page. False means that the URL is not fetched,
-	// unless an OnError handler calls Retry.
+	// with a *politeness.DelayError, at the time in that error.
+	//
+	// Until then, a synchronous collector continues with other requests. The
+	// repeat is made, with its callbacks, by the first goroutine that visits a
+	// page with a collector of this Extension, or that calls Wait, when the
+	// time has come. On an asynchronous collector, the repeat is made by the
+	// goroutine of the request, so that OnError handlers that were registered
+	// after Attach receive the error only when the time has come.
+	//
+	// OnError receives the error each time, but need not do anything: a Retry
+	// of the request sends no request and returns the error. A request that the
+	// Limiter refuses after a redirect for the fifth time is not repeated any
+	// more, because a host that redirects to itself may have a Crawl-delay that
+	// no request waits for.
+	//
+	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
+	// threads of a colly queue: see the package doc. Each try counts for
+	// colly's MaxRequests, although a request that is refused is not sent. With
+	// a negative MaxWait, allow several tries for each page.
+	//
+	// Requests that are put back are kept in the memory of this process. They
+	// are lost if the process ends, and other processes that share a queue
+	// cannot make them.
+	//
+	// False means that the URL is not fetched, unless an OnError handler calls
+	// Retry.
 	PutBack bool
 
-	opts     robotsmw.Options  // what Attach was given, with a Limiter and a Logger
-	first    *colly.Collector  // the collector that Attach was given
-	main     sender            // its guard, which also fetches robots.txt
-	inner    http.RoundTripper // the robots transport, or Options.Wrap around it
-	failed   error             // of Attach, so that nothing may be sent; otherwise nil
-	released atomic.Bool       // failed, and a later Attach has taken over
-	checker  *robotsmw.Checker
-	tokens   []string // the checker's
+	opts      robotsmw.Options  // what Attach was given, with a Limiter and a Logger
+	first     *colly.Collector  // the collector that Attach was given
+	mainGuard sender            // its guard, which also fetches robots.txt
+	inner     http.RoundTripper // the robots transport, or Options.Wrap around it
+	failed    error             // of Attach, so that nothing may be sent; otherwise nil
+	released  atomic.Bool       // failed, and a later Attach has taken over
+	checker   *robotsmw.Checker
+	tokens    []string // the checker's
 
-	members sync.Map // weak.Pointer[colly.Collector] → struct{}
-	marks   marks
-	loops   loops
-	parked  parkedRequests
-	lines   sync.Map // host → chan struct{}: see awaitTurn
+	collectors   sync.Map // weak.Pointer[colly.Collector] → struct{}
+	pageMarks    pageMarks
+	refusalLoops refusalLoops
+	putBackQueue putBackQueue // of synchronous collectors
+	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
-	opening sync.Mutex // held while a backend gets a guard
+	newGuardMu sync.Mutex // held while a backend gets a guard
 
 	mu        sync.Mutex // guards what follows
 	counts    Counts
@@ -83,20 +91,21 @@ type Extension struct {
 	onBlocked []func(*colly.Request, robotsmw.Decision)
 }
 
-// sender says by which transport to send at present, and how long an attempt
-// may take. The error says why nothing can be sent.
+// A sender is a guard, as far as an Extension needs to know it.
 type sender interface {
-	now() (base http.RoundTripper, timeout time.Duration, err error)
+	// current returns the transport that was set last, and how long an attempt
+	// may take. The error is the reason why no request can be sent.
+	current() (base http.RoundTripper, timeout time.Duration, err error)
 
 	// lastBase returns the transport by which requests were sent last. Unlike
-	// now, it does not look at colly's client, so it may be called while the
-	// program sets another one.
+	// current, it does not look at colly's client, so it may be called while
+	// the program sets another one.
 	lastBase() http.RoundTripper
 }
 
-// collectors returns the collectors that are still in use.
-func (x *Extension) collectors() (list []*colly.Collector) {
-	for p := range x.members.Range {
+// liveCollectors returns the collectors that are still in use.
+func (x *Extension) liveCollectors() (list []*colly.Collector) {
+	for p := range x.collectors.Range {
 		if c := p.(weak.Pointer[colly.Collector]).Value(); c != nil {
 			list = append(list, c)
 		}
@@ -104,14 +113,14 @@ func (x *Extension) collectors() (list []*colly.Collector) {
 	return list
 }
 
-// Checker returns the Checker that decides for the extension. A crawler that
-// plans ahead may ask it.
+// Checker returns the Checker that decides for the extension. A crawler may use
+// it to check URLs before it visits them.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
-// OnBlocked registers a function for requests that are refused because of
-// robots.txt, also after a redirect. After a redirect, Request.URL is where the
-// redirects began, and Decision.URL is what was refused. OnError handlers are
-// called too.
+// OnBlocked registers a function that is called for each request that is
+// refused because of robots.txt, including redirects. After a redirect,
+// Request.URL is the URL of the first request, and Decision.URL is the one that
+// was refused. OnError handlers are called too.
 func (x *Extension) OnBlocked(f func(*colly.Request, robotsmw.Decision)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -133,21 +142,21 @@ func (x *Extension) tally(count *int64, n int64) {
 }
 
 // waited adds the wait of a request to the counts.
-func (x *Extension) waited(d time.Duration) {
+func (x *Extension) countWait(d time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.counts.Waited += d
 	x.counts.LongestWait = max(x.counts.LongestWait, d)
 }
 
-// Wait waits for the requests that were put back and, like Collector.Wait, for
-// those under way. With PutBack on a synchronous collector, call Wait after
-// Queue.Run or the last Visit: it makes the requests that are still put back.
-// On an asynchronous collector, Wait does the same as Collector.Wait.
+// Wait waits for requests that were put back and, like Collector.Wait, for
+// requests that are under way. On a synchronous collector with PutBack, call
+// Wait after Queue.Run or the last Visit: it makes the requests that are still
+// put back. On an asynchronous collector, Wait does the same as Collector.Wait.
 func (x *Extension) Wait() {
 	for again := true; again; {
-		again = x.parked.finish()
-		for _, c := range x.collectors() {
+		again = x.putBackQueue.finish()
+		for _, c := range x.liveCollectors() {
 			c.Wait()
 		}
 	}
@@ -165,57 +174,4 @@ func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 }
 
 // named reports whether the options name a transport or a proxy.
-func (x *Extension) named() bool { return x.opts.Base != nil || x.opts.Proxy != nil }
-
-// longPause is how long a pause is that is worth a line in the log.
-const longPause = time.Minute
-
-// pauseReasons are the reasons for which a host that makes a request wait is
-// paused, and not just busy.
-var pauseReasons = []politeness.Reason{
-	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
-}
-
-const unreachable politeness.Reason = "robots.txt is unreachable"
-
-// maxPaused is how many paused hosts are remembered.
-const maxPaused = 10_000
-
-// pause is called when a request begins to wait for its host, which has been
-// paused at since at the latest. It logs a long pause once.
-func (x *Extension) pause(u *url.URL, since, until time.Time, why politeness.Reason) {
-	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, why) {
-		return
-	}
-	now := time.Now()
-	host := u.Hostname()
-	x.mu.Lock()
-	logged := now.Before(x.paused[host])
-	if !logged {
-		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
-		if len(x.paused) >= maxPaused {
-			clear(x.paused) // so some pauses are logged again
-		}
-		x.paused[strings.Clone(host)] = until // host is a part of the URL
-	}
-	x.mu.Unlock()
-	if !logged {
-		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
-	}
-}
-
-// blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
-// colly.ErrRobotsTxtBlocked) is true.
-type blockedError struct{ *robotsmw.DisallowedError }
-
-func (e *blockedError) Unwrap() error { return e.DisallowedError }
-
-func (e *blockedError) Is(target error) bool { return target == colly.ErrRobotsTxtBlocked }
-
-// regain is called when a request that failed is repeated. It is not lost yet.
-func (x *Extension) regain(b *repeatMark) {
-	if b.lost {
-		b.lost = false
-		x.tally(&x.counts.Lost, -1)
-	}
-}
+func (x *Extension) hasOwnTransport() bool { return x.opts.Base != nil || x.opts.Proxy != nil }

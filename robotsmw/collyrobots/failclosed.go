@@ -17,13 +17,13 @@ import (
 // Attach. A program that ignores the error must not crawl without a check of
 // robots.txt.
 func failClosed(c *colly.Collector, err error) {
-	b, unknownLayout := backendOf(c)
+	b, unknownLayout := findBackend(c)
 	if unknownLayout != nil {
 		failClosedByAPI(c, err)
 		return
 	}
 	x := &Extension{first: c, failed: err, opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler)}}
-	x.main = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
+	x.mainGuard = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
 	onRequestFirst(c, func(r *colly.Request) {
 		if x.released.Load() {
 			return // there has been a later Attach
@@ -36,7 +36,7 @@ func failClosed(c *colly.Collector, err error) {
 // release undoes failClosed for a backend.
 func (g *guard) release() {
 	g.x.released.Store(true)
-	g.now() // takes over what was set last
+	g.current() // takes over what was set last
 	client := *g.client
 	client.Transport, client.Timeout = g.base, g.timeout
 	if client.CheckRedirect != nil {
@@ -45,12 +45,12 @@ func (g *guard) release() {
 	if own, ok := client.Jar.(*jar); ok {
 		client.Jar = own.CookieJar
 	}
-	if bytes.Equal(memoryOf(&client), memoryOf(g.users)) { // nothing was set on the collector
-		*g.backend.client = g.users // what changes on it later takes effect
+	if bytes.Equal(rawBytes(&client), rawBytes(g.programsClient)) { // nothing was set on the collector
+		*g.backend.client = g.programsClient // what changes on it later takes effect
 	} else {
 		*g.backend.client = &client
 	}
-	closeGate(g.backend)
+	g.backend.removeHook()
 }
 
 // failClosedByAPI is failClosed for a version of colly that Attach does not
@@ -77,7 +77,7 @@ func failClosedByAPI(c *colly.Collector, err error) {
 
 // logLosses logs what cannot be done with this version of colly.
 func logLosses(logger *slog.Logger) {
-	lost := slices.Collect(maps.Values(known().missing))
+	lost := slices.Collect(maps.Values(collyLayout().missing))
 	if !sealable() {
 		lost = append(lost, "if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt")
 	}

@@ -1,19 +1,13 @@
 package collyrobots_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/gocolly/colly/v2"
 
@@ -191,53 +185,4 @@ func TestAttach_AfterAFailedOne_FollowsTheClient(t *testing.T) {
 	if got := asked(second); !slices.Contains(got, "GET http://a.example/2") {
 		t.Errorf("the new transport got %q", got)
 	}
-}
-
-// A redirect handler may use the context of the request, for a lookup of its
-// own. That context has not ended.
-func TestRedirectHandler_HasTheContext(t *testing.T) {
-	web := new(robotstest.Internet)
-	web.Handle("a.example", redirectTo("http://b.example/x"))
-	web.Handle("b.example", robotsText(""))
-	c, _ := polite(t, web)
-	c.SetRedirectHandler(func(req *http.Request, _ []*http.Request) error { return context.Cause(req.Context()) })
-	if err := c.Visit("http://a.example/"); err != nil {
-		t.Error(err)
-	}
-}
-
-// While a request waits for colly's LimitRule, robots.txt changes. The request
-// is judged again before it is sent.
-func TestLimitRule_JudgedAfterTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var shut atomic.Bool
-		web := new(robotstest.Internet)
-		web.Handle("b.example", robotsText(""))
-		web.Handle("a.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=300")
-			if shut.Load() {
-				io.WriteString(w, "User-agent: *\nDisallow: /page")
-			}
-		})))
-		c, ext := polite(t, web, colly.Async())
-		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1, Delay: 10 * time.Minute})
-		c.Visit("http://b.example/")
-		synctest.Wait()
-		c.Visit("http://a.example/page")
-		synctest.Wait()
-		time.Sleep(6 * time.Minute)
-		shut.Store(true)
-		page, err := url.Parse("http://a.example/page")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, err := ext.Checker().Check(t.Context(), page); err != nil || d.Allowed {
-			t.Fatalf("%v, %v", d, err)
-		}
-		c.Wait()
-		if got := asked(web); slices.Contains(got, "GET http://a.example/page") {
-			t.Errorf("a disallowed page was requested: %q", got)
-		}
-		time.Sleep(time.Hour)
-	})
 }

@@ -90,7 +90,7 @@ func TestVisitOfAVisitedURL(t *testing.T) {
 	}
 }
 
-func TestTrapBlockedURLIsVisited(t *testing.T) {
+func TestBlockedURLIsNotVisitedByFollow(t *testing.T) {
 	errBlocked := errors.New("blocked")
 	c := plain(shop(), colly.IgnoreRobotsTxt())
 	c.WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errBlocked }))

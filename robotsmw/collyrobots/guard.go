@@ -1,13 +1,10 @@
 package collyrobots
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
@@ -20,77 +17,46 @@ const maxAttempt = 24 * time.Hour
 // A guard handles the requests of a collector and of all its clones, which
 // share one of colly's backends. It is the transport of the client in that
 // backend. If another transport is set on any of the collectors later, the
-// guard sends its requests through that transport, unless admit refuses it.
+// guard sends its requests through that transport, unless resolveTransport
+// refuses it.
 type guard struct {
 	x       *Extension
-	backend backend
+	backend backend // whose LimitRules and client the guard has taken over
 
-	mu            sync.Mutex
-	client        *http.Client                               // the guard's own client, which colly uses
-	users         *http.Client                               // the user's client, of which the guard's own is a copy
-	was           http.Client                                // an earlier copy of *users, to notice changes
-	redirect      func(*http.Request, []*http.Request) error // what checkRedirect calls
-	checkRedirect func(*http.Request, []*http.Request) error // that of the guard's own client, from unsealRedirect
-	base          http.RoundTripper                          // the transport that sends
-	timeout       time.Duration                              // how long an attempt may take; negative means no limit
-	refused       error                                      // why the transport that was set last cannot be used; nil if it can
-	warned        sync.Once
+	mu             sync.Mutex
+	client         *http.Client                               // the guard's own client, which colly uses
+	programsClient *http.Client                               // the program's client, of which the guard's own is a copy
+	lastSeen       http.Client                                // an earlier copy of *programsClient, to notice changes
+	redirect       func(*http.Request, []*http.Request) error // what checkRedirect calls
+	checkRedirect  func(*http.Request, []*http.Request) error // that of the guard's own client, from unsealRedirect
+	base           http.RoundTripper                          // the transport that sends
+	timeout        time.Duration                              // how long an attempt may take; negative means no limit
+	refused        error                                      // why the transport that was set last cannot be used; nil if it can
+	warned         sync.Once
 }
 
-// newGuard takes over a backend. From now on, the requests of its collectors go
-// through the guard, which sends them through base and notices what is set on
-// the collectors.
-func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
-	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
-	g.copy()
-	if set := g.client.Transport; set != nil && x.main != nil { // it was set after Collector.Init
-		g.take(set)
-	}
-	g.client.Transport, g.client.Timeout = g, 0
-	openGate(b, g)
-	return g
-}
-
-// guardFor returns the guard of a collector. After Collector.Init, the
-// collector has another backend, which gets another guard.
-func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
-	b, err := backendOf(c)
-	if err != nil {
-		return nil, err
-	}
-	x.opening.Lock()
-	defer x.opening.Unlock()
-	g, ok := gateOf(b).(*guard)
-	if !ok {
-		base, timeout, _ := x.main.now()
-		return x.newGuard(b, base, timeout), nil
-	}
-	if g.x != x {
-		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
-	}
-	return g, nil
-}
-
-// take makes the guard send its requests through t, unless admit refuses t.
-func (g *guard) take(t http.RoundTripper) {
-	if g.x.failed != nil {
+// setTransport makes the guard send its requests through t, unless
+// resolveTransport refuses t.
+func (g *guard) setTransport(t http.RoundTripper) {
+	if g.x.failed != nil { // no request is sent; release gives the transport back
 		g.base = t
 		return
 	}
 	if own := g.withProxy(t); own != nil {
-		g.base, g.refused = own, nil
+		g.base = own
+		g.refused = nil
 		return
 	}
-	base, err := g.x.admit(t)
+	base, err := g.x.resolveTransport(t)
 	g.refused = err
 	warn := func(message string) { g.warned.Do(func() { g.x.opts.Logger.Warn(message) }) }
 	if err != nil {
 		warn(err.Error())
 		return
 	}
-	if g.x.named() {
+	if g.x.hasOwnTransport() {
 		warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
-			"in place of what Options said", t))
+			"instead of the one that Options named", t))
 	}
 	g.base = base
 }
@@ -105,22 +71,21 @@ func (g *guard) withProxy(t http.RoundTripper) http.RoundTripper {
 	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
 		return nil
 	}
-	if dials(made) || made.TLSClientConfig != nil || made.ForceAttemptHTTP2 || made.DisableCompression || made.ProxyConnectHeader != nil ||
-		made.TLSHandshakeTimeout+made.ResponseHeaderTimeout+made.ExpectContinueTimeout != 0 || made.MaxConnsPerHost != 0 ||
-		made.MaxResponseHeaderBytes != 0 {
+	if isConfigured(made) {
 		return nil // the program has made it
 	}
 	own = own.Clone() // requests that are under way use it
-	own.Proxy, own.DisableKeepAlives = made.Proxy, true
+	own.Proxy = made.Proxy
+	own.DisableKeepAlives = true
 	return own
 }
 
-// admit returns the transport that a guard uses for t: t itself, or another one
-// in its place. It returns ErrBypassed if t would hide addresses from
-// Options.RefuseAddress. If t reports that it is set up wrongly, admit returns
-// that error. Otherwise robots.txt could not be fetched through t, and would
-// count as unreachable.
-func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
+// resolveTransport returns the transport that a guard uses for t: t itself, or
+// another one instead. It returns ErrBypassed if t would hide addresses from
+// Options.RefuseAddress. If t has a method Validate() error that returns an
+// error, resolveTransport returns that error: otherwise robots.txt could not be
+// fetched through t, and would count as unreachable.
+func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, error) {
 	if err := httputil.Validate(t); err != nil {
 		return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 	}
@@ -137,7 +102,7 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 		return t, nil
 	}
 	own, ok := t.(*http.Transport)
-	if !ok || t != http.DefaultTransport && dials(own) {
+	if !ok || t != http.DefaultTransport && hasDialer(own) {
 		return nil, errHidden
 	}
 	own = own.Clone()
@@ -145,7 +110,18 @@ func (x *Extension) admit(t http.RoundTripper) (http.RoundTripper, error) {
 	return own, nil
 }
 
-func dials(t *http.Transport) bool {
+// isConfigured reports whether t has settings that colly's SetProxyFunc does
+// not make.
+func isConfigured(t *http.Transport) bool {
+	hasTimeouts := t.TLSHandshakeTimeout != 0 || t.ResponseHeaderTimeout != 0 || t.ExpectContinueTimeout != 0
+	hasLimits := t.MaxConnsPerHost != 0 || t.MaxResponseHeaderBytes != 0
+	hasProtocols := t.TLSClientConfig != nil || t.ForceAttemptHTTP2
+	hasHeaders := t.DisableCompression || t.ProxyConnectHeader != nil
+	return hasDialer(t) || hasTimeouts || hasLimits || hasProtocols || hasHeaders
+}
+
+// hasDialer reports whether t has a dial function of its own.
+func hasDialer(t *http.Transport) bool {
 	//lint:ignore SA1019 a transport that still uses these has to be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }

@@ -48,7 +48,8 @@ const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
 // The function "plain" returns a collector without the extension. Colly's own
-// robots.txt check is on.
+// robots.txt check is on. Some tests first check what a plain collector does,
+// and then what an attached one does. Their first half fails if colly changes.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -150,10 +151,6 @@ func withRobotsAnd(header map[string]string, body string) http.Handler {
 	})
 	return mux
 }
-
-// A test whose name begins with TestTrap shows a trap: first what colly does by
-// itself, then what an attached collector does. The first half fails if colly
-// changes.
 
 func robotsFetches(web *robotstest.Internet) (n int) {
 	for _, r := range web.Log() {

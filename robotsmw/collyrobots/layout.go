@@ -26,8 +26,8 @@ import (
 // fails if colly changes it:
 //
 //  1. Request.Retry and Request.Do rewind the body by Seek before all else.
-//  2. The visited set is asked last of all checks, after those of the depth,
-//     MaxRequests and the filters. A URL that is refused there stays unvisited.
+//  2. The visited set is checked last, after the depth, MaxRequests and the
+//     filters. A URL that is refused there stays unvisited.
 //  3. OnRequest handlers run in the order of their registration, in the
 //     goroutine of the request, before colly looks into its cache directory.
 //  4. LimitRules are matched before the OnRequestHeaders handlers run, in the
@@ -85,8 +85,8 @@ type layout struct {
 
 func (l layout) has(name string) bool { return l.missing[name] == "" }
 
-// known is the layout of this version of colly. Tests replace it.
-var known = sync.OnceValue(func() layout {
+// collyLayout is the layout of this version of colly. Tests replace it.
+var collyLayout = sync.OnceValue(func() layout {
 	return newLayout(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
 })
 
@@ -96,7 +96,7 @@ func newLayout(collector, rule, request reflect.Type) layout {
 		return layout{err: unknown("the Collector has no backend that is a pointer to a struct")}
 	}
 	matcher, ok := rule.FieldByName("compiledGlob")
-	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[gate]().Implements(matcher.Type) {
+	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[ruleHook]().Implements(matcher.Type) {
 		return layout{err: unknown("a LimitRule has no compiledGlob that is an interface with Match")}
 	}
 	types := map[structure]reflect.Type{theBackend: pointer.Type.Elem(), theRule: rule, theCollector: collector, theRequest: request}
@@ -128,10 +128,10 @@ type backend struct {
 
 var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: make it with colly.NewCollector or Clone")
 
-// backendOf returns a collector's backend. It fails if this version of colly
-// has other fields than layout.go expects.
-func backendOf(c *colly.Collector) (backend, error) {
-	if err := known().err; err != nil {
+// findBackend returns a collector's backend. It returns an error if colly lacks
+// a fatal field.
+func findBackend(c *colly.Collector) (backend, error) {
+	if err := collyLayout().err; err != nil {
 		return backend{}, err
 	}
 	if c == nil {
@@ -142,9 +142,9 @@ func backendOf(c *colly.Collector) (backend, error) {
 		return backend{}, errUninitialized
 	}
 	b := backend{
-		client: fieldOf[*http.Client](shared, "Client"),
-		rules:  fieldOf[[]*colly.LimitRule](shared, "LimitRules"),
-		lock:   *fieldOf[*sync.RWMutex](shared, "lock"),
+		client: fieldByName[*http.Client](shared, "Client"),
+		rules:  fieldByName[[]*colly.LimitRule](shared, "LimitRules"),
+		lock:   *fieldByName[*sync.RWMutex](shared, "lock"),
 	}
 	if *b.client == nil || b.lock == nil {
 		return backend{}, errUninitialized
@@ -154,29 +154,29 @@ func backendOf(c *colly.Collector) (backend, error) {
 
 // field returns where a struct has a field, which may be unexported.
 func field[T any](structure any, name string) *T {
-	return fieldOf[T](reflect.ValueOf(structure), name)
+	return fieldByName[T](reflect.ValueOf(structure), name)
 }
 
-func fieldOf[T any](pointer reflect.Value, name string) *T {
+func fieldByName[T any](pointer reflect.Value, name string) *T {
 	return (*T)(unsafe.Pointer(pointer.Elem().FieldByName(name).UnsafeAddr()))
 }
 
-// headerCallbacksOf returns where a collector has its OnRequestHeaders
+// requestHeadersHandlers returns where a collector has its OnRequestHeaders
 // handlers, or nil if that is not known.
-func headerCallbacksOf(c *colly.Collector) *[]colly.RequestCallback {
-	if !known().has("requestHeadersCallbacks") {
+func requestHeadersHandlers(c *colly.Collector) *[]colly.RequestCallback {
+	if !collyLayout().has("requestHeadersCallbacks") {
 		return nil
 	}
 	return field[[]colly.RequestCallback](c, "requestHeadersCallbacks")
 }
 
-// backendAt returns where a collector has the address of its backend.
-func backendAt(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Pointer](c, "backend") }
+// backendPointer returns where a collector has the address of its backend.
+func backendPointer(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Pointer](c, "backend") }
 
 // onRequestFirst registers a handler before those that the collector has
 // already, or after them if that is not known.
 func onRequestFirst(c *colly.Collector, f colly.RequestCallback) {
-	if !known().has("requestCallbacks") {
+	if !collyLayout().has("requestCallbacks") {
 		c.OnRequest(f)
 		return
 	}
@@ -186,7 +186,7 @@ func onRequestFirst(c *colly.Collector, f colly.RequestCallback) {
 
 // onErrorFirst is like onRequestFirst for OnError.
 func onErrorFirst(c *colly.Collector, f colly.ErrorCallback) {
-	if !known().has("errorCallbacks") {
+	if !collyLayout().has("errorCallbacks") {
 		c.OnError(f)
 		return
 	}
@@ -194,31 +194,34 @@ func onErrorFirst(c *colly.Collector, f colly.ErrorCallback) {
 	*handlers = slices.Insert(*handlers, 0, f)
 }
 
-// canClose reports whether a Request can be given another collector with
-// another visited set, that is, whether storeOf and ownerOf may be called.
-func canClose() bool { return known().has("store") && known().has("collector") }
+// canReplaceVisitedSet reports whether a Request can be given another collector
+// with another visited set, that is, whether visitedSet and requestCollector
+// may be called.
+func canReplaceVisitedSet() bool { return collyLayout().has("store") && collyLayout().has("collector") }
 
-// storeOf returns where a collector has its visited set.
-func storeOf(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, "store") }
+// visitedSet returns where a collector has its visited set.
+func visitedSet(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, "store") }
 
-// ownerOf returns where a request has the collector that makes it and all
-// requests that are made from it.
-func ownerOf(r *colly.Request) **colly.Collector { return field[*colly.Collector](r, "collector") }
+// requestCollector returns where a request has the collector that makes it and
+// all requests that are made from it.
+func requestCollector(r *colly.Request) **colly.Collector {
+	return field[*colly.Collector](r, "collector")
+}
 
-// slotsOf returns where a LimitRule has its slots. A request takes one by
+// ruleSlots returns where a LimitRule has its slots. A request takes one by
 // sending.
-func slotsOf(rule *colly.LimitRule) *chan bool { return field[chan bool](rule, "waitChan") }
+func ruleSlots(rule *colly.LimitRule) *chan bool { return field[chan bool](rule, "waitChan") }
 
-// memoryOf returns the bytes of a value.
-func memoryOf[T any](value *T) []byte {
+// rawBytes returns the bytes of a value.
+func rawBytes[T any](value *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(value)), unsafe.Sizeof(*value))
 }
 
-// gate is the matcher of a LimitRule that stands before all others. Colly asks
-// it about each request, in the request's goroutine, before it takes the
-// client. At that time, colly holds the lock of the rules for reading. A gate
-// must return true: colly then obeys none of the other rules.
-type gate interface{ Match(domain string) bool }
+// A ruleHook is the matcher of a LimitRule before all others. Colly calls it
+// for each request, in the request's goroutine, before it reads the client. At
+// that time, colly holds the lock of the rules for reading. A ruleHook must
+// return true, so that colly obeys none of the other rules.
+type ruleHook interface{ Match(domain string) bool }
 
 // endlessSlots returns slots that are always free and take no memory. A chan
 // bool would need a byte for each request that is under way at the same time.
@@ -229,34 +232,35 @@ func endlessSlots() chan bool {
 	return *(*chan bool)(unsafe.Pointer(&slots))
 }
 
-func openGate(b backend, g gate) {
+// installHook adds a LimitRule with the matcher h before all others.
+func (b backend) installHook(h ruleHook) {
 	own := new(colly.LimitRule)
-	matcherOf(own).Set(reflect.ValueOf(g))
-	*slotsOf(own) = endlessSlots()
+	ruleMatcher(own).Set(reflect.ValueOf(h))
+	*ruleSlots(own) = endlessSlots()
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	*b.rules = slices.Insert(*b.rules, 0, own)
 }
 
-// gateOf returns the matcher of the first LimitRule, which is the gate if there
-// is one. It returns nil if there is no rule.
-func gateOf(b backend) any {
+// firstMatcher returns the matcher of the first LimitRule, which is the
+// ruleHook if there is one. It returns nil if there is no rule.
+func (b backend) firstMatcher() any {
 	b.lock.RLock()
 	defer b.lock.RUnlock()
 	if len(*b.rules) == 0 {
 		return nil
 	}
-	return matcherOf((*b.rules)[0]).Interface()
+	return ruleMatcher((*b.rules)[0]).Interface()
 }
 
-// closeGate removes the gate of a backend.
-func closeGate(b backend) {
+// removeHook removes the LimitRule of installHook.
+func (b backend) removeHook() {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	*b.rules = slices.Delete(slices.Clone(*b.rules), 0, 1)
 }
 
-func matcherOf(rule *colly.LimitRule) reflect.Value {
+func ruleMatcher(rule *colly.LimitRule) reflect.Value {
 	v := reflect.ValueOf(rule).Elem().FieldByName("compiledGlob")
 	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
 }

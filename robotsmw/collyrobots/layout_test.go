@@ -65,7 +65,7 @@ func TestCollyOrder(t *testing.T) {
 	setUp := func() (*colly.Collector, *recorder) {
 		r := new(recorder)
 		c := colly.NewCollector()
-		b, err := backendOf(c)
+		b, err := findBackend(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +76,8 @@ func TestCollyOrder(t *testing.T) {
 		}
 		c.OnResponseHeaders(func(*colly.Response) { r.note("OnResponseHeaders") })
 		c.OnResponse(func(*colly.Response) { r.note("OnResponse") })
-		openGate(b, r)
-		*storeOf(c) = recordingStore{*storeOf(c), r}
+		b.installHook(r)
+		*visitedSet(c) = recordingStore{*visitedSet(c), r}
 		// Only the client that is set last sends, so it is read after that.
 		c.OnRequestHeaders(func(*colly.Request) { c.SetClient(&http.Client{Transport: r, Jar: recordingJar{r}}) })
 		return c, r
@@ -156,7 +156,7 @@ func TestEndlessSlots(t *testing.T) {
 func requestAt(c *colly.Collector, depth int) *colly.Request {
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
 	r := &colly.Request{Method: http.MethodGet, URL: u, Depth: depth, Headers: new(http.Header)}
-	*ownerOf(r) = c
+	*requestCollector(r) = c
 	return r
 }
 

@@ -22,12 +22,12 @@ import (
 // enter waits for a slot of the LimitRule for a domain, if there is a rule. It
 // returns a function that gives the slot back after the rule's delay. Only its
 // first call counts.
-func (g *guard) enter(ctx context.Context, domain string) (leave func(), err error) {
+func (g *guard) acquireSlot(ctx context.Context, domain string) (releaseSlot func(), err error) {
 	rule := g.ruleFor(domain)
 	if rule == nil {
 		return func() {}, nil
 	}
-	slots := *slotsOf(rule)
+	slots := *ruleSlots(rule)
 	select {
 	case slots <- true:
 	case <-ctx.Done():
@@ -54,20 +54,20 @@ func (g *guard) ruleFor(domain string) *colly.LimitRule {
 // slotBody ends an attempt when the response's body ends or is closed.
 type slotBody struct {
 	io.ReadCloser
-	cancel context.CancelFunc // ends the attempt
-	leave  func()             // gives the slot back; may be called more than once
+	cancel      context.CancelFunc // ends the attempt
+	releaseSlot func()             // gives the slot back; may be called more than once
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		b.cancel()
-		b.leave()
+		b.releaseSlot()
 	}
 	return n, err
 }
 
 func (b *slotBody) Close() error {
-	defer b.leave()
+	defer b.releaseSlot()
 	return httputil.CloseEarly(b.cancel, b.ReadCloser)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -239,7 +240,7 @@ func TestLimitRuleOfTwoCollectors(t *testing.T) {
 	})
 }
 
-func TestTrapOneLimitRuleForAllHosts(t *testing.T) {
+func TestOneLimitRuleForAllHosts(t *testing.T) {
 	const hosts = 4
 	crawl := func(c *colly.Collector) time.Duration {
 		start := time.Now()
@@ -289,5 +290,41 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 		if got := len(asked(web)); got != 20 {
 			t.Errorf("%d pages were fetched", got)
 		}
+	})
+}
+
+// While a request waits for colly's LimitRule, robots.txt changes. The request
+// is judged again before it is sent.
+func TestLimitRule_JudgedAfterTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shut atomic.Bool
+		web := new(robotstest.Internet)
+		web.Handle("b.example", robotsText(""))
+		web.Handle("a.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=300")
+			if shut.Load() {
+				io.WriteString(w, "User-agent: *\nDisallow: /page")
+			}
+		})))
+		c, ext := polite(t, web, colly.Async())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1, Delay: 10 * time.Minute})
+		c.Visit("http://b.example/")
+		synctest.Wait()
+		c.Visit("http://a.example/page")
+		synctest.Wait()
+		time.Sleep(6 * time.Minute)
+		shut.Store(true)
+		page, err := url.Parse("http://a.example/page")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := ext.Checker().Check(t.Context(), page); err != nil || d.Allowed {
+			t.Fatalf("%v, %v", d, err)
+		}
+		c.Wait()
+		if got := asked(web); slices.Contains(got, "GET http://a.example/page") {
+			t.Errorf("a disallowed page was requested: %q", got)
+		}
+		time.Sleep(time.Hour)
 	})
 }

@@ -12,32 +12,33 @@ import (
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// page is a request for a page on its way. The guard makes it the context of
-// the request. The networkTransport finds it there. A request for robots.txt
-// has none.
-type page struct {
+// pageRequest is the context of a request for a page, below the guard. The
+// networkTransport finds it there. A request for robots.txt has none.
+type pageRequest struct {
 	context.Context                 // the request's own, which ends when the request has to end
-	values          context.Context // the context that the guard got: colly adds its HTTPTrace to a sealed one
+	values          context.Context // the sealed one, to which colly may have added its HTTPTrace
 	trace           politeness.Trace
 	guard           *guard
-	since           time.Time       // when the request came to the guard
+	since           time.Time       // when the guard received the request
 	sent            time.Time       // when the request left for the first time
-	attempt         context.Context // ends at the latest when the attempt may take no longer
+	attempt         context.Context // ends when the attempt times out, or before
 	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 
-type pageKey struct{}
+type pageRequestKey struct{}
 
-func (p *page) Value(key any) any {
+func (p *pageRequest) Value(key any) any {
 	switch key {
-	case pageKey{}:
+	case pageRequestKey{}:
 		return p
 	case robotspage.ReadsItself{}:
-		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok { // nothing of Options.Wrap reads the directives before Extension.Directives does
+		// Without an Options.Wrap, only Extension.Directives reads the
+		// directives of the page.
+		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok {
 			return true
 		}
 	}
-	if isCancelKey(key) {
+	if isCancelKey(key) { // not of p.values, which has ended
 		return p.Context.Value(key)
 	}
 	return p.values.Value(key)
@@ -45,43 +46,34 @@ func (p *page) Value(key any) any {
 
 // networkTransport is the transport by which requests leave, after the wait for
 // their host. It waits for the slot of a LimitRule and limits the attempt.
-// Requests for robots.txt leave by the guard of Attach's collector.
 type networkTransport struct{ x *Extension }
 
-func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
-	p, ok := req.Context().Value(pageKey{}).(*page)
+	p, ok := req.Context().Value(pageRequestKey{}).(*pageRequest)
 	if !ok {
-		base, _, err := o.x.main.now()
-		if err != nil {
-			return nil, err
-		}
-		resp, err := base.RoundTrip(req)
-		if resp == nil && err == nil {
-			err = errNoAnswer
-		}
-		return resp, err
+		return t.sendForRobots(req)
 	}
-	asked := time.Now()
-	leave, err := p.guard.enter(req.Context(), req.URL.Host)
+	start := time.Now()
+	releaseSlot, err := p.guard.acquireSlot(req.Context(), req.URL.Host)
 	if err != nil {
 		return nil, err
 	}
-	if time.Since(asked) > time.Second { // robots.txt may have changed meanwhile
+	if time.Since(start) > time.Second { // robots.txt may have changed meanwhile
 		// A Check whose context has ended does not wait.
-		if d, err := o.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
-			leave()
+		if d, err := t.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
+			releaseSlot()
 			return nil, &robotsmw.DisallowedError{Decision: d}
 		}
 	}
-	base, timeout, err := p.guard.now() // it may have changed while the request waited
+	base, timeout, err := p.guard.current() // it may have changed while the request waited
 	if err != nil {
-		leave()
+		releaseSlot()
 		return nil, err
 	}
 	if p.sent.IsZero() {
 		p.sent = time.Now()
-		o.x.waited(p.sent.Sub(p.since))
+		t.x.countWait(p.sent.Sub(p.since))
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), timeout)
 	p.attempt = ctx
@@ -89,7 +81,7 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	defer func() {
 		if !hasReturned { // base has panicked, or has ended the goroutine
 			cancel()
-			leave()
+			releaseSlot()
 		}
 	}()
 	sent := req.WithContext(ctx)
@@ -101,14 +93,28 @@ func (o networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	}
 	if err != nil || resp.Body == nil {
 		cancel()
-		leave()
+		releaseSlot()
 		return resp, err
 	}
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, leave: leave}
+	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, releaseSlot: releaseSlot}
 	return resp, nil
+}
+
+// sendForRobots sends a request for robots.txt through the guard of the
+// collector that Attach was given.
+func (t networkTransport) sendForRobots(req *http.Request) (*http.Response, error) {
+	base, _, err := t.x.mainGuard.current()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := base.RoundTrip(req)
+	if resp == nil && err == nil {
+		err = errNoAnswer
+	}
+	return resp, err
 }
 
 // closeBody closes the body of a request that was not sent, as a RoundTripper

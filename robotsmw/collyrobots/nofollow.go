@@ -15,74 +15,74 @@ import (
 
 // How nofollow is enforced:
 //
-// A crawler visits a link with Request.Visit of the page's Request. That calls
-// the collector in the Request, which first checks whether it would visit the
-// link. So the Request of a page that says nofollow gets a collector that never
-// would. It refuses before it marks the URL as visited, so links from other
-// pages can still lead there.
+// A crawler visits a link with Request.Visit of the page's Request, which calls
+// the collector in that Request. The collector first checks whether it should
+// visit the link. So the Request of a nofollow page gets a collector that
+// refuses each link, before it marks the URL as visited, so that a link on
+// another page can still lead there.
 //
-// Some requests do not go by the page's Request: those of Collector.Request
-// with the page's Ctx. The extension refuses them in OnRequest, where it finds
-// their page by the Ctx.
+// Requests of Collector.Request with the page's Ctx do not use the page's
+// Request. The extension refuses them in OnRequest, where it finds their page
+// by the Ctx.
 
-// ErrNoFollow is the error of Request.Visit, of Extension.Follow and the like
-// for a link that may not be followed. errors.Is finds it. The text names the
-// page. The link's URL stays unvisited.
+// ErrNoFollow is the error of a request for a link that must not be followed,
+// such as from Request.Visit or Extension.Follow. errors.Is finds it. The text
+// names the page. The URL of the link stays unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
 // closed returns a clone that makes no requests for URLs that were not visited.
 // Before that, it checks what c would check. Then it returns the error of
 // refuse.
-func closed(c *colly.Collector, refuse func() error) *colly.Collector {
+func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector {
 	own := c.Clone()
 	own.Async, own.AllowURLRevisit = false, false
 	own.CacheDir = "" // a page from there would take the place of the error
-	store := storeOf(own)
-	*store = &closedStore{*store, c.AllowURLRevisit, refuse}
+	store := visitedSet(own)
+	*store = &refusingStore{*store, c.AllowURLRevisit, refuse}
 	return own
 }
 
-// closedStore is a visited set to which nothing can be added.
-type closedStore struct {
+// refusingStore is a visited set to which nothing can be added.
+type refusingStore struct {
 	storage.Storage
 	revisit bool // visited URLs may be visited again
 	refuse  func() error
 }
 
-func (s *closedStore) IsVisited(id uint64) (bool, error) {
+func (s *refusingStore) IsVisited(id uint64) (bool, error) {
 	if s.revisit {
 		return false, nil
 	}
 	return s.Storage.IsVisited(id)
 }
 
-func (s *closedStore) Visited(uint64) error { return s.refuse() }
+func (s *refusingStore) Visited(uint64) error { return s.refuse() }
 
-// noFollow marks a page whose links must not be followed.
-func (m *member) noFollow(page *colly.Response) {
+// markNoFollow marks a page whose links must not be followed.
+func (a *attachedCollector) markNoFollow(page *colly.Response) {
 	r := page.Request
-	m.marks.put(r).noFollow.Store(true)
+	a.pageMarks.put(r).noFollow.Store(true)
 	page.Ctx = r.Ctx
-	if !canClose() {
+	if !canReplaceVisitedSet() {
 		return // refuseChild ends the requests for its links
 	}
-	if *ownerOf(r) != m.c {
-		return // the page said so in its header already
+	if *requestCollector(r) != a.collector {
+		return // onResponseHeaders has marked the page
 	}
 	pageURL := r.URL.String()
 	refusal := func() error {
-		m.tally(&m.counts.LinksRefused, 1)
-		return fmt.Errorf("%w: the page %s says so of its links", ErrNoFollow, pageURL)
+		a.tally(&a.counts.LinksRefused, 1)
+		return fmt.Errorf("%w: the links of %s must not be followed", ErrNoFollow, pageURL)
 	}
-	refuse := closed(m.c, refusal)
+	refuse := newRefusingClone(a.collector, refusal)
 	onRequestFirst(refuse, func(again *colly.Request) {
 		s := seal(again)
 		var err error
-		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not ask the store
+		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not check the visited set
 			err = refusal()
 		} else { // a Retry of the page itself, which the true collector makes
 			retry := *again
-			*ownerOf(&retry) = m.c
+			*requestCollector(&retry) = a.collector
 			err = retry.Retry()
 		}
 		if failed, ok := err.(*url.Error); ok {
@@ -94,31 +94,32 @@ func (m *member) noFollow(page *colly.Response) {
 			s.refused = err
 		}
 	})
-	*ownerOf(r) = refuse
+	*requestCollector(r) = refuse
 }
 
 // refuseChild gets a request with the Ctx of a page, and the mark k of that
 // page. If the request was made from the page, refuseChild aborts it in two
-// cases: the page says nofollow, or the request is for a rel=nofollow link.
-func (m *member) refuseChild(r *colly.Request, k *mark) {
+// cases: the page is a nofollow page, or the request is for a rel=nofollow
+// link.
+func (a *attachedCollector) refuseChild(r *colly.Request, k *pageMark) {
 	switch {
-	case k.is(r): // the same page again, which may say something else this time
+	case k.is(r): // the same page again, whose directives may have changed
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.refuses(r.URL.String()):
-		m.tally(&m.counts.LinksRefused, 1)
+		a.tally(&a.counts.LinksRefused, 1)
 		r.Abort()
 	default: // allowed: the request gets its own mark, so k does not affect its links
-		m.marks.put(r)
+		a.pageMarks.put(r)
 	}
 }
 
-// relLinks remembers the rel=nofollow links of a page.
-func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
-	if said.Refusal.Sure || said.State != robotsmw.PageComplete {
+// markRelLinks remembers the rel=nofollow links of a page.
+func (a *attachedCollector) markRelLinks(page *colly.Response, directives robotsmw.Page) {
+	if directives.Refusal.Sure || directives.State != robotsmw.PageComplete {
 		return
 	}
-	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, said, nil)
+	links, err := pagelinks.FromHTML(context.Background(), page.Body, page.Request.URL, directives, nil)
 	if err != nil {
 		return // colly reports the error
 	}
@@ -130,7 +131,7 @@ func (m *member) relLinks(page *colly.Response, said robotsmw.Page) {
 		delete(urls, asSent(u.String()))
 	}
 	if len(urls) > 0 {
-		m.marks.put(page.Request).rel.Store(&urls)
+		a.pageMarks.put(page.Request).rel.Store(&urls)
 		page.Ctx = page.Request.Ctx
 	}
 }

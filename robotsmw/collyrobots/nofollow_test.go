@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gocolly/colly/v2"
@@ -459,7 +461,7 @@ func TestDepthOfANoFollowPage(t *testing.T) {
 	}
 }
 
-func TestTrapContextIsShared(t *testing.T) {
+func TestContextIsSharedByThePagesOfAPage(t *testing.T) {
 	web := nofollowSite()
 	c := plain(web)
 	leaked := false
@@ -476,4 +478,52 @@ func TestTrapContextIsShared(t *testing.T) {
 	}
 	// TestNoFollow shows what happens with Attach: although one page says
 	// nofollow, the links of its siblings are followed.
+}
+
+// A request that is made with Request.New from a nofollow page fails with
+// ErrNoFollow, whatever its method.
+func TestNewRequestOfANoFollowPage(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"} {
+		web := nofollowSite()
+		c, ext := polite(t, web)
+		var errs []error
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+			r, err := e.Request.New(method, e.Request.AbsoluteURL(e.Attr("href")), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			errs = append(errs, r.Do())
+		})
+		c.Visit("http://site.example/closed")
+		if len(errs) != 2 || !errors.Is(errs[0], collyrobots.ErrNoFollow) || !errors.Is(errs[1], collyrobots.ErrNoFollow) {
+			t.Errorf("%s: %v", method, errs)
+		}
+		if n := ext.Counts().LinksRefused; n != 2 {
+			t.Errorf("%s: %d links were refused", method, n)
+		}
+	}
+}
+
+// A callback of a nofollow page calls Retry, which fails. Retry returns the
+// error.
+func TestRetryOfANoFollowPageReturnsItsError(t *testing.T) {
+	web := new(robotstest.Internet)
+	var requests atomic.Int32
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", http.NotFoundHandler())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) > 1 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		w.Header().Set("X-Robots-Tag", "nofollow")
+	})
+	web.Handle("a.example", mux)
+	c, _ := polite(t, web)
+	var got error
+	c.OnResponse(func(r *colly.Response) { got = r.Request.Retry() })
+	c.Visit("http://a.example/")
+	if got == nil || !strings.Contains(got.Error(), "Bad Gateway") {
+		t.Errorf("Retry = %v", got)
+	}
 }

@@ -11,39 +11,40 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// mark is what the extension remembers of a page whose links may not all be
+// pageMark is what the extension remembers of a page whose links may not all be
 // followed.
-type mark struct {
+type pageMark struct {
 	method, url string
 	noFollow    atomic.Bool
 	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs whose links on the page all have rel=nofollow
 }
 
-func (k *mark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
+func (k *pageMark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
 
 // refuses reports whether a link of the page must not be followed.
-func (k *mark) refuses(target string) bool {
+func (k *pageMark) refuses(target string) bool {
 	urls := k.rel.Load()
 	return k.noFollow.Load() || urls != nil && (*urls)[asSent(target)]
 }
 
-// marks finds a page's mark by the page's Ctx, which all requests inherit that
-// are made from the page. A page shares its Ctx with its parent and siblings.
-// So a page that has a mark gets a Ctx of its own: a shallow copy with the same
-// values and the same lock. The mark is dropped when the memory of the Ctx is
-// freed. By then, the page and all requests made from the page are gone.
-type marks struct{ sync.Map } // weak.Pointer[colly.Context] → *mark
+// pageMarks finds a page's mark by the page's Ctx, which all requests inherit
+// that are made from the page. A page shares its Ctx with its parent and
+// siblings. So a page that has a mark gets a Ctx of its own: a shallow copy
+// with the same values and the same lock. The mark is dropped when the memory
+// of the Ctx is freed. By then, the page and all requests made from the page
+// are gone.
+type pageMarks struct{ sync.Map } // weak.Pointer[colly.Context] → *pageMark
 
-// of returns nil if a Ctx has no mark.
-func (s *marks) of(ctx *colly.Context) *mark {
+// forContext returns the mark of a Ctx, or nil if it has none.
+func (s *pageMarks) forContext(ctx *colly.Context) *pageMark {
 	k, _ := s.Load(weak.Make(ctx))
-	m, _ := k.(*mark)
+	m, _ := k.(*pageMark)
 	return m
 }
 
-// ofPage returns the page's own mark, or nil if it has none.
-func (s *marks) ofPage(page *colly.Request) *mark {
-	if k := s.of(page.Ctx); k != nil && k.is(page) {
+// forPage returns the page's own mark, or nil if it has none.
+func (s *pageMarks) forPage(page *colly.Request) *pageMark {
+	if k := s.forContext(page.Ctx); k != nil && k.is(page) {
 		return k
 	}
 	return nil
@@ -51,13 +52,13 @@ func (s *marks) ofPage(page *colly.Request) *mark {
 
 // put returns the page's mark. If it has none, put makes one and gives the page
 // a Ctx of its own.
-func (s *marks) put(page *colly.Request) *mark {
-	if k := s.ofPage(page); k != nil {
+func (s *pageMarks) put(page *colly.Request) *pageMark {
+	if k := s.forPage(page); k != nil {
 		return k
 	}
 	own := *page.Ctx
 	page.Ctx = &own
-	k := &mark{method: page.Method, url: page.URL.String()}
+	k := &pageMark{method: page.Method, url: page.URL.String()}
 	key := weak.Make(&own)
 	s.Store(key, k)
 	runtime.AddCleanup(&own, func(key any) { s.Delete(key) }, any(key))
@@ -67,11 +68,11 @@ func (s *marks) put(page *colly.Request) *mark {
 // asSent returns an absolute URL as colly sends it, without the fragment. It
 // returns "" if URL is not a valid absolute URL.
 func asSent(URL string) string {
-	target, _, hasFragment := strings.Cut(anywhere.AbsoluteURL(URL), "#")
+	target, _, hasFragment := strings.Cut(absoluteBase.AbsoluteURL(URL), "#")
 	if hasFragment {
 		target = strings.Clone(target) // a mark keeps it, and a fragment may be long
 	}
 	return target
 }
 
-var anywhere = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}
+var absoluteBase = &colly.Request{URL: &url.URL{Scheme: "http", Host: "invalid"}}

@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// parked is a request that was put back.
-type parked struct {
+// putBackRequest is a request that was put back.
+type putBackRequest struct {
 	ctx     context.Context
 	url     *url.URL
 	until   time.Time // the request is not due before
@@ -21,7 +21,7 @@ type parked struct {
 
 // due reports whether the request may be made: its host is due, or its context
 // has ended, so that it fails.
-func (p *parked) due() bool {
+func (p *putBackRequest) due() bool {
 	if p.ctx.Err() != nil {
 		return true
 	}
@@ -32,15 +32,15 @@ func (p *parked) due() bool {
 	return !time.Now().Before(p.until)
 }
 
-// parkedRequests are the requests of synchronous collectors that were put back,
+// putBackQueue are the requests of synchronous collectors that were put back,
 // by host. The program's own goroutine makes them: before another request, or
 // in Extension.Wait. So the callbacks never run at the same time.
-type parkedRequests struct {
+type putBackQueue struct {
 	mu    sync.Mutex
-	hosts map[string][]*parked
+	hosts map[string][]*putBackRequest
 }
 
-func (q *parkedRequests) add(p *parked) {
+func (q *putBackQueue) add(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
@@ -49,7 +49,7 @@ func (q *parkedRequests) add(p *parked) {
 // take removes and returns a request that is due, the first of its host's. If
 // none is due, it returns the one that is due next, and when. It returns nil if
 // no request is left.
-func (q *parkedRequests) take() (p *parked, next time.Time) {
+func (q *putBackQueue) take() (p *putBackRequest, next time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for host, list := range q.hosts {
@@ -68,50 +68,51 @@ func (q *parkedRequests) take() (p *parked, next time.Time) {
 }
 
 // runDue makes a request that is due, if there is one.
-func (q *parkedRequests) runDue() {
+func (q *putBackQueue) runDue() {
 	if p, next := q.take(); p != nil && next.IsZero() {
 		p.run()
 	}
 }
 
-// look is how often finish looks for requests that other goroutines have put
-// back.
-const look = 50 * time.Millisecond
+// pollInterval is how often finish looks for requests that other goroutines
+// have put back.
+const pollInterval = 50 * time.Millisecond
 
 // finish makes all requests, each when it is due. It reports whether there were
 // any.
-func (q *parkedRequests) finish() (found bool) {
+func (q *putBackQueue) finish() (found bool) {
 	for p, next := q.take(); p != nil; p, next = q.take() {
 		found = true
 		if next.IsZero() {
 			p.run()
 		} else {
-			sleepUntil(p.ctx, time.Now().Add(min(time.Until(next), look)))
+			sleepUntil(p.ctx, time.Now().Add(min(time.Until(next), pollInterval)))
 		}
 	}
 	return found
 }
 
-// settle is how long the next request in a line waits after the previous one
-// has gone. By then the previous one has reached the Limiter, which can then
-// say when the host is due again.
-const settle = 10 * time.Millisecond
+// handoverDelay is how long the next request of a host waits after the one
+// before it has been made. By then, that one has reached the Limiter, which can
+// then report when the host is due again.
+const handoverDelay = 10 * time.Millisecond
 
-// awaitTurn returns when a request of an asynchronous collector, which was put
-// back and waits on its own goroutine, is due, or when its context has ended.
-// Only the first of a host's requests is tried when the host is due: lines has
-// a channel for each host, with an element while somebody is first.
-func awaitTurn(lines *sync.Map, p *parked) {
-	host := strings.Clone(p.url.Host) // the key may stay when p is gone
-	l, _ := lines.LoadOrStore(host, make(chan struct{}, 1))
-	line := l.(chan struct{})
+// awaitHost returns when the host of a request of an asynchronous collector is
+// due, or when the request's context has ended. The request was put back and
+// waits on its own goroutine. Only the first of a host's requests is tried when
+// the host is due: hostQueues has a channel for each host, which has an element
+// while a request is first.
+func awaitHost(hostQueues *sync.Map, p *putBackRequest) {
+	host := strings.Clone(p.url.Host) // the key may stay after p is gone
+	q, _ := hostQueues.LoadOrStore(host, make(chan struct{}, 1))
+	queue := q.(chan struct{})
 	forget := func() {
-		if len(line) == 0 { // nobody is first
-			lines.CompareAndDelete(host, line)
+		if len(queue) == 0 { // no request is first
+			hostQueues.CompareAndDelete(host, queue)
 		}
 	}
 	select {
-	case line <- struct{}{}:
+	case queue <- struct{}{}:
 	case <-p.ctx.Done():
 		forget()
 		return
@@ -119,8 +120,8 @@ func awaitTurn(lines *sync.Map, p *parked) {
 	for !p.due() {
 		sleepUntil(p.ctx, p.until)
 	}
-	time.AfterFunc(settle, func() {
-		<-line
+	time.AfterFunc(handoverDelay, func() {
+		<-queue
 		forget()
 	})
 }

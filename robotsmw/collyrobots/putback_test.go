@@ -169,7 +169,7 @@ func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 		visitHosts(c, web, 100, 3)
 		c.Wait()
 		time.Sleep(time.Second)
-		if n := collyrobots.Lines(ext); n != 0 || len(asked(web)) != 300 {
+		if n := collyrobots.HostQueues(ext); n != 0 || len(asked(web)) != 300 {
 			t.Errorf("%d lines are left; %d pages were fetched", n, len(asked(web)))
 		}
 	})

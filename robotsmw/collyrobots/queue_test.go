@@ -1,8 +1,10 @@
 package collyrobots_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,5 +67,52 @@ func TestQueueInCallbacks(t *testing.T) {
 			}
 			<-added
 		})
+	}
+}
+
+func TestQueueAndRetryObey(t *testing.T) {
+	web := shop()
+	c, ext := polite(t, web)
+	q, err := queue.New(2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/cart", "/cart?again", "/shoes"} {
+		q.AddURL("http://shop.example" + path)
+	}
+	c.OnError(func(r *colly.Response, err error) { r.Request.Retry() })
+	if err := q.Run(c); err != nil {
+		t.Fatal(err)
+	}
+	got := asked(web)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"GET http://shop.example/", "GET http://shop.example/shoes"}) {
+		t.Errorf("asked for %v", got)
+	}
+	if n := ext.Counts().Disallowed; n != 2 { // the Retry of a URL that a rule refuses is not even tried
+		t.Errorf("%d were refused", n)
+	}
+}
+
+// A refused request that goes back into a queue keeps its body.
+func TestRefusedRequestCanBeQueued(t *testing.T) {
+	c, _ := polite(t, shop(), colly.AllowURLRevisit())
+	q, err := queue.New(1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := false
+	c.OnError(func(r *colly.Response, err error) {
+		if !added {
+			added = true
+			q.AddRequest(r.Request)
+		}
+	})
+	var body []byte
+	c.PostRaw("http://shop.example/cart", []byte("a=b"))
+	c.OnRequest(func(r *colly.Request) { body, _ = io.ReadAll(r.Body) })
+	q.Run(c)
+	if string(body) != "a=b" {
+		t.Errorf("the queue got the body %q", body)
 	}
 }

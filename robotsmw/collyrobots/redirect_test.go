@@ -1,6 +1,7 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestTrapPageRedirect(t *testing.T) {
+func TestPageRedirect(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := shop()
 		web.Handle("in.example", redirectTo("http://shop.example/cart"))
@@ -31,7 +32,7 @@ func TestTrapPageRedirect(t *testing.T) {
 	wantAsked(t, web, "GET http://in.example/")
 }
 
-func TestTrapRedirectHandler(t *testing.T) {
+func TestRedirectHandler(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		mux := http.NewServeMux()
@@ -70,5 +71,18 @@ func TestTrapRedirectHandler(t *testing.T) {
 	c.Visit("http://loop.example/hop/0")
 	if hops != 20 {
 		t.Errorf("attached: the user's redirect handler was called %d times", hops)
+	}
+}
+
+// A redirect handler may use the context of the request, for a lookup of its
+// own. That context has not ended.
+func TestRedirectHandler_HasTheContext(t *testing.T) {
+	web := new(robotstest.Internet)
+	web.Handle("a.example", redirectTo("http://b.example/x"))
+	web.Handle("b.example", robotsText(""))
+	c, _ := polite(t, web)
+	c.SetRedirectHandler(func(req *http.Request, _ []*http.Request) error { return context.Cause(req.Context()) })
+	if err := c.Visit("http://a.example/"); err != nil {
+		t.Error(err)
 	}
 }

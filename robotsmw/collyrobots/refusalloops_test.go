@@ -10,16 +10,16 @@ import (
 // Of each host, 100 refused URLs of the last second are remembered.
 func TestLoopsRememberFewURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := loops{hosts: make(map[string]map[string]spin)}
+		l := refusalLoops{hosts: make(map[string]map[string]repeatedRefusal)}
 		for i := range 1000 {
-			l.note("a.example", fmt.Sprint(i), time.Second)
-			l.note(fmt.Sprint(i, ".example"), "/", time.Second)
+			l.add("a.example", fmt.Sprint(i), time.Second)
+			l.add(fmt.Sprint(i, ".example"), "/", time.Second)
 		}
-		if n := len(l.hosts["a.example"]); n != maxSpins {
+		if n := len(l.hosts["a.example"]); n != maxLoopURLs {
 			t.Errorf("%d URLs of a host are remembered", n)
 		}
 		time.Sleep(time.Second)
-		l.note("b.example", "/", time.Second)
+		l.add("b.example", "/", time.Second)
 		if n := len(l.hosts); n != 1 {
 			t.Errorf("%d hosts are remembered a second later", n)
 		}

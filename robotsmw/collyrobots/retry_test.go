@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gocolly/colly/v2"
-	"github.com/gocolly/colly/v2/queue"
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
@@ -225,55 +224,6 @@ func TestRetryDoesNotHoldUpOtherHosts(t *testing.T) {
 	})
 }
 
-func TestLostIsCounted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := shop()
-		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
-		web.Handle("reset.example", robotsAnd(robotstest.Reset("")))
-		web.Handle("in.example", redirectTo("http://shop.example/shoes"))
-		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Delay: 3 * time.Second}})
-		for _, target := range []string{
-			"http://shop.example/", "http://shop.example/cart", "http://slow.example/1", "http://slow.example/2",
-			"http://reset.example/", "http://in.example/",
-		} {
-			c.Visit(target)
-		}
-		n := ext.Counts()
-		if n.Pages != 3 || n.Fetched != 4 || n.Disallowed != 1 || n.Lost != 2 {
-			t.Errorf("counts: %v", n)
-		}
-		if n.LongestWait < 3*time.Second || n.Waited < n.LongestWait {
-			t.Errorf("waited %v, at most %v", n.Waited, n.LongestWait)
-		}
-		ext.PutBack = true
-		c.Visit("http://slow.example/3")
-		if n := ext.Counts().Lost; n != 2 {
-			t.Errorf("what was put back is lost: %d", n)
-		}
-		ext.Wait()
-		if n := ext.Counts(); n.Lost != 2 || n.Pages != 4 {
-			t.Errorf("counts: %v", n)
-		}
-	})
-}
-
-// Each hop of a redirect waits for its host. The counts of waits see it as a
-// request of its own.
-func TestWaitsOfRedirects(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		web := moved(20) // robots.txt, then /old, /new and /newest, 20 s apart
-		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
-		if err := c.Visit("http://moved.example/old"); err != nil {
-			t.Fatal(err)
-		}
-		if n := ext.Counts(); n.Waited != 41*time.Second || n.LongestWait != 20*time.Second {
-			t.Errorf("waited %v, at most %v", n.Waited, n.LongestWait)
-		}
-	})
-}
-
 // robotsAnd returns a site without a robots.txt. The given handler answers all
 // other paths.
 func robotsAnd(others http.Handler) http.Handler {
@@ -425,29 +375,6 @@ func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
 	}
 }
 
-// A refused request that goes back into a queue keeps its body.
-func TestRefusedRequestCanBeQueued(t *testing.T) {
-	c, _ := polite(t, shop(), colly.AllowURLRevisit())
-	q, err := queue.New(1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	added := false
-	c.OnError(func(r *colly.Response, err error) {
-		if !added {
-			added = true
-			q.AddRequest(r.Request)
-		}
-	})
-	var body []byte
-	c.PostRaw("http://shop.example/cart", []byte("a=b"))
-	c.OnRequest(func(r *colly.Request) { body, _ = io.ReadAll(r.Body) })
-	q.Run(c)
-	if string(body) != "a=b" {
-		t.Errorf("the queue got the body %q", body)
-	}
-}
-
 // What the extension repeats itself is fetched once, even if an OnError handler
 // repeats all that fails. The Retry then returns what OnError was told.
 func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
@@ -518,4 +445,38 @@ func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
 			t.Errorf("counts: %v", n)
 		}
 	})
+}
+
+// The URL has a user name, so the http.Client sends a copy of the request. Its
+// first answer is a reset connection, and the answer to the Retry is a 307. The
+// redirect is followed, because the repeat has no body.
+func TestRetryOfAURLWithAUserNameFollowsA307(t *testing.T) {
+	for _, trace := range []bool{false, true} {
+		web := new(robotstest.Internet)
+		var tries atomic.Int32
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", http.NotFoundHandler())
+		mux.HandleFunc("/old", func(w http.ResponseWriter, r *http.Request) {
+			if tries.Add(1) == 1 {
+				robotstest.Reset("").ServeHTTP(w, r)
+				return
+			}
+			http.Redirect(w, r, "/new", http.StatusTemporaryRedirect)
+		})
+		mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
+		web.Handle("a.example", mux)
+		c, _ := polite(t, web)
+		c.TraceHTTP = trace
+		var got []string
+		c.OnResponse(func(r *colly.Response) { got = append(got, r.Request.URL.Path) })
+		c.OnError(func(r *colly.Response, err error) {
+			if r.StatusCode == 0 {
+				r.Request.Retry()
+			}
+		})
+		c.Visit("http://user:password@a.example/old")
+		if !slices.Equal(got, []string{"/new"}) {
+			t.Errorf("trace %v: got %v after %v", trace, got, asked(web))
+		}
+	}
 }

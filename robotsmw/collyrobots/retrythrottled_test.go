@@ -175,3 +175,25 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 		}
 	})
 }
+
+// A page is answered 503 three times, and RetryThrottled is 2. Only the last
+// time, the extension does not repeat the request, and says so in OnError.
+func TestWillRepeatOfAThrottledPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: busy(503, 3, ""), Limiter: new(politeness.Limiter)})
+		ext.RetryThrottled = 2
+		will, willNot := 0, 0
+		c.OnError(func(r *colly.Response, _ error) {
+			if ext.WillRepeat(r.Request) {
+				will++
+			} else {
+				willNot++
+			}
+		})
+		c.Visit("http://busy.example/")
+		if will != 2 || willNot != 1 {
+			t.Errorf("WillRepeat was true %d times and false %d times", will, willNot)
+		}
+	})
+}

@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestTrapRobotsTxtAnswers503(t *testing.T) {
+func TestRobotsTxtAnswers503(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("a.example", withRobots(robotstest.Status(503)))
@@ -41,7 +41,7 @@ func TestTrapRobotsTxtAnswers503(t *testing.T) {
 	}
 }
 
-func TestTrapRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
+func TestRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("www.example", robotsText("User-agent: *\nDisallow: /secret"))
@@ -72,7 +72,7 @@ func TestTrapRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 	wantAsked(t, web, "GET http://a.example/", "GET http://b.example/")
 }
 
-func TestTrapRobotsTxtNetworkError(t *testing.T) {
+func TestRobotsTxtNetworkError(t *testing.T) {
 	const pages = 5
 	crawl := func(c *colly.Collector) (failed, told int) {
 		c.OnError(func(*colly.Response, error) { told++ })
@@ -101,7 +101,7 @@ func TestTrapRobotsTxtNetworkError(t *testing.T) {
 	}
 }
 
-func TestTrapAsyncVisitWaitsForRobotsTxt(t *testing.T) {
+func TestAsyncVisitDoesNotWaitForRobotsTxt(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("slow.example", withRobots(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +133,7 @@ func TestTrapAsyncVisitWaitsForRobotsTxt(t *testing.T) {
 	})
 }
 
-func TestTrapHead(t *testing.T) {
+func TestHeadIsChecked(t *testing.T) {
 	t.Parallel()
 	web := shop()
 	c := plain(web)
@@ -141,7 +141,7 @@ func TestTrapHead(t *testing.T) {
 	c = plain(web, colly.CheckHead())
 	c.Visit("http://shop.example/cart")
 	if got := asked(web); !slices.Equal(got, []string{"HEAD http://shop.example/cart", "HEAD http://shop.example/cart"}) {
-		t.Errorf("plain colly asked for %v; it used to send HEAD anywhere", got)
+		t.Errorf("plain colly asked for %v; it used to send HEAD absoluteBase", got)
 	}
 
 	web = shop()
@@ -161,7 +161,7 @@ func TestTrapHead(t *testing.T) {
 	wantAsked(t, web)
 }
 
-func TestTrapQueryIsSorted(t *testing.T) {
+func TestQueryKeepsItsOrder(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("a.example", robotsText("User-agent: *\nDisallow: /q?b=1&a=2"))
@@ -181,7 +181,7 @@ func TestTrapQueryIsSorted(t *testing.T) {
 	}
 }
 
-func TestTrapFirstRequestsAtOnce(t *testing.T) {
+func TestFirstRequestsAtOnce(t *testing.T) {
 	const pages = 50
 	crawl := func(t *testing.T, attachIt bool) int {
 		web := new(robotstest.Internet)
@@ -220,7 +220,7 @@ func TestTrapFirstRequestsAtOnce(t *testing.T) {
 	})
 }
 
-func TestTrapSchemesShareRobotsTxt(t *testing.T) {
+func TestSchemesDoNotShareRobotsTxt(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("http://a.example:8000", robotsText(""))

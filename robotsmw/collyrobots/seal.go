@@ -9,16 +9,15 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// Why a transport that knows nothing of robots.txt sends nothing, even if it is
-// given a request:
+// Why a transport that bypasses the guard sends no request:
 //
-// An http.Client reads its Transport last of all. If the program replaces the
+// An http.Client reads its Transport last. If the program replaces the
 // transport just before that, while other requests are under way, the client
-// gives the request to a transport that knows nothing of robots.txt. The
-// extension cannot run in between. Therefore it gives each request of an
-// attached collector a context that has ended: a transport returns the cause
-// instead of sending the request. Only the guard uses the context that the
-// request had before.
+// passes the request to that transport instead of the guard, and no hook of the
+// extension can run in between. Therefore the extension gives each request of
+// an attached collector a context that has ended, so that a transport returns
+// the cause instead of sending the request. Only the guard restores the context
+// that the request had before.
 
 // ended is a context that has ended with errReplaced.
 var ended = func() context.Context {
@@ -60,28 +59,28 @@ func (s *sealed) Err() error { return ended.Err() }
 // other OnRequest handler, because a handler may replace r.Headers. seal
 // returns nil if it cannot do that with this version of colly.
 func seal(r *colly.Request) *sealed {
-	if !sealable() || !known().has("requestCallbacks") {
+	if !sealable() || !collyLayout().has("requestCallbacks") {
 		return nil
 	}
 	req := (*http.Request)(unsafe.Add(unsafe.Pointer(r.Headers), -int(unsafe.Offsetof(http.Request{}.Header))))
-	if s := sealOf(req.Context()); s != nil {
+	if s := sealFrom(req.Context()); s != nil {
 		return s
 	}
 	s := &sealed{Context: req.Context()}
-	if b, ok := req.Body.(*repeatMark); ok {
-		s.repeated = b
+	if mark, ok := req.Body.(*repeatMark); ok {
+		s.repeated = mark
 		// Here and not in RoundTrip, because the http.Client may give RoundTrip
 		// a copy of the request.
-		b.restore(req)
-		s.Context = b.restoreContext(s.Context)
+		mark.restore(req)
+		s.Context = mark.restoreContext(s.Context)
 	}
 	*req = *req.WithContext(s)
 	return s
 }
 
-// sealOf returns the seal of a request with this context. It returns nil if the
-// request has none, like those of clones that were not added.
-func sealOf(ctx context.Context) *sealed {
+// sealFrom returns the seal of a request with this context. It returns nil if
+// the request has none, like those of clones that were not added.
+func sealFrom(ctx context.Context) *sealed {
 	s, _ := ctx.Value(sealedKey{}).(*sealed)
 	return s
 }
@@ -89,7 +88,7 @@ func sealOf(ctx context.Context) *sealed {
 // unseal returns a request's own context, which lacks the values that colly has
 // added to a sealed one.
 func unseal(ctx context.Context) context.Context {
-	if s := sealOf(ctx); s != nil {
+	if s := sealFrom(ctx); s != nil {
 		return s.Context
 	}
 	return ctx
@@ -99,7 +98,7 @@ func unseal(ctx context.Context) context.Context {
 // context while f runs: f may use that context, such as for a lookup.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
-		s := sealOf(req.Context())
+		s := sealFrom(req.Context())
 		if s == nil {
 			return f(req, via)
 		}

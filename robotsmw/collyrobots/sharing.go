@@ -18,7 +18,7 @@ import (
 // common is the Limiter for collectors that were attached without one. The
 // whole process shares it. So a host has one pace, however many of these
 // collectors crawl it.
-var common politeness.Limiter
+var processLimiter politeness.Limiter
 
 // Collectors with the same sharedKey share robots.txt through a Store: of those
 // that need a file at the same time, one fetches it, and the others wait for
@@ -76,7 +76,7 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
 	r, known := shared.LoadOrStore(key, &records{byKey: make(map[string]storedRecord), fetching: make(map[string]bool)})
 	forget := func(key any) { shared.Delete(key) }
-	if !known && opts.Limiter != &common {
+	if !known && opts.Limiter != &processLimiter {
 		runtime.AddCleanup(opts.Limiter, forget, any(key))
 	}
 	if !known && own != nil {
@@ -91,7 +91,7 @@ type sharedStore struct{ x *Extension }
 
 var _ robotsmw.Locker = sharedStore{}
 
-func (s sharedStore) records() *records { return recordsFor(s.x.opts, s.x.main.lastBase()) }
+func (s sharedStore) records() *records { return recordsFor(s.x.opts, s.x.mainGuard.lastBase()) }
 
 func (s sharedStore) Get(_ context.Context, key string) ([]byte, error) {
 	r := s.records()

@@ -18,10 +18,10 @@ func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 		}
 		return n
 	}
-	a := recordsFor(robotsmw.Options{Limiter: &common}, defaultTransport{})
+	a := recordsFor(robotsmw.Options{Limiter: &processLimiter}, defaultTransport{})
 	before := count()
 	recordsFor(robotsmw.Options{Limiter: new(politeness.Limiter)}, defaultTransport{})
-	recordsFor(robotsmw.Options{Limiter: &common}, new(http.Transport))
+	recordsFor(robotsmw.Options{Limiter: &processLimiter}, new(http.Transport))
 	for tries := 0; count() > before && tries < 100; tries++ {
 		runtime.GC()
 		runtime.Gosched()
@@ -29,7 +29,7 @@ func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 	if n := count(); n > before {
 		t.Errorf("%d records are left, of %d", n, before)
 	}
-	if recordsFor(robotsmw.Options{Limiter: &common}, defaultTransport{}) != a {
+	if recordsFor(robotsmw.Options{Limiter: &processLimiter}, defaultTransport{}) != a {
 		t.Error("the common Limiter got other records")
 	}
 }

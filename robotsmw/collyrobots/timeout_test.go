@@ -30,7 +30,7 @@ func (s slowly) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-func TestTrapTimeoutCountsTheWait(t *testing.T) {
+func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("a.example", robotsText(""))

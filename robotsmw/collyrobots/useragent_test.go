@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func TestTrapRandomUserAgent(t *testing.T) {
+func TestRandomUserAgent(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
 		web.Handle("a.example", robotsText("User-agent: ExampleBot\nDisallow: /examplebot\n\nUser-agent: *\nDisallow: /others"))
@@ -44,7 +44,7 @@ func TestTrapRandomUserAgent(t *testing.T) {
 	}
 }
 
-func TestTrapMozillaUserAgent(t *testing.T) {
+func TestMozillaUserAgent(t *testing.T) {
 	const mozilla = "Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)"
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)

@@ -71,37 +71,3 @@ func TestWrap_Revisit(t *testing.T) {
 		}
 	})
 }
-
-// Without Options.Wrap, nobody but the extension asks what a page says. So the
-// robots transport leaves the page alone.
-func TestPageIsExaminedOnce(t *testing.T) {
-	web := new(robotstest.Internet)
-	web.Handle("a.example", withRobotsAnd(map[string]string{"Content-Type": "text/html"}, "<meta name=robots content=noindex>"))
-	for want, outer := range map[robotsmw.PageState]func(http.RoundTripper) http.RoundTripper{
-		robotsmw.PageNotExamined: nil,
-		robotsmw.PageComplete: func(robots http.RoundTripper) http.RoundTripper {
-			return &revisit.Transport{Base: robots}
-		},
-	} {
-		var page http.Response // as the robots transport knows it
-		base := roundTripper(func(req *http.Request) (*http.Response, error) {
-			resp, err := web.RoundTrip(req)
-			if req.URL.Path == "/page" {
-				page = *resp
-				page.Request = req
-			}
-			return resp, err
-		})
-		c := colly.NewCollector()
-		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: base, Wrap: outer, Limiter: unpaced()})
-		if err := c.Visit("http://a.example/page"); err != nil {
-			t.Fatal(err)
-		}
-		if got := robotsmw.PageDirectives(&page).State; got != want {
-			t.Errorf("the robots transport's examination: %v, want %v", got, want)
-		}
-		if got := ext.Counts().NoIndex; got != 1 {
-			t.Errorf("want %v: %d pages say noindex, want 1", want, got)
-		}
-	}
-}

@@ -1,0 +1,48 @@
+package collyrobots
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// longPause is how long a pause is that is worth a line in the log.
+const longPause = time.Minute
+
+// pauseReasons are the reasons for which a host that makes a request wait is
+// paused, and not just busy.
+var pauseReasons = []politeness.Reason{
+	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
+}
+
+const unreachable politeness.Reason = "robots.txt is unreachable"
+
+// maxPausedHosts is how many paused hosts are remembered.
+const maxPausedHosts = 10_000
+
+// logPause logs a long pause once. It is called when a request begins to wait
+// for its host. The pause began at since or before.
+func (x *Extension) logPause(u *url.URL, since, until time.Time, why politeness.Reason) {
+	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, why) {
+		return
+	}
+	now := time.Now()
+	host := u.Hostname()
+	x.mu.Lock()
+	logged := now.Before(x.paused[host])
+	if !logged {
+		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
+		if len(x.paused) >= maxPausedHosts {
+			clear(x.paused) // so some pauses are logged again
+		}
+		x.paused[strings.Clone(host)] = until // host is a part of the URL
+	}
+	x.mu.Unlock()
+	if !logged {
+		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
+	}
+}

@@ -1,0 +1,135 @@
+package collyrobots
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/internal/httpstatus"
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/robotsmw"
+)
+
+// markFailed marks a request that failed with err.
+func (a *attachedCollector) markFailed(r *colly.Request, err error) {
+	previous := repeatMarkFor(r)
+	mark := &repeatMark{body: previous.body, err: err, failedAt: time.Now(), repeats: previous.repeats, hops: previous.hops}
+	r.Body = mark
+	reason := unreachable
+	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		mark.final = !errors.Is(err, robotsmw.ErrUnreachable)
+		mark.until = cmp.Or(blocked.Decision.NextTry, mark.failedAt)
+	} else if isLost(err) {
+		mark.lost = true
+		a.tally(&a.counts.Lost, 1)
+	} else if errors.Is(err, robotsmw.ErrAddressRefused) {
+		mark.final = true
+	}
+	if delay, ok := errors.AsType[*delayedRequest](err); ok {
+		reason = delay.Reason
+		mark.until = delay.Until
+		mark.checksVisited = delay.checksVisited && !delay.isRedirect // what the redirects led to is visited now
+		if delay.isRedirect {
+			mark.hops++
+		}
+		mark.willRepeat = a.PutBack && mark.hops < maxHops && a.collector.Context.Err() == nil
+		mark.final = mark.willRepeat
+	}
+	target := *r.URL
+	mark.wait = func() {
+		a.logPause(&target, mark.failedAt, mark.until, reason)
+		sleepUntil(a.collector.Context, mark.until) // after an error, the request fails with it
+	}
+}
+
+// isThrottled reports whether RetryThrottled applies to a response.
+func (a *attachedCollector) isThrottled(r *colly.Response) bool {
+	if !httpstatus.IsThrottled(r.StatusCode) && !httpstatus.IsOverloaded(r.StatusCode) {
+		return false
+	}
+	return a.RetryThrottled > 0 && (r.Request.Method == http.MethodGet || r.Request.Method == http.MethodHead)
+}
+
+// repeatThrottled repeats a GET or HEAD that was answered 429, 430, 503 or 529,
+// up to RetryThrottled times.
+func (a *attachedCollector) repeatThrottled(r *colly.Response) {
+	if !a.isThrottled(r) {
+		return
+	}
+	repeats := repeatMarkFor(r.Request).repeats
+	if repeats >= a.RetryThrottled {
+		a.tally(&a.counts.GivenUp, 1)
+		return
+	}
+	a.tally(&a.counts.Retried, 1)
+	again := newRepeat(r.Request, repeats+1)
+	if a.PutBack {
+		a.repeatLater(again, time.Time{})
+	} else {
+		a.repeat(again) // the request waits in the Limiter
+	}
+}
+
+// newRepeat returns a request that repeats r. It has a header of its own,
+// because a handler of the program's may still change that of r.
+func newRepeat(r *colly.Request, repeats int) *colly.Request {
+	again := *r
+	header := r.Headers.Clone()
+	again.Headers = &header
+	mark := repeatMarkFor(r)
+	again.Body = &repeatMark{byExtension: true, body: mark.body, repeats: repeats, hops: mark.hops, checksVisited: mark.checksVisited}
+	return &again
+}
+
+// maxHops is how many times a request is put back or refused after a redirect.
+// Each repeat begins with the redirect, which may be what makes the host wait.
+const maxHops = 5
+
+// putBackDelayed puts back a request that the Limiter refused.
+func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.DelayError) {
+	mark := repeatMarkFor(r)
+	if !mark.willRepeat { // markFailed has decided
+		if mark.hops == maxHops {
+			a.tally(&a.counts.GivenUp, 1)
+		}
+		return
+	}
+	a.tally(&a.counts.PutBack, 1)
+	again := newRepeat(r, mark.repeats)
+	a.uncountLost(r.Body.(*repeatMark))
+	a.logPause(r.URL, time.Now(), delay.Until, delay.Reason)
+	a.repeatLater(again, delay.Until)
+}
+
+// repeatLater repeats a request when its host is due. On an asynchronous
+// collector, where the request has a goroutine of its own, repeatLater waits
+// for the host, so that Collector.Wait waits for the request too. On a
+// synchronous collector, repeatLater returns at once, because the caller has
+// other work.
+func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
+	p := &putBackRequest{ctx: a.collector.Context, url: r.URL, until: until, limiter: a.opts.Limiter, run: func() { a.repeat(r) }}
+	if !a.collector.Async {
+		a.putBackQueue.add(p)
+		return
+	}
+	awaitHost(&a.hostQueues, p)
+	p.run()
+}
+
+// repeat submits a request again. OnError gets the error if the request fails,
+// but not if colly refuses to make the request.
+func (a *attachedCollector) repeat(r *colly.Request) {
+	switch err := r.Retry(); {
+	case err == colly.ErrMaxRequests, err == colly.ErrRetryBodyUnseekable:
+		a.tally(&a.counts.GivenUp, 1)
+	case err == nil && a.collector.CheckHead && !a.collector.Async && r.Method == http.MethodHead:
+		// With CheckHead, Visit sends a HEAD before the GET. It returned when
+		// this HEAD failed the first time, so the GET is sent here.
+		page := *r
+		page.Method = http.MethodGet
+		page.Do()
+	}
+}
