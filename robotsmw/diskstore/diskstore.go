@@ -265,11 +265,12 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 	mark := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(ttl).UnixNano()))
 	mark = binary.BigEndian.AppendUint64(mark, rand.Uint64())
 	for range 2 {
-		switch err := s.create(name, mark); {
-		case err == nil:
-			return func() { s.unlock(name, mark) }, true, nil
-		case !errors.Is(err, fs.ErrExist):
+		isNew, err := s.create(name, mark)
+		if err != nil {
 			return nil, false, fmt.Errorf("diskstore: locking %q: %w", key, err)
+		}
+		if isNew {
+			return func() { s.unlock(name, mark) }, true, nil
 		}
 		if free, err := s.breakLock(name); err != nil {
 			return nil, false, fmt.Errorf("diskstore: reading the lock of %q: %w", key, err)
@@ -280,19 +281,26 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 	return nil, false, nil
 }
 
-// create creates a lock file with its content, atomically. If the file exists,
-// the error wraps fs.ErrExist. It uses a hard link, because a rename would
-// replace an existing file.
-func (s *Store) create(name string, mark []byte) error {
+// create creates a lock file with its content, atomically. isNew is false if
+// the file exists. It uses a hard link, because a rename would replace an
+// existing file.
+//
+// Only the error of os.Link shows that the file exists. If the directory is a
+// dangling symbolic link, os.MkdirAll returns an error that is fs.ErrExist too.
+func (s *Store) create(name string, mark []byte) (isNew bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
+		return false, err
 	}
 	temp, err := s.writeTemp(s.dir, mark)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer os.Remove(temp)
-	return os.Link(temp, name)
+	err = os.Link(temp, name)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // breakLock removes a lock that has expired. It reports whether the key may be
@@ -305,12 +313,19 @@ func (s *Store) breakLock(name string) (free bool, err error) {
 		return hasExpired(mark) && s.take(name, mark), nil
 	case errors.Is(err, errNotOurs): // a directory, for example
 		return s.take(name, nil), nil
+	case isSymlink(name): // dangling: os.Link would find it again and again
+		return s.take(name, nil), nil
 	case errors.Is(err, fs.ErrNotExist): // the owner has just released the lock
 		return true, nil
 	case errors.Is(err, fs.ErrPermission):
 		return false, nil
 	}
 	return false, err
+}
+
+func isSymlink(name string) bool {
+	info, err := os.Lstat(name)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 func (s *Store) unlock(name string, mark []byte) {

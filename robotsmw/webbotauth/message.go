@@ -31,10 +31,12 @@ func normalHost(host string) (string, error) {
 }
 
 // sentHost returns the Host header that net/http sends for host. net/http
-// changes names that are not ASCII, and addresses with a zone. For these,
-// sentHost lets net/http write a request to memory, and reads the Host from it.
+// changes names that are not ASCII, and addresses with a zone. In place of a
+// host with other characters that no host has, such as a line break, it sends
+// an empty one. For these, sentHost lets net/http write a request to memory,
+// and reads the Host from it.
 func sentHost(host string) (string, error) {
-	if !strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
+	if !strings.ContainsFunc(host, isUnusual) {
 		return host, nil
 	}
 	var sent bytes.Buffer
@@ -48,6 +50,14 @@ func sentHost(host string) (string, error) {
 		return "", fmt.Errorf("webbotauth: the host %q cannot be sent", host)
 	}
 	return name, nil
+}
+
+// isUnusual reports whether net/http may not send a character of a host as it
+// is.
+func isUnusual(r rune) bool {
+	isLetter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	isDigit := '0' <= r && r <= '9'
+	return !isLetter && !isDigit && !strings.ContainsRune(".-_:[]", r)
 }
 
 // path returns the component @path of a request (RFC 9421 §2.2.6): the path as

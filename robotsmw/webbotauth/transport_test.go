@@ -253,6 +253,36 @@ func TestTransport_Misconfigured(t *testing.T) {
 	}
 }
 
+// The Host of a request cannot be written in a header. net/http would send an
+// empty Host, so the signature would not fit, and a line break would add a line
+// to the text that is signed. Nothing is sent.
+func TestTransport_RefusesHostsThatCannotBeSent(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"shop.example/path", "shop example", "shop.example\r\nX-Injected: 1", "shop\"\n\"@method\": POST"} {
+		sent := 0
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			sent++
+			return nil, io.EOF
+		})
+		tr := &Transport{Base: base, Key: key, Agent: "https://bot.example" + DirectoryPath}
+		body := &closeCounter{Reader: strings.NewReader("body")}
+		req, err := http.NewRequest(http.MethodPost, "https://shop.example/", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		if _, err := tr.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "cannot be sent") {
+			t.Errorf("%q: %v", host, err)
+		}
+		if sent != 0 || body.closed != 1 {
+			t.Errorf("%q: %d requests were sent, and the body was closed %d times", host, sent, body.closed)
+		}
+	}
+}
+
 // If the Transport can sign, Validate returns the error of Base, which
 // constructors cannot see behind the Transport.
 func TestTransport_ValidateAsksBase(t *testing.T) {

@@ -89,7 +89,10 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 	r.file, r.line = chain.LinesName(left[0]), 0
 	file, err := r.dir.Open(r.file)
 	if err != nil {
-		r.say(err)
+		// A crawler that still writes the record may have deleted its oldest
+		// segments. So the next line that can be read was not changed.
+		r.say(&recordFault{incomplete, fmt.Sprintf("the segment cannot be opened: if the record is still written, it was deleted meanwhile: %v", err)})
+		r.after, r.partial = true, true
 		return nil
 	}
 	defer file.Close()

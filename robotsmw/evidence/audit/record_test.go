@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
 // The type "recorded" makes the lines of a record, with their numbers and
@@ -384,4 +386,53 @@ func FuzzReadRecord(f *testing.F) {
 		}
 		a.Result()
 	})
+}
+
+// A crawler still writes a record, and deletes its oldest segments while the
+// record is read. This is not reported as a change of the record.
+func TestReadRecord_WhileSegmentsAreDeleted(t *testing.T) {
+	var r recorded
+	whole := make(fstest.MapFS)
+	for i := range 4 {
+		next := strings.Replace(opened, `"segment":1`, fmt.Sprintf(`"segment":%d`, i+1), 1)
+		if i > 0 {
+			next = strings.Replace(next, `"open"`, `"full"`, 1)
+		}
+		members := []string{next, crawler, limits}
+		if i == 3 {
+			members = append(members, closed)
+		}
+		whole[chain.LinesName(i+1)] = &fstest.MapFile{Data: []byte(r.lines(members...))}
+	}
+	for deleted := 1; deleted <= 3; deleted++ {
+		for first := 1; first+deleted <= 4; first++ {
+			var a Auditor
+			a.OnBroken = func(_ string, _ int, err error) {
+				if !strings.HasPrefix(err.Error(), "cut: ") {
+					t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, err)
+				}
+			}
+			if err := a.ReadRecord(t.Context(), "record", deletedFiles{whole, first, first + deleted}); err != nil {
+				t.Error(err)
+			}
+			if counts := a.Result().Records[0].Counts; counts["faults"] != deleted || counts["lines"] == 0 {
+				t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, counts)
+			}
+		}
+	}
+}
+
+// deletedFiles has some segments only in its list of files.
+type deletedFiles struct {
+	fstest.MapFS
+	from, to int
+}
+
+func (d deletedFiles) Open(name string) (fs.File, error) {
+	for n := d.from; n < d.to; n++ {
+		if name == chain.LinesName(n) {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+	}
+	return d.MapFS.Open(name)
 }
