@@ -7,7 +7,6 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
@@ -74,8 +73,7 @@ func (m *member) onRequest(r *colly.Request) {
 // refused too, because they are not the links of the page.
 func (m *member) onResponseHeaders(r *colly.Response) {
 	answer := answerOf(r)
-	refused, _ := refusal.Of(answer)
-	if refused.Sure || robotsmeta.ParseHeader(answer.Header, m.tokens...).NoFollow() {
+	if m.detect(answer).Sure || robotsmeta.ParseHeader(answer.Header, m.tokens...).NoFollow() {
 		m.noFollow(r)
 	}
 }
@@ -86,6 +84,9 @@ func (m *member) onResponse(r *colly.Response) {
 	page := m.Directives(r)
 	if page.NoIndex() {
 		m.tally(&m.counts.NoIndex, 1)
+	}
+	if page.Refusal.Sure {
+		m.noFollow(r) // onResponseHeaders has not seen the body
 	}
 	if page.NoFollow() {
 		m.noFollow(r)

@@ -20,7 +20,7 @@ import (
 // the field Refusal says so.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	answer := answerOf(page)
-	refused, _ := refusal.Of(answer)
+	refused := x.detect(answer)
 	if refused.Sure {
 		return robotsmw.Page{Refusal: refused}
 	}
@@ -39,9 +39,19 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	said.Directives = said.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	said.State = robotsmw.PageComplete
 	if refused.Kind == 0 {
-		said.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
+		said.Refusal, _ = x.opts.Refusals.OfPage(answer, page.Body)
+	}
+	if said.Refusal.Sure { // by a rule of Options.Refusals
+		return robotsmw.Page{Refusal: said.Refusal}
 	}
 	return said
+}
+
+// detect returns the refusal in the status and header of a response. Its Kind
+// is zero if there is none.
+func (x *Extension) detect(answer *http.Response) refusal.Refusal {
+	r, _ := x.opts.Refusals.Of(answer)
+	return r
 }
 
 // answerOf returns a page's status and header as a response of net/http.
