@@ -104,6 +104,7 @@ func newChecker(cfg *config) *Checker {
 		Base:        cfg.sender,
 		UserAgent:   cfg.UserAgent,
 		Timeout:     cfg.RobotsTimeout,
+		Detect:      cfg.Refusals.OfPage,
 		Kind:        &record.Kind{UserAgent: cfg.UserAgent, Tokens: cfg.tokens, KeepFiles: cfg.KeepFiles, DisallowForbidden: cfg.DisallowForbidden},
 		Store:       cfg.Store,
 		Override:    cfg.overrides,

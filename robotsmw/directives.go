@@ -49,6 +49,9 @@ func PageDirectives(resp *http.Response) Page {
 		var marks *refusal.Refusal
 		found, marks, e.state = e.body.Says()
 		d, e.refused = d.Union(found), cmp.Or(e.refused, marks)
+		if e.refused != nil && e.refused.Sure { // by a rule of Options.Refusals
+			return Page{Refusal: *e.refused}
+		}
 	}
 	says := Page{Directives: d, State: PageState(e.state)}
 	if e.refused != nil {
@@ -75,7 +78,7 @@ func examinedOf(resp *http.Response) examined {
 			return *e
 		}
 	}
-	return examined{opts: new(page.Options), refused: refusalOf(resp), state: page.NotExamined}
+	return examined{opts: new(page.Options), refused: refusalOf(resp, nil), state: page.NotExamined}
 }
 
 // examine arranges that resp, the answer to req, is examined while the caller
@@ -85,16 +88,17 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	e.refused = refusalOf(resp)
+	e.refused = refusalOf(resp, e.opts.Refusals)
 	if e.refused != nil && e.refused.Sure {
 		return // a sure refusal is not the page, so it is not examined
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
-// refusalOf returns what refusal.Of finds, or nil if there is no refusal.
-func refusalOf(resp *http.Response) *refusal.Refusal {
-	r, ok := refusal.Of(resp)
+// refusalOf returns what the detector finds in the status and header, or nil if
+// there is no refusal.
+func refusalOf(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
+	r, ok := detector.Of(resp)
 	if !ok {
 		return nil
 	}

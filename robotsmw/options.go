@@ -12,6 +12,7 @@ import (
 
 	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
@@ -159,6 +160,12 @@ type Options struct {
 	// Page says how page directives (robots metas, X-Robots-Tag) are read.
 	Page PageOptions
 
+	// Refusals recognizes block pages by additional rules, which
+	// refusal.NewDetector takes. They apply to robots.txt, which is then
+	// unreachable, and to PageDirectives. The Limiter pauses a host only after
+	// the refusals of the built-in table. Nil means that table alone.
+	Refusals *refusal.Detector
+
 	// Observer gets events, such as decisions and fetches. [Join] makes one
 	// Observer of several. Nil means none.
 	Observer *Observer
@@ -190,7 +197,7 @@ func (o Options) config() (*config, error) {
 		return nil, err
 	}
 	c := &config{Options: o, tokens: tokens}
-	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead}
+	c.page = page.Options{Tokens: tokens, ReadAhead: o.Page.ReadAhead, Refusals: o.Refusals}
 	if c.sender, err = o.sender(); err != nil {
 		return nil, err
 	}

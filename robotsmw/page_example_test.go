@@ -6,6 +6,7 @@ import (
 	"log"
 	"net/http"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -69,4 +70,46 @@ func ExamplePageDirectives_refusal() {
 	}
 	// Output:
 	// not kept: Cloudflare: challenge (403, cf-mitigated: challenge)
+}
+
+// A site has bot protection of its own, which responds with status 200. A rule
+// describes its page.
+func ExampleOptions_refusals() {
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<html><title>Access paused</title></html>")
+	}))
+	refusals, err := refusal.NewDetector(refusal.Rule{
+		By:   "a.example",
+		Kind: refusal.Block,
+		Sure: true,
+		Text: []string{"<title>Access paused</title>"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := robotsmw.NewClient(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base:      &web,
+		Refusals:  refusals,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := client.Get("http://a.example/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body) // the page has to be read for its text
+	if r := robotsmw.PageDirectives(resp).Refusal; r.Sure {
+		fmt.Println("not kept:", r)
+	}
+	// Output:
+	// not kept: a.example: block (200, the page has <title>Access paused</title>)
 }

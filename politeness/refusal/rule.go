@@ -67,8 +67,9 @@ type detectorRule struct {
 }
 
 // NewDetector returns a Detector with additional rules. The rules are tried in
-// order, before the built-in table. It returns an error if the field of a rule
-// has an invalid value.
+// order, before the built-in table. It returns an error if a field of a rule
+// has an invalid value. A crawler sets the Detector as the option Refusals of
+// package robotsmw.
 func NewDetector(rules ...Rule) (*Detector, error) {
 	d := new(Detector)
 	for i, rule := range rules {

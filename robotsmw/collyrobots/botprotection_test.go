@@ -10,6 +10,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -71,6 +72,51 @@ func TestRefusals(t *testing.T) {
 	}
 	if asked := asked(web); slices.Contains(asked, "GET http://site.example/captcha") {
 		t.Errorf("the challenge's link was followed: %v", asked)
+	}
+}
+
+// A rule of the options recognizes a block page with status 200 by its text. It
+// is not a page, and the crawler follows none of its links.
+func TestRefusals_Rules(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rules []refusal.Rule
+		keep  bool
+		links bool // whether the link of the block page is followed
+	}{
+		"a rule":           {[]refusal.Rule{{By: "Shield", Kind: refusal.Block, Sure: true, Text: []string{"<title>Access paused"}}}, false, false},
+		"without a rule":   {nil, true, true},
+		"not sure":         {[]refusal.Rule{{By: "Shield", Kind: refusal.Block, Text: []string{"<title>Access paused"}}}, true, true},
+		"of another field": {[]refusal.Rule{{By: "Shield", Kind: refusal.Block, Sure: true, Header: "X-Shield", Text: []string{"<title>Access paused"}}}, true, true},
+		"of this field":    {[]refusal.Rule{{By: "Shield", Kind: refusal.Block, Sure: true, Header: "Content-Type", HeaderValue: "html", Text: []string{"<title>Access paused"}}}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			detector, err := refusal.NewDetector(tt.rules...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := new(robotstest.Internet)
+			web.Handle("site.example", robotstest.Site{
+				"/":        "<html><title>Access paused</title><a href=/captcha>prove it</a></html>",
+				"/captcha": "<p>",
+			})
+			c := colly.NewCollector()
+			ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: web, Refusals: detector, Limiter: &politeness.Limiter{Delay: -1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.OnResponse(func(r *colly.Response) {
+				if keep := ext.Indexable(r); r.Request.URL.Path == "/" && keep != tt.keep {
+					t.Errorf("keep: %v, want %v", keep, tt.keep)
+				}
+			})
+			c.OnHTML("a[href]", follow)
+			if err := c.Visit("http://site.example/"); err != nil {
+				t.Fatal(err)
+			}
+			if followed := slices.Contains(asked(web), "GET http://site.example/captcha"); followed != tt.links {
+				t.Errorf("the link was followed: %v, want %v", followed, tt.links)
+			}
+		})
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
-	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
@@ -74,8 +73,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // such as a challenge, because the links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	response := httpResponse(r)
-	protection, _ := refusal.Of(response)
-	if protection.Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
+	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
 	}
 }
@@ -86,6 +84,9 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 	page := a.Directives(r)
 	if page.NoIndex() {
 		a.tally(&a.counts.NoIndex, 1)
+	}
+	if page.Refusal.Sure {
+		a.markNoFollow(r) // onResponseHeaders has not seen the body
 	}
 	if page.NoFollow() {
 		a.markNoFollow(r)

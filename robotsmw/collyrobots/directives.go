@@ -20,7 +20,7 @@ import (
 // the field Refusal describes it.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	response := httpResponse(page)
-	protection, _ := refusal.Of(response)
+	protection := x.detect(response)
 	if protection.Sure {
 		return robotsmw.Page{Refusal: protection}
 	}
@@ -39,9 +39,19 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	result.State = robotsmw.PageComplete
 	if protection.Kind == 0 {
-		result.Refusal, _ = refusal.OfPage(&http.Response{StatusCode: page.StatusCode}, page.Body)
+		result.Refusal, _ = x.opts.Refusals.OfPage(response, page.Body)
+	}
+	if result.Refusal.Sure { // by a rule of Options.Refusals
+		return robotsmw.Page{Refusal: result.Refusal}
 	}
 	return result
+}
+
+// detect returns what the status and header of a response reveal about bot
+// protection. Its Kind is zero if the response is not one of bot protection.
+func (x *Extension) detect(response *http.Response) refusal.Refusal {
+	r, _ := x.opts.Refusals.Of(response)
+	return r
 }
 
 // httpResponse returns a page's status and header as a response of net/http.

@@ -9,7 +9,79 @@
 //	}
 //
 // [Read] reads one file: a list of pages, or an index, whose entries are other
-// sitemaps. [Walk] reads sitemaps and all that their indexes list.
+// sitemaps. [Walk] reads sitemaps and all that their indexes list. An [Entry]
+// has the URL (Loc), when it was last changed (LastMod, a [time.Time]), and
+// whether it is a sitemap instead of a page (Index).
+//
+// # A crawler
+//
+// This program fetches the pages in the sitemaps that a site's robots.txt
+// names. It obeys robots.txt and the pace of each host, also for the sitemaps:
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"errors"
+//		"fmt"
+//		"io"
+//		"log"
+//		"net/http"
+//		"net/url"
+//		"os"
+//
+//		"github.com/goodbots/courtesy/robotsmw"
+//		"github.com/goodbots/courtesy/robotsmw/sitemap"
+//	)
+//
+//	func main() {
+//		transport, err := robotsmw.NewTransport(robotsmw.Options{
+//			UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+//		})
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		client := &http.Client{Transport: transport}
+//		fetch := func(ctx context.Context, loc string) (io.ReadCloser, error) {
+//			req, err := http.NewRequestWithContext(ctx, http.MethodGet, loc, nil)
+//			if err != nil {
+//				return nil, err
+//			}
+//			resp, err := client.Do(req)
+//			if err != nil {
+//				return nil, err
+//			}
+//			if resp.StatusCode != http.StatusOK {
+//				resp.Body.Close()
+//				return nil, errors.New(resp.Status)
+//			}
+//			return resp.Body, nil
+//		}
+//
+//		ctx := context.Background()
+//		site, err := url.Parse(os.Args[1]) // such as https://example.com/
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		sitemaps, err := transport.Checker().Sitemaps(ctx, site)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		for entry, err := range sitemap.Walk(ctx, fetch, sitemaps...) {
+//			if err != nil {
+//				log.Printf("%s: %v", entry.Loc, err)
+//				continue // Walk goes on with the next sitemap
+//			}
+//			page, err := fetch(ctx, entry.Loc)
+//			if err != nil {
+//				log.Printf("%s: %v", entry.Loc, err)
+//				continue
+//			}
+//			n, err := io.Copy(io.Discard, page)
+//			fmt.Println(entry.Loc, entry.LastMod.Format("2006-01-02"), n, err)
+//			page.Close()
+//		}
+//	}
 //
 // # Forms
 //

@@ -234,8 +234,8 @@ func TestRun_RedisSecret(t *testing.T) {
 }
 
 // The pages that a host refuses count for all processes of a crawl. Each
-// process ends with the exit status of -max-refused, and a process with a larger
-// -max-refused goes on with the same pages.
+// process ends with the exit status of -max-refused, and a process with a
+// larger -max-refused goes on with the same pages.
 func TestRun_MaxRefused(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

@@ -26,8 +26,8 @@
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
 //     Fetch without its count, failed and place; then the error putBack, with
 //     RetryDelayFunc, which returns the time until the page may come again, and
-//     IsFailure, which returns true only for a 5xx. So asynq counts the 5xx of a
-//     page, in GetRetryCount, and neither a host that is not due nor a killed
+//     IsFailure, which returns true only for a 5xx. So asynq counts the 5xx of
+//     a page, in GetRetryCount, and neither a host that is not due nor a killed
 //     worker. MaxRetry has no effect: Fetch knows when a page is dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one

@@ -33,6 +33,7 @@ type Client struct {
 	Base      http.RoundTripper // cancels a request whose body is closed early
 	UserAgent string
 	Timeout   time.Duration // for each question, not counting its wait for a slot
+	Detect    Detect        // recognizes refusals; nil means refusal.OfPage
 	Logger    *slog.Logger  // logs panics in Base
 }
 
@@ -116,7 +117,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		if isSuccess(resp) {
 			ans.Body = begin
 		}
-		if ans.Refusal = refusalOf(resp, begin); ans.Refusal != "" {
+		if ans.Refusal = c.refusal(resp, begin); ans.Refusal != "" {
 			err = nil // it does not matter how the body of a refusal ends
 		}
 	}

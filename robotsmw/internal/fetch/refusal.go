@@ -10,7 +10,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// refusalOf returns which bot wall answered instead of the site, and how, such
+// A Detect recognizes refusals, as refusal.OfPage does.
+type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
+
+// refusal returns which bot wall answered instead of the site, and how, such
 // as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
 // the site itself seems to have answered, or if the status alone decides. begin
 // is the beginning of the body, as far as it was read.
@@ -18,10 +21,14 @@ import (
 // RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
 // nothing about the site's rules, so the file is unreachable (RFC 9309
 // §2.3.1.4), not missing.
-func refusalOf(resp *http.Response, begin []byte) string {
+func (c *Client) refusal(resp *http.Response, begin []byte) string {
+	detect := c.Detect
+	if detect == nil {
+		detect = refusal.OfPage
+	}
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	html := bytes.HasPrefix(text, []byte("<"))
-	r, found := refusal.OfPage(resp, begin)
+	r, found := detect(resp, begin)
 	switch {
 	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
 		return "" // the status decides: see robotsmw.Reason

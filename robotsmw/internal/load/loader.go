@@ -17,6 +17,7 @@ type Config struct {
 	Base       http.RoundTripper // makes the requests
 	UserAgent  string
 	Timeout    time.Duration     // of each request, not counting its wait for a slot
+	Detect     fetch.Detect      // recognizes refusals; nil means those of the built-in table
 	Kind       *record.Kind      // says how files are read; its Documents belong to this Loader
 	Store      store.Store       // nil means that records are kept only in memory
 	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
@@ -63,7 +64,7 @@ type Loader struct {
 func New(cfg Config) *Loader {
 	l := &Loader{
 		cfg:       cfg,
-		client:    fetch.Client{Base: cfg.Base, UserAgent: cfg.UserAgent, Timeout: cfg.Timeout, Logger: cfg.Logger},
+		client:    fetch.Client{Base: cfg.Base, UserAgent: cfg.UserAgent, Timeout: cfg.Timeout, Detect: cfg.Detect, Logger: cfg.Logger},
 		overrides: make(map[string]*record.Record),
 		cache:     cache.New(cfg.MaxOrigins, cfg.MaxBytes, &cfg.Kind.Documents),
 	}

@@ -23,6 +23,9 @@ type Body struct {
 	decode decodeFunc // nil means the body has no content coding
 	status int        // of the response
 
+	detector *refusal.Detector // nil means the built-in table alone
+	header   http.Header       // of the response, if there is a detector
+
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
 	coded   []byte // if decode is set: the body's beginning, as sent
@@ -124,7 +127,7 @@ func (b *Body) lookForMarks() {
 	}
 	b.marked, b.refusal = len(page), nil
 	whole := b.read + max(b.left, 0)
-	if r, ok := refusal.OfPage(&http.Response{StatusCode: b.status, ContentLength: whole}, page); ok {
+	if r, ok := b.detector.OfPage(&http.Response{StatusCode: b.status, Header: b.header, ContentLength: whole}, page); ok {
 		found := r // a copy; without it, r would be allocated for every page
 		b.refusal = &found
 	}

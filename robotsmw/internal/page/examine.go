@@ -20,6 +20,9 @@ func Examine(ctx context.Context, resp *http.Response, method string, o *Options
 		return nil, NotExamined
 	}
 	b := &Body{ReadCloser: resp.Body, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
+	if o.Refusals != nil {
+		b.detector, b.header = o.Refusals, resp.Header
+	}
 	b.scanner = htmlmeta.Scanner{Tokens: o.Tokens, Charset: charset(resp.Header)}
 	resp.Body = b
 	if o.ReadAhead > 0 {

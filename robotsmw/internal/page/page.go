@@ -5,12 +5,17 @@
 // unless Options.ReadAhead is set.
 package page
 
-import "time"
+import (
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/refusal"
+)
 
 // Options say how bodies are examined. They mirror robotsmw.PageOptions.
 type Options struct {
 	Tokens    []string // product tokens of the crawler
 	ReadAhead time.Duration
+	Refusals  *refusal.Detector
 }
 
 // A State says how much of a page was examined for directives.

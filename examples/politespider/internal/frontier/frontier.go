@@ -62,8 +62,13 @@ func (p *Page) SetHost() error {
 
 // Limits limit a crawl. They count all runs of the crawl together.
 type Limits struct {
-	Pages   int // maximum number of pages to hand out; pages that are refunded or put back do not count
-	Refused int // the number of refused pages after which the crawl of a host ends; 0 means no limit
+	// Pages is the maximum number of pages to hand out. Pages that are refunded
+	// or put back do not count.
+	Pages int
+
+	// Refused is the number of refused pages after which the crawl of a host
+	// ends. 0 means no limit.
+	Refused int
 }
 
 // A State is a summary of a frontier.
@@ -72,7 +77,7 @@ type State struct {
 	Out    int           // pages handed out, to all processes of the crawl
 	Spent  int           // pages for which Done or Refuse was called, in all runs and by all processes
 	Free   int           // pages for which Refund was called, likewise
-	Hosts  int           // hosts with queued pages and no page out, without those whose crawl has ended; of a shared crawl perhaps too many
+	Hosts  int           // hosts with queued pages and no page out; of a shared crawl perhaps too many
 	Next   string        // the host that is due next; "" if a host is due now, or if none is known
 	Wait   time.Duration // how long the crawl waits until Next is due
 	Err    error         // the error that ended the crawl; nil if there is none

@@ -20,11 +20,13 @@ type Queue struct {
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
 	refused map[string]int        // how many pages each host has refused, by HostKey
-	due     hostHeap              // hosts that have queued pages, and no page that is handed out, and whose crawl has not ended
+	due     hostHeap              // hosts that have queued pages, and no page that is handed out
 	state   State                 // without Hosts, Next and Wait
 	changed chan struct{}
 }
 
+// A hostQueue is the queue of a host. It is in Queue.due if it has pages, none
+// of them is handed out, and the crawl of the host has not ended.
 type hostQueue struct {
 	name  string
 	pages []*Page

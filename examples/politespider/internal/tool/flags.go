@@ -172,7 +172,8 @@ Fields of -json; those that are empty are left out:
   uses, reuse, licenses        what the owner says about use, with the evidence
   refusal                      who refused, and why
   decision                     what robots.txt says: {allowed, reason, rule, line, robots_url, …}
-The last line is {"summary": …}: what became of how many URLs, of each host, and what was lost.
+The last line is {"summary": …}: what became of how many URLs, of each host, and what was lost;
+ended: [{host, left}]: hosts that ended at -max-refused, and how many URLs of theirs are missing.
 `
 
 func usage(w io.Writer, flags *flag.FlagSet) {

@@ -1,0 +1,100 @@
+package robotsmw
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"testing/iotest"
+
+	"github.com/goodbots/courtesy/politeness/refusal"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
+)
+
+// shieldRules are rules for a site that has bot protection of its own.
+func shieldRules(t *testing.T) *refusal.Detector {
+	t.Helper()
+	detector, err := refusal.NewDetector(
+		refusal.Rule{By: "Shield", Kind: refusal.Block, Sure: true, Header: "X-Shield", Text: []string{"Access paused"}},
+		refusal.Rule{By: "Gate", Kind: refusal.Challenge, Sure: true, Header: "X-Gate"},
+		refusal.Rule{By: "Perhaps", Kind: refusal.Block, Text: []string{"please wait"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return detector
+}
+
+// A page meets an additional rule, or misses one of its conditions. The body is
+// read in one piece or byte by byte, and may be compressed.
+func TestRefusals_Pages(t *testing.T) {
+	const html = "Content-Type: text/html"
+	const paused = `<html><meta name="robots" content="noindex"><title>Access paused</title></html>`
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		body    string
+		by      string
+		sure    bool
+		noIndex bool
+	}{
+		{name: "a field and a text", headers: []string{html, "X-Shield: 9f3c"}, body: paused, by: "Shield", sure: true},
+		{name: "a field and a text, packed", headers: []string{html, "X-Shield: 9f3c", "Content-Encoding: gzip"}, body: gzipped(paused), by: "Shield", sure: true},
+		{name: "the text without the field", headers: []string{html}, body: paused, noIndex: true},
+		{name: "the field without the text", headers: []string{html, "X-Shield: 9f3c"}, body: noIndexPage, noIndex: true},
+		{name: "a field alone", headers: []string{html, "X-Gate: 1", "X-Robots-Tag: noindex"}, body: noIndexPage, by: "Gate", sure: true},
+		{name: "a text that is not sure", headers: []string{html, "X-Robots-Tag: noindex"}, body: "<p>please wait</p>", by: "Perhaps", noIndex: true},
+		{name: "an indicator of the table", headers: []string{html}, body: pageOfAnubis, by: "Anubis"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			web := pageWeb(respond(200, tt.body, tt.headers...).ServeHTTP)
+			client, err := NewClient(Options{UserAgent: testAgent, Base: web, Refusals: shieldRules(t), Logger: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, read := range map[string]func(io.Reader) io.Reader{
+				"whole":     func(r io.Reader) io.Reader { return r },
+				"in pieces": iotest.OneByteReader,
+			} {
+				resp := getPage(t, client, func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") })
+				io.Copy(io.Discard, read(resp.Body))
+				resp.Body.Close()
+				says := PageDirectives(resp)
+				if says.Refusal.By != tt.by || says.Refusal.Sure != tt.sure || says.NoIndex() != tt.noIndex {
+					t.Errorf("%s: refusal %+v, noindex %v; want %s, sure %v, noindex %v", how, says.Refusal, says.NoIndex(), tt.by, tt.sure, tt.noIndex)
+				}
+			}
+		})
+	}
+}
+
+// A block page that is not HTML, with status 200, instead of robots.txt is a
+// file without rules unless a rule recognizes it.
+func TestRefusals_RobotsTxt(t *testing.T) {
+	detector, err := refusal.NewDetector(refusal.Rule{By: "Shield", Kind: refusal.Block, Sure: true, Text: []string{`"blocked":true`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		refusals *refusal.Detector
+		body     string
+		want     verdict
+		cause    string
+	}{
+		{"a rule", detector, `{"blocked":true}`, unreachable, `Shield: block (200, the page has "blocked":true)`},
+		{"without the rule", nil, `{"blocked":true}`, allowAll, ""},
+		{"rules of the site", detector, someRules, obey, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var web robotstest.Internet
+			web.Handle("a.example", onlyRobots(respond(200, tt.body)))
+			c, err := NewChecker(Options{UserAgent: testAgent, Base: &web, Refusals: tt.refusals, Logger: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			private, public := decide(t, c, "http://a.example/private/x"), decide(t, c, "http://a.example/x")
+			if got := verdictOf(private, public); got != tt.want || private.Cause != tt.cause {
+				t.Errorf("%v, %q; want %v, %q", got, private.Cause, tt.want, tt.cause)
+			}
+		})
+	}
+}
