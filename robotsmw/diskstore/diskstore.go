@@ -1,15 +1,15 @@
-// Package diskstore keeps robots.txt records in a directory, so that a
-// restarted crawl does not fetch what is still fresh:
+// Package diskstore keeps robots.txt records in a directory, so that a crawl
+// does not fetch files again after a restart that are still fresh:
 //
 //	store, err := diskstore.Open(filepath.Join(cacheDir, "robots"))
 //	...
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
 // Any number of processes on one machine may share the directory. Each value is
-// written to a temporary file and renamed into place, so a reader sees a whole
-// value or none. If a process is killed while it writes a value, only the
-// temporary file is left, and a later sweep of the directory removes that. The
-// size of the directory is limited: see Store.MaxBytes.
+// written to a temporary file, which is then renamed, so readers see complete
+// values only. If a process is killed while it writes a value, the temporary
+// file is removed later. The size of the directory is limited: see
+// Store.MaxBytes.
 package diskstore
 
 import (
@@ -32,14 +32,14 @@ import (
 	"time"
 )
 
-// A Store is a directory of values. Make one with Open. It is a
-// robotsmw.Store and a robotsmw.Locker, and safe for concurrent use.
+// A Store is a robotsmw.Store and a robotsmw.Locker in a directory. It must be
+// created with Open, and is safe for concurrent use.
 type Store struct {
 	// MaxBytes limits the size of the directory. After the first Put, and
 	// whenever an eighth of the limit has been written, expired values are
 	// removed. If the directory is still too large, the oldest values are
-	// removed too. 0 means 1 GiB, and a negative value means no limit. Set
-	// MaxBytes before the first use.
+	// removed too. 0 means 1 GiB, and a negative value means no limit. MaxBytes
+	// must not be changed after the first use.
 	//
 	// If the disk is full before the directory has this size, Put returns an
 	// error, and expired values and the oldest eighth of the others are
@@ -48,7 +48,7 @@ type Store struct {
 
 	dir      string
 	written  atomic.Int64 // bytes written since the last sweep
-	started  atomic.Bool
+	started  atomic.Bool  // Put was called
 	sweeping atomic.Bool
 	madeRoom atomic.Int64 // when makeRoom began a sweep, in Unix nanoseconds; 0 means never
 
@@ -70,14 +70,14 @@ const (
 // creates it, and only its owner can read it.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
-		return nil, errors.New("diskstore: the directory's name is empty: name one, such as filepath.Join(os.UserCacheDir(), \"mybot\")")
+		return nil, errors.New("diskstore: the name of the directory is empty: pass a path below os.UserCacheDir(), for example")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("diskstore: %w", err)
+		return nil, fmt.Errorf("diskstore: cannot make the path absolute: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("diskstore: cannot make the directory: %w", err)
+		return nil, fmt.Errorf("diskstore: cannot create the directory: %w", err)
 	}
 	return &Store{dir: dir, writeTo: (*os.File).Write}, nil
 }
@@ -104,10 +104,10 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	n := int(binary.BigEndian.Uint16(data[8:]))
 	data = data[headerSize:]
 	if len(data) < n || string(data[:n]) != key {
-		return nil, fmt.Errorf("diskstore: the file of %q holds something else: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("diskstore: the file of %q contains something else: %w", key, fs.ErrNotExist)
 	}
 	if !time.Now().Before(expires) {
-		return nil, fmt.Errorf("diskstore: the value of %q has outlived its time: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("diskstore: the value of %q has expired: %w", key, fs.ErrNotExist)
 	}
 	return data[n:], nil
 }
@@ -120,7 +120,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 		return err
 	}
 	if len(key) > 1<<16-1 {
-		return fmt.Errorf("diskstore: the key has %d bytes, and 65,535 is the most", len(key))
+		return fmt.Errorf("diskstore: the key has %d bytes: the maximum is 65,535", len(key))
 	}
 	if headerSize+len(key)+len(value) > maxFile {
 		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
@@ -154,26 +154,31 @@ func (s *Store) limit() int64 {
 	return s.MaxBytes
 }
 
-// sweepInBackground sweeps the directory in a goroutine, so no caller waits. If
-// a sweep is under way already, sweepInBackground does nothing.
+// sweepInBackground sweeps the directory in a goroutine, unless a sweep is
+// already running.
 func (s *Store) sweepInBackground() {
-	if s.sweeping.CompareAndSwap(false, true) {
-		go func() {
-			defer s.sweeping.Store(false)
-			for again := true; again; again = s.written.Load() > s.limit()/8 {
-				s.written.Store(0)
-				s.sweep(false)
-			}
-		}()
+	if !s.sweeping.CompareAndSwap(false, true) {
+		return
 	}
+	go func() {
+		defer s.sweeping.Store(false)
+		for {
+			s.written.Store(0)
+			s.sweep(false)
+			if s.written.Load() <= s.limit()/8 {
+				return
+			}
+		}
+	}()
 }
 
-// roomInterval is the least time between two sweeps because of a full disk.
+// roomInterval is the minimum time between two sweeps because of a full
+// disk.
 const roomInterval = time.Minute
 
-// makeRoom sweeps the directory in the background because the disk is full. A
-// full disk does not count as a reason to sweep otherwise: nothing is written,
-// so the directory does not grow, and values that expire would stay for ever.
+// makeRoom sweeps the directory in the background after a write has failed
+// because the disk is full. Without it, expired values would remain: no bytes
+// are written, so Put starts no sweep.
 func (s *Store) makeRoom() {
 	last, now := s.madeRoom.Load(), time.Now().UnixNano()
 	isRecent := last <= now && now-last < int64(roomInterval)
@@ -203,7 +208,7 @@ func (s *Store) write(name string, data []byte) error {
 }
 
 // writeTemp writes a new temporary file in dir, which it creates if necessary,
-// and returns the file's path. After an error, there is no file.
+// and returns the file's path. If it returns an error, it leaves no file.
 func (s *Store) writeTemp(dir string, data []byte) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -229,15 +234,15 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	if err := os.Remove(s.path(key, valueSuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("diskstore: %w", err)
+		return fmt.Errorf("diskstore: deleting the value of %q: %w", key, err)
 	}
 	return nil
 }
 
 // TryLock locks the key against all other users of the directory, including
-// other processes. The lock is a file. The file's content is called the mark of
-// the lock: the time at which the lock expires, and a random number that
-// identifies the owner.
+// other processes. The lock is a file. Its content is called the mark of the
+// lock: the time at which the lock expires, and a random number that identifies
+// the owner.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -261,9 +266,9 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 	return nil, false, nil
 }
 
-// create creates the whole lock file in one step. If the file exists, the error
-// is fs.ErrExist. create makes a hard link, because a rename would replace a
-// file that exists.
+// create creates a lock file with its content, atomically. If the file exists,
+// the error wraps fs.ErrExist. It uses a hard link, because a rename would
+// replace an existing file.
 func (s *Store) create(name string, mark []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -283,10 +288,10 @@ func (s *Store) breakLock(name string) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
-		return ended(mark) && s.take(name, mark), nil
-	case errors.Is(err, errOdd): // something else is in the place of the lock
+		return hasExpired(mark) && s.take(name, mark), nil
+	case errors.Is(err, errNotOurs): // a directory, for example
 		return s.take(name, nil), nil
-	case errors.Is(err, fs.ErrNotExist): // the owner has just freed the lock
+	case errors.Is(err, fs.ErrNotExist): // the owner has just released the lock
 		return true, nil
 	case errors.Is(err, fs.ErrPermission):
 		return false, nil
@@ -300,12 +305,12 @@ func (s *Store) unlock(name string, mark []byte) {
 	}
 }
 
-// take removes the lock file if it still holds the mark, and reports whether
-// the file is gone. It first renames the file to a unique name, so only one of
-// several callers succeeds. If the file turns out to be the new lock of another
-// owner, take puts the file back. But while the file is away, yet another
-// process can take the lock. Then two processes hold the lock, and a robots.txt
-// may be fetched twice.
+// take removes the lock file if it still contains the mark, and reports whether
+// the file is gone. It first renames the file to a unique name, so that only
+// one of several callers succeeds. If the file turns out to be the new lock of
+// another owner, take restores it. If a third process takes the lock before the
+// file is restored, two processes hold the lock, and a robots.txt may be
+// fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -319,32 +324,32 @@ func (s *Store) take(name string, mark []byte) bool {
 	return true
 }
 
-// ended reports whether the lock with this mark has expired. A mark that is too
-// short counts as expired.
-func ended(mark []byte) bool {
+// hasExpired reports whether the lock with this mark has expired. A mark that
+// is too short counts as expired.
+func hasExpired(mark []byte) bool {
 	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
 }
 
-// path returns the path of a key's file with this suffix. The names of the
-// directory and of the file are made of the key's hash.
+// path returns the path of the key's file with this suffix. The names of the
+// subdirectory and of the file are derived from the key's hash.
 func (s *Store) path(key, suffix string) string {
 	h := sha256.Sum256([]byte(key))
 	name := fmt.Sprintf("%x", h[:20])
 	return filepath.Join(s.dir, name[:2], name[2:]+suffix)
 }
 
-// sweep removes expired values, expired locks and old temporary files. Then it
-// removes the oldest values until the rest is within the limit, and if the disk
-// is full, until the rest is seven eighths of what it was.
-func (s *Store) sweep(isFull bool) {
-	var values []foundFile
+// sweep removes expired values, expired locks and old temporary files. If the
+// remaining values exceed the limit, it removes the oldest ones. If the disk is
+// full, it removes at least an eighth of the remaining values.
+func (s *Store) sweep(diskFull bool) {
+	var values []valueFile
 	var total int64
 	now := time.Now()
 	// filepath.WalkDir would not follow s.dir if that is a symbolic link.
 	fs.WalkDir(os.DirFS(s.dir), ".", func(name string, d fs.DirEntry, err error) error {
 		path := filepath.Join(s.dir, filepath.FromSlash(name))
 		if err != nil || d.IsDir() {
-			return nil // a directory, or a path that cannot be read now: the next sweep tries again
+			return nil // if the path cannot be read now, the next sweep tries again
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -358,8 +363,8 @@ func (s *Store) sweep(isFull bool) {
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
 			s.breakLock(path)
 		case strings.HasSuffix(d.Name(), valueSuffix):
-			v := foundFile{path, info.Size(), info.ModTime()}
-			if outlived(path, now) && v.remove() {
+			v := valueFile{path, info.Size(), info.ModTime()}
+			if isExpiredFile(path, now) && v.remove() {
 				return nil
 			}
 			values = append(values, v)
@@ -368,13 +373,13 @@ func (s *Store) sweep(isFull bool) {
 		return nil
 	})
 	limit := s.limit()
-	if isFull {
+	if diskFull {
 		limit = min(limit, total/8*7)
 	}
 	if total <= limit {
 		return
 	}
-	slices.SortFunc(values, func(a, b foundFile) int { return a.written.Compare(b.written) })
+	slices.SortFunc(values, func(a, b valueFile) int { return a.written.Compare(b.written) })
 	for _, v := range values {
 		if total <= limit {
 			return
@@ -385,24 +390,22 @@ func (s *Store) sweep(isFull bool) {
 	}
 }
 
-// A foundFile is a file of the directory that holds the value of a key, as a
-// sweep has found it.
-type foundFile struct {
+// A valueFile is the file of a value that a sweep has found.
+type valueFile struct {
 	path    string
 	size    int64
 	written time.Time
 }
 
-// remove removes the file, unless it was written again after the sweep found
-// it.
-func (v foundFile) remove() bool {
+// remove removes the file unless it was written after the sweep had found it.
+func (v valueFile) remove() bool {
 	info, err := os.Lstat(v.path)
 	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
 }
 
-// outlived reports whether the value in a file has expired. A file that is too
-// short to say when it expires counts as expired.
-func outlived(path string, now time.Time) bool {
+// isExpiredFile reports whether the value in a file has expired. A file that is
+// too short to contain the expiry time counts as expired.
+func isExpiredFile(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {
 		return false
@@ -416,36 +419,36 @@ func outlived(path string, now time.Time) bool {
 }
 
 // maxFile limits the file of a value, and maxMark the file of a lock, in bytes.
-// The Store writes no larger files: Put refuses larger values, and a mark has
-// 16 bytes.
+// The Store writes no larger files: Put returns an error for larger values, and
+// a mark has 16 bytes.
 const (
 	maxFile = 16 << 20
 	maxMark = 16
 )
 
-// errOdd says that something else is in the place of a file of the Store. It
-// counts as a miss, as if there were no file.
-var errOdd = fmt.Errorf("no file of the store: %w", fs.ErrNotExist)
+// errNotOurs means that the Store has not written a file. The file is treated
+// as if it did not exist.
+var errNotOurs = fmt.Errorf("not a file of the Store: %w", fs.ErrNotExist)
 
-// readFile returns the content of a file. If the file is not regular, or has
-// more than most bytes, the error is errOdd.
-func readFile(name string, most int64) ([]byte, error) {
-	f, err := openFile(name, most)
+// readFile returns the content of a file. If the file is not regular or is
+// larger than limit, the error wraps errNotOurs.
+func readFile(name string, limit int64) ([]byte, error) {
+	f, err := openFile(name, limit)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s has grown beyond %d bytes: %w", name, most, errOdd)
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s has grown beyond %d bytes: %w", name, limit, errNotOurs)
 	}
 	return data, err
 }
 
-// openFile opens a file. If the file is not regular, or has more than most
-// bytes, the error is errOdd. O_NONBLOCK is set, because otherwise openFile
-// would wait for ever at a FIFO that nobody writes to.
-func openFile(name string, most int64) (*os.File, error) {
+// openFile opens a file. If the file is not regular or is larger than limit,
+// the error wraps errNotOurs. Without O_NONBLOCK, opening a FIFO without a
+// writer would block.
+func openFile(name string, limit int64) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -454,9 +457,9 @@ func openFile(name string, most int64) (*os.File, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file: %w", name, errOdd)
-	case info.Size() > most:
-		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), most, errOdd)
+		err = fmt.Errorf("%s is not a regular file: %w", name, errNotOurs)
+	case info.Size() > limit:
+		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), limit, errNotOurs)
 	}
 	if err != nil {
 		f.Close()

@@ -6,25 +6,26 @@
 //	...
 //	robots, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
-// Any redis.UniversalClient will do, for a single server, Sentinel or a
-// cluster. The server must be Redis 6.2 or later, or Valkey.
+// The client may use a single server, Sentinel or a cluster. The server must be
+// Redis 6.2 or later, or Valkey.
 //
-// # What it does in Redis
+// # Keys in Redis
 //
-// A record is a string with the key PREFIX + "robots:" + key. The lock of a
-// fetch under way is a string with the key PREFIX + "robots-lock:" + key. Both
-// expire by themselves. A lock expires after 5 s, unless its holder renews it:
-// if a process dies while it fetches, others fetch after 5 s. For the key of a
-// record, see robotsmw.Store. An ACL user needs no more than
+// A record is a string with the key PREFIX + "robots:" + key, where key is that
+// of robotsmw.Store. While a process fetches a robots.txt, it holds a lock: a
+// string with the key PREFIX + "robots-lock:" + key. Records and locks expire.
+// The holder of a lock renews it. If the holder dies, the lock expires within
+// 5 s, and another process may fetch the file. An ACL user needs these
+// permissions only:
 //
 //	+get +set +del +pexpire +eval +evalsha ~PREFIXrobots*
 //
-// # When Redis is away
+// # If Redis does not answer
 //
-// If Redis does not answer, the Store returns errors, and the Checker that uses
-// it fetches robots.txt itself. So decisions stay right. Give the client short
-// timeouts, such as a DialTimeout and a ReadTimeout of 100 ms. Then a failed
-// call takes little time.
+// The Store returns an error, and the Checker that uses it fetches robots.txt
+// from the server, so its decisions are the same. To keep failed calls short,
+// configure the client with short timeouts, such as a DialTimeout and a
+// ReadTimeout of 100 ms.
 package redisstore
 
 import (
@@ -39,8 +40,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A Store is a robotsmw.Store and a robotsmw.Locker in Redis. Make one with
-// New. A Store is safe for concurrent use. It does not close its client.
+// A Store is a robotsmw.Store and a robotsmw.Locker in Redis. It must be
+// created with New, and is safe for concurrent use. It does not close its
+// client.
 type Store struct {
 	client redis.UniversalClient
 	prefix string
@@ -50,7 +52,7 @@ type Store struct {
 // several crawlers can share a server. The prefix may be "".
 func New(client redis.UniversalClient, prefix string) (*Store, error) {
 	if client == nil {
-		return nil, errors.New("redisstore: the client is nil: give a redis.NewUniversalClient(…)")
+		return nil, errors.New("redisstore: the client is nil: pass a client such as that of redis.NewUniversalClient")
 	}
 	return &Store{client: client, prefix: prefix}, nil
 }
@@ -58,18 +60,18 @@ func New(client redis.UniversalClient, prefix string) (*Store, error) {
 func (s *Store) valueKey(key string) string { return s.prefix + "robots:" + key }
 func (s *Store) lockKey(key string) string  { return s.prefix + "robots-lock:" + key }
 
-// reload is called after a failed call. It makes the client of a cluster find
-// out which node is the primary now. By itself, the client does so only now and
-// then. The client does the work in the background.
+// reload is called after a failed call. It makes the client of a cluster look
+// up the primary, in the background. Without it, the client notices a failover
+// only after about a minute.
 func (s *Store) reload(ctx context.Context) {
 	if cluster, ok := s.client.(interface{ ReloadState(ctx context.Context) }); ok {
 		cluster.ReloadState(ctx)
 	}
 }
 
-// Get returns the value of the key. If there is no value, errors.Is finds
-// fs.ErrNotExist in the error. Any other error wraps the error of the client,
-// or is the error of ctx.
+// Get returns the value of the key. If there is no value, the error wraps
+// fs.ErrNotExist. Any other error wraps the error of the client, or is the
+// error of ctx.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -85,8 +87,8 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// Put keeps the value for ttl, but at least for a millisecond, because Redis
-// knows no shorter time.
+// Put stores the value, which expires after ttl, or after one millisecond if
+// ttl is shorter.
 func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -110,34 +112,34 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// unlock deletes a lock only if its holder still has it. Otherwise the lock has
-// expired, and another holder may have it now.
-var unlock = redis.NewScript(`
+// unlockScript deletes a lock unless it has expired and may have another
+// holder.
+var unlockScript = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
 	return redis.call('del', KEYS[1])
 end
 return 0`)
 
-// renew lets a lock last for longer if its holder still has it.
-var renew = redis.NewScript(`
+// renewScript extends a lock if it still has the same holder.
+var renewScript = redis.NewScript(`
 if redis.call('get', KEYS[1]) == ARGV[1] then
 	return redis.call('pexpire', KEYS[1], ARGV[2])
 end
 return 0`)
 
 const (
-	// lockTime is how long a lock lasts in Redis. Its holder renews it three
-	// times as often.
+	// lockTime is the expiry time of a lock in Redis. The holder renews the
+	// lock after a third of it.
 	lockTime = 5 * time.Second
 
-	// callTimeout limits the calls that renew and free a lock, which have no
-	// context of a caller. A lock that could not be freed expires by itself.
+	// callTimeout limits the calls that renew or release a lock, because they
+	// have no caller's context. A lock that could not be released expires.
 	callTimeout = time.Second
 )
 
-// TryLock takes the lock of the key for ttl. It returns true and a function
-// that frees the lock. If another caller holds the lock, TryLock returns false.
-// If this process ends, the lock ends within 5 s.
+// TryLock locks the key for ttl. It returns true and a function that releases
+// the lock, or false if another caller holds the lock. If this process dies,
+// the lock expires within 5 s.
 func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (func(), bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -155,28 +157,29 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (fun
 	return l.unlock, true, nil
 }
 
-// A lock is one that this process holds.
+// A lock is a lock that this process holds.
 type lock struct {
-	store       *Store
-	key, holder string
-	end         time.Time // when the lock ends, whoever renews it
+	store  *Store
+	key    string
+	holder string    // random
+	end    time.Time // the lock is not renewed beyond this time
 
-	mu     sync.Mutex
-	timer  *time.Timer // for the next renewal
-	closed bool        // the lock was given back or has ended
+	mu       sync.Mutex
+	timer    *time.Timer // for the next renewal
+	released bool
 }
 
-// remaining returns for how long the lock lasts in Redis if it is taken or
-// renewed now.
+// remaining returns the expiry time in Redis of a lock that is taken or renewed
+// now.
 func (l *lock) remaining() time.Duration {
 	return max(min(time.Until(l.end), lockTime), time.Millisecond)
 }
 
-// renewLater starts the timer for the next renewal, if there has to be one.
+// renewLater schedules the next renewal, if one is necessary before the end.
 func (l *lock) renewLater() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.closed && time.Until(l.end) > lockTime/3 {
+	if !l.released && time.Until(l.end) > lockTime/3 {
 		l.timer = time.AfterFunc(lockTime/3, l.renew)
 	}
 }
@@ -184,23 +187,23 @@ func (l *lock) renewLater() {
 func (l *lock) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	held, err := renew.Run(ctx, l.store.client, []string{l.key}, l.holder, l.remaining().Milliseconds()).Int()
-	lost := err == nil && held == 0
-	if lost || errors.Is(err, redis.ErrClosed) {
+	renewed, err := renewScript.Run(ctx, l.store.client, []string{l.key}, l.holder, l.remaining().Milliseconds()).Int()
+	isLost := err == nil && renewed == 0
+	if isLost || errors.Is(err, redis.ErrClosed) {
 		return
 	}
 	l.renewLater()
 }
 
-// unlock frees the lock.
+// unlock releases the lock.
 func (l *lock) unlock() {
 	l.mu.Lock()
-	l.closed = true
+	l.released = true
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	unlock.Run(ctx, l.store.client, []string{l.key}, l.holder)
+	unlockScript.Run(ctx, l.store.client, []string{l.key}, l.holder)
 }
