@@ -32,7 +32,7 @@ func normalHost(host string) (string, error) {
 
 // sentHost returns the Host header that net/http sends for host. net/http
 // changes names that are not ASCII, and addresses with a zone. For these,
-// sentHost lets net/http write a request to memory, and reads the Host from it.
+// sentHost writes a request to memory and returns its Host.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 || r == '%' }) {
 		return host, nil
@@ -73,12 +73,12 @@ func fieldValue(h http.Header, name string) string {
 	return strings.Join(lines, ", ")
 }
 
-// maxSignatureField is how many bytes the lines of a signature's field may have
-// together. Longer ones count as malformed.
+// maxSignatureField limits the total size of a field's lines, in bytes. Longer
+// fields are treated as malformed.
 const maxSignatureField = 64 << 10
 
-// dictionaryOf reads a field that is a Dictionary (RFC 9651 §3.2). It returns
-// false if the field is malformed.
-func dictionaryOf(h http.Header, name string) ([]structured.Member, bool) {
+// dictionaryField parses a field that is a Dictionary (RFC 9651 §3.2). It
+// returns false if the field is malformed.
+func dictionaryField(h http.Header, name string) ([]structured.Member, bool) {
 	return structured.Dictionary(h.Values(name), maxSignatureField)
 }
