@@ -131,7 +131,7 @@ func (t *Transport) Admit(ctx context.Context, u *url.URL) (*Admission, error) {
 func acquire(limiter *politeness.Limiter, req *http.Request) (*politeness.Grant, error) {
 	ctx, u := req.Context(), req.URL
 	if u.Opaque != "" && u.Host != "" {
-		return nil, errors.New("robotsmw: the URL has an Opaque part, so its String has no host: give a URL with a Path to Admit")
+		return nil, errors.New("robotsmw: the URL has an Opaque part, so its String has no host: call Admit with a URL that has a Path")
 	}
 	if limiter != nil && u.Host != "" {
 		return limiter.Acquire(ctx, u)
@@ -149,7 +149,7 @@ func (c *config) limiter() (*politeness.Limiter, error) {
 		return nil, nil
 	}
 	if paced.Limiter == nil {
-		return nil, errors.New("robotsmw: Admit cannot share the pace of Options.Base, a politeness.Transport without a Limiter: set its Limiter")
+		return nil, errors.New("robotsmw: Admit cannot use the delays of Options.Base, a politeness.Transport without a Limiter: set its Limiter")
 	}
 	return paced.Limiter, nil
 }

@@ -23,59 +23,57 @@ import (
 
 // A Checker decides whether the crawler may fetch a URL. It loads an origin's
 // robots.txt when the file is first needed, keeps the file for up to 24 hours
-// (RFC 9309 §2.4), and matches URLs with the file's rules. A Transport has a
-// Checker and obeys it. A crawler that plans ahead may ask the Checker too. All
-// methods are safe for concurrent use. Make a Checker with NewChecker.
+// (RFC 9309 §2.4), and matches URLs with the file's rules. A Transport contains
+// a Checker and obeys it. A Checker can also be used to plan a crawl. It must
+// be created with NewChecker. All methods are safe for concurrent use.
 //
 // # How long a file is kept
 //
-// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
-// for at least 5 minutes and at most 24 hours. If they say nothing, the file is
+// A file is kept as long as Cache-Control, Expires and Age allow (RFC 9111),
+// but for at least 5 minutes and at most 24 hours. Without them, the file is
 // kept for 24 hours. With a long Limiter.Delay, a file is kept for at least 5
 // minutes longer than the Delay, but not for more than 24 hours. The record of
-// an unavailable file is kept for the same time. But if the file is unavailable
-// because a redirect led nowhere or there were too many redirects, the record
-// is kept for one hour. A file is revalidated with its ETag and Last-Modified.
-// The first request after four fifths of the lifetime starts a refresh in the
-// background and does not wait for it. Records are in memory, bounded by
-// Options.MaxOrigins and MaxBytes. A Store (package diskstore, redisstore)
-// keeps them over a restart or shares them.
+// an unavailable file is kept for the same time, or for one hour if the file is
+// unavailable because of an invalid redirect or too many redirects. A file is
+// revalidated with its ETag and Last-Modified. The first request after four
+// fifths of the lifetime starts a refresh in the background and does not wait
+// for it. Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A
+// Store (package diskstore, redisstore) keeps them over a restart or shares
+// them.
 //
 // When memory is full, the least recently used origin is evicted. An
 // unreachable origin stays until its next try, because otherwise the next
-// request would be sent to a server in trouble. But such origins hold nine
-// tenths of the places at most. Beyond that, a random one of them is evicted.
-// So a new origin is never refused for want of room, and no domain can shut out
-// the others.
+// request would be sent to an overloaded server. Such origins may occupy at
+// most 90% of the limits. Beyond that, a random one of them is evicted, so that
+// new origins are always accepted, and no domain can displace the others.
 //
 // An origin is not evicted while its robots.txt is fetched, or while a request
 // of a Transport to it waits for its host: that request is judged again when it
-// may be sent, by the newest file that is known. If such origins hold all
-// places, a new origin gets one above the limit.
+// may be sent, by the newest known file. If there are only such origins, a new
+// origin exceeds the limit.
 //
 // # One fetch
 //
-// However many requests need a robots.txt at the same time, it is fetched once.
-// The fetch belongs to none of them: a request that gives up does not cancel it
-// for the others. Each origin follows its own redirects, at the pace of the
-// hosts that it asks. If a redirect leads to the robots.txt of an origin whose
-// record is in memory and in force, that record is used.
+// All requests that need a robots.txt at the same time share one fetch. A
+// request that is canceled does not cancel the fetch for the others. The
+// requests of a fetch, including those of redirects, observe the delays of
+// their hosts. If a redirect leads to the robots.txt of an origin whose record
+// is in memory and in force, that record is used.
 //
 // A fetch that has not got a slot is dropped when the last request that waited
 // for it has left. No request was sent, and no state is kept. A fetch that has
 // got a slot continues even if all requests have left, and its result is kept.
 // A refresh continues too, although no request waits for it. But while no
 // request waits, any fetch or refresh is dropped if its next slot is more than
-// ten minutes away. A redirect may lead a fetch to a host that is not due
-// now. Such a fetch counts as refused until that host is due.
+// ten minutes away. If a redirect leads to a host that is not due, the fetch is
+// delayed until that host is due.
 //
-// Servers may send a robots.txt and never finish it. Fetches that no request
-// waits for may take half of MaxBytes together. Beyond that, the oldest of them
-// are ended, except for the last one. They have no result: records stay as they
-// are, and the next request to the origin begins a new fetch. A fetch that a
-// request waits for is never ended, because the request would be lost. Each can
-// take about 500 KiB, and MaxBytes may be exceeded by that much for each
-// request that waits.
+// A server may begin to send a robots.txt and never finish. Fetches that no
+// request waits for may together take half of MaxBytes. Beyond that, the oldest
+// of them are canceled, except for the last one. Records then do not change,
+// and the next request to the origin begins a new fetch. A fetch that a request
+// waits for is never canceled. Each can take about 500 KiB, so MaxBytes may be
+// exceeded by that much for each waiting request.
 //
 // If the fetch would have to wait beyond a request's deadline, the request
 // fails at once with a *politeness.DelayError. If the fetch of robots.txt fails
@@ -86,10 +84,10 @@ type Checker struct {
 }
 
 // NewChecker returns a Checker with these options. The Checker fetches
-// robots.txt files and no pages. Use it for programs that only plan. A crawler
-// that fetches pages by other means than an http.Client, such as a browser,
-// should use Transport.Admit, which also waits for the pace. If an option is
-// wrong, the error names it and states what to write instead.
+// robots.txt files and no pages, for programs that only plan. A crawler that
+// fetches pages by other means than an http.Client, such as a browser, should
+// use Transport.Admit, which also waits for the host's delay. If an option is
+// invalid, the error contains its name and the valid values.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {
@@ -135,7 +133,7 @@ func newChecker(cfg *config) *Checker {
 }
 
 func (c *Checker) fetched(f load.Fetch) {
-	e := fetchOf(f)
+	e := convertFetch(f)
 	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
 		"renewed", e.Renewed, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
 	if o := c.cfg.Observer; o.Fetched != nil {
@@ -147,12 +145,12 @@ func (c *Checker) fetched(f load.Fetch) {
 func (c *Checker) loaded(f load.Fetch) {
 	if o := c.cfg.Observer; o.Loaded != nil {
 		defer c.recoverFrom("Observer.Loaded")
-		o.Loaded(context.Background(), fetchOf(f))
+		o.Loaded(context.Background(), convertFetch(f))
 	}
 }
 
 func (c *Checker) storeFailed(op string, err error) {
-	c.cfg.Logger.Warn("robotsmw: the store failed; robots.txt is fetched instead", "op", op, "error", err)
+	c.cfg.Logger.Warn("robotsmw: the Store failed, so robots.txt is fetched from the site", "op", op, "error", err)
 	if o := c.cfg.Observer; o.StoreFailed != nil {
 		defer c.recoverFrom("Observer.StoreFailed")
 		o.StoreFailed(context.Background(), op, err)
@@ -173,41 +171,40 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 
 // Check decides whether u may be fetched, with GET or any other method. If the
 // robots.txt of u's origin must be fetched first, Check fetches the file or
-// joins a fetch that is under way. Check does not wait beyond the end of ctx.
+// joins a running fetch. Check does not wait beyond the end of ctx.
 //
-// If robots.txt is unreachable, Check returns a Decision that says so, and no
-// error. There is an error only in these cases:
+// If robots.txt is unreachable, Check returns a Decision with the Reason
+// Unreachable, and no error. There is an error only in these cases:
 //
 //   - u is not an absolute URL, its host or port is not valid, or its Opaque is
 //     neither a path nor a URL of the same origin.
-//   - ctx ended before robots.txt was known. errors.Is finds ctx's error.
-//   - the fetch of robots.txt is refused for now, or would have to wait beyond
-//     ctx's deadline. The error is a *politeness.DelayError.
-//   - a politeness.Transport in Options.Base has an invalid Limiter. errors.Is
-//     finds politeness.ErrInvalidLimiter.
+//   - ctx ended before robots.txt was known. The error wraps ctx's error.
+//   - the fetch of robots.txt is delayed, or would have to wait beyond ctx's
+//     deadline. The error is a *politeness.DelayError.
+//   - a politeness.Transport in Options.Base has an invalid Limiter. The error
+//     wraps politeness.ErrInvalidLimiter.
 //
 // # What is judged is what is sent
 //
 // An origin is a scheme, a host and a port: http and https on one host are two
 // origins. ftp is an origin too. If Options.Base cannot fetch ftp URLs, their
-// robots.txt is unreachable. Other schemes pass through, because robots.txt
-// does not apply to them. All spellings of a host are one host (see
+// robots.txt is unreachable. URLs of other schemes are allowed, because
+// robots.txt does not apply to them. All spellings of a host are one host (see
 // politeness.HostKey). A request is sent with the Host that robots.txt was
-// fetched with. This is the URL's host, unless the request has another Host of
-// its own. Such a Host makes another origin at the same address. A request
-// whose target names another authority (URL.Opaque, or a path in absolute form)
-// is an error. So is a host that is longer than a name in the DNS can be. The
-// length is checked first, so such a name is neither converted nor stored.
+// fetched with: the URL's host, unless the request has another Host, which is
+// another origin at the same address. A request whose target names another
+// authority (URL.Opaque, or a path in absolute form) is an error. So is a host
+// that is longer than a name in the DNS can be. The length is checked first, so
+// such a name is neither converted nor stored.
 //
-// Some servers treat different paths as one path. For example, they treat
-// /x/%2e%2e/private/ and //private/ like /private/. So a path is judged in
-// three forms: as it is written; with its dot segments resolved (RFC 3986
-// §5.2.4) and then its empty segments merged; and with these two steps in the
-// other order. If any of the three is disallowed, so is the URL.
-// Decision.Resolved has the disallowed form, unless that is the form as
-// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
-// letter case and the query are not changed. The query is matched as it is
-// sent. robotstxt.Rules.MatchResolved judges all three forms.
+// Some servers treat different paths as equivalent. For example, they treat
+// /x/%2e%2e/private/ and //private/ like /private/. Therefore a path is judged
+// in three forms: unchanged; with its dot segments resolved (RFC 3986 §5.2.4)
+// and then its empty segments merged; and with these two steps in the other
+// order. The URL is disallowed if any of the three is. Decision.Resolved
+// contains the disallowed form, if it differs from the unchanged one. %2F is
+// not a slash (RFC 9309 §2.2.2). Semicolons, backslashes, letter case and the
+// query are not changed. robotstxt.Rules.MatchResolved judges all three forms.
 // robotstxt.Rules.Match judges only the form that it is given.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
@@ -224,14 +221,14 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 // target. It appends nothing if robots.txt does not apply to the scheme.
 func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 	if u == nil {
-		return nil, errors.New("robotsmw: the URL is nil: give an absolute one")
+		return nil, errors.New("robotsmw: the URL is nil")
 	}
 	name, err := origin.Append(buf, u, host)
 	switch {
 	case err != nil:
 		return nil, err
 	case u.Scheme == "":
-		return nil, errors.New("robotsmw: the URL has no scheme: give an absolute one")
+		return nil, errors.New("robotsmw: the URL has no scheme: use an absolute URL")
 	case !origin.HasPlainTarget(u) && len(name) > 0:
 		return name, origin.CheckTarget(u, host)
 	}
@@ -317,7 +314,7 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 // target returns the text that rules are matched with: the path and the query
 // as they are sent, neither decoded nor reordered. A "#" in one of these begins
 // no fragment, because net/http sends it. This text may share memory with buf,
-// which saves an allocation. So it is valid until buf is used again.
+// which saves an allocation, so it is valid until buf is used again.
 func target(buf []byte, u *url.URL) string {
 	if u.Opaque != "" || u.RawQuery == "" {
 		return strings.ReplaceAll(u.RequestURI(), "#", "%23")
@@ -327,7 +324,7 @@ func target(buf []byte, u *url.URL) string {
 	return unsafe.String(unsafe.SliceData(buf), len(buf))
 }
 
-// Stats says how much a Checker holds in memory.
+// Stats describes what a Checker has in memory.
 type Stats struct {
 	Origins int // origins in memory, without those whose fetch is under way
 

@@ -7,13 +7,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// A *sent is the context that a request is sent with. It tells the Limiter the
-// Crawl-delay. One value for this and the rest saves allocations.
+// A *sent is the context of a request that is sent. It contains the Crawl-delay
+// for the Limiter. One value for all of it saves allocations.
 type sent struct {
 	context.Context
 	tells    bool // whether the Limiter gets the crawlDelay, a 0 like any other value
 	permit        // what the request is judged again by
-	examined      // what its response says
+	examined      // what is known about its response
 }
 
 type sentKey struct{}

@@ -229,7 +229,7 @@ func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
 // around it.
 func TestWrap_OfATransport(t *testing.T) {
 	_, err := NewTransport(Options{UserAgent: "TestBot/1.0", Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt }})
-	if err == nil || !strings.Contains(err.Error(), "leave Wrap nil") {
+	if err == nil || !strings.Contains(err.Error(), "wrap the result of NewTransport") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Decision says whether a URL may be fetched, and why. String returns a
+// A Decision is whether a URL may be fetched, and why. String returns a
 // sentence for people. As JSON, a decision has the hash of the robots.txt in
 // force. So a log of decisions proves which file was obeyed, and when.
 type Decision struct {
-	URL     *url.URL // the URL asked about: the caller's own, not a copy
+	URL     *url.URL // the URL that was checked: the caller's own, not a copy
 	Allowed bool
 	Reason  Reason
 	Time    time.Time // when the decision was made
@@ -74,7 +74,7 @@ type Decision struct {
 	err error // what DisallowedError.Unwrap returns
 }
 
-// A Reason says what a Decision is based on, in lower case, with hyphens.
+// A Reason is what a Decision is based on, in lower case, with hyphens.
 //
 // # What an answer to robots.txt means
 //

@@ -175,7 +175,7 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	// A busy machine may need seconds to decode 4 MiB.
 	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = time.Minute }).Checker()
 	d := decide(t, c, server.URL+"/")
-	if d.Reason != Unreachable || d.Allowed || d.Cause != "reading robots.txt: the coded body has more than 4 MiB" {
+	if d.Reason != Unreachable || d.Allowed || d.Cause != "reading robots.txt: the coded body is larger than 4 MiB" {
 		t.Errorf("%v", d)
 	}
 }

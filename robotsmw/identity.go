@@ -22,12 +22,12 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.userAgent, e.tokens)
 }
 
-// userAgentOf returns the User-Agent in a request's header, or "" if there is
-// none. It also reports whether the header has exactly one User-Agent and no
+// headerUserAgent returns the User-Agent in a request's header, or "" if there
+// is none. It also reports whether the header has exactly one User-Agent and no
 // odd name, so that it can be sent unchanged. isOdd tells which names are odd.
 // Header.Set never writes an odd name. But a caller can write one into the map,
 // and net/http would send it.
-func userAgentOf(h http.Header) (agent string, plain bool) {
+func headerUserAgent(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
 		agent = lines[0]
@@ -77,25 +77,25 @@ func isOdd(name string) bool {
 // productTokens checks a User-Agent and the product tokens, and returns the
 // tokens. If the tokens are nil, it takes one from the User-Agent.
 func productTokens(userAgent string, tokens []string) ([]string, error) {
-	const say = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
+	const example = `for example "ExampleBot/1.0 (+https://example.com/bot)"`
 	if strings.TrimSpace(userAgent) == "" {
-		return nil, errors.New("robotsmw: Options.UserAgent is empty: say who is crawling, " + say)
+		return nil, errors.New("robotsmw: Options.UserAgent is empty: set the name of the crawler, " + example)
 	}
 	if i := strings.IndexFunc(userAgent, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
 		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at byte %d: an HTTP header cannot carry it", userAgent, i)
 	}
 	if name, _ := cutToken(userAgent); isLibrary(name) {
-		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and names no crawler: write your own, %s", userAgent, say)
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and identifies no crawler: set your own, %s", userAgent, example)
 	}
 	if tokens == nil {
-		token, err := tokenOf(userAgent)
+		token, err := productToken(userAgent)
 		if err != nil {
 			return nil, err
 		}
 		return []string{token}, nil
 	}
 	if len(tokens) == 0 {
-		return nil, errors.New("robotsmw: Options.ProductTokens is empty but not nil: name at least one token, or leave it nil to take it from UserAgent")
+		return nil, errors.New("robotsmw: Options.ProductTokens is empty but not nil: set at least one token, or leave it nil to use that of UserAgent")
 	}
 	for _, t := range tokens {
 		name, rest := cutToken(t)
@@ -109,11 +109,11 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	return append([]string(nil), tokens...), nil
 }
 
-// tokenOf returns the product token of a User-Agent: its first product, or the
-// product after "compatible;" if the first is Mozilla. If the product is not a
-// single word, tokenOf returns an error. A guess might make the crawler obey
-// another crawler's rules.
-func tokenOf(userAgent string) (string, error) {
+// productToken returns the product token of a User-Agent: its first product, or
+// the product after "compatible;" if the first is Mozilla. If the product is
+// not a single word, productToken returns an error. A guess might make the
+// crawler obey another crawler's rules.
+func productToken(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
 	if strings.EqualFold(token, "Mozilla") {
@@ -156,16 +156,16 @@ func isLibrary(token string) bool {
 // suggestToken makes a valid token from an invalid one.
 func suggestToken(s string) string {
 	s, _, _ = strings.Cut(s, "/")
-	return cmp.Or(strings.Join(wordsOf(s), ""), "ExampleBot")
+	return cmp.Or(strings.Join(candidateTokens(s), ""), "ExampleBot")
 }
 
-// wordsOf returns the parts of s that could be product tokens.
-func wordsOf(s string) []string {
+// candidateTokens returns the parts of s that could be product tokens.
+func candidateTokens(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !isTokenByte(byte(r)) })
 }
 
 // names reports whether a User-Agent contains the token as a whole word. Case
 // does not matter.
 func names(userAgent, token string) bool {
-	return slices.ContainsFunc(wordsOf(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
+	return slices.ContainsFunc(candidateTokens(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
 }

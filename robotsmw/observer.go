@@ -15,7 +15,7 @@ import (
 // The functions are called in the middle of requests, by many goroutines at
 // once. They must return quickly, and must not call the Checker or the
 // Transport. A panic in Decided reaches the caller. A panic in any other
-// function is logged and goes no further.
+// function is recovered and logged.
 //
 // Decided gets the context of the request, or of the call of the Checker. The
 // other functions get a background context, because a fetch of robots.txt
@@ -38,20 +38,20 @@ type Observer struct {
 	// Asked is called after each request for a robots.txt: for each hop of its
 	// redirects, and again if a request is repeated after a 412. robotsURL is
 	// the URL of the origin's robots.txt. resp.Request is the request as it was
-	// sent. resp.Body is closed. resp.StatusCode is 0 if no answer came.
+	// sent. resp.Body is closed. resp.StatusCode is 0 without a response.
 	//
 	// body is the part of the body that was read. It is decoded if the status
 	// is 2xx or 4xx, but not if it is 429. Otherwise the bytes are those that
 	// were received. body is not complete if the whole body is longer than a
-	// robots.txt may be, or if the status alone decides. err says why there is
-	// no answer, or why the answer is not complete. Do not change these values,
-	// and do not keep them.
+	// robots.txt may be, or if the status alone decides. err is why there is no
+	// response, or why it is incomplete. The values must not be changed or
+	// kept.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
 	// Read is called with each robots.txt, before any decision is based on it.
 	// The file was fetched, or it was in the Store, or it is an Override.
-	// sha256 is the file's hash, as in Decision.SHA256. The same text may come
-	// again. Do not change the text, and do not keep it.
+	// sha256 is the file's hash, as in Decision.SHA256. It may be called
+	// several times with the same text. The text must not be changed or kept.
 	Read func(ctx context.Context, sha256 string, text []byte)
 
 	// StoreFailed is called when a call of the Store fails, or returns a record
@@ -115,8 +115,8 @@ func joinEvents[T any](f, g func(context.Context, T)) func(context.Context, T) {
 	})
 }
 
-// Fetch is one fetch of a robots.txt, redirects included. Cause and Status say
-// what the result is (RFC 9309 §2.3.1). With a Cause, robots.txt is
+// Fetch is one fetch of a robots.txt, including redirects. Cause and Status are
+// the result (RFC 9309 §2.3.1). With a Cause, robots.txt is
 // unreachable. Without a Cause, a Status of 2xx means that there is a file, new
 // or confirmed. Any other Status means that there is no file.
 type Fetch struct {
@@ -136,8 +136,8 @@ type Fetch struct {
 	Fetched, Expires time.Time
 }
 
-// fetchOf converts a load.Fetch to the Fetch that an Observer gets.
-func fetchOf(f load.Fetch) Fetch {
+// convertFetch converts a load.Fetch to the Fetch that an Observer gets.
+func convertFetch(f load.Fetch) Fetch {
 	rec := f.Record
 	e := Fetch{
 		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops),

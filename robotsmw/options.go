@@ -18,22 +18,22 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// Options says who the crawler is and how it treats robots.txt. UserAgent is
-// required. The zero value of every other field is the behaviour that RFC 9309
-// asks for. The constructors read Options once. These are the groups of fields:
+// Options configures a crawler and how it treats robots.txt. UserAgent is
+// required. The zero value of every other field is the behavior that RFC 9309
+// requires. The constructors read Options once. These are the groups of fields:
 //
 //   - who crawls: UserAgent, ProductTokens, StrictIdentity
 //   - how requests are paced and sent: Limiter, AttemptTimeout, RobotsTimeout,
 //     Base, Proxy, RefuseAddress, Wrap
 //   - what is obeyed: Override, DisallowForbidden, AllowAfter30Days
 //   - how each robots.txt is kept: Store, MaxOrigins, MaxBytes, KeepFiles
-//   - what is told: Page, Observer, Logger
+//   - what is reported: Page, Observer, Logger
 type Options struct {
 	// UserAgent is the User-Agent of requests for robots.txt, and of every
 	// request that has none of its own. Required. An example is "ExampleBot/1.0
 	// (+https://example.com/bot)". A library's default agent ("Go-http-client",
-	// "colly") is refused, because a site owner could not know whose crawler it
-	// is, and could not write a group for it.
+	// "colly") is an error, because it does not identify the crawler, and site
+	// owners could not write a group for it.
 	UserAgent string
 
 	// ProductTokens are the names under which robots.txt may address this
@@ -79,7 +79,7 @@ type Options struct {
 	Base http.RoundTripper
 
 	// Proxy selects the proxy of a request, as http.Transport.Proxy does. It
-	// can only be set if Base is nil, because a Base has a proxy of its own.
+	// can only be set if Base is nil, because a Base has its own proxy.
 	// Nil means http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
 
@@ -109,7 +109,7 @@ type Options struct {
 	Wrap func(robots http.RoundTripper) http.RoundTripper
 
 	// Override maps an origin ("https://example.com") to the text of a
-	// robots.txt. On this origin, the crawler obeys this text in place of the
+	// robots.txt. On this origin, the crawler obeys this text instead of the
 	// origin's own file. It fetches the origin's own file only if the
 	// robots.txt of another origin redirects to that file. Override is meant
 	// for the owner of a site. The text "" allows everything on the origin, and
@@ -157,7 +157,8 @@ type Options struct {
 	// can share one.
 	KeepFiles bool
 
-	// Page says how page directives (robots metas, X-Robots-Tag) are read.
+	// Page configures how page directives (robots metas, X-Robots-Tag) are
+	// read.
 	Page PageOptions
 
 	// Refusals recognizes block pages by additional rules, which
@@ -206,13 +207,13 @@ func (o Options) config() (*config, error) {
 	}
 	switch {
 	case o.Page.ReadAhead < 0:
-		return nil, fmt.Errorf("robotsmw: Page.ReadAhead %v is negative; leave it 0 to read nothing ahead", o.Page.ReadAhead)
+		return nil, fmt.Errorf("robotsmw: Page.ReadAhead is %v: set a positive duration, or 0 to read nothing ahead", o.Page.ReadAhead)
 	case o.RobotsTimeout < 0:
-		return nil, fmt.Errorf("robotsmw: RobotsTimeout %v is negative: a robots.txt fetch always ends; leave it 0 for %v", o.RobotsTimeout, defaultTimeout)
+		return nil, fmt.Errorf("robotsmw: RobotsTimeout is %v: set a positive duration, or 0 for %v", o.RobotsTimeout, defaultTimeout)
 	case o.MaxOrigins < 0:
-		return nil, fmt.Errorf("robotsmw: MaxOrigins %d is negative; leave it 0 for %d", o.MaxOrigins, defaultMaxOrigins)
+		return nil, fmt.Errorf("robotsmw: MaxOrigins is %d: set a positive number, or 0 for %d", o.MaxOrigins, defaultMaxOrigins)
 	case o.MaxBytes < 0:
-		return nil, fmt.Errorf("robotsmw: MaxBytes %d is negative; leave it 0 for %d", o.MaxBytes, defaultMaxBytes)
+		return nil, fmt.Errorf("robotsmw: MaxBytes is %d: set a positive number, or 0 for %d", o.MaxBytes, defaultMaxBytes)
 	}
 	c.RobotsTimeout = cmp.Or(o.RobotsTimeout, defaultTimeout)
 	c.MaxOrigins = cmp.Or(o.MaxOrigins, defaultMaxOrigins)
@@ -226,7 +227,7 @@ func (o Options) config() (*config, error) {
 			return nil, err
 		}
 		if _, dup := c.overrides[key]; dup {
-			return nil, fmt.Errorf("robotsmw: Override names the origin %s more than once; keep one", key)
+			return nil, fmt.Errorf("robotsmw: Override contains the origin %s more than once", key)
 		}
 		c.overrides[key] = text
 	}
@@ -268,7 +269,7 @@ func (o Options) sender() (http.RoundTripper, error) {
 	case o.Limiter == nil:
 		return &httputil.CancelingTransport{Base: base}, nil
 	case paced && p.Limiter == o.Limiter:
-		return nil, errors.New("robotsmw: Base already paces with this Limiter, so every request would wait twice: leave Options.Limiter nil")
+		return nil, errors.New("robotsmw: Base already uses this Limiter, so every request would wait twice: leave Options.Limiter nil")
 	}
 	return &politeness.Transport{Base: base, Limiter: o.Limiter, AttemptTimeout: o.AttemptTimeout}, nil
 }

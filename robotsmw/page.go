@@ -18,7 +18,7 @@ type Page struct {
 
 	// Refusal is zero unless the response is a refusal in place of the page, or
 	// may be one. A refusal is a challenge, a block, a demand for payment or
-	// for a licence, a refusal for legal reasons, or a rate limit.
+	// for a license, a refusal for legal reasons, or a rate limit.
 	//
 	// If Refusal.Sure is set, status and header show the refusal. In this case
 	// the body is not content. There are no Directives, because they would not
@@ -28,20 +28,20 @@ type Page struct {
 	Refusal refusal.Refusal
 }
 
-// A PageState says how much of a page has been examined for directives. A
+// A PageState is how much of a page has been examined for directives. A
 // restriction that was found counts in every state. If no restriction was
 // found, that result is final only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not examined, so what it says is unknown.
-	// The reason is one of three: the body's coding is unknown or cannot be
-	// decoded, the response is surely a refusal, or the response did not come
-	// through a Transport.
+	// PageNotExamined: the body was not examined, so its directives are
+	// unknown. The reason is one of three: the body's coding is unknown or
+	// cannot be decoded, the response is surely a refusal, or the response did
+	// not come through a Transport.
 	PageNotExamined PageState = iota
 
-	// PageHeaderOnly: there is no HTML body that could say more. A part of a
-	// page (206) is not examined either.
+	// PageHeaderOnly: there is no HTML body that could contain more. A part of
+	// a page (206) is not examined either.
 	PageHeaderOnly
 
 	// PagePending: the body has not been read to its end yet.
@@ -68,8 +68,8 @@ var pageStates = map[PageState]string{
 	PageComplete:    "complete",
 }
 
-// PageOptions says how the robots metas of a page are read. The zero value
-// examines every HTML page while the caller reads it.
+// PageOptions configures how the robots metas of a page are read. The zero
+// value examines every HTML page while the caller reads it.
 type PageOptions struct {
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// RoundTrip returns. RoundTrip then reads for at most this time, and at

@@ -56,7 +56,7 @@ func (p *permit) recheck(ctx context.Context) error {
 	case rec == old && rec.InForce(now) != record.None: // a missing file that has run out while fetches fail allows nothing
 		return nil
 	case rec == nil && now.Sub(p.time) < time.Millisecond:
-		return nil // asking again would get the same answer
+		return nil // another fetch would have the same result
 	case rec == nil:
 		return &outdatedError{p}
 	}
@@ -67,7 +67,7 @@ func (p *permit) recheck(ctx context.Context) error {
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
 	case d.CrawlDelay != p.crawlDelay:
-		return &outdatedError{p} // the Limiter has to be told
+		return &outdatedError{p} // for the Limiter
 	}
 	p.decision.Store(&d) // before the record: see latestDecision
 	p.record.Store(rec)
@@ -95,15 +95,15 @@ func (p *permit) latestDecision() *Decision {
 	return p.decision.Load()
 }
 
-// An outdatedError says that a permit no longer holds: its request has to be
-// judged again before it is sent.
+// An outdatedError means that a permit is no longer valid: its request has to
+// be judged again before it is sent.
 type outdatedError struct{ permit *permit }
 
 func (e *outdatedError) Error() string {
 	return "robotsmw: the robots.txt of " + e.permit.origin + " has changed or run out while the request waited: ask again"
 }
 
-// isOutdated reports whether err says that p is outdated. Another Transport,
+// isOutdated reports whether err means that p is outdated. Another Transport,
 // further out, may have a check of its own.
 func (p *permit) isOutdated(err error) bool {
 	e, ok := errors.AsType[*outdatedError](err)
@@ -117,11 +117,11 @@ func withNewBody(req *http.Request) (*http.Request, error) {
 		return req, nil
 	}
 	if req.GetBody == nil {
-		return nil, errors.New("robotsmw: robots.txt has run out while the request waited, and its body cannot be read again: give the request a GetBody")
+		return nil, errors.New("robotsmw: robots.txt expired while the request waited, and the request's body cannot be sent again: set its GetBody")
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: robots.txt has run out while the request waited, and GetBody fails: %w", err)
+		return nil, fmt.Errorf("robotsmw: robots.txt expired while the request waited, and GetBody failed: %w", err)
 	}
 	again := req.WithContext(req.Context())
 	again.Body = body

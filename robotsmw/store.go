@@ -21,7 +21,7 @@ import (
 //   - keeps no reference to a value that it was given or has returned;
 //   - obeys the context, and returns the context's error when the context ends;
 //   - returns no error from Delete if the key is not there. A Checker never
-//     deletes: a record that has run out is replaced, or goes after its ttl.
+//     deletes: an expired record is replaced, or is removed after its ttl.
 //
 // Package storetest checks whether a Store meets these conditions. The Checker
 // gives each call of a Store two seconds. If a call fails, the Checker

@@ -35,7 +35,7 @@ type Transport struct {
 // the error says which one and what to write instead.
 func NewTransport(opts Options) (*Transport, error) {
 	if opts.Wrap != nil {
-		return nil, errors.New("robotsmw: Wrap is set, but NewTransport returns the robots transport itself: wrap that, and leave Wrap nil")
+		return nil, errors.New("robotsmw: Options.Wrap is set, but NewTransport does not use it: wrap the result of NewTransport instead")
 	}
 	cfg, err := opts.config()
 	if err != nil {
@@ -65,7 +65,7 @@ func NewClient(opts Options) (*http.Client, error) {
 	}
 	wrapped := wrap(t)
 	if wrapped == nil { // the client would use http.DefaultTransport, which ignores robots.txt
-		return nil, errors.New("robotsmw: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
+		return nil, errors.New("robotsmw: Options.Wrap returned nil: it must return its argument, or a transport around it")
 	}
 	return &http.Client{Transport: wrapped}, nil
 }
@@ -137,7 +137,7 @@ func callStart(start func(out *http.Request) error, out *http.Request, s *sent) 
 // from req in its context, its User-Agent, and the spelling of its host. The
 // context is the returned *sent, whose end must be called.
 func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
-	agent, plain := userAgentOf(req.Header)
+	agent, plain := headerUserAgent(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
 		if err := t.identify(agent); err != nil {
 			return nil, nil, err

@@ -125,7 +125,7 @@ except Refused as refused:
 try:
     gate.fetch("ftp://example.com/")
 except Refused as refused:
-    print(refused)`, "gate: the url has to begin with http:// or https:// and a host"},
+    print(refused)`, "gate: the url must begin with http:// or https:// and a host"},
 		{"robots.txt itself", `
 with gate.fetch(site + "/robots.txt") as page:
     print(page.status)`, "200"},
@@ -139,7 +139,7 @@ except urllib.error.HTTPError as error:
 try:
     gate.check("ftp://example.com/")
 except Refused as refused:
-    print(refused)`, "gate: the url has to begin with http:// or https:// and a host"},
+    print(refused)`, "gate: the url must begin with http:// or https:// and a host"},
 		{"its own requests", `
 import urllib.request
 for path in "/1", "/2":

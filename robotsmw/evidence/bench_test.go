@@ -33,7 +33,7 @@ func aRequest(tb testing.TB, rec *Recorder) func() {
 		tb.Fatal(err)
 	}
 	get(tb, client, "http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
-	o := pace(&rec.queue, 1)
+	o := limiterObserver(&rec.queue, 1)
 	u, _ := url.Parse("http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html")
 	e := politeness.Event{Host: "www.example.com", URL: u, At: time.Now(), Delay: time.Second, CrawlDelay: 5 * time.Second, Wait: 4 * time.Second, Reason: politeness.ReasonCrawlDelay}
 	return func() {

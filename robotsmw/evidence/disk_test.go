@@ -112,7 +112,7 @@ func TestAFullDisk(t *testing.T) {
 		rec.wait()
 		full := time.Now()
 		disk.left.Store(1 << 30)
-		rec.writer.retry = time.Time{}
+		rec.writer.retryAt = time.Time{}
 		for i := range 30 {
 			get(t, client, fmt.Sprint("http://a.example/again/", i))
 		}
@@ -155,7 +155,7 @@ func TestASlowDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec.queue.most = 20_000
+	rec.queue.maxSize = 20_000
 	web, opts := quickly()
 	client := crawler(t, rec, web, opts)
 	hang := make(chan struct{})

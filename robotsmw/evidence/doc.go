@@ -1,55 +1,53 @@
 // Package evidence writes a record of a crawl that a third party can check. The
-// record has each robots.txt that the crawl saw, byte for byte. It also has the
-// decisions, and what each request waited for. With a record, the operator of a
-// crawler can answer a complaint by showing what happened, and an archive can
-// keep each robots.txt as the crawl saw it.
+// record contains each robots.txt that the crawl received, byte for byte, the
+// decisions, and the reason why each request waited. The operator of a crawler
+// can answer a complaint with it, and an archive can preserve the robots.txt
+// files.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
 //	defer rec.Close()
 //	opts := robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}
-//	err = rec.Observe(&opts) // before opts is given to NewClient
+//	err = rec.Observe(&opts) // before opts is passed to NewClient
 //	...
 //	client, err := robotsmw.NewClient(opts)
 //
-// No request waits for the record. If the disk is full or too slow, lines are
-// lost. The record then says in which span of time lines were lost, and proves
-// nothing about that span. If the process is killed, the lines that it had not
-// written are missing. These are the lines of the last milliseconds, or of a
-// longer time if the disk is slow. The last line that it wrote may be
-// incomplete. If the machine loses power, everything that was not on the disk
-// yet is missing.
+// Requests do not wait for the record to be written. If the disk is full or too
+// slow, lines are lost. The record then contains the span of time in which they
+// were lost, and proves nothing about that span. If the process is killed, the
+// lines of the last milliseconds are missing, or more if the disk is slow, and
+// the last line may be incomplete. If the machine loses power, everything is
+// missing that the operating system had not written to the disk.
 //
 // # The directory
 //
-// One process at a time writes a record. Where the operating system has flock,
-// a second process gets an error. Later processes may continue the record. Each
-// call of [Open] begins a session. A record is about one robot; within a
-// session, [Recorder.Observe] makes sure of that.
+// Only one process at a time may write a record. On operating systems with
+// flock, a second process gets an error. Later processes may continue the
+// record. Each call of [Open] begins a session. A record is about one robot;
+// within a session, [Recorder.Observe] returns an error for a second one.
 //
 //	evidence-000001.jsonl    segments: lines of JSON
 //	evidence-000002.jsonl
 //	robots-000001.warc.gz    the WARC file that belongs to a segment
 //	lock
 //
-// A segment no longer changes after the next segment has begun. If a further
-// segment could make the record larger than [Options.MaxBytes], the oldest
-// segments are deleted, together with their WARC files. Lines are numbered from
-// 1. If the first line of a record has a number above 1, older lines have been
-// deleted.
+// A segment does not change after the next one has begun. If a new segment
+// could make the record larger than [Options.MaxBytes], the oldest segments are
+// deleted with their WARC files. Lines are numbered from 1, so a record whose
+// first line has a larger number is missing deleted lines.
 //
 // # Lines
 //
-// A line is one JSON object, such as a request with the decision that allowed
-// it. It has a number, the hash of the line before it, and the hash of itself:
-// the SHA-256 of all that stands before it in the line. So a changed byte is
-// noticed, because the line no longer has the hash that it names. But somebody
-// who can write all files could compute all hashes anew. To rule this out,
-// deposit the hash of the last line elsewhere ([Recorder.Head]). Then a change
-// of that line, or of any line before it, can be noticed.
+// A line is a JSON object, such as a request with the decision that allowed it.
+// It contains its number, the hash of the previous line, and its own hash,
+// which is the SHA-256 of the line up to the hash. If a byte is changed, the
+// hash no longer matches. An attacker who can write all files could recompute
+// all hashes. To detect that, callers should store the hash of the last line
+// ([Recorder.Head]) in another place: it covers that line and all lines before
+// it.
 //
-// The doc of [Recorder] describes each kind of line, and the WARC files.
-// Package audit checks a record.
+// [Recorder] documents each kind of line, and the WARC files. Package audit
+// checks a record.
 //
 // # With jq
 //

@@ -4,8 +4,8 @@ package evidence
 
 import "os"
 
-// lock does nothing, because this operating system may have no flock. So a
-// second process can write too.
+// lock does nothing, because this operating system may not have flock. A second
+// process is not detected.
 func lock(*os.File) error { return nil }
 
 // unlock closes the file.

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// lock reserves a file for this process until unlock is called or the process
+// lock locks a file for this process until unlock is called or the process
 // ends.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// unlock frees the file and closes it. Without LOCK_UN, the lock would last
-// until all copies of the descriptor are closed, and a child process that is
-// just being started has a copy until it runs its program.
+// unlock unlocks and closes the file. Closing alone would not be enough: the
+// lock lasts until all copies of the descriptor are closed, and a child process
+// that is being started has a copy until it executes its program.
 func unlock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	return errors.Join(err, f.Close())

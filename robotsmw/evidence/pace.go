@@ -9,13 +9,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// pace returns an Observer that records what a Limiter does. limiter is the
-// Limiter's number in the session.
-func pace(q *queue, limiter int) *politeness.Observer {
-	line := func(kind string, e *politeness.Event, members ...any) entry {
-		own := newEntry(kind, "limiter", limiter, "request", int(e.Request))
-		own.text = appendMembers(own.text, members...)
-		return own
+// limiterObserver returns an Observer that records what a Limiter does. limiter
+// is the Limiter's number in the session.
+func limiterObserver(q *queue, limiter int) *politeness.Observer {
+	newLine := func(kind string, e *politeness.Event, members ...any) entry {
+		line := newEntry(kind, "limiter", limiter, "request", int(e.Request))
+		line.text = appendMembers(line.text, members...)
+		return line
 	}
 	return &politeness.Observer{
 		Granted: func(ctx context.Context, e politeness.Event) {
@@ -26,29 +26,30 @@ func pace(q *queue, limiter int) *politeness.Observer {
 			if d := robotsmw.DecisionOf(ctx); d != nil && !e.Exempt {
 				decision = decisionText(d)
 			}
-			request := line("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
-				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalWhy(&e)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay, "crawl_delay_agreed", e.Agreed,
+			request := newLine("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
+				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalReason(&e)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay, "crawl_delay_agreed", e.Agreed,
 				"paused_until", e.Until, "waited", e.Wait, "waited_for", string(e.Reason), "decision", decision)
 			if e.Exempt {
-				request.about = url
+				request.robots = url
 			}
 			q.put(request)
 		},
 		Answered: func(_ context.Context, e politeness.Event) {
 			if e.RetryAfter != "" || httpstatus.IsThrottled(e.Status) || httpstatus.IsOverloaded(e.Status) {
-				q.put(line("answer", &e, "host", e.Host, "at", e.At, "status", e.Status, "retry_after", short(e.RetryAfter), "asks", e.Wait))
+				q.put(newLine("answer", &e, "host", e.Host, "at", e.At, "status", e.Status, "retry_after", shorten(e.RetryAfter), "asks", e.Wait))
 			}
 		},
 		BackedOff: func(_ context.Context, e politeness.Event) {
-			q.put(line("pause", &e, "host", e.Host, "at", e.At, "wait", seconds(e.Wait), "until", e.At.Add(e.Wait), "status", e.Status))
+			q.put(newLine("pause", &e, "host", e.Host, "at", e.At, "wait", seconds(e.Wait), "until", e.At.Add(e.Wait), "status", e.Status))
 		},
 		Ended: func(_ context.Context, e politeness.Event) {
-			q.put(line("done", &e, "end", e.At, "status", e.Status, "seconds", seconds(e.Wait)))
+			q.put(newLine("done", &e, "end", e.At, "status", e.Status, "seconds", seconds(e.Wait)))
 		},
 	}
 }
 
-func intervalWhy(e *politeness.Event) politeness.Reason {
+// intervalReason returns which setting determines the interval.
+func intervalReason(e *politeness.Event) politeness.Reason {
 	switch {
 	case e.CrawlDelay > e.Delay:
 		return politeness.ReasonCrawlDelay

@@ -11,12 +11,12 @@ type entry struct {
 	kind     string // such as "request"
 	time     time.Time
 	text     []byte    // the JSON members from "event" on; the writer adds the number and the hashes
-	about    string    // the URL of a robots.txt or of a request for one, or ""
-	exchange *exchange // only of a fetch
+	robots   string    // the URL of the robots.txt that the line is about, or ""
+	exchange *exchange // nil unless kind is "fetch"
 }
 
-// newEntry returns a line with the current time. For members, see
-// appendMembers.
+// newEntry returns a line with the current time. The members are pairs, as
+// those of appendMembers.
 func newEntry(kind string, members ...any) entry {
 	now := time.Now()
 	size := 256
@@ -27,30 +27,33 @@ func newEntry(kind string, members ...any) entry {
 	return entry{kind: kind, time: now, text: appendMembers(text, members...)[1:]}
 }
 
-// stands reports whether the line is repeated at the beginning of each segment.
-func (e *entry) stands() bool { return e.kind == "robot" || e.kind == "limiter" }
+// isRepeated reports whether the line is repeated at the beginning of each
+// segment.
+func (e *entry) isRepeated() bool { return e.kind == "robot" || e.kind == "limiter" }
 
-// isFact reports whether a line also goes into the WARC file. That file says
-// how the crawler requested each robots.txt, what the crawler then knew, and
-// which rules it followed. Requests for pages are left out, because they are
-// many and the WARC file has no pages.
-func (e *entry) isFact() bool {
+// isInWARC reports whether the line is copied to the WARC file, which documents
+// how the crawler requested each robots.txt and which rules it followed.
+// Requests for pages are left out, because they are many and the WARC file
+// contains no pages.
+func (e *entry) isInWARC() bool {
 	switch e.kind {
 	case "robots", "answer", "pause":
 		return true
 	case "request":
-		return e.about != ""
+		return e.robots != ""
 	}
-	return e.stands()
+	return e.isRepeated()
 }
 
-// A batch has the lines that arrive while the writer writes the previous batch.
+// A batch contains the lines that arrive while the writer writes the previous
+// batch.
 type batch struct {
 	entries []entry
 	size    int // in bytes, including the exchanges
 	lost    loss
 }
 
+// A loss describes lines that could not be written.
 type loss struct {
 	from, to time.Time
 	counts   map[string]int // by kind of line
@@ -78,30 +81,29 @@ func (l *loss) merge(other *loss) {
 	}
 }
 
-// longestQueue is how many bytes may wait for a slow disk. Further lines are
+// maxQueueBytes limits the bytes that wait for a slow disk. Further lines are
 // lost.
-const longestQueue = 16 << 20
+const maxQueueBytes = 16 << 20
 
-// mostKnown is how many files and refusals a queue remembers as written. When
-// it has that many, it forgets all of them before it remembers another.
-const mostKnown = 100_000
+// maxWritten limits how many files and disallowed URLs a queue remembers as
+// written. When the limit is reached, it forgets all of them.
+const maxWritten = 100_000
 
-// A queue takes lines from requests and passes them to the writer. The requests
-// never wait for the disk. The writer's goroutine runs only while there is
-// something to write.
+// A queue passes lines from requests to the writer, so that no request waits
+// for the disk. The writer's goroutine runs only while the queue is not empty.
 type queue struct {
 	mu      sync.Mutex // never held during a write to the disk
 	next    batch
 	running bool
 	closed  bool
-	idle    sync.Cond // its lock is mu; signals that queue.running has become false
-	known   map[[sha256.Size]byte]bool
-	most    int
+	idle    sync.Cond // of mu; signals that queue.running has become false
+	written map[[sha256.Size]byte]bool
+	maxSize int // in bytes
 	write   func(*batch)
 }
 
-// put adds a line to the queue. If the queue is full, put counts the line as
-// lost. If the queue is closed, put drops the line.
+// put adds a line to the queue. If the queue is full, the line is counted as
+// lost. If the queue is closed, put does nothing.
 func (q *queue) put(e entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,9 +115,9 @@ func (q *queue) put(e entry) {
 	if e.exchange != nil {
 		size += e.exchange.size()
 	}
-	if b.size+size > q.most && b.size > 0 {
+	if b.size+size > q.maxSize && b.size > 0 {
 		b.lost.add(e.kind, e.time, "the disk is too slow")
-		q.known = nil // so that lost files and refusals are written if they come again
+		q.written = nil // so that the lost files and decisions are written when they occur again
 	} else {
 		b.entries = append(b.entries, e)
 		b.size += size
@@ -126,10 +128,10 @@ func (q *queue) put(e entry) {
 	}
 }
 
-// gather is how long the writer waits for more lines before it writes. The wait
-// saves calls of the operating system, because a call costs much more than a
-// line. If the process is killed, the lines in the queue are lost.
-const gather = 5 * time.Millisecond
+// batchDelay is how long the writer waits for more lines before it writes,
+// because a system call costs much more than a line. If the process is killed,
+// the lines in the queue are lost.
+const batchDelay = 5 * time.Millisecond
 
 func (q *queue) run() {
 	q.mu.Lock()
@@ -137,7 +139,7 @@ func (q *queue) run() {
 	for len(q.next.entries) > 0 || q.next.lost.any() {
 		if !q.closed {
 			q.mu.Unlock()
-			time.Sleep(gather)
+			time.Sleep(batchDelay)
 			q.mu.Lock()
 		}
 		b := q.next
@@ -150,33 +152,32 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew returns false if the queue remembers a file or a refusal as written.
-// Otherwise it makes the queue remember it. key tells it from others.
+// isNew reports whether the file or decision that key identifies has not been
+// written, and remembers it as written.
 func (q *queue) isNew(key string) bool {
 	hash := sha256.Sum256([]byte(key))
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.known[hash] {
+	if q.written[hash] {
 		return false
 	}
-	if q.known == nil || len(q.known) >= mostKnown {
-		q.known = make(map[[sha256.Size]byte]bool)
+	if q.written == nil || len(q.written) >= maxWritten {
+		q.written = make(map[[sha256.Size]byte]bool)
 	}
-	q.known[hash] = true
+	q.written[hash] = true
 	return true
 }
 
-// forget makes the queue forget which files and refusals it has written, so
-// that it writes them when they come again.
+// forget makes the queue forget which files and decisions were written, so that
+// they are written again when they occur again.
 func (q *queue) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.known = nil
+	q.written = nil
 }
 
 // close closes the queue and waits until its lines have been written or lost.
-// Lines that come later are dropped. close returns false if the queue was
-// closed already.
+// Later lines are dropped. close returns false if the queue was already closed.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -474,7 +474,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 // coding. If the body is decoded, the field is renamed.
 func TestExchangeOf_ContentEncoding(t *testing.T) {
 	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 430: false, 503: false} {
-		x := exchangeOf(&http.Response{
+		x := newExchange(&http.Response{
 			StatusCode: status, ContentLength: 9, Header: http.Header{"Content-Encoding": {"gzip"}},
 			Request: httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
 		}, []byte("a body"), nil, time.Now())
@@ -669,9 +669,9 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		{"another process", func() error { _, err := Open(dir, Options{}); return err }, "give each its own directory"},
-		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "give a size in bytes"},
-		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot make the directory"},
+		{"another process", func() error { _, err := Open(dir, Options{}); return err }, "use a directory for each process"},
+		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "set a size in bytes"},
+		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot create the directory"},
 		{"no Limiter", func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) }, "call Pace"},
 		{"an invalid Limiter", func() error {
 			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}

@@ -16,17 +16,18 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robots returns an Observer that records what a Transport or Checker does. A
-// decision is recorded only if it is a refusal.
-func robots(q *queue) *robotsmw.Observer {
-	state := func(f robotsmw.Fetch, from string) {
+// robotsObserver returns an Observer that records what a Transport or Checker
+// does. Of the decisions, only those that disallow a URL are recorded: a
+// request line contains the decision that allowed it.
+func robotsObserver(q *queue) *robotsmw.Observer {
+	putState := func(f robotsmw.Fetch, from string) {
 		next := f.Next
 		if f.Cause == "" {
 			next = time.Time{}
 		}
 		e := newEntry("robots", "robots_url", f.URL, "from", from, "status", f.Status, "renewed", f.Renewed, "redirects", f.Redirects,
 			"sha256", f.SHA256, "fetched", f.Fetched, "expires", f.Expires, "cause", f.Cause, "next_try", next)
-		e.about = f.URL
+		e.robots = f.URL
 		q.put(e)
 	}
 	return &robotsmw.Observer{
@@ -34,34 +35,35 @@ func robots(q *queue) *robotsmw.Observer {
 			if d.Allowed {
 				return
 			}
-			about := ""
+			url := ""
 			if d.URL != nil {
-				about = redacted(d.URL)
+				url = redacted(d.URL)
 			}
-			if q.isNew(fmt.Sprintf("refusal %q %q %q %v %v", about, d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
-				q.put(newEntry("decision", "url", about, "decision", decisionText(&d)))
+			if q.isNew(fmt.Sprintf("decision %q %q %q %v %v", url, d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
+				q.put(newEntry("decision", "url", url, "decision", decisionText(&d)))
 			}
 		},
 		Read: func(_ context.Context, sha256 string, text []byte) {
 			if !q.isNew("file " + sha256) {
 				return
 			}
-			if utf8.Valid(text) && controls(text) <= len(text)/16 {
+			if utf8.Valid(text) && countControls(text) <= len(text)/16 {
 				q.put(newEntry("file", "sha256", sha256, "size", len(text), "text", string(text)))
 			} else {
 				q.put(newEntry("file", "sha256", sha256, "size", len(text), "base64", asJSON(text))) // as JSON has []byte
 			}
 		},
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
-			q.put(asked(robotsURL, resp, body, err))
+			q.put(fetchLine(robotsURL, resp, body, err))
 		},
-		Fetched: func(_ context.Context, f robotsmw.Fetch) { state(f, "fetch") },
-		Loaded:  func(_ context.Context, f robotsmw.Fetch) { state(f, "store") },
+		Fetched: func(_ context.Context, f robotsmw.Fetch) { putState(f, "fetch") },
+		Loaded:  func(_ context.Context, f robotsmw.Fetch) { putState(f, "store") },
 	}
 }
 
-// controls counts the control characters that take six bytes of JSON each.
-func controls(text []byte) (n int) {
+// countControls counts the control characters that JSON escapes with six bytes.
+func countControls(text []byte) int {
+	n := 0
 	for _, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
 			n++
@@ -70,35 +72,37 @@ func controls(text []byte) (n int) {
 	return n
 }
 
-func asked(robotsURL string, resp *http.Response, body []byte, err error) entry {
+// fetchLine returns the line of a request for a robots.txt.
+func fetchLine(robotsURL string, resp *http.Response, body []byte, err error) entry {
 	now := time.Now()
-	x := exchangeOf(resp, body, err, now)
-	field := func(name string) string { return short(strings.Join(resp.Header[name], ", ")) }
+	x := newExchange(resp, body, err, now)
+	field := func(name string) string { return shorten(strings.Join(resp.Header[name], ", ")) }
 	hash, failure := "", ""
 	if x.whole {
 		hash = fmt.Sprintf("%x", sha256.Sum256(body))
 	}
 	if err != nil {
-		failure = short(err.Error())
+		failure = shorten(err.Error())
 	}
-	var asks json.RawMessage // left out if there is no Retry-After, but not if that is 0
+	var retryAfter json.RawMessage // nil if there is no valid Retry-After; a Retry-After of 0 is recorded
 	if wait, ok := politeness.RetryAfter(resp.Header, now); ok {
-		asks, _ = json.Marshal(seconds(wait))
+		retryAfter, _ = json.Marshal(seconds(wait))
 	}
 	e := newEntry("fetch", "robots_url", robotsURL, "url", x.url, "host", x.host, "conditional", isConditional(resp.Request), "user_agent", resp.Request.Header.Get("User-Agent"),
 		"status", resp.StatusCode, "location", field("Location"), "retry_after", field("Retry-After"), "date", field("Date"), "content_type", field("Content-Type"),
-		"asks", asks, "bytes", len(body), "sha256", hash, "error", failure)
+		"asks", retryAfter, "bytes", len(body), "sha256", hash, "error", failure)
 	e.exchange = x
 	return e
 }
 
-// longestText is the limit, in bytes, for what is recorded of a header field,
-// of an error, or of the value of a user-agent line.
-const longestText = 8 << 10
+// maxTextBytes limits what is recorded of a header field, an error, or the
+// value of a user-agent line.
+const maxTextBytes = 8 << 10
 
-func short(text string) string { return text[:min(len(text), longestText)] }
+func shorten(text string) string { return text[:min(len(text), maxTextBytes)] }
 
-const mostAgents = 16
+// maxAgents limits how many user-agent lines of a group are recorded.
+const maxAgents = 16
 
 func decisionText(d *robotsmw.Decision) json.RawMessage {
 	b := append(make([]byte, 0, 1<<9), `{"allowed":`...)
@@ -111,8 +115,8 @@ func decisionText(d *robotsmw.Decision) json.RawMessage {
 	if len(d.Group) > 0 {
 		var agents []string
 		var lines []int
-		for _, agent := range d.Group[:min(len(d.Group), mostAgents)] {
-			agents, lines = append(agents, short(agent.Value)), append(lines, agent.Line)
+		for _, agent := range d.Group[:min(len(d.Group), maxAgents)] {
+			agents, lines = append(agents, shorten(agent.Value)), append(lines, agent.Line)
 		}
 		b = appendMembers(b, "group", asJSON(agents), "group_lines", asJSON(lines))
 	}

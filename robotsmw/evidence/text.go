@@ -3,15 +3,16 @@ package evidence
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 	"unicode/utf8"
 )
 
-// appendMembers appends members of a JSON object, each with a comma before it.
-// pairs are names and values in turn. A value that is 0, "", false or an empty
-// time is left out, but never a float64. A duration is written in seconds, and
-// a json.RawMessage as it is.
+// appendMembers appends members of a JSON object, each after a comma. pairs are
+// alternating names and values. Values that are 0, "", false or a zero time are
+// omitted, but never a float64. A duration is written in seconds, and a
+// json.RawMessage verbatim.
 func appendMembers(b []byte, pairs ...any) []byte {
 	for i := 0; i < len(pairs); i += 2 {
 		start := len(b)
@@ -38,12 +39,12 @@ func appendMembers(b []byte, pairs ...any) []byte {
 			}
 		case time.Time:
 			if !v.IsZero() {
-				b = v.UTC().AppendFormat(b, `"`+stampForm+`"`)
+				b = v.UTC().AppendFormat(b, `"`+timestampLayout+`"`)
 			}
 		case json.RawMessage:
 			b = append(b, v...)
 		default:
-			panic("evidence: a value of another type is for asJSON")
+			panic(fmt.Sprintf("evidence: appendMembers has no case for %T: use asJSON", v))
 		}
 		if len(b) == before {
 			b = b[:start]
@@ -52,19 +53,18 @@ func appendMembers(b []byte, pairs ...any) []byte {
 	return b
 }
 
-// asJSON returns a slice or a map of strings and numbers as JSON, which has no
-// error then. appendMembers does not do this, because all values of all lines
-// would then be allocated.
+// asJSON encodes a slice or a map of strings and numbers, which cannot fail. It
+// is not part of appendMembers, because all values of all lines would then
+// escape to the heap.
 func asJSON(v any) json.RawMessage {
 	text, _ := json.Marshal(v)
 	return text
 }
 
-// seconds returns a duration in the form in which it is always written, also if
-// it is 0.
+// seconds returns a duration as a number, which is written even if it is 0.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
-const stampForm = "2006-01-02T15:04:05.000000000Z"
+const timestampLayout = "2006-01-02T15:04:05.000000000Z"
 
 // appendQuoted appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendQuoted(b []byte, text string) []byte {
@@ -79,6 +79,6 @@ func appendQuoted(b []byte, text string) []byte {
 	var quoted bytes.Buffer
 	encoder := json.NewEncoder(&quoted)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(text) // a string never fails
+	encoder.Encode(text) // encoding a string never fails
 	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/goodbots/courtesy/internal/httpstatus"
 )
 
-// An exchange is a request for a robots.txt and its answer, in the form that
+// An exchange is a request for a robots.txt and its response, in the form that
 // the WARC file needs.
 type exchange struct {
 	url       string
-	host      string // the Host of the request, if it is not the URL's
+	host      string // the Host of the request, if it differs from the URL's
 	time      time.Time
 	request   []byte // the request with its header, in the form of HTTP/1.1
-	header    []byte // the header of the response, with the status line; nil if no response came
+	header    []byte // the header of the response, with the status line; nil without a response
 	body      []byte
 	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string
@@ -43,10 +43,10 @@ func (x *exchange) size() int {
 	return len(x.url) + len(x.request) + len(x.header) + len(x.body)
 }
 
-// exchangeOf returns a request and its response as an exchange. body is the
-// part of the response's body that was read. err is the error of the request or
-// of reading the body.
-func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exchange {
+// newExchange returns the exchange of a response. body is the part of the
+// response's body that was read. err is the error of the request or of reading
+// the body.
+func newExchange(resp *http.Response, body []byte, err error, now time.Time) *exchange {
 	req := resp.Request
 	x := &exchange{url: req.URL.String(), time: now}
 	if req.Host != req.URL.Host {
@@ -63,8 +63,8 @@ func exchangeOf(resp *http.Response, body []byte, err error, now time.Time) *exc
 	if resp.ProtoMajor == 2 {
 		x.protocol = "h2"
 	}
-	// Some fields are no longer true, because the body is decoded and may be
-	// cut. They get the names that other crawlers use for such fields.
+	// Some fields do not describe the recorded body, which is decoded and may
+	// be truncated. They get the names that other crawlers use for such fields.
 	header = make(http.Header)
 	maps.Copy(header, resp.Header)
 	rename := func(name string) {
@@ -96,35 +96,34 @@ func isConditional(req *http.Request) bool {
 	return req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 }
 
-// isDecoded reports whether Observer.Asked gets a body that has been decoded
-// already. Otherwise the body still has its content coding.
+// isDecoded reports whether Observer.Asked receives a decoded body. Otherwise
+// the body has its content coding.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && !httpstatus.IsThrottled(status)
 }
 
 const (
-	// longestBody is equal to robotstxt.MaxSize. Further bytes of a robots.txt
-	// are ignored. robotsmw reads one more byte to find out whether the file is
-	// longer.
-	longestBody = 500 << 10
+	// maxBodyBytes is equal to robotstxt.MaxSize. Further bytes of a robots.txt
+	// are ignored. robotsmw reads one more byte to detect a longer file.
+	maxBodyBytes = 500 << 10
 
-	// longestError limits, in bytes, what robotsmw reads of a body if the
-	// status is a 4xx other than 429. It is equal to refusal.Window.
-	longestError = 16 << 10
+	// maxErrorBytes limits what robotsmw reads of a body if the status is a 4xx
+	// other than 429. It is equal to refusal.Window.
+	maxErrorBytes = 16 << 10
 )
 
-// truncated returns why only read bytes of a body were read, in the words of
-// WARC, or "".
+// truncated returns the value of WARC-Truncated if only read bytes of a body
+// were read, or "".
 func truncated(resp *http.Response, read int, err error) string {
 	coded := len(resp.Header["Content-Encoding"]) > 0
 	decoded := coded && isDecoded(resp)
 	switch {
 	case err != nil:
 		return "disconnect"
-	case read > longestBody, !decoded && resp.ContentLength > int64(read):
+	case read > maxBodyBytes, !decoded && resp.ContentLength > int64(read):
 		return "length"
-	case resp.StatusCode/100 == 4 && read >= longestError && (decoded || resp.ContentLength < 0):
+	case resp.StatusCode/100 == 4 && read >= maxErrorBytes && (decoded || resp.ContentLength < 0):
 		return "length"
 	case resp.StatusCode >= 200 && !isDecoded(resp) && resp.ContentLength < 0:
 		return "unspecified" // robotsmw does not read a 3xx, 429 or 5xx body of unknown length
@@ -132,17 +131,20 @@ func truncated(resp *http.Response, read int, err error) string {
 	return ""
 }
 
-// longestField is the limit for a header field, and longestHeader the limit for
-// a whole header, both in bytes. A field is left out if one of these limits
-// would be exceeded.
-const longestField, longestHeader = 8 << 10, 64 << 10
+// A header field is omitted if it or the whole header would be larger than
+// these limits.
+const (
+	maxFieldBytes  = 8 << 10
+	maxHeaderBytes = 64 << 10
+)
 
-// message returns a request or a response up to its body.
-func message(begin string, h http.Header) []byte {
-	b := []byte(clean(begin) + "\r\n")
+// message returns a request or a response up to its body. The first line has no
+// line break.
+func message(firstLine string, h http.Header) []byte {
+	b := []byte(clean(firstLine) + "\r\n")
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			if len(name)+len(value) <= longestField && len(b)+len(value) <= longestHeader {
+			if len(name)+len(value) <= maxFieldBytes && len(b)+len(value) <= maxHeaderBytes {
 				b = append(b, clean(name)+": "+clean(value)+"\r\n"...)
 			}
 		}
@@ -152,32 +154,36 @@ func message(begin string, h http.Header) []byte {
 
 var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
 
+// clean replaces characters that would break a header.
 func clean(text string) string { return lineBreaks.Replace(text) }
 
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name  string
 	info  string                         // the ID of the warcinfo record
-	out   []byte                         // records that are not on the disk yet
-	good  int64                          // how many bytes are on the disk
-	sum   hash.Hash                      // the hash of the bytes on the disk
+	out   []byte                         // records that were not written to the file yet
+	good  int64                          // how many bytes were written
+	sum   hash.Hash                      // the hash of the bytes that were written
 	known map[[sha256.Size]byte]response // by a hash of URL and Host, because a URL may be long
 	zip   *gzip.Writer                   // nil before the first record
 }
 
-// A response is one to which a later revisit record may refer.
+// A response is a record to which a later revisit record may refer.
 type response struct {
 	id   string
 	time time.Time
 }
 
-// mostResponses is how many responses a warcFile remembers at most, for
-// revisits. When it has that many, it forgets all of them before it remembers
-// another.
-const mostResponses = 100_000
+// maxResponses limits how many responses a warcFile remembers for revisits.
+// When the limit is reached, it forgets all of them.
+const maxResponses = 100_000
 
 func (w *warcFile) begin(name string, now time.Time) {
-	w.name, w.good, w.sum, w.out, w.info = name, 0, sha256.New(), nil, w.id()
+	w.name = name
+	w.info = w.id()
+	w.out = nil
+	w.good = 0
+	w.sum = sha256.New()
 	lines := strings.Replace(strings.TrimSuffix(name, ".warc.gz"), "robots", "evidence", 1) + ".jsonl"
 	w.add("warcinfo", w.info, now, []byte("software: "+software()+"\r\n"+
 		"format: WARC File Format 1.1\r\n"+
@@ -187,16 +193,17 @@ func (w *warcFile) begin(name string, now time.Time) {
 		"WARC-Filename", name, "Content-Type", "application/warc-fields")
 }
 
-// wholeText returns the JSON member "warc" of a WARC file: its name, its size
-// and its hash.
-func wholeText(name string, size int64, sum hash.Hash) json.RawMessage {
+// fileMember returns the JSON value that describes a WARC file: its name, size
+// and hash.
+func fileMember(name string, size int64, sum hash.Hash) json.RawMessage {
 	return fmt.Appendf(nil, `{"file":"%s","bytes":%d,"sha256":"%x"}`, name, size, sum.Sum(nil))
 }
 
-func (w *warcFile) wholeText() json.RawMessage { return wholeText(w.name, w.good, w.sum) }
+func (w *warcFile) fileMember() json.RawMessage { return fileMember(w.name, w.good, w.sum) }
 
-// wholeTextOf reads a WARC file. It returns nil if it cannot read it.
-func wholeTextOf(dir, name string) json.RawMessage {
+// readFileMember returns fileMember for an existing WARC file, or nil if the
+// file cannot be read.
+func readFileMember(dir, name string) json.RawMessage {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return nil
@@ -207,7 +214,7 @@ func wholeTextOf(dir, name string) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	return wholeText(name, n, sum)
+	return fileMember(name, n, sum)
 }
 
 func (w *warcFile) id() string { return "<urn:uuid:" + newUUID() + ">" }
@@ -220,56 +227,66 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// exchange appends the records of an exchange to w. It returns the JSON member
-// "warc", with a comma before it, which says where these records are.
-func (w *warcFile) exchange(x *exchange) []byte {
-	id, other, about := w.id(), w.id(), uri(x.url)
-	concurrent := id
+// addExchange adds the records of an exchange. It returns the JSON member
+// "warc" with the positions of these records, after a comma.
+func (w *warcFile) addExchange(x *exchange) []byte {
+	requestID := w.id()
+	responseID := w.id()
+	target := escapeURI(x.url)
+	concurrent := responseID
 	if x.header == nil {
 		concurrent = ""
 	}
-	place := w.add("request", other, x.time, x.request, "WARC-Target-URI", about, "WARC-Concurrent-To", concurrent,
+	position := w.add("request", requestID, x.time, x.request, "WARC-Target-URI", target, "WARC-Concurrent-To", concurrent,
 		"WARC-Block-Digest", digest(x.request), "Content-Type", "application/http;msgtype=request")
-	member := fmt.Sprintf(`,"warc":{"file":"%s","request":%s`, w.name, place)
+	member := fmt.Sprintf(`,"warc":{"file":"%s","request":%s`, w.name, position)
 	if x.header == nil {
 		return []byte(member + "}")
 	}
 
-	kind, block := "response", slices.Concat(x.header, x.body)
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q", x.url, x.host))
-	fields := []string{"WARC-Target-URI", about, "WARC-Concurrent-To", other, "WARC-Protocol", x.protocol}
-	switch e, ok := w.known[key]; {
-	case x.renewed:
-		kind, block = "revisit", x.header
+	fields := []string{"WARC-Target-URI", target, "WARC-Concurrent-To", requestID, "WARC-Protocol", x.protocol}
+	var kind string
+	var block []byte
+	if x.renewed {
+		kind = "revisit"
+		block = x.header
 		fields = append(fields, "WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/server-not-modified")
-		if ok {
-			fields = append(fields, "WARC-Refers-To", e.id, "WARC-Refers-To-Target-URI", about, "WARC-Refers-To-Date", e.time.UTC().Format(stampForm))
+		if original, ok := w.known[key]; ok {
+			fields = append(fields, "WARC-Refers-To", original.id, "WARC-Refers-To-Target-URI", target, "WARC-Refers-To-Date", original.time.UTC().Format(timestampLayout))
 		}
-	default:
+	} else {
+		kind = "response"
+		block = slices.Concat(x.header, x.body)
 		fields = append(fields, "WARC-Truncated", x.truncated, "WARC-Payload-Digest", digest(x.body))
 		if x.whole {
-			if w.known == nil || len(w.known) >= mostResponses {
-				w.known = make(map[[sha256.Size]byte]response)
-			}
-			w.known[key] = response{id, x.time}
+			w.remember(key, response{responseID, x.time})
 		}
 	}
 	fields = append(fields, "WARC-Block-Digest", digest(block), "Content-Type", "application/http;msgtype=response")
-	return fmt.Appendf(nil, `%s,"%s":%s}`, member, kind, w.add(kind, id, x.time, block, fields...))
+	return fmt.Appendf(nil, `%s,"%s":%s}`, member, kind, w.add(kind, responseID, x.time, block, fields...))
 }
 
-// fact appends a metadata record. Its content is a line of the segment. about
+// remember stores a response to which later revisit records may refer.
+func (w *warcFile) remember(key [sha256.Size]byte, r response) {
+	if w.known == nil || len(w.known) >= maxResponses {
+		w.known = make(map[[sha256.Size]byte]response)
+	}
+	w.known[key] = r
+}
+
+// addLine adds a metadata record whose content is a line of the segment. target
 // is the WARC-Target-URI, or "" for none.
-func (w *warcFile) fact(about string, now time.Time, line []byte) {
-	w.add("metadata", w.id(), now, line, "WARC-Target-URI", uri(about), "Content-Type", "application/json")
+func (w *warcFile) addLine(target string, now time.Time, line []byte) {
+	w.add("metadata", w.id(), now, line, "WARC-Target-URI", escapeURI(target), "Content-Type", "application/json")
 }
 
-// add appends a record as a gzip member of its own. fields are names and values
-// of its header in turn; one without a value is left out. The result says in
-// JSON where the record is.
+// add adds a record as a separate gzip member. fields are alternating names and
+// values of its header; fields without a value are omitted. add returns the
+// position of the record as JSON.
 func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...string) string {
 	head := []byte("WARC/1.1\r\n")
-	fields = append([]string{"WARC-Type", kind, "WARC-Record-ID", id, "WARC-Date", at.UTC().Format(stampForm)}, fields...)
+	fields = append([]string{"WARC-Type", kind, "WARC-Record-ID", id, "WARC-Date", at.UTC().Format(timestampLayout)}, fields...)
 	if kind != "warcinfo" {
 		fields = append(fields, "WARC-Warcinfo-ID", w.info)
 	}
@@ -281,10 +298,10 @@ func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...st
 	}
 	var packed bytes.Buffer
 	if w.zip == nil {
-		w.zip = gzip.NewWriter(&packed) // which takes long to make
+		w.zip = gzip.NewWriter(&packed) // allocating it takes long
 	}
 	w.zip.Reset(&packed)
-	w.zip.Write(slices.Concat(head, []byte("\r\n"), block, []byte("\r\n\r\n"))) // writes into memory never fail
+	w.zip.Write(slices.Concat(head, []byte("\r\n"), block, []byte("\r\n\r\n"))) // writing to memory never fails
 	w.zip.Close()
 	offset := w.good + int64(len(w.out))
 	w.out = append(w.out, packed.Bytes()...)
@@ -303,8 +320,8 @@ func (w *warcFile) flush(f io.Writer) error {
 	return nil
 }
 
-// uri escapes what may not stand in a field of a WARC record.
-func uri(url string) string {
+// escapeURI escapes characters that a field of a WARC record must not contain.
+func escapeURI(url string) string {
 	var b []byte
 	for _, c := range []byte(url) {
 		if c <= ' ' || c >= 0x7f {
@@ -316,6 +333,7 @@ func uri(url string) string {
 	return string(b)
 }
 
+// software returns the module path and version of this package.
 var software = sync.OnceValue(func() string {
 	const path = "github.com/goodbots/courtesy"
 	info, ok := debug.ReadBuildInfo()

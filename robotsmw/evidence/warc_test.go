@@ -24,7 +24,7 @@ func TestMemoryOfResponses(t *testing.T) {
 	before := testmain.Heap()
 	long := strings.Repeat("a", 8<<10)
 	for i := range n {
-		w.exchange(&exchange{url: fmt.Sprintf("http://host%d.example/%s", i, long), header: []byte("HTTP/1.1 200 OK\r\n\r\n"), whole: true})
+		w.addExchange(&exchange{url: fmt.Sprintf("http://host%d.example/%s", i, long), header: []byte("HTTP/1.1 200 OK\r\n\r\n"), whole: true})
 		if err := w.flush(io.Discard); err != nil {
 			t.Fatal(err)
 		}
@@ -53,10 +53,10 @@ func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
 		w := new(warcFile)
 		w.begin("robots-1.warc.gz", time.Now())
 		head := []byte("HTTP/1.1 200 OK\r\n\r\n")
-		w.exchange(&exchange{url: "http://a.example/robots.txt", header: head, whole: true})
+		w.addExchange(&exchange{url: "http://a.example/robots.txt", header: head, whole: true})
 		first := w.known
 		w.out = nil
-		w.exchange(&exchange{url: tt.url, host: tt.host, header: head, renewed: true})
+		w.addExchange(&exchange{url: tt.url, host: tt.host, header: head, renewed: true})
 		if got := strings.Contains(unpacked(t, w.out), "WARC-Refers-To: "); got != tt.refers || len(first) != 1 {
 			t.Errorf("%s %s: refers to the first response: %v", tt.url, tt.host, got)
 		}

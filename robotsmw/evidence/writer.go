@@ -15,38 +15,38 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-// A writer puts lines into segments. One goroutine at a time uses it: first the
+// A writer writes lines to segments. One goroutine at a time uses it: first the
 // caller of Open, then the goroutine of the queue, and then the caller of
 // Close.
 type writer struct {
-	dir     string
-	create  func(path string) (file, error)
-	most    int64 // limits the size of all segments and their WARC files; negative means no limit
-	segment int64 // the size at which a segment is full
-	logger  *slog.Logger
-	session string
-	lines   file // nil if no segment is open
-	warcs   file
-	number  int
-	oldest  int
-	end     chain.Link // the end of the chain on the disk
-	good    int64      // how many bytes of the open segment are complete lines on the disk
-	warc    warcFile
-	ended   json.RawMessage // the WARC file of the previous segment, or nil
-	cut     json.RawMessage // the broken end of the latest segment with any bytes, or nil
-	why     string
+	dir         string
+	create      func(path string) (file, error)
+	maxBytes    int64 // of all segments and their WARC files; negative means no limit
+	segmentSize int64 // the size at which a segment is full
+	logger      *slog.Logger
+	session     string
+	lines       file // nil if no segment is open
+	warcs       file
+	number      int // of the latest segment
+	oldest      int
+	end         chain.Link // the end of the chain in the file
+	good        int64      // how many bytes of the open segment are complete lines in the file
+	warc        warcFile
+	previous    json.RawMessage // describes the WARC file of the previous segment; nil if unknown
+	cut         json.RawMessage // the broken end of the latest segment that is not empty; nil if there is none
+	reason      string          // why the next segment begins
 
-	standing [][]byte   // the robot and limiter lines, which each segment repeats
-	out      []byte     // lines that are not on the disk yet
-	ahead    chain.Link // the end of the chain, including the lines in writer.out
-	lost     loss
-	all      int       // how many lines were lost in the session
-	retry    time.Time // after a disk error, no segment is begun before this time
-	forget   func()    // queue.forget, called when lines are lost or deleted
-	told     func(chain.Link)
+	repeated  [][]byte   // the robot and limiter lines, which each segment repeats
+	out       []byte     // lines that were not written to the file yet
+	outEnd    chain.Link // the end of the chain, including the lines in writer.out
+	lost      loss
+	lostLines int              // in the session
+	retryAt   time.Time        // after a disk error, no segment is begun before this time
+	forget    func()           // queue.forget, called when lines are lost or deleted
+	setHead   func(chain.Link) // called when writer.end has changed
 }
 
-// A file receives the lines of a segment or the records of its WARC file.
+// A file contains the lines of a segment or the records of its WARC file.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -56,54 +56,57 @@ func create(path string) (file, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// cutText returns the JSON member "cut". It says where the good part of a
-// broken segment ends, and how many bytes come after it.
-func cutText(segment int, offset, rest int64) json.RawMessage {
+// cutMember returns the JSON value of the member "cut": where the complete
+// lines of a broken segment end, and how many bytes follow.
+func cutMember(segment int, offset, rest int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, segment, offset, rest)
 }
 
 // resume finds the end of the record in the directory.
 func (w *writer) resume() error {
-	w.end, w.why = chain.Start(), "open"
+	w.end = chain.Start()
+	w.reason = "open"
 	all, err := chain.Segments(os.DirFS(w.dir))
 	if err != nil {
 		return err
 	}
 	if len(all) > 0 {
-		w.oldest, w.number = all[0], all[len(all)-1]
+		w.oldest = all[0]
+		w.number = all[len(all)-1]
 	}
 	for _, n := range slices.Backward(all) {
 		f, err := os.Open(filepath.Join(w.dir, chain.LinesName(n)))
 		if err != nil {
 			return err
 		}
-		end, good, err := chain.Scan(f)
-		size, err2 := f.Seek(0, io.SeekEnd)
+		end, good, scanErr := chain.Scan(f)
+		size, seekErr := f.Seek(0, io.SeekEnd)
 		f.Close()
-		if err := errors.Join(err, err2); err != nil {
+		if err := errors.Join(scanErr, seekErr); err != nil {
 			return err
 		}
 		if w.cut == nil && good < size {
-			w.cut = cutText(n, good, size-good)
+			w.cut = cutMember(n, good, size-good)
 		}
 		if good > 0 {
 			w.end = end
 			break
 		}
 	}
-	w.ahead = w.end
+	w.outEnd = w.end
 	if w.number > 0 {
-		w.ended = wholeTextOf(w.dir, chain.WARCName(w.number))
+		w.previous = readFileMember(w.dir, chain.WARCName(w.number))
 	}
 	last, err := lastWARC(w.dir)
 	w.number = max(w.number, last)
 	return err
 }
 
-// lastWARC returns the greatest number of a WARC file in a directory, or 0. It
-// can be greater than that of any segment, if only the segments were moved
-// away. No segment may have its number, because a file is never overwritten.
-func lastWARC(dir string) (last int, err error) {
+// lastWARC returns the largest number of a WARC file in a directory, or 0. It
+// is larger than that of the last segment if only segments were moved away. The
+// next segment gets a larger number, because files are never overwritten.
+func lastWARC(dir string) (int, error) {
+	last := 0
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		var n int
@@ -114,15 +117,15 @@ func lastWARC(dir string) (last int, err error) {
 	return last, err
 }
 
-// write writes a batch. Lines that cannot be written are lost. The next flush
-// that succeeds writes a loss line.
+// write writes a batch. Lines that cannot be written are lost, and the next
+// successful flush writes a loss line.
 func (w *writer) write(b *batch) {
 	for _, e := range b.entries {
-		if e.stands() {
-			w.standing = append(w.standing, e.text)
+		if e.isRepeated() {
+			w.repeated = append(w.repeated, e.text)
 		}
 	}
-	var begun []entry // entries whose lines are in w.out
+	var pending []entry // the entries whose lines are in w.out
 	opened := false
 	for i, e := range b.entries {
 		if w.lines == nil {
@@ -132,52 +135,51 @@ func (w *writer) write(b *batch) {
 			}
 			opened = true
 		}
-		if !opened || !e.stands() { // open has already written the robot and limiter lines
+		if !opened || !e.isRepeated() { // open has written the repeated lines
 			w.add(&e)
-			begun = append(begun, e)
+			pending = append(pending, e)
 		}
 		if len(w.out) >= 64<<10 || len(w.warc.out) >= 256<<10 || i == len(b.entries)-1 {
-			if kept, ok := w.flush(); !ok {
-				w.lose(begun[min(kept, len(begun)):])
-			} else if w.good >= w.segment || w.warc.good >= w.segment {
+			if written, ok := w.flush(); !ok {
+				w.lose(pending[min(written, len(pending)):])
+			} else if w.good >= w.segmentSize || w.warc.good >= w.segmentSize {
 				w.rotate()
 			}
-			begun = nil
+			pending = nil
 		}
 	}
 	if b.lost.any() {
 		w.lost.merge(&b.lost)
 		for _, n := range b.lost.counts {
-			w.all += n
+			w.lostLines += n
 		}
-		w.logger.Warn("evidence: the disk is too slow for the record; a span of it is lost", "dir", w.dir, "from", b.lost.from, "to", b.lost.to)
+		w.logger.Warn("evidence: the disk is too slow, so lines of the record were lost", "dir", w.dir, "from", b.lost.from, "to", b.lost.to)
 		if w.lines != nil {
 			w.flush()
 		}
 	}
 }
 
-// add appends an entry to the lines that are not on the disk yet. If the entry
-// is also for the WARC file, add appends a record there.
+// add adds an entry to the lines that the next flush writes, and to the records
+// of the WARC file if the entry is in both.
 func (w *writer) add(e *entry) {
-	var more []byte
+	var warcMember []byte
 	if e.exchange != nil {
-		more = w.warc.exchange(e.exchange)
+		warcMember = w.warc.addExchange(e.exchange)
 	}
 	start := len(w.out)
-	w.out, w.ahead = w.ahead.Append(w.out, e.text, more)
-	if e.isFact() {
-		w.warc.fact(e.about, e.time, w.out[start:])
+	w.out, w.outEnd = w.outEnd.Append(w.out, e.text, warcMember)
+	if e.isInWARC() {
+		w.warc.addLine(e.robots, e.time, w.out[start:])
 	}
 }
 
-// flush adds a loss line if lines were lost. It then writes the WARC records
-// and the lines to the disk. If a write fails, flush gives up the segment and
-// returns false. In this case, kept is how many lines of w.out are completely
-// on the disk.
-func (w *writer) flush() (kept int, ok bool) {
+// flush writes the WARC records and the lines, with a loss line if lines were
+// lost. If a write fails, it closes the segment and returns false. written is
+// then the number of lines of w.out that are complete in the file.
+func (w *writer) flush() (written int, ok bool) {
 	if w.lost.any() {
-		w.out, w.ahead = w.ahead.Append(w.out, w.lost.line())
+		w.out, w.outEnd = w.outEnd.Append(w.out, w.lost.line())
 	}
 	if err := w.warc.flush(w.warcs); err != nil {
 		w.fail(err)
@@ -190,41 +192,45 @@ func (w *writer) flush() (kept int, ok bool) {
 			last := bytes.LastIndexByte(w.out[:whole-1], '\n') + 1
 			_, w.end, _ = chain.Check(w.out[last:whole])
 			w.good += int64(whole)
-			kept = bytes.Count(w.out[:whole], []byte{'\n'})
+			written = bytes.Count(w.out[:whole], []byte{'\n'})
 		}
 		if n > whole {
-			w.cut = cutText(w.number, w.good, int64(n-whole))
+			w.cut = cutMember(w.number, w.good, int64(n-whole))
 		}
-		w.told(w.end)
+		w.setHead(w.end)
 		w.fail(err)
-		return kept, false
+		return written, false
 	}
 	w.lost = loss{}
 	w.good += int64(len(w.out))
-	w.out, w.end = w.out[:0], w.ahead
-	w.told(w.end)
+	w.out = w.out[:0]
+	w.end = w.outEnd
+	w.setHead(w.end)
 	return 0, true
 }
 
-// fail gives up the open segment, if there is one. No segment is begun in the
-// next second.
+// fail closes the open segment, if there is one, after a disk error. No segment
+// is begun for one second.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
-		w.logger.Warn("evidence: the record cannot be written; what happens now is lost to it", "dir", w.dir, "error", err)
+		w.logger.Warn("evidence: the record cannot be written, so lines are lost until a write succeeds; check the disk", "dir", w.dir, "error", err)
 	}
 	w.lost.cause = err.Error()
 	if w.lines != nil {
 		w.lines.Close()
-		w.ended = wholeTextOf(w.dir, chain.WARCName(w.number))
+		w.previous = readFileMember(w.dir, chain.WARCName(w.number))
 	}
 	if w.warcs != nil {
 		w.warcs.Close()
 	}
-	w.lines, w.warcs, w.out, w.ahead = nil, nil, nil, w.end
+	w.lines = nil
+	w.warcs = nil
+	w.out = nil
+	w.outEnd = w.end
 	w.warc.out = nil
-	w.retry = time.Now().Add(time.Second)
-	if w.why != "open" {
-		w.why = "error"
+	w.retryAt = time.Now().Add(time.Second)
+	if w.reason != "open" {
+		w.reason = "error"
 	}
 }
 
@@ -233,24 +239,29 @@ func (w *writer) lose(entries []entry) {
 	for i := range entries {
 		w.lost.add(entries[i].kind, entries[i].time, cause)
 	}
-	w.all += len(entries)
+	w.lostLines += len(entries)
 	w.forget()
 }
 
-// rotate ends the open segment, because it is full or the session ends.
+// rotate closes the open segment, because it is full or the session ends.
 func (w *writer) rotate() {
 	w.warcs.Sync()
 	w.lines.Sync()
 	err := errors.Join(w.warcs.Close(), w.lines.Close())
-	w.lines, w.warcs, w.why, w.retry, w.ended = nil, nil, "full", time.Time{}, w.warc.wholeText()
+	w.lines = nil
+	w.warcs = nil
+	w.reason = "full"
+	w.retryAt = time.Time{}
+	w.previous = w.warc.fileMember()
 	if err != nil {
-		w.logger.Warn("evidence: a segment could not be closed", "dir", w.dir, "error", err)
+		w.logger.Warn("evidence: a segment could not be closed, so its last lines may be missing; check the disk", "dir", w.dir, "error", err)
 	}
 }
 
-// open begins the next segment. It returns false if that failed.
+// open begins the next segment. It returns false if the files cannot be
+// written.
 func (w *writer) open(now time.Time) bool {
-	if time.Now().Before(w.retry) {
+	if time.Now().Before(w.retryAt) {
 		return false
 	}
 	w.shrink()
@@ -268,47 +279,53 @@ func (w *writer) open(now time.Time) bool {
 		w.fail(err)
 		return false
 	}
-	w.warcs, w.number, w.good = warcs, number, 0
+	w.warcs = warcs
+	w.number = number
+	w.good = 0
 	if w.oldest == 0 {
 		w.oldest = number
 	}
 	w.warc.begin(chain.WARCName(number), now)
-	w.out, w.ahead = w.ahead.Append(w.out[:0], w.segmentText(now))
-	for _, text := range w.standing {
+	w.out, w.outEnd = w.outEnd.Append(w.out[:0], w.segmentLine(now))
+	for _, text := range w.repeated {
 		start := len(w.out)
-		w.out, w.ahead = w.ahead.Append(w.out, text)
-		w.warc.fact("", now, w.out[start:])
+		w.out, w.outEnd = w.outEnd.Append(w.out, text)
+		w.warc.addLine("", now, w.out[start:])
 	}
-	before, ended := w.cut, w.ended
-	end := w.end
-	if _, ok := w.flush(); !ok { // undo all of the above
+	cut, previous, end := w.cut, w.previous, w.end
+	if _, ok := w.flush(); !ok {
 		os.Remove(path)
 		os.Remove(filepath.Join(w.dir, chain.WARCName(number)))
-		w.cut, w.ended, w.number, w.end, w.ahead = before, ended, number-1, end, end
+		w.cut = cut
+		w.previous = previous
+		w.number = number - 1
+		w.end = end
+		w.outEnd = end
 		return false
 	}
-	w.cut, w.why = nil, "error" // the reason for the next segment, unless rotate() sets another one
+	w.cut = nil
+	w.reason = "error" // unless rotate sets another reason
 	return true
 }
 
-func (w *writer) segmentText(now time.Time) []byte {
-	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.why,
-		"software", software(), "oldest", w.oldest, "cut", w.cut, "warc", w.ended)[1:]
+func (w *writer) segmentLine(now time.Time) []byte {
+	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.reason,
+		"software", software(), "oldest", w.oldest, "cut", w.cut, "warc", w.previous)[1:]
 }
 
 func (l *loss) line() []byte {
 	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", asJSON(l.counts), "cause", l.cause)[1:]
 }
 
-// shrink deletes the oldest segments if one more segment could make the record
+// shrink deletes the oldest segments if another segment could make the record
 // too large.
 func (w *writer) shrink() {
-	if w.most < 0 {
+	if w.maxBytes < 0 {
 		return
 	}
 	all, err := chain.Segments(os.DirFS(w.dir))
 	if err != nil {
-		return // opening the next segment probably fails too, and then reports the error
+		return // opening the next segment will report the error
 	}
 	var total int64
 	sizes := make([]int64, len(all))
@@ -320,32 +337,32 @@ func (w *writer) shrink() {
 		}
 		total += sizes[i]
 	}
-	// Keep room for the next segment and its WARC file. The newest of the
-	// existing segments is never deleted.
-	for i := 0; i < len(all)-1 && total+2*w.segment > w.most; i++ {
+	// The next segment and its WARC file need space. The newest existing
+	// segment is never deleted.
+	for i := 0; i < len(all)-1 && total+2*w.segmentSize > w.maxBytes; i++ {
 		os.Remove(filepath.Join(w.dir, chain.WARCName(all[i])))
 		if os.Remove(filepath.Join(w.dir, chain.LinesName(all[i]))) != nil {
 			return
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // file and decision lines that only this segment had must be written again
+		w.forget() // file and decision lines of this segment must be written again
 	}
 }
 
 func (w *writer) close(now time.Time) error {
-	w.retry = time.Time{}
+	w.retryAt = time.Time{}
 	if w.lines != nil || w.open(now) {
-		w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.wholeText())}})
+		w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.fileMember())}})
 	}
-	if w.lines == nil && w.why != "full" {
+	if w.lines == nil && w.reason != "full" {
 		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
 	}
 	if w.lines != nil {
 		w.rotate()
 	}
-	if w.all > 0 {
-		return fmt.Errorf("evidence: %d lines of the record in %s are lost; it says which span", w.all, w.dir)
+	if w.lostLines > 0 {
+		return fmt.Errorf("evidence: %d lines of the record in %s were lost; its loss lines contain the spans of time", w.lostLines, w.dir)
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func TestClientsThatGoAway_BehindABody(t *testing.T) {
 		conn, _ := send(t, server, "GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
 		conn.Close()
 	}
-	for end := time.Now().Add(time.Minute); h.limiter.Stats().Waiting > 0 || h.under.Load() > 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); h.limiter.Stats().Waiting > 0 || h.active.Load() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d requests wait, %d are under way", h.limiter.Stats().Waiting, h.under.Load())
+			t.Fatalf("%d requests wait, %d are under way", h.limiter.Stats().Waiting, h.active.Load())
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for h.under.Load() > 0 {
+	for h.active.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }

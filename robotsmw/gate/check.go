@@ -44,14 +44,13 @@ func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
 	h.hold(ctx, w, admission)
 }
 
-// notAdmitted returns the verdict for an error of Admit. If robots.txt is not
-// what prevents the request, the verdict includes the decision.
+// notAdmitted returns the verdict for an error of Admit. If robots.txt allows
+// the request, the verdict includes the decision.
 func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
 	var d robotsmw.Decision
 	if _, ok := errors.AsType[*robotsmw.DisallowedError](err); !ok {
-		// A context that has ended makes Check return an error if robots.txt
-		// is not in memory, as when the fetch of robots.txt is what has to
-		// wait.
+		// With a canceled context, Check returns an error if robots.txt is not
+		// in memory, for example because its fetch has to wait.
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		d, _ = h.robots.Checker().Check(ended, u)
@@ -63,31 +62,32 @@ func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
 	return v
 }
 
-// hold hands a slot to the client. The slot outlives the request for it, but
-// not a client that went away meanwhile: it cannot know the id.
+// hold sends the id of a slot to the client. The slot remains after this
+// request. If the client has disconnected meanwhile, it does not know the id,
+// so the slot is released.
 func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *robotsmw.Admission) {
 	v, _ := verdictOf(admission.Decision, nil)
 	v.ID = rand.Text()
 	if !h.keep(v.ID, admission) {
 		admission.Done(politeness.Outcome{})
-		refused("too many slots are held").write(w, http.StatusServiceUnavailable)
+		refused("too many slots are held: call /done for finished requests").write(w, http.StatusServiceUnavailable)
 	} else if ctx.Err() != nil || v.write(w, http.StatusOK) != nil {
 		h.take(v.ID)
 		admission.Done(politeness.Outcome{})
 	}
 }
 
-// done answers /done. A status teaches the Limiter.
+// done answers /done. The Limiter takes the status into account.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	status, err := strconv.Atoi(cmp.Or(query.Get("status"), "0"))
 	if query.Get("id") == "" || err != nil || status != 0 && (status < 100 || status > 599) {
-		refused("/done takes an id, and a status of three digits").write(w, http.StatusBadRequest)
+		refused("/done requires the parameter id; the parameter status must have three digits").write(w, http.StatusBadRequest)
 		return
 	}
 	admission := h.take(query.Get("id"))
 	if admission == nil {
-		refused("no slot has this id; its lease may be over").write(w, http.StatusNotFound)
+		refused("no slot has this id; its lease may have expired").write(w, http.StatusNotFound)
 		return
 	}
 	admission.Done(politeness.Outcome{Status: status, Header: http.Header{"Retry-After": query["retry_after"]}})

@@ -17,20 +17,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// fetch answers /fetch. No header of the client goes to the site.
+// fetch answers /fetch. No header of the client is sent to the site.
 func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
 	defer cancel()
 	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: make(http.Header)}
 	resp, err := h.robots.RoundTrip(req.WithContext(ctx))
 	if err == nil && resp.StatusCode < 200 {
-		err = fmt.Errorf("gate: the site has answered with the status %d", resp.StatusCode) // cancel closes its connection
+		err = fmt.Errorf("gate: the site returned the status %d without a response", resp.StatusCode) // cancel closes the connection
 	}
 	if err != nil {
 		v, status := verdictOf(robotsmw.Decision{}, err)
 		w.Header().Set("Courtesy-Decision", inASCII(cmp.Or(v.decision, v.Error)))
-		if v.Reason == robotsmw.Unreachable.String() && h.refuses(ctx, u) {
-			status = http.StatusBadGateway // the page is as little to be had as robots.txt
+		if v.Reason == robotsmw.Unreachable.String() && h.rejectsAllAddresses(ctx, u) {
+			status = http.StatusBadGateway // the page is as unreachable as robots.txt
 		}
 		v.write(w, status)
 		return
@@ -38,18 +38,20 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	defer resp.Body.Close()
 	passHeader(w.Header(), resp.Header)
 	w.Header().Set("Courtesy-Decision", inASCII(robotsmw.DecisionOf(resp.Request.Context()).String()))
-	// A page that a person opens here in a browser must not act as the gate.
+	// A page that a user opens here in a browser must not get the origin of the
+	// gate.
 	w.Header().Add("Content-Security-Policy", "sandbox")
 	w.WriteHeader(resp.StatusCode)
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.timeout)) // for a client that does not read
 	if _, err := io.Copy(w, http.MaxBytesReader(nil, resp.Body, cmp.Or(h.MaxBody, 64<<20))); err != nil {
-		panic(http.ErrAbortHandler) // the client must not take a part for the whole
+		panic(http.ErrAbortHandler) // the client must notice that the body is incomplete
 	}
 }
 
-// refuses reports whether all addresses of u's host are refused. It only
-// decides about a status: each connection is checked by itself.
-func (h *Handler) refuses(ctx context.Context, u *url.URL) bool {
+// rejectsAllAddresses reports whether RefuseAddress rejects all addresses of
+// u's host. The result affects only the status: each connection is checked
+// anyway.
+func (h *Handler) rejectsAllAddresses(ctx context.Context, u *url.URL) bool {
 	if h.refuse == nil {
 		return false
 	}
@@ -57,23 +59,23 @@ func (h *Handler) refuses(ctx context.Context, u *url.URL) bool {
 	return err == nil && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return h.refuse(a.Unmap()) == nil })
 }
 
-// inASCII returns a text for a header: in printable ASCII, at most 4 KiB.
+// inASCII returns a text as a header value: printable ASCII, at most 4 KiB.
 func inASCII(s string) string {
 	s = strings.Trim(strconv.QuoteToASCII(s), `"`)
 	return s[:min(len(s), 4<<10)]
 }
 
-// passHeader copies a site's header for a client, but for the fields that
-// concern one connection (RFC 9110 §7.6.1), and for what it says about access
-// from pages: that is about the site's origin, not about the gate's.
+// passHeader copies a site's header for a client, except for the fields that
+// concern one connection (RFC 9110 §7.6.1), and the Access-Control fields,
+// which concern the site's origin and not the gate's.
 func passHeader(to, from http.Header) {
 	for name, values := range from {
 		if !strings.HasPrefix(name, "Access-Control-") && !strings.HasPrefix(name, "Proxy-Authenticat") {
 			to[name] = slices.Clone(values)
 		}
 	}
-	drop := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade," + verdictField
-	for name := range strings.SplitSeq(drop, ",") {
+	dropped := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade," + verdictField
+	for name := range strings.SplitSeq(dropped, ",") {
 		to.Del(strings.TrimSpace(name))
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// ServeHTTP answers a request. A client that may not ask gets only a 401.
+// ServeHTTP answers a request. A client without access gets a 401.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.mayAsk(r) {
+	if !h.hasAccess(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "gate: ask from loopback, or with the token", http.StatusUnauthorized)
+		http.Error(w, "gate: access requires a loopback address or the token", http.StatusUnauthorized)
 		return
 	}
 	methods := map[string]string{"/check": http.MethodGet, "/fetch": http.MethodGet, "/done": http.MethodPost}
@@ -26,15 +26,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method != method:
 		w.Header().Set("Allow", method)
-		http.Error(w, "gate: "+r.URL.Path+" takes "+method, http.StatusMethodNotAllowed)
+		http.Error(w, "gate: "+r.URL.Path+" requires the method "+method, http.StatusMethodNotAllowed)
 		return
 	case r.URL.Path == "/done":
 		h.done(w, r)
 		return
 	}
-	defer h.under.Add(-1)
-	if h.under.Add(1) > maxRequests {
-		refused("too many requests are under way").write(w, http.StatusServiceUnavailable)
+	defer h.active.Add(-1)
+	if h.active.Add(1) > maxRequests {
+		refused("too many requests at a time: retry later").write(w, http.StatusServiceUnavailable)
 		return
 	}
 	u, err := target(r)
@@ -48,20 +48,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mayAsk reports whether the client may ask. No header makes an address a
-// loopback one, but those of a page in a browser, and of a proxy, speak against
-// it.
-func (h *Handler) mayAsk(r *http.Request) bool {
+// hasAccess reports whether the client sends the token or is on a loopback
+// address.
+func (h *Handler) hasAccess(r *http.Request) bool {
 	token := bearerToken(r)
 	if h.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(h.Token)) == 1 {
 		return true
 	}
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !from.Addr().Unmap().IsLoopback() || !isLoopback(r.Host) || r.Header["Origin"] != nil || r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil {
-		return false
+	isLocal := err == nil && from.Addr().Unmap().IsLoopback() && isLoopback(r.Host)
+	return isLocal && !isForeign(r.Header)
+}
+
+// isForeign reports whether a request seems to be made by a page in a browser
+// or to have passed a proxy.
+func isForeign(h http.Header) bool {
+	for _, name := range []string{"Origin", "X-Forwarded-For", "Forwarded"} {
+		if h[name] != nil {
+			return true
+		}
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site == "" || site == "none" || site == "same-origin"
+	site := h.Get("Sec-Fetch-Site")
+	return site != "" && site != "none" && site != "same-origin"
 }
 
 // bearerToken returns the token in the Authorization field of a request. It
@@ -75,8 +83,8 @@ func bearerToken(r *http.Request) string {
 	return strings.TrimLeft(token, " ")
 }
 
-// isLoopback reports whether a Host names this machine. A name that was made to
-// lead to it (DNS rebinding) does not.
+// isLoopback reports whether a Host is localhost or a loopback address. Other
+// names may resolve to one (DNS rebinding).
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -85,17 +93,17 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// target returns the URL that a request is about, or what is wrong with it. The
-// URL must have a valid origin, or there would be no robots.txt for it. A body
-// would keep net/http from noticing that the client goes away.
+// target returns the URL in the parameter url. It must have a valid origin,
+// because robots.txt belongs to an origin. A request must have no body, because
+// net/http notices a disconnected client only after the body was read.
 func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 || r.ContentLength != 0 {
-		return nil, errors.New("give one url of at most 8 KiB, with its special characters escaped, and no body")
+		return nil, errors.New("the request must have one parameter url, escaped, of at most 8 KiB, and no body")
 	}
 	u, err := url.Parse(query.Get("url"))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("the url has to begin with http:// or https:// and a host")
+		return nil, errors.New("the url must begin with http:// or https:// and a host")
 	}
 	u.User, u.Fragment, u.RawFragment = nil, "", ""
 	_, err = origin.Of(u, "")

@@ -244,7 +244,7 @@ func TestWhoMayAsk(t *testing.T) {
 			if tt.may == (w.Code == 401) {
 				t.Errorf("%s: %v: the status is %d", name, r, w.Code)
 			}
-			if !tt.may && (w.Body.String() != "gate: ask from loopback, or with the token\n" || w.Header().Get("WWW-Authenticate") != "Bearer") {
+			if !tt.may && (w.Body.String() != "gate: access requires a loopback address or the token\n" || w.Header().Get("WWW-Authenticate") != "Bearer") {
 				t.Errorf("%s: %v: it learns %q", name, r, w.Body)
 			}
 		}
@@ -494,7 +494,7 @@ func TestWait_ClientsThatGoAway(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		cancel()
 		synctest.Wait()
-		if n := h.under.Load(); n != 0 {
+		if n := h.active.Load(); n != 0 {
 			t.Errorf("%d requests are under way", n)
 		}
 		start := time.Now()
@@ -859,12 +859,12 @@ func TestOverLoopback(t *testing.T) {
 			}
 		})
 	}
-	for h.under.Load() < 100 {
+	for h.active.Load() < 100 {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
 	clients.Wait()
-	for h.under.Load() > 0 {
+	for h.active.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	if n := h.limiter.Stats().Waiting; n != 0 {

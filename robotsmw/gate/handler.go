@@ -11,26 +11,28 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// How long a client waits for its turn, how many slots clients hold, and how
-// many of their requests are under way.
-const maxWait, maxSlots, maxRequests = 5 * time.Minute, 1000, 1000
+const (
+	maxWait     = 5 * time.Minute // of a client for its host
+	maxSlots    = 1000            // held by clients
+	maxRequests = 1000            // processed at a time
+)
 
-// A Handler answers /check, /done and /fetch; see the package doc. Make one
-// with New. It is safe for concurrent use. Its fields must not be changed after
-// the first request.
+// A Handler answers /check, /done and /fetch, as the package documentation
+// describes. It must be created with New, and is safe for concurrent use. Its
+// fields must not be changed after the first request.
 type Handler struct {
-	// Token is what a client that is not on loopback has to send. "" lets no
-	// such client in.
+	// Token must be sent by clients that are not on a loopback address. If it
+	// is "", such clients have no access.
 	Token string
 
-	// MaxBody is how many bytes of a page /fetch passes on. 0 means 64 MiB.
+	// MaxBody limits the bytes of a page that /fetch returns. 0 means 64 MiB.
 	MaxBody int64
 
 	robots  *robotsmw.Transport
 	limiter *politeness.Limiter
-	timeout time.Duration          // of a fetch, with its wait
-	refuse  func(netip.Addr) error // nil means that Base decides
-	under   atomic.Int64           // requests under way
+	timeout time.Duration          // of a fetch, including its wait
+	refuse  func(netip.Addr) error // Options.RefuseAddress
+	active  atomic.Int64           // requests that are being processed
 
 	mu    sync.Mutex
 	slots map[string]slot // held by clients, by id
@@ -42,10 +44,10 @@ type slot struct {
 	lease     *time.Timer // frees the slot; nil if the Limiter has no Lease
 }
 
-// New returns a Handler that decides and fetches by these options. If opts has
-// no Limiter, it uses a zero one, as NewClient does. A Go program shares the
-// pace with its gate by the same Limiter, and robots.txt by the same Store. If
-// an option is wrong, the error says which one and what to write instead.
+// New returns a Handler with these options. If opts has no Limiter, a zero
+// Limiter is used, as by NewClient. A Go program and its gate share delays if
+// they use the same Limiter, and robots.txt files if they use the same Store.
+// If an option is invalid, the error contains its name and the valid values.
 func New(opts robotsmw.Options) (*Handler, error) {
 	if opts.Base == nil && opts.RefuseAddress == nil {
 		opts.RefuseAddress = robotsmw.PublicOnly

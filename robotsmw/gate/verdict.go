@@ -13,7 +13,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A verdict is the JSON that clients get.
+// A verdict is the JSON that clients receive.
 type verdict struct {
 	Allowed    bool       `json:"allowed"`
 	Reason     string     `json:"reason,omitempty"`
@@ -21,18 +21,19 @@ type verdict struct {
 	Line       int        `json:"line,omitempty"`
 	RobotsURL  string     `json:"robots_url,omitempty"`
 	CrawlDelay float64    `json:"crawl_delay,omitempty"` // seconds
-	Until      *time.Time `json:"until,omitempty"`       // when to ask again
+	Until      *time.Time `json:"until,omitempty"`       // when to retry
 	ID         string     `json:"id,omitempty"`          // of the slot that is held
 	Error      string     `json:"error,omitempty"`
 
-	decision string // in words; "" if robots.txt says nothing yet
+	decision string // as text; "" if robots.txt is not known yet
 }
 
 // refused returns the verdict of a request that the gate does not serve.
 func refused(why string) verdict { return verdict{Error: "gate: " + why} }
 
-// verdictOf returns what is known of a request: the decision, if there is one,
-// and the error, if it was not sent. The status is that of an answer to /fetch.
+// verdictOf returns the verdict about a request, with the decision, if there is
+// one, and the error, if the request was not sent. The status is that of
+// /fetch.
 func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	status = http.StatusBadGateway
 	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
@@ -59,11 +60,11 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	return v, status
 }
 
-// verdictField tells a verdict from the page of a site, which may have any
-// status. A site's field of this name is not passed on.
+// verdictField distinguishes a verdict from the page of a site, which may have
+// any status. This field of a site's header is dropped.
 const verdictField = "Courtesy-Verdict"
 
-// write answers with the verdict. A 503 says when to come again.
+// write writes the verdict. A 503 has a Retry-After.
 func (v verdict) write(w http.ResponseWriter, status int) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

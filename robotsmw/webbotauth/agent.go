@@ -12,8 +12,7 @@ import (
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
 // agentComponent returns the value of the field Signature-Agent, and the
-// component that stands for this field in a signature. legacy has the meaning
-// of Transport.LegacyAgent.
+// component that a signature covers for it. legacy is Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {
@@ -22,21 +21,21 @@ func agentComponent(label, agent string, legacy bool) (covered component, header
 	return component{`"signature-agent";key="` + label + `"`, value}, label + "=" + value
 }
 
-// checkAgent checks the URL that is to stand in Signature-Agent (draft section
-// 5.2.1). If this URL must not stand there, the error says why.
+// checkAgent returns an error if a URL is not valid for Signature-Agent (draft
+// section 5.2.1).
 func checkAgent(agent string) error {
 	u, err := url.Parse(agent)
 	switch {
 	case agent == "":
-		return errors.New("there is none: write the URL of the key directory, as in https://bot.example" + DirectoryPath)
+		return errors.New("the URL is empty: set the URL of the key directory, such as https://bot.example" + DirectoryPath)
 	case err != nil:
 		return err
 	case u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("%q: write an absolute URL that begins with https://", agent)
+		return fmt.Errorf("%q is not an absolute URL that begins with https://", agent)
 	case u.User != nil || u.Fragment != "":
-		return errors.New("it has a password or a fragment: leave that out")
+		return errors.New("the URL must not contain a user, password or fragment")
 	case strings.ContainsFunc(agent, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return fmt.Errorf("%q: write it in ASCII, with what else it has escaped", agent)
+		return fmt.Errorf("%q contains a character that must be escaped: use ASCII only", agent)
 	}
 	return nil
 }

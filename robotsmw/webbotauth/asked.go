@@ -7,44 +7,45 @@ import (
 	"github.com/goodbots/courtesy/politeness/structured"
 )
 
-// Asked says in words which signature a response asks for (Accept-Signature,
-// RFC 9421 §5.1), and which parts of this signature [Transport] does not send.
-// If the response has no Accept-Signature, or an empty one, Asked returns "".
-// In a 401 or 403 a server asks for a signature, and in a 429 for a fresh one
-// (draft section 5.3).
+// Asked describes the signature that a response requests (Accept-Signature, RFC
+// 9421 §5.1), and the parts of it that [Transport] does not send. If the
+// response has no Accept-Signature, or an empty one, Asked returns "". A 401 or
+// 403 with this field requests a signature, and a 429 a new one (draft section
+// 5.3).
 //
-// The text is one line of 600 bytes at most, in printable ASCII. A tag or
-// component of more than 200 bytes is cut and ends with "...".
+// The text is one line of at most 600 bytes of printable ASCII. Tags and
+// components of more than 200 bytes are shortened and end with "...".
 func Asked(resp *http.Response) string {
 	const field = "Accept-Signature"
-	members, ok := dictionaryOf(resp.Header, field)
+	members, ok := dictionaryField(resp.Header, field)
 	if ok && len(members) == 0 {
 		return ""
 	}
 	if !ok {
-		return "asks for a signature, in an Accept-Signature that cannot be read"
+		return "requests a signature, but its Accept-Signature is invalid"
 	}
-	var asked []string
+	var requested []string
 	for _, m := range members {
-		asked = append(asked, ask(m))
+		requested = append(requested, describe(m))
 	}
-	text := strings.Join(asked, "; or ")
-	if len(text) > maxAsked {
-		text = text[:maxAsked-3] + "..."
+	text := strings.Join(requested, "; or ")
+	if len(text) > maxDescription {
+		text = text[:maxDescription-3] + "..."
 	}
 	return text
 }
 
-const maxAsked = 600
+// maxDescription is the limit of the result of Asked, in bytes.
+const maxDescription = 600
 
-// ask describes one member of Accept-Signature.
-func ask(m structured.Member) string {
+// describe describes one member of Accept-Signature.
+func describe(m structured.Member) string {
 	if m.Value != "" {
-		return "asks for a signature without saying of what"
+		return "requests a signature without a list of components"
 	}
-	text := "asks for a signature"
+	text := "requests a signature"
 	if tag, ok := m.Param("tag"); ok && tag == `"web-bot-auth"` {
-		text = "asks for a Web Bot Auth signature"
+		text = "requests a Web Bot Auth signature"
 	} else if ok {
 		text += " with the tag " + printable(tag)
 	}
@@ -71,7 +72,7 @@ func ask(m structured.Member) string {
 		}
 	}
 	if len(missing) > 0 {
-		text += "; ours has no " + strings.Join(missing, ", ")
+		text += "; this crawler's has no " + strings.Join(missing, ", ")
 	}
 	return text
 }

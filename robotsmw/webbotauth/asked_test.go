@@ -17,23 +17,23 @@ func TestAsked(t *testing.T) {
 		{"an empty field", []string{""}, ""},
 		{
 			"what we send", []string{`sig1=("@authority" "signature-agent";key="sig1");created;expires;keyid;tag="web-bot-auth"`},
-			`asks for a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"`,
+			`requests a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"`,
 		},
 		{
 			"a nonce, and the query", []string{`sig1=("@authority" "@query");nonce="abc";alg="ed25519";tag="web-bot-auth"`},
-			`asks for a Web Bot Auth signature of "@authority" "@query"; ours has no "@query", nonce`,
+			`requests a Web Bot Auth signature of "@authority" "@query"; this crawler's has no "@query", nonce`,
 		},
 		{
 			"RFC 9421 §5.2", []string{`sig1=("@method" "@target-uri" "@authority" "content-digest" "cache-control");keyid="test-key-rsa-pss";created;tag="app-123"`},
-			`asks for a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; ours has no "@target-uri", "content-digest", "cache-control"`,
+			`requests a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; this crawler's has no "@target-uri", "content-digest", "cache-control"`,
 		},
-		{"two", []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`}, `asks for a Web Bot Auth signature of "@path"; or asks for a signature; ours has no alg="rsa-pss-sha512"`},
-		{"a long name", []string{`a=("` + strings.Repeat("x", 300) + `")`}, `asks for a signature of "` + strings.Repeat("x", 199) + `...; ours has no "` + strings.Repeat("x", 199) + "..."},
-		{"no list", []string{"a=1"}, "asks for a signature without saying of what"},
-		{"no dictionary", []string{"\x1b[2J("}, "asks for a signature, in an Accept-Signature that cannot be read"},
-		{"longer than any real one", []string{"a=()" + strings.Repeat(`, a=("x")`, 70_000)}, "asks for a signature, in an Accept-Signature that cannot be read"},
-		{"as long, in lines", slices.Repeat([]string{`a=("x")`}, 70_000), "asks for a signature, in an Accept-Signature that cannot be read"},
-		{"one name again and again", []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"}, `asks for a signature of "x";n; ours has no "x";n`},
+		{"two", []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`}, `requests a Web Bot Auth signature of "@path"; or requests a signature; this crawler's has no alg="rsa-pss-sha512"`},
+		{"a long name", []string{`a=("` + strings.Repeat("x", 300) + `")`}, `requests a signature of "` + strings.Repeat("x", 199) + `...; this crawler's has no "` + strings.Repeat("x", 199) + "..."},
+		{"no list", []string{"a=1"}, "requests a signature without a list of components"},
+		{"no dictionary", []string{"\x1b[2J("}, "requests a signature, but its Accept-Signature is invalid"},
+		{"longer than any real one", []string{"a=()" + strings.Repeat(`, a=("x")`, 70_000)}, "requests a signature, but its Accept-Signature is invalid"},
+		{"as long, in lines", slices.Repeat([]string{`a=("x")`}, 70_000), "requests a signature, but its Accept-Signature is invalid"},
+		{"one name again and again", []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"}, `requests a signature of "x";n; this crawler's has no "x";n`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func FuzzAsked(f *testing.F) {
 		if (got == "") != (strings.Trim(field, " ") == "") {
 			t.Errorf("%q: %q", field, got)
 		}
-		if len(got) > maxAsked || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if len(got) > maxDescription || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("%q", got)
 		}
 	})

@@ -25,9 +25,9 @@ import (
 // A DirectoryKey is a key in a directory.
 type DirectoryKey struct {
 	ID string // see [KeyID]
-	// Until is when this key's valid signature over the directory expires. If
-	// there are several valid signatures by this key, the latest time counts.
-	// The zero time means that there is no valid signature.
+	// Until is when the key's valid signature of the directory expires. If the
+	// key has several valid signatures, it is the latest time. The zero time
+	// means that there is no valid signature.
 	Until  time.Time
 	public ed25519.PublicKey
 }
@@ -39,23 +39,22 @@ type directoryReport struct {
 }
 
 // Verifiers limit the size and the time of a fetch (draft section 6.7). These
-// are CheckDirectory's limits. maxDirectory is in bytes.
+// are CheckDirectory's limits.
 const (
-	maxDirectory = 64 << 10
-	maxFetch     = 10 * time.Second
+	maxDirectoryBytes = 64 << 10
+	fetchTimeout      = 10 * time.Second
 )
 
-// CheckDirectory requests a URL once and reports what a verifier would find
-// wrong with the answer (draft section 5.5 and appendix B). It checks the
-// status, the media type, the keys, the signatures, and how long the answer may
-// be cached. Like verifiers, it follows no redirect. It gives up after ten
-// seconds. The RoundTripper makes the request. A nil RoundTripper means
-// http.DefaultTransport.
+// CheckDirectory requests a key directory once and reports the problems that a
+// verifier would have with it (draft section 5.5 and appendix B). It checks the
+// status, the media type, the keys, the signatures, and how long the response
+// may be cached. Like verifiers, it follows no redirect. It times out after ten
+// seconds. base sends the request; nil means http.DefaultTransport.
 //
 // The keys are those that a verifier can use, in the directory's order: Ed25519
-// keys that have not expired and are not test keys. The problems say what is
-// wrong, in the order in which it was found; nil means that nothing is. A bad
-// URL and a failed request are problems too.
+// keys that have not expired and are not test keys. The problems are in the
+// order in which they were found; nil means that there is none. An invalid URL
+// and a failed request are problems too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) (keys []DirectoryKey, problems []string) {
 	var r directoryReport
 	if err := r.fetch(ctx, base, rawURL); err != nil {
@@ -69,22 +68,22 @@ func (r *directoryReport) fetch(ctx context.Context, base http.RoundTripper, raw
 	if err := checkAgent(rawURL); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxFetch)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Accept", directoryType)
-	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http would decode gzip, and the body would not fit its digest
+	req.Header.Set("Accept-Encoding", "identity") // otherwise net/http would decode gzip, and the body would not match its digest
 	resp, err := cmp.Or(base, http.DefaultTransport).RoundTrip(req)
 	if err != nil {
-		return fmt.Errorf("it cannot be fetched: %w", err)
+		return fmt.Errorf("the directory cannot be fetched: %w", err)
 	}
 	defer httputil.CloseEarly(cancel, resp.Body)
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDirectory+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDirectoryBytes+1))
 	if err != nil {
-		return fmt.Errorf("it cannot be read: %w", err)
+		return fmt.Errorf("the directory cannot be read: %w", err)
 	}
 	r.check(req, resp, body, time.Now())
 	return nil
@@ -94,21 +93,21 @@ func (r *directoryReport) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// check adds to the report what it finds in the answer to a request.
+// check adds the problems of a response to the report.
 func (r *directoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
-		r.problem("it answers %d, to %s: verifiers follow no redirect, so answer 200 here", resp.StatusCode, printable(resp.Header.Get("Location")))
+		r.problem("it redirects (%d) to %s: verifiers follow no redirect, so serve the directory here with 200", resp.StatusCode, printable(resp.Header.Get("Location")))
 		return
 	case resp.StatusCode != http.StatusOK:
-		r.problem("it answers %d: verifiers take 200 alone", resp.StatusCode)
+		r.problem("its status is %d: verifiers accept only 200", resp.StatusCode)
 		return
-	case len(body) > maxDirectory:
-		r.problem("it has more than %d KiB: verifiers read no more than a few", maxDirectory>>10)
+	case len(body) > maxDirectoryBytes:
+		r.problem("it is larger than %d KiB: verifiers read only a few KiB", maxDirectoryBytes>>10)
 		return
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		r.problem("it is encoded (%s) though none was accepted: send it as it is", printable(coding))
+		r.problem("it has the content coding %s, which was not accepted: send it without a coding", printable(coding))
 		return
 	}
 	wellKnown := req.URL.Path == DirectoryPath
@@ -122,23 +121,23 @@ func (r *directoryReport) check(req *http.Request, resp *http.Response, body []b
 	r.checkCaching(resp.Header, now)
 }
 
-// checkKeys parses the JWK Set in body. It returns whether the set has a usable
+// checkKeys parses the JWK Set in body. It reports whether the set has a usable
 // key.
 func (r *directoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
-		r.problem(`it is no JWK Set: write {"keys":[…]}`)
+		r.problem(`it is not a JWK Set, such as {"keys":[…]}`)
 		return false
 	}
 	if len(set.Keys) > maxKeys {
-		r.problem("it has %d keys: verifiers try %d at most", len(set.Keys), maxKeys)
+		r.problem("it has %d keys: verifiers try at most %d", len(set.Keys), maxKeys)
 		set.Keys = set.Keys[:maxKeys]
 	}
 	for i, raw := range set.Keys {
 		r.checkJWK(i+1, raw, wellKnown, now)
 	}
 	if len(r.keys) == 0 {
-		r.problem("it has no key that a verifier can use: it needs one of Ed25519")
+		r.problem("it has no key that a verifier can use: add an Ed25519 key")
 		return false
 	}
 	return true
@@ -151,15 +150,15 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		Exp                           float64 // seconds since 1970; 0 means never
 	}
 	if json.Unmarshal(raw, &key) != nil {
-		r.problem(`key %d: it is no JWK: write {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
+		r.problem(`key %d: it is not a JWK, such as {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
 		return
 	}
 	if key.D != "" {
-		r.problem(`key %d: it has its private part, "d": everybody can sign as you now. Make another key, and publish "x" alone`, n)
+		r.problem(`key %d: it contains the private key, "d", so anyone can sign as you: create another key, and publish only "x"`, n)
 		return
 	}
 	if key.Kty != "OKP" || key.Crv != "Ed25519" {
-		r.problem("key %d: it is of %s %s: deployed verifiers take Ed25519 alone", n, printable(key.Kty), printable(key.Crv))
+		r.problem("key %d: its type is %s %s: deployed verifiers accept only Ed25519", n, printable(key.Kty), printable(key.Crv))
 		return
 	}
 	public, err := base64.RawURLEncoding.DecodeString(key.X)
@@ -172,34 +171,34 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s", n, printable(key.Kid), DirectoryPath, id)
 	}
 	if key.Use != "" && key.Use != "sig" {
-		r.problem(`key %d: its use is %q: write "sig"`, n, printable(key.Use))
+		r.problem(`key %d: its use is %q: change it to "sig"`, n, printable(key.Use))
 	}
 	if key.Alg != "" && key.Alg != "EdDSA" && key.Alg != "Ed25519" {
-		r.problem(`key %d: its alg is %q: write "EdDSA", or leave it out`, n, printable(key.Alg))
+		r.problem(`key %d: its alg is %q: change it to "EdDSA", or remove it`, n, printable(key.Alg))
 	}
 	if from, ok := testKeys[id]; ok {
-		r.problem("key %d: it is the test key of %s, with which everybody can sign: verifiers reject it", n, from)
+		r.problem("key %d: it is the test key of %s, with which anyone can sign: verifiers reject it", n, from)
 		return
 	}
 	if key.Exp != 0 && float64(now.Unix()) >= math.Floor(key.Exp) {
-		r.problem("key %d: it has expired, at %s: take it out", n, stamp(time.Unix(int64(key.Exp), 0)))
+		r.problem("key %d: it expired at %s: remove it", n, stamp(time.Unix(int64(key.Exp), 0)))
 		return
 	}
 	if slices.ContainsFunc(r.keys, func(other DirectoryKey) bool { return other.ID == id }) {
-		r.problem("key %d: it is there twice", n)
+		r.problem("key %d: it is a duplicate", n)
 		return
 	}
 	r.keys = append(r.keys, DirectoryKey{ID: id, public: public})
 }
 
-// checkSignatures checks Content-Digest, and looks for a valid signature by
+// checkSignatures checks Content-Digest, and searches for a valid signature by
 // each key (draft appendix B.1).
 func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	r.checkDigest(resp.Header, body)
-	inputs, inputOK := dictionaryOf(resp.Header, signatureInputField)
-	values, valueOK := dictionaryOf(resp.Header, signatureField)
+	inputs, inputOK := dictionaryField(resp.Header, signatureInputField)
+	values, valueOK := dictionaryField(resp.Header, signatureField)
 	if !inputOK || !valueOK {
-		r.problem("its Signature-Input or Signature cannot be read: they are dictionaries of structured fields (RFC 9651)")
+		r.problem("its Signature-Input or Signature is not a valid dictionary (RFC 9651)")
 		return
 	}
 	tried := 0
@@ -208,60 +207,60 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 			continue // a signature for another purpose
 		}
 		if tried++; tried > maxSignatures {
-			r.problem("it has more than %d signatures of the directory: one per key is enough, and the rest is ignored", maxSignatures)
+			r.problem("it has more than %d signatures of the directory, of which the others are ignored: one per key is enough", maxSignatures)
 			break
 		}
-		until, key, why := r.verify(req, resp, input, memberOf(values, input.Key), now)
-		if why != "" {
-			r.problem("signature %s: %s", input.Key, why)
+		until, key, problem := r.verify(req, resp, input, findMember(values, input.Key), now)
+		if problem != "" {
+			r.problem("signature %s: %s", input.Key, problem)
 		} else if until.After(key.Until) {
 			key.Until = until
 		}
 	}
 	for i, key := range r.keys {
 		if key.Until.IsZero() {
-			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores a key without", i+1, key.ID)
+			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores keys without one", i+1, key.ID)
 		}
 	}
 }
 
-// maxSignatures is how many signatures of a directory are tried. Without this
-// limit and maxCovered, an answer with a large header takes minutes to check.
-const maxSignatures = 2 * maxKeys
-
-// maxCovered is how many bytes a component may have that a signature covers.
-const maxCovered = 64 << 10
+// Without these limits, a response with a large header would take minutes to
+// check.
+const (
+	maxSignatures   = 2 * maxKeys // of a directory
+	maxCoveredBytes = 64 << 10    // of a component that a signature covers
+)
 
 // checkDigest compares Content-Digest with the body (RFC 9530).
 func (r *directoryReport) checkDigest(h http.Header, body []byte) {
 	if len(h.Values(contentDigestField)) == 0 {
-		return // each signature must cover the field, so the method verify finds it missing
+		return // verify reports this, because each signature must cover the field
 	}
-	members, ok := dictionaryOf(h, contentDigestField)
+	members, ok := dictionaryField(h, contentDigestField)
 	if !ok {
-		r.problem("its Content-Digest cannot be read: it is a dictionary, as in %s", contentDigest(body))
+		r.problem("its Content-Digest is not a valid dictionary, such as %s", contentDigest(body))
 		return
 	}
-	if digest := memberOf(members, "sha-256"); digest == nil {
-		r.problem("its Content-Digest has no sha-256, which is what verifiers know")
+	if digest := findMember(members, "sha-256"); digest == nil {
+		r.problem("its Content-Digest has no sha-256, which verifiers require")
 	} else if "sha-256="+digest.Value != contentDigest(body) {
-		r.problem("its Content-Digest is not that of the body, which has %s: nothing on the way may change a byte", contentDigest(body))
+		r.problem("its Content-Digest does not match the body, which has %s: check whether a proxy changes the body", contentDigest(body))
 	}
 }
 
 // verify checks one signature. If the signature is valid, verify returns the
-// key, and the time at which the signature expires. If not, verify returns the
-// reason.
-func (r *directoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, why string) {
+// key and the time at which the signature expires. Otherwise it returns a
+// problem.
+func (r *directoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, problem string) {
 	if input.Value != "" {
-		return until, nil, "it does not say what it covers"
+		return until, nil, "it has no list of components"
 	}
 	if value == nil {
-		return until, nil, "there is none of this name in Signature"
+		return until, nil, "Signature has no member of this name"
 	}
 	signature, err := base64.StdEncoding.DecodeString(strings.Trim(value.Value, ":"))
 	if err != nil || !strings.HasPrefix(value.Value, ":") || len(signature) != ed25519.SignatureSize {
-		return until, nil, "it is not one of Ed25519"
+		return until, nil, "it is not an Ed25519 signature"
 	}
 	keyID, _ := input.Param("keyid")
 	id := strings.Trim(keyID, `"`)
@@ -271,36 +270,36 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 		}
 	}
 	if key == nil {
-		return until, nil, fmt.Sprintf("its keyid is %s: there is no such key with this thumbprint here", printable(strconv.Quote(id)))
+		return until, nil, fmt.Sprintf("its keyid is %s: the directory has no usable key with this thumbprint", printable(strconv.Quote(id)))
 	}
 	if bare, ok := input.Param("alg"); ok && bare != `"ed25519"` {
-		return until, nil, "its alg is not ed25519, as the key is"
+		return until, nil, "its alg is not ed25519, the algorithm of the key"
 	}
-	covered, why := coveredBy(input.List, req, resp)
-	if why != "" {
-		return until, nil, why
+	covered, problem := coveredBy(input.List, req, resp)
+	if problem != "" {
+		return until, nil, problem
 	}
 	base, _ := signatureBase(covered, strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"))
 	if !ed25519.Verify(key.public, []byte(base), signature) {
-		return until, nil, "it does not fit: it was made for another authority or body, or with another key"
+		return until, nil, "it is invalid: it was created for another authority or body, or with another key"
 	}
 	created, okCreated := dateParam(input, "created")
 	until, okExpires := dateParam(input, "expires")
 	switch {
 	case !okCreated || !okExpires:
-		return until, nil, "it needs created and expires"
+		return until, nil, "it lacks created or expires"
 	case created.After(now):
-		return until, nil, fmt.Sprintf("it was created in the future, at %s: set the clock", stamp(created))
+		return until, nil, fmt.Sprintf("it was created in the future, at %s: check the clock", stamp(created))
 	case !until.After(now):
-		return until, nil, fmt.Sprintf("it has expired, at %s: sign the directory again", stamp(until))
+		return until, nil, fmt.Sprintf("it expired at %s: sign the directory again", stamp(until))
 	}
 	return until, key, ""
 }
 
 // coveredBy returns the components that a signature covers, with their values.
-// If a verifier could not trust a signature of these components, coveredBy
-// returns the reason.
-func coveredBy(list []structured.Member, req *http.Request, resp *http.Response) (covered []component, why string) {
+// If verifiers would not accept a signature of these components, coveredBy
+// returns a problem.
+func coveredBy(list []structured.Member, req *http.Request, resp *http.Response) (covered []component, problem string) {
 	seen := make(map[string]bool)
 	for _, it := range list {
 		id := it.String()
@@ -308,27 +307,27 @@ func coveredBy(list []structured.Member, req *http.Request, resp *http.Response)
 			return nil, "it covers " + printable(id) + " twice"
 		}
 		seen[id] = true
-		value, ok := valueOf(it, req, resp)
+		value, ok := componentValue(it, req, resp)
 		if !ok {
-			return nil, "it covers " + printable(id) + ", which a verifier cannot find in the answer"
+			return nil, "it covers " + printable(id) + ", which is not in the response"
 		}
-		if len(value) > maxCovered {
-			return nil, fmt.Sprintf("it covers %s, which has more than %d KiB", printable(id), maxCovered>>10)
+		if len(value) > maxCoveredBytes {
+			return nil, fmt.Sprintf("it covers %s, which is larger than %d KiB", printable(id), maxCoveredBytes>>10)
 		}
 		covered = append(covered, component{id, value})
 	}
 	if !seen[`"@authority";req`] {
-		return nil, `it does not cover "@authority";req, so that anybody may serve the keys as theirs`
+		return nil, `it does not cover "@authority";req, so another site could serve the keys as its own`
 	}
 	if !seen[`"content-digest"`] {
-		return nil, `it does not cover "content-digest", so that others may change the keys`
+		return nil, `it does not cover "content-digest", so the keys could be changed`
 	}
 	return covered, ""
 }
 
-// valueOf returns the value of a component (RFC 9421 §2). ok is false if the
-// answer does not have the component, or if this package does not know it.
-func valueOf(it structured.Member, req *http.Request, resp *http.Response) (value string, ok bool) {
+// componentValue returns the value of a component (RFC 9421 §2). ok is false if
+// the response does not have the component, or if it is not supported.
+func componentValue(it structured.Member, req *http.Request, resp *http.Response) (value string, ok bool) {
 	switch it.String() {
 	case `"@authority";req`:
 		value, err := authority(req)
@@ -347,25 +346,25 @@ func valueOf(it structured.Member, req *http.Request, resp *http.Response) (valu
 	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
 }
 
-// checkCaching reports each key whose signature expires while a cache may still
-// keep the answer.
+// checkCaching reports each key whose signature expires while the response may
+// still be cached.
 func (r *directoryReport) checkCaching(h http.Header, now time.Time) {
-	kept, ok := maxAge(h)
+	lifetime, ok := maxAge(h)
 	if !ok {
 		return
 	}
 	for i, key := range r.keys {
-		if !key.Until.IsZero() && now.Add(kept).After(key.Until) {
-			r.problem("it may be cached for %v, but the signature of key %d ends in %v: sign for longer, or let it be cached for less",
-				kept, i+1, key.Until.Sub(now).Truncate(time.Second))
+		if !key.Until.IsZero() && now.Add(lifetime).After(key.Until) {
+			r.problem("it may be cached for %v, but the signature of key %d expires in %v: increase the validity of signatures, or reduce max-age",
+				lifetime, i+1, key.Until.Sub(now).Truncate(time.Second))
 		}
 	}
 }
 
-// maxAge returns how long a private or shared cache may keep an answer, by
-// Cache-Control (RFC 9111 §5.2). ok is false if the answer does not say how
-// long.
-func maxAge(h http.Header) (kept time.Duration, ok bool) {
+// maxAge returns how long a private or shared cache may store a response,
+// according to Cache-Control (RFC 9111 §5.2). ok is false if Cache-Control does
+// not limit this.
+func maxAge(h http.Header) (lifetime time.Duration, ok bool) {
 	for _, directive := range strings.Split(fieldValue(h, "Cache-Control"), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch strings.ToLower(name) {
@@ -375,15 +374,16 @@ func maxAge(h http.Header) (kept time.Duration, ok bool) {
 			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
 			isHuge := errors.Is(err, strconv.ErrRange) // then n is the largest number that fits (RFC 9111 §1.2.2)
 			if (err == nil || isHuge) && n >= 0 {
-				kept, ok = max(kept, time.Duration(n)*time.Second), true
+				lifetime = max(lifetime, time.Duration(n)*time.Second)
+				ok = true
 			}
 		}
 	}
-	return kept, ok
+	return lifetime, ok
 }
 
-// memberOf returns the member with a key, or nil.
-func memberOf(members []structured.Member, key string) *structured.Member {
+// findMember returns the member with a key, or nil.
+func findMember(members []structured.Member, key string) *structured.Member {
 	if i := slices.IndexFunc(members, func(m structured.Member) bool { return m.Key == key }); i >= 0 {
 		return &members[i]
 	}
@@ -399,8 +399,8 @@ func dateParam(m structured.Member, name string) (time.Time, bool) {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// printable turns a text from outside into printable ASCII, so that the text
-// cannot control a terminal. A text of more than 200 bytes is cut and ends with
+// printable converts an untrusted text to printable ASCII, so that it cannot
+// control a terminal. A text of more than 200 bytes is shortened and ends with
 // "...".
 func printable(text string) string {
 	text = string(bytes.Map(func(r rune) rune {

@@ -24,24 +24,23 @@ const directoryTag = "http-message-signatures-directory"
 // A Directory serves the crawler's public keys to verifiers. It is an
 // http.Handler for [DirectoryPath], behind TLS.
 //
-// It publishes the public keys as a JWK Set, and signs each answer with every
-// key (draft appendix B). Cloudflare demands these signatures. To keep private
-// keys off the web server, make the answer elsewhere with [Directory.Response].
+// It publishes the public keys as a JWK Set, and signs each response with every
+// key (draft appendix B). Cloudflare requires these signatures. If the web
+// server should not have the private keys, the response can be created in
+// advance with [Directory.Response].
 //
-// To change keys, publish the new key beside the old one. Wait until all
-// answers without the new key have left the caches, and then sign requests with
-// the new key. When the old key's last signature has expired, remove the old
-// key.
+// To change keys, first publish the new key beside the old one. When responses
+// without the new key have expired in caches, sign requests with the new key.
+// When the old key's last signature has expired, remove the old key.
 //
-// Directory is safe for concurrent use. Its fields must not be changed after
+// A Directory is safe for concurrent use. Its fields must not be changed after
 // its first use.
 type Directory struct {
 	private
 
-	// Authority is the host that the keys belong to: "bot.example". If its port
-	// is not 443, add the port. A request for another host is answered with
-	// 421, because the keys would otherwise seem to belong to that host.
-	// Required.
+	// Authority is the host of the keys, such as "bot.example", with the port
+	// if that is not 443. A request for another host is answered with 421,
+	// because the keys would otherwise seem to belong to that host. Required.
 	Authority string
 
 	// Keys are the private keys whose public parts are published. All of them
@@ -56,9 +55,9 @@ type Directory struct {
 }
 
 // ServeHTTP answers GET and HEAD with the directory, other methods with 405,
-// and a request for another host with 421. If the Directory's fields are wrong,
-// GET and HEAD are answered with 500 and the reason. If Authority is wrong,
-// every request is answered in this way.
+// and a request for another host with 421. If the Directory's fields are
+// invalid, GET and HEAD are answered with 500 and the reason. If Authority is
+// invalid, every request is answered in this way.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := d.authority()
 	if err != nil {
@@ -66,12 +65,12 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if got, err := normalHost(r.Host); err != nil || got != want {
-		http.Error(w, "the keys here belong to another host", http.StatusMisdirectedRequest)
+		http.Error(w, "webbotauth: the keys of this server belong to another host", http.StatusMisdirectedRequest)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "the keys can be read, with GET", http.StatusMethodNotAllowed)
+		http.Error(w, "webbotauth: the key directory requires the method GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	header, body, err := d.Response(time.Now())
@@ -86,11 +85,11 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// Response returns the answer that the directory gives at the given time: the
-// header fields and the body. A web server without the keys may serve this
-// answer unchanged for half of Validity. A cache may keep the answer for the
-// other half at most. So the signatures are still valid when the last copy
-// leaves the caches. An error says which field of the Directory is wrong.
+// Response returns the header fields and the body of the response at the given
+// time. A web server without the keys may serve them unchanged for half of
+// Validity. Caches may store a response for at most the other half, so they
+// contain no response with an expired signature. Response returns an error if a
+// field of the Directory is invalid.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	host, err := d.authority()
 	if err != nil {
@@ -98,16 +97,16 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	}
 	switch {
 	case len(d.Keys) == 0:
-		return nil, nil, errors.New("webbotauth: Directory.Keys: there is none: read one with ReadKey")
+		return nil, nil, errors.New("webbotauth: Directory.Keys is empty: read a key with ReadKey")
 	case len(d.Keys) > maxKeys:
-		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: %d are too many: verifiers try ten at most", len(d.Keys))
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys has %d keys: verifiers try at most ten", len(d.Keys))
 	}
 	for i, key := range d.Keys {
 		if err := checkKey(key); err != nil {
 			return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: key %d: %w", i+1, err)
 		}
 		if slices.ContainsFunc(d.Keys[:i], func(other ed25519.PrivateKey) bool { return key.Equal(other) }) {
-			return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: key %d: it is there twice", i+1)
+			return nil, nil, fmt.Errorf("webbotauth: Directory.Keys: key %d is a duplicate", i+1)
 		}
 	}
 	validity := d.Validity
@@ -115,7 +114,7 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	case validity == 0:
 		validity = 24 * time.Hour
 	case validity < 2*time.Second:
-		return nil, nil, fmt.Errorf("webbotauth: Directory.Validity %v: write two seconds or more, or 0 for 24 hours", validity)
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Validity is %v: set two seconds or more, or 0 for 24 hours", validity)
 	}
 	header, body := signedDirectory(host, d.Keys, now, now.Add(validity))
 	header.Set("Content-Type", directoryType)
@@ -123,15 +122,14 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	return header, body, nil
 }
 
-// maxKeys is how many keys a directory may have. Verifiers set a limit too
+// maxKeys limits the number of keys in a directory. Verifiers have a limit too
 // (draft section 6.7).
 const maxKeys = 10
 
-// authority returns the field Authority in the form of the component
-// @authority.
+// authority returns Authority in the form of the component @authority.
 func (d *Directory) authority() (string, error) {
 	if d.Authority == "" || strings.ContainsAny(d.Authority, "/@?# ") {
-		return "", fmt.Errorf("webbotauth: Directory.Authority %q: write the host alone, as in bot.example", d.Authority)
+		return "", fmt.Errorf("webbotauth: Directory.Authority is %q: set a host only, such as bot.example", d.Authority)
 	}
 	return normalHost(d.Authority)
 }
@@ -151,12 +149,12 @@ func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires ti
 		Keys []jwk `json:"keys"`
 	}
 	for _, key := range keys {
-		public := publicOf(key)
+		public := publicKey(key)
 		set.Keys = append(set.Keys, jwk{"OKP", "Ed25519", KeyID(public), base64.RawURLEncoding.EncodeToString(public), "sig"})
 	}
 	body, err := json.Marshal(set)
 	if err != nil {
-		panic(err) // a struct of strings can always be encoded
+		panic(err) // encoding a struct of strings never fails
 	}
 	digest := contentDigest(body)
 	var inputs, signatures []string
@@ -166,7 +164,7 @@ func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires ti
 			label += strconv.Itoa(i + 1)
 		}
 		input, signature := sign(key, label, []component{{`"@authority";req`, host}, {`"content-digest"`, digest}},
-			lifetime(created, expires)+`;keyid="`+KeyID(publicOf(key))+`";tag="`+directoryTag+`"`)
+			lifetime(created, expires)+`;keyid="`+KeyID(publicKey(key))+`";tag="`+directoryTag+`"`)
 		inputs = append(inputs, input)
 		signatures = append(signatures, signature)
 	}

@@ -71,12 +71,12 @@ func TestDirectory_Misconfigured(t *testing.T) {
 		want string
 	}{
 		{"no authority", &Directory{Keys: keys}, "Authority"},
-		{"a URL", &Directory{Authority: "https://bot.example", Keys: keys}, "write the host alone"},
+		{"a URL", &Directory{Authority: "https://bot.example", Keys: keys}, "set a host only"},
 		{"a host that cannot be sent", &Directory{Authority: "xn--ü", Keys: keys}, "the host"},
-		{"no keys", &Directory{Authority: "bot.example"}, "there is none"},
-		{"eleven", &Directory{Authority: "bot.example", Keys: many}, "too many"},
-		{"one twice", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key}}, "key 2: it is there twice"},
-		{"half a key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}}, "key 2: it has not the size"},
+		{"no keys", &Directory{Authority: "bot.example"}, "is empty"},
+		{"eleven", &Directory{Authority: "bot.example", Keys: many}, "has 11 keys"},
+		{"one twice", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key}}, "key 2 is a duplicate"},
+		{"half a key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}}, "key 2: it does not have the size"},
 		{"a test key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{testKey(t)}}, "test key"},
 		{"no time", &Directory{Authority: "bot.example", Keys: keys, Validity: time.Second}, "Validity"},
 		{"a negative time", &Directory{Authority: "bot.example", Keys: keys, Validity: -time.Hour}, "Validity"},
@@ -111,7 +111,7 @@ func TestDirectory_Caching(t *testing.T) {
 		if err != nil || header.Get("Cache-Control") != want {
 			t.Errorf("%v: %q, %v, want %s", validity, header.Get("Cache-Control"), err, want)
 		}
-		inputs, ok := dictionaryOf(header, "Signature-Input")
+		inputs, ok := dictionaryField(header, "Signature-Input")
 		if !ok {
 			t.Fatal(header)
 		}
@@ -220,7 +220,7 @@ func TestRotation_UnderLoad(t *testing.T) {
 		stop()
 		load.Wait()
 		for i, key := range keys {
-			if _, ok := used.Load(KeyID(publicOf(key))); !ok {
+			if _, ok := used.Load(KeyID(publicKey(key))); !ok {
 				t.Errorf("key %d verified nothing", i+1)
 			}
 		}
@@ -234,7 +234,7 @@ func TestConcurrentUse(t *testing.T) {
 	var web robotstest.Internet
 	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, newKey(t)}}
 	web.Handle("bot.example", d)
-	web.Handle("a.example", verifier(publicOf(key)))
+	web.Handle("a.example", verifier(publicKey(key)))
 	transport := &Transport{Base: &web, Key: key, Agent: testAgent}
 	var all sync.WaitGroup
 	for i := range 16 {
@@ -263,7 +263,7 @@ func TestDirectory_Response(t *testing.T) {
 		t.Fatalf("%s: %v", body, err)
 	}
 	for i, key := range set.Keys {
-		if key["kid"] != KeyID(publicOf(d.Keys[i])) || key["d"] != "" || len(key) != 5 {
+		if key["kid"] != KeyID(publicKey(d.Keys[i])) || key["d"] != "" || len(key) != 5 {
 			t.Errorf("key %d is %v", i+1, key)
 		}
 	}

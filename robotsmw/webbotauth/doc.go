@@ -1,5 +1,5 @@
-// Package webbotauth proves to servers who a crawler is: it signs requests, and
-// publishes the public keys that verify the signatures.
+// Package webbotauth authenticates a crawler to servers: it signs requests, and
+// publishes the public keys with which servers verify the signatures.
 //
 // This is Web Bot Auth as of draft-ietf-webbotauth-httpsig-protocol-01 (29
 // October 2026), a profile of HTTP Message Signatures (RFC 9421). The draft is
@@ -8,8 +8,8 @@
 //
 // # Signing
 //
-// A [Transport] signs the requests that pass through it. Give it to a crawler
-// as the base transport, below the layers that pace and retry requests:
+// A [Transport] signs the requests that pass through it. It should be the base
+// transport of a crawler, below the layers that rate-limit and retry requests:
 //
 //	key, err := webbotauth.ReadKey("key.pem")
 //	…
@@ -21,25 +21,24 @@
 //		},
 //	})
 //
-// Each attempt over https then carries three more header fields:
+// Each attempt over https then has three more header fields:
 //
 //	Signature-Agent: sig1="https://bot.example/.well-known/http-message-signatures-directory"
 //	Signature-Input: sig1=("@authority" "@method" "@path" "signature-agent";key="sig1");created=…;expires=…;keyid="…";alg="ed25519";tag="web-bot-auth"
 //	Signature: sig1=:…:
 //
-// Signature-Agent says where the keys are. Signature-Input says what is signed,
-// and how long the signature is valid. Signature is the signature itself.
-// Deployed verifiers disagree on the form of Signature-Agent: see
-// [Transport.LegacyAgent].
+// Signature-Agent is the URL of the keys. Signature-Input contains what is
+// signed, and how long the signature is valid. Deployed verifiers disagree on
+// the form of Signature-Agent: see [Transport.LegacyAgent].
 //
 // A signature proves only that the holder of the key signed the request. The
-// owner of a site, or of the bot wall in front of it, decides which crawlers to
-// let in, and usually wants to know them beforehand.
+// owner of a site, or its bot protection, decides which crawlers have access,
+// and usually requires them to register.
 //
 // # Publishing the keys
 //
 // A [Directory] is the http.Handler for [DirectoryPath]. If the web server
-// should not have the private keys, make the answer in advance with
+// should not have the private keys, the response can be created in advance with
 // [Directory.Response]. [CheckDirectory] fetches the directory and checks it as
 // a verifier does. This command prints the report:
 //
@@ -49,10 +48,10 @@
 //
 // # Keys
 //
-// Keys are Ed25519 keys, which deployed verifiers accept. Give each crawler a
-// key of its own: a key stands for a crawler, not for a person. [ReadKey] reads
-// a key from a file that only its owner may read. No error or log line of this
-// package contains a private key, and printing a Transport or Directory shows
-// none of its fields. The keys that are printed in RFC 9421 and RFC 8037 are
-// refused.
+// Keys are Ed25519 keys, which deployed verifiers accept. Each crawler should
+// have its own key, because a key identifies a crawler and not its operator.
+// [ReadKey] reads a key from a file that only its owner may read. No error or
+// log line of this package contains a private key, and printing a Transport or
+// Directory shows none of its fields. The example keys of RFC 9421 and RFC 8037
+// are rejected.
 package webbotauth

@@ -48,7 +48,7 @@ func ExampleTransport_Validate() {
 	transport := &webbotauth.Transport{Key: newKey(), Agent: "bot.example"}
 	fmt.Println(transport.Validate())
 	// Output:
-	// webbotauth: Transport.Agent: "bot.example": write an absolute URL that begins with https://
+	// webbotauth: Transport.Agent: "bot.example" is not an absolute URL that begins with https://
 }
 
 func ExampleTransport() {
@@ -140,7 +140,7 @@ func ExampleReadKey() {
 	_, err = webbotauth.ReadKey(file)
 	fmt.Println(strings.ReplaceAll(err.Error(), file, "key.json"))
 	// Output:
-	// webbotauth: the key in key.json: it is the test key of RFC 9421 appendix B.1.4, which everybody has: make one with openssl genpkey -algorithm ed25519
+	// webbotauth: cannot use the key in key.json: it is the test key of RFC 9421 appendix B.1.4, which is public: create a key with openssl genpkey -algorithm ed25519
 }
 
 // The key and its thumbprint are those of RFC 8037 appendix A.
@@ -213,5 +213,5 @@ func ExampleAsked() {
 		"Accept-Signature": {`sig1=("@authority" "signature-agent";key="sig1");created;expires;nonce="x";tag="web-bot-auth"`},
 	}}
 	fmt.Println("the server", webbotauth.Asked(resp))
-	// Output: the server asks for a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"; ours has no nonce
+	// Output: the server requests a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"; this crawler's has no nonce
 }

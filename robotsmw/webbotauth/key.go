@@ -17,7 +17,7 @@ import (
 )
 
 // KeyID returns the ID of a key: its JWK SHA-256 thumbprint in base64url (RFC
-// 7638 §3, RFC 8037 appendix A.3). Every signature names its key by this ID
+// 7638 §3, RFC 8037 appendix A.3). Every signature contains the ID of its key
 // (keyid), and so does the directory (kid).
 func KeyID(public ed25519.PublicKey) string {
 	h := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
@@ -25,25 +25,25 @@ func KeyID(public ed25519.PublicKey) string {
 }
 
 // ReadKey reads an Ed25519 private key from a file. The file is a JWK (RFC
-// 8037), or PKCS#8 in PEM, which this command writes:
+// 8037), or PKCS#8 in PEM, such as this command writes:
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
-// If the file's mode allows more than 0600, ReadKey returns an error, except on
-// Windows, which has no such modes. It also returns an error if the key is
-// printed in RFC 9421 or RFC 8037. No error contains any of the file's content.
+// ReadKey returns an error if the file's mode allows more than 0600, except on
+// Windows, and if the key is an example key of RFC 9421 or RFC 8037. No error
+// contains any of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
-		return nil, fmt.Errorf("webbotauth: read the key: %w", err)
+		return nil, fmt.Errorf("webbotauth: cannot read the key: %w", err)
 	}
 	key, err := parseKey(data)
 	clear(data)
 	if err != nil {
-		return nil, fmt.Errorf("webbotauth: read the key in %s: %w", file, err)
+		return nil, fmt.Errorf("webbotauth: cannot use the key in %s: %w", file, err)
 	}
 	if err := checkKey(key); err != nil {
-		return nil, fmt.Errorf("webbotauth: the key in %s: %w", file, err)
+		return nil, fmt.Errorf("webbotauth: cannot use the key in %s: %w", file, err)
 	}
 	return key, nil
 }
@@ -51,8 +51,8 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 // maxKeyFile is the largest size of a key file, in bytes.
 const maxKeyFile = 16 << 10
 
-// readPrivate reads a regular file that nobody but its owner may read or
-// change, and that is not too large for a key. It refuses any other file.
+// readPrivate reads a regular file that only its owner may read or change. It
+// returns an error for other files, and for files that are too large for a key.
 func readPrivate(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -67,19 +67,19 @@ func readPrivate(file string) ([]byte, error) {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", file)
 	case mode.Perm()&^0o600 != 0 && runtime.GOOS != "windows":
-		return nil, fmt.Errorf("%s has the mode %#o, so that others may get at the key: chmod 600 it", file, mode.Perm())
+		return nil, fmt.Errorf("%s has the mode %#o, so other users may read or change the key: run chmod 600", file, mode.Perm())
 	case info.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s is too large for a key", file)
 	}
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }
 
-// The errors of parseKey reveal nothing of the key.
+// The errors of parseKey do not contain any part of the key.
 var (
-	errNoKey      = errors.New("it is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: make one with openssl genpkey -algorithm ed25519")
-	errNotEd25519 = errors.New("it is not of Ed25519: make one with openssl genpkey -algorithm ed25519")
-	errPublic     = errors.New("it is a public key: give the private one")
-	errMismatch   = errors.New("its public part is not that of its private part")
+	errNoKey      = errors.New("it is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: create a key with openssl genpkey -algorithm ed25519")
+	errNotEd25519 = errors.New("it is not an Ed25519 key: create a key with openssl genpkey -algorithm ed25519")
+	errPublic     = errors.New("it is a public key: the private key is required")
+	errMismatch   = errors.New("its public and private parts do not match")
 )
 
 func parseKey(data []byte) (ed25519.PrivateKey, error) {
@@ -93,7 +93,7 @@ func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	case block.Type == "PUBLIC KEY":
 		return nil, errPublic
 	case block.Type == "ENCRYPTED PRIVATE KEY":
-		return nil, errors.New("it is encrypted: write it without a password, with openssl pkey")
+		return nil, errors.New("it is encrypted: remove the password with openssl pkey")
 	case block.Type != "PRIVATE KEY":
 		return nil, errNoKey
 	}
@@ -127,51 +127,51 @@ func parseJWK(data []byte) (ed25519.PrivateKey, error) {
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	clear(seed)
-	if jwk.X != "" && strings.TrimRight(jwk.X, "=") != base64.RawURLEncoding.EncodeToString(publicOf(key)) {
+	if jwk.X != "" && strings.TrimRight(jwk.X, "=") != base64.RawURLEncoding.EncodeToString(publicKey(key)) {
 		return nil, errMismatch
 	}
 	return key, nil
 }
 
-// publicOf returns the public half of a private key. The key must have the
-// right length.
-func publicOf(key ed25519.PrivateKey) ed25519.PublicKey {
+// publicKey returns the public key of a private key, which must have the
+// correct length.
+func publicKey(key ed25519.PrivateKey) ed25519.PublicKey {
 	return ed25519.PublicKey(key[ed25519.SeedSize:])
 }
 
 // checkKey returns an error if a key must not be used to sign.
 func checkKey(key ed25519.PrivateKey) error {
 	if len(key) == 0 {
-		return errors.New("there is none: read one with ReadKey")
+		return errors.New("it is empty: read a key with ReadKey")
 	}
 	if len(key) != ed25519.PrivateKeySize {
-		return errors.New("it has not the size of an Ed25519 private key: read it with ReadKey")
+		return errors.New("it does not have the size of an Ed25519 private key: read it with ReadKey")
 	}
 	if !key.Equal(ed25519.NewKeyFromSeed(key.Seed())) {
 		return errMismatch
 	}
-	if from, ok := testKeys[KeyID(publicOf(key))]; ok {
-		return fmt.Errorf("it is the test key of %s, which everybody has: make one with openssl genpkey -algorithm ed25519", from)
+	if from, ok := testKeys[KeyID(publicKey(key))]; ok {
+		return fmt.Errorf("it is the test key of %s, which is public: create a key with openssl genpkey -algorithm ed25519", from)
 	}
 	return nil
 }
 
-// testKeys has the keys whose private parts are printed in standards. It maps
-// the ID of each key to the section that prints the key. These keys must not be
-// used (draft section 6.8).
+// testKeys maps the IDs of example keys, whose private parts are in standards,
+// to the sections of these standards. They must not be used (draft section
+// 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",
 }
 
-// private is embedded in structs that hold keys. Printing such a struct, or
-// encoding it as JSON, gives isPrivate, so logs and errors show no key.
+// private is embedded in structs that contain keys. Such a struct is printed,
+// and encoded as JSON, as privateText, so logs and errors contain no key.
 type private struct{}
 
-const isPrivate = "(private)"
+const privateText = "(private)"
 
-// Format prints isPrivate for any verb, to keep keys out of logs.
-func (private) Format(f fmt.State, _ rune) { io.WriteString(f, isPrivate) }
+// Format prints privateText for any verb.
+func (private) Format(f fmt.State, _ rune) { io.WriteString(f, privateText) }
 
-// MarshalText returns isPrivate, to keep keys out of logs.
-func (private) MarshalText() ([]byte, error) { return []byte(isPrivate), nil }
+// MarshalText returns privateText.
+func (private) MarshalText() ([]byte, error) { return []byte(privateText), nil }

@@ -40,7 +40,7 @@ func pemOf(t testing.TB, key any) []byte {
 
 func jwkOf(key ed25519.PrivateKey) []byte {
 	return fmt.Appendf(nil, `{"kty":"OKP","crv":"Ed25519","kid":"mine","d":%q,"x":%q}`,
-		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.RawURLEncoding.EncodeToString(publicOf(key)))
+		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.RawURLEncoding.EncodeToString(publicKey(key)))
 }
 
 func writeFile(t testing.TB, data []byte, mode os.FileMode) string {
@@ -99,13 +99,13 @@ func TestReadKey_Refuses(t *testing.T) {
 		{"damaged PKCS#8", block("PRIVATE KEY", key.Seed()), "neither PKCS#8"},
 		{"encrypted PKCS#8", block("ENCRYPTED PRIVATE KEY", key.Seed()), "encrypted"},
 		{"a public key", block("PUBLIC KEY", public), "public key"},
-		{"another curve", pemOf(t, ec), "not of Ed25519"},
+		{"another curve", pemOf(t, ec), "not an Ed25519 key"},
 		{"damaged JSON", jwkOf(key)[:60], "neither PKCS#8"},
-		{"a JWK of another type", []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`), "not of Ed25519"},
+		{"a JWK of another type", []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`), "not an Ed25519 key"},
 		{"a public JWK", []byte(`{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`), "public key"},
 		{"a JWK with a short d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"c2VjcmV0"}`), "neither PKCS#8"},
 		{"a JWK with a bad d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"!secret!"}`), "neither PKCS#8"},
-		{"a JWK of two keys", bytes.Replace(jwkOf(key), []byte(base64.RawURLEncoding.EncodeToString(publicOf(key))), []byte(base64.RawURLEncoding.EncodeToString(publicOf(other))), 1), "public part"},
+		{"a JWK of two keys", bytes.Replace(jwkOf(key), []byte(base64.RawURLEncoding.EncodeToString(publicKey(key))), []byte(base64.RawURLEncoding.EncodeToString(publicKey(other))), 1), "public and private parts"},
 		{"the key of RFC 9421", pemOf(t, testKey(t)), "test key of RFC 9421"},
 		{"the key of RFC 9421, as a JWK", jwkOf(testKey(t)), "test key of RFC 9421"},
 		{"the key of RFC 8037", []byte(`{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`), "test key of RFC 8037"},
@@ -178,7 +178,7 @@ func TestPrivate(t *testing.T) {
 		}
 		saysNothing(t, log.String(), key, nil)
 	}
-	if got := fmt.Sprintf("%+v", transport); got != isPrivate {
+	if got := fmt.Sprintf("%+v", transport); got != privateText {
 		t.Errorf("printed as %s", got)
 	}
 }

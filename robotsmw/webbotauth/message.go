@@ -31,10 +31,10 @@ func normalHost(host string) (string, error) {
 }
 
 // sentHost returns the Host header that net/http sends for host. net/http
-// changes names that are not ASCII, and addresses with a zone. In place of a
-// host with other characters that no host has, such as a line break, it sends
-// an empty one. For these, sentHost lets net/http write a request to memory,
-// and reads the Host from it.
+// changes names that are not ASCII, and addresses with a zone. Instead of a
+// host with characters that no host has, such as a line break, it sends an
+// empty one. For these, sentHost writes a request to memory and returns its
+// Host.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, isUnusual) {
 		return host, nil
@@ -83,12 +83,12 @@ func fieldValue(h http.Header, name string) string {
 	return strings.Join(lines, ", ")
 }
 
-// maxSignatureField is how many bytes the lines of a signature's field may have
-// together. Longer ones count as malformed.
+// maxSignatureField limits the total size of a field's lines, in bytes. Longer
+// fields are treated as malformed.
 const maxSignatureField = 64 << 10
 
-// dictionaryOf reads a field that is a Dictionary (RFC 9651 §3.2). It returns
-// false if the field is malformed.
-func dictionaryOf(h http.Header, name string) ([]structured.Member, bool) {
+// dictionaryField parses a field that is a Dictionary (RFC 9651 §3.2). It
+// returns false if the field is malformed.
+func dictionaryField(h http.Header, name string) ([]structured.Member, bool) {
 	return structured.Dictionary(h.Values(name), maxSignatureField)
 }

@@ -8,13 +8,15 @@ import (
 	"time"
 )
 
-// A component is a part of a message. The signature covers this part. id names
-// the part as in Signature-Input, and value is its value.
-type component struct{ id, value string }
+// A component is a part of a message that a signature covers.
+type component struct {
+	id    string // as in Signature-Input
+	value string
+}
 
 // signatureBase returns the text that is signed (RFC 9421 §2.5), and the value
-// of the matching member of Signature-Input. params are the parameters of that
-// member, serialized.
+// of the corresponding member of Signature-Input. params are the serialized
+// parameters of that member.
 func signatureBase(covered []component, params string) (base, input string) {
 	var b, list strings.Builder
 	b.Grow(512)
@@ -35,15 +37,15 @@ func signatureBase(covered []component, params string) (base, input string) {
 }
 
 // sign signs the covered components. It returns the members of Signature-Input
-// and Signature that have this label.
+// and Signature with this label.
 func sign(key ed25519.PrivateKey, label string, covered []component, params string) (input, signature string) {
 	base, input := signatureBase(covered, params)
 	value := ed25519.Sign(key, []byte(base))
 	return label + "=" + input, label + "=:" + base64.StdEncoding.EncodeToString(value) + ":"
 }
 
-// lifetime returns the parameters "created" and "expires", serialized. The
-// signature is valid between these times.
+// lifetime returns the serialized parameters "created" and "expires", between
+// which a signature is valid.
 func lifetime(created, expires time.Time) string {
 	return ";created=" + strconv.FormatInt(created.Unix(), 10) + ";expires=" + strconv.FormatInt(expires.Unix(), 10)
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // A Transport is an http.RoundTripper that signs requests (draft section 5.2,
-// RFC 9421). Put it below the layers that pace and retry requests, around the
-// http.Transport. Then each attempt, each redirect hop and each fetch of
-// robots.txt is signed when it is sent. In robotsmw this place is Options.Base.
+// RFC 9421). It should be directly above the http.Transport, as Options.Base of
+// robotsmw, and below all layers that rate-limit and retry requests, so that
+// each attempt, each redirect hop and each fetch of robots.txt is signed when
+// it is sent.
 //
 // A signature covers @authority, @method, @path and Signature-Agent. It does
 // not cover the query or the body. The Host header is sent in the form of
@@ -22,21 +23,21 @@ import (
 //
 // Only requests over https are signed (draft section 6.1). A request that
 // already has a Signature, Signature-Input or Signature-Agent is sent
-// unchanged: a change to these fields would break the signature that it has.
+// unchanged, because its signature would become invalid.
 //
-// The caller's request is never changed: a copy of it is signed and sent. The
-// response is Base's own, and its Request is the caller's. Transport is safe
-// for concurrent use. After its first use, it must not be copied and its fields
-// must not be changed. To change the key, make another Transport.
+// A Transport does not modify the request: it signs and sends a copy. The
+// Request of the response is the caller's. A Transport is safe for concurrent
+// use. After its first use, it must not be copied and its fields must not be
+// changed. A new key requires a new Transport.
 type Transport struct {
 	private
 
-	// Base makes the requests. Nil means http.DefaultTransport.
+	// Base sends the requests. nil means http.DefaultTransport.
 	Base http.RoundTripper
 
 	// Key signs the requests. See [ReadKey]. Required. If it is missing, or is
-	// a key that is printed in RFC 9421 or RFC 8037, Validate returns an error,
-	// and so does RoundTrip for each request that it should sign.
+	// an example key of RFC 9421 or RFC 8037, Validate returns an error, and so
+	// does RoundTrip for each request that would be signed.
 	Key ed25519.PrivateKey
 
 	// Agent is the URL in Signature-Agent: the https URL where verifiers find
@@ -52,25 +53,24 @@ type Transport struct {
 	// LegacyAgent sends Signature-Agent as one string, as in the drafts before
 	// draft-meunier-web-bot-auth-architecture-04. Agent must then be the origin
 	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
-	// False sends a dictionary with one member, as the draft demands.
+	// False sends a dictionary with one member, as the draft requires.
 	//
-	// Cloudflare's documents of July 2026 ask for the string. They say that
-	// verification fails if the signature covers a member of a dictionary.
+	// Cloudflare's documentation of July 2026 requires the string, and states
+	// that verification fails if the signature covers a member of a dictionary.
 	// Cloudflare's own library accepts both forms. According to reports, its
 	// network accepts both too, but Cloudflare does not document this. Amazon
-	// and Google do not say which form they accept.
+	// and Google do not document which form they accept.
 	LegacyAgent bool
 
-	// The first request that is to be signed sets these fields. They are the
-	// same for every request, and to check the key takes half as long as to
-	// sign.
+	// The first request that is signed sets these fields, because checking the
+	// key takes half as long as signing.
 	once     sync.Once
 	validity time.Duration
 	params   string // parameters after "created" and "expires"
-	err      error  // what is wrong with the exported fields
+	err      error  // of the exported fields
 }
 
-// label is the name of our signature, and of our member of Signature-Agent.
+// label is the name of the signature, and of the member of Signature-Agent.
 const label = "sig1"
 
 // These header fields are added to a request that is signed.
@@ -81,10 +81,9 @@ const (
 )
 
 // RoundTrip sends the request. If the request is over https and has no
-// Signature, Signature-Input or Signature-Agent yet, RoundTrip signs it first.
-// That fails if a field of the Transport is wrong, or if the host cannot be
-// written in a Host header. RoundTrip then returns an error of its own and
-// sends nothing. All other errors are Base's.
+// Signature, Signature-Input or Signature-Agent, RoundTrip signs it first. If a
+// field of the Transport is invalid, or the host is not valid in a Host header,
+// RoundTrip returns an error and sends no request. All other errors are Base's.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Scheme != "https" || hasSignature(req) {
 		return t.base().RoundTrip(req)
@@ -103,15 +102,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections calls Base's method of this name, if there is one.
-// http.Client.CloseIdleConnections calls this method.
+// CloseIdleConnections calls Base's method of this name, if it has one.
 func (t *Transport) CloseIdleConnections() {
 	httputil.CloseIdleConnections(t.base())
 }
 
 func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
-// hasSignature reports whether a request has a signature of its own.
+// hasSignature reports whether the caller has signed a request.
 func hasSignature(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
 		if _, ok := req.Header[name]; ok {
@@ -121,8 +119,7 @@ func hasSignature(req *http.Request) bool {
 	return false
 }
 
-// sign returns a signed copy of the request. The signature's validity begins
-// now.
+// sign returns a signed copy of the request.
 func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 	t.once.Do(func() { t.err = t.prepare() })
 	if t.err != nil {
@@ -158,13 +155,11 @@ const (
 	maxValidity     = 24 * time.Hour // the longest that the draft recommends (section 5.2)
 )
 
-// Validate returns an error if Key, Agent or Validity cannot be used to sign.
-// The error names the field. If they can be used, and Base has a method
-// Validate() error, as a politeness.Transport has, Validate returns the error
-// of that method. NewClient, NewTransport and NewChecker of package robotsmw
-// call Validate for a Transport that is Options.Base.
-//
-// Validate starts nothing and changes nothing. It is safe for concurrent use.
+// Validate returns an error that contains the name of the field if Key, Agent
+// or Validity is invalid. Otherwise, if Base has a method Validate() error, as
+// a politeness.Transport has, Validate returns its error. NewClient,
+// NewTransport and NewChecker of package robotsmw call Validate for a Transport
+// that is Options.Base. It is safe for concurrent use.
 func (t *Transport) Validate() error {
 	if err := t.validateFields(); err != nil {
 		return err
@@ -180,18 +175,18 @@ func (t *Transport) validateFields() error {
 		return fmt.Errorf("webbotauth: Transport.Agent: %w", err)
 	}
 	if validity := cmp.Or(t.Validity, defaultValidity); validity < time.Second || validity > maxValidity {
-		return fmt.Errorf("webbotauth: Transport.Validity %v: write a time between %v and %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
+		return fmt.Errorf("webbotauth: Transport.Validity is %v: set a duration from %v to %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
 	}
 	return nil
 }
 
 // prepare sets validity and params. It returns an error if an exported field is
-// wrong.
+// invalid.
 func (t *Transport) prepare() error {
 	if err := t.validateFields(); err != nil {
 		return err
 	}
 	t.validity = cmp.Or(t.Validity, defaultValidity)
-	t.params = `;keyid="` + KeyID(publicOf(t.Key)) + `";alg="ed25519";tag="web-bot-auth"`
+	t.params = `;keyid="` + KeyID(publicKey(t.Key)) + `";alg="ed25519";tag="web-bot-auth"`
 	return nil
 }

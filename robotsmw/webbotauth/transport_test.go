@@ -92,7 +92,7 @@ func TestTransport_Signs(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		var web robotstest.Internet
 		for _, host := range []string{"a.example", "xn--bcher-kva.example", "a.example:8443", "192.0.2.1"} {
-			web.Handle(host, verifier(publicOf(key)))
+			web.Handle(host, verifier(publicKey(key)))
 		}
 		transport := &Transport{Base: &web, Key: key, Agent: testAgent + DirectoryPath, LegacyAgent: legacy}
 		for _, tt := range []struct {
@@ -206,15 +206,15 @@ func TestTransport_Misconfigured(t *testing.T) {
 		t    *Transport
 		want string
 	}{
-		{"no key", &Transport{Agent: testAgent}, "Transport.Key: there is none"},
-		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not the size"},
-		{"two halves", &Transport{Key: append(key.Seed(), newKey(t)[32:]...), Agent: testAgent}, "public part"},
+		{"no key", &Transport{Agent: testAgent}, "Transport.Key: it is empty"},
+		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not have the size"},
+		{"two halves", &Transport{Key: append(key.Seed(), newKey(t)[32:]...), Agent: testAgent}, "public and private parts"},
 		{"a test key", &Transport{Key: testKey(t), Agent: testAgent}, "test key of RFC 9421"},
-		{"no agent", &Transport{Key: key}, "Transport.Agent: there is none"},
+		{"no agent", &Transport{Key: key}, "Transport.Agent: the URL is empty"},
 		{"plain http", &Transport{Key: key, Agent: "http://bot.example/"}, "begins with https://"},
 		{"no host", &Transport{Key: key, Agent: "https:///keys"}, "begins with https://"},
 		{"no URL", &Transport{Key: key, Agent: "https://a b/"}, "Agent"},
-		{"a password", &Transport{Key: key, Agent: "https://me:hunter2@bot.example/"}, "leave that out"},
+		{"a password", &Transport{Key: key, Agent: "https://me:hunter2@bot.example/"}, "must not contain a user, password or fragment"},
 		{"a quote", &Transport{Key: key, Agent: `https://bot.example/"`}, "ASCII"},
 		{"another script", &Transport{Key: key, Agent: "https://bücher.example/"}, "ASCII"},
 		{"no time", &Transport{Key: key, Agent: testAgent, Validity: time.Millisecond}, "Validity"},
@@ -310,7 +310,7 @@ func TestTransport_UnderThePace(t *testing.T) {
 		var seen []string
 		check := func(h http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				created, expires, err := verified(r, publicOf(key))
+				created, expires, err := verified(r, publicKey(key))
 				now := time.Now()
 				if err != nil {
 					t.Error(err)
@@ -362,7 +362,7 @@ func TestTransport_SignsEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)
 		var web robotstest.Internet
-		web.Handle("a.example", verifier(publicOf(key)))
+		web.Handle("a.example", verifier(publicKey(key)))
 		transport := &Transport{Base: &web, Key: key, Agent: testAgent}
 		req, err := http.NewRequestWithContext(t.Context(), "GET", "https://a.example/", nil)
 		if err != nil {
@@ -426,7 +426,7 @@ func BenchmarkTransport(b *testing.B) {
 		}
 	}
 	last.RequestURI = last.URL.RequestURI()
-	if _, _, err := verified(last, publicOf(key)); err != nil {
+	if _, _, err := verified(last, publicKey(key)); err != nil {
 		b.Error(err)
 	}
 }

@@ -175,7 +175,7 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 				"Signature-Input": {tt.input},
 				"Signature":       {tt.signature},
 			}}
-			r := directoryReport{keys: []DirectoryKey{{ID: testKeyID, public: publicOf(testKey(t))}}}
+			r := directoryReport{keys: []DirectoryKey{{ID: testKeyID, public: publicKey(testKey(t))}}}
 			r.checkSignatures(req, resp, []byte(testDirectory), time.Unix(1735689600, 0))
 			if len(r.problems) > 0 || r.keys[0].Until.Unix() != 4889289600 {
 				t.Errorf("%q, valid until %v", r.problems, r.keys[0].Until)
@@ -235,7 +235,7 @@ func TestVectors_Fields(t *testing.T) {
 	}
 	for _, tt := range tests {
 		members, ok := structured.Dictionary([]string{tt.text}, maxSignatureField)
-		if m := memberOf(members, tt.key); !ok || m == nil || m.String() != tt.want {
+		if m := findMember(members, tt.key); !ok || m == nil || m.String() != tt.want {
 			t.Errorf("%s of %s: %v, want %s", tt.key, tt.text, m, tt.want)
 		}
 	}

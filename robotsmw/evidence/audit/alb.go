@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Here is a line of an AWS Application Load Balancer, broken into several. A
+// This is a line of an AWS Application Load Balancer, with line breaks added. A
 // Classic Load Balancer has the same fields without the first one, and ends
 // after those of TLS.
 //
@@ -17,7 +17,7 @@ import (
 //	ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:… "Root=1-…" "example.com"
 //	"arn:aws:…" 0 2026-11-20T10:00:00.118000Z "forward" "-" "-" …
 
-var errALB = errors.New("no line of an AWS load balancer")
+var errALB = errors.New("the line is not in the format of an AWS load balancer")
 
 var albTypes = []string{"http ", "https ", "h2 ", "grpcs ", "ws ", "wss "}
 

@@ -12,36 +12,38 @@ import (
 // An Auditor judges requests in the order in which they began. Its zero value
 // is ready for use. It is not safe for concurrent use.
 type Auditor struct {
-	// Groups says which groups robots obey, by the name in their User-Agent:
-	// the first of these names that robots.txt has, else "*". It adds to what
-	// the Auditor knows of Googlebot-Image and others. The fetches by the robot
-	// of the last name serve this robot too.
+	// Groups maps the name in a robot's User-Agent to the names of the groups
+	// that the robot obeys: the first of them that is in robots.txt, else "*".
+	// It adds to the built-in list, which has Googlebot-Image and others. A
+	// fetch of robots.txt by the robot with the last name counts for this robot
+	// too.
 	Groups map[string][]string
 	// Only requests from Since on and before Until are judged and counted.
-	// Earlier ones say what robots knew. A zero time is no limit.
+	// Earlier fetches of robots.txt are taken into account. A zero time means
+	// no limit.
 	Since, Until time.Time
-	// Head is a line that a record must have, as evidence.Recorder.Head returns
-	// it: its hash, or its number and its hash with a colon between them. "" is
-	// no line.
+	// Head identifies a line that a record must contain, as
+	// evidence.Recorder.Head returns it: a hash, or a number and a hash
+	// separated by a colon. "" means no line.
 	Head string
-	// Format is the format of all logs, one of [Formats]. "" finds out the
-	// format of each line.
+	// Format is the format of all logs, one of [Formats]. If "", the format of
+	// each line is detected.
 	Format string
-	// Ignore has the names of robots that are not judged, in any case: their
-	// requests are only counted, as "ignored".
+	// Ignore contains the names of robots, in upper or lower case, that are not
+	// judged: their requests are only counted, as "ignored".
 	Ignore []string
 	// OnViolation, if not nil, is called with each violation, in the order of
-	// time, but for lines that are out of order by more than 90 seconds.
+	// time, except for lines that are out of order by more than 90 seconds.
 	OnViolation func(Violation)
 	// OnRequest, if not nil, is called with each request of a robot that is
 	// counted: the name of the robot as in the Result, and the time.
 	OnRequest func(robot string, at time.Time)
-	// OnBroken, if not nil, is called with each problem in a line or a record:
-	// it could not be read or used, or is too far from its place. Lines count
-	// from 1; in a WARC file, they are records.
+	// OnBroken, if not nil, is called with each line or record that could not
+	// be read or used, or is too far out of order. line is the number of the
+	// line or, in a WARC file, of the record, counted from 1.
 	OnBroken func(input string, line int, err error)
 
-	each    func(*event) // gets the requests in place of being judged, if not nil
+	each    func(*event) // if not nil, receives the requests, which are then not judged
 	robots  map[string]*robot
 	hosts   map[string]*host
 	visits  map[string]*visits // by family and host
@@ -50,8 +52,8 @@ type Auditor struct {
 	window  window
 	judged  int64 // the latest time of an event that was judged
 	first   int64 // the time of the earliest line
-	asked   bool  // some robot asks for robots.txt somewhere in the input
-	kept    int   // how many robots, hosts and so on are told apart
+	asked   bool  // the input contains a request for robots.txt
+	kept    int   // how many robots, hosts and so on are distinguished
 	paces   int   // how many paces there are
 	peers   peers
 	unnamed int // requests without a User-Agent
@@ -71,13 +73,13 @@ type robot struct {
 
 // AddRobotsTxt adds a robots.txt that is in force from the given time on, or
 // always if that time is zero. host is "example.com", or "https://example.com"
-// if http and https have different files; "" is every host. status is the
-// status of the answer. With a 2xx, body is the file, and with a 3xx, where the
-// answer leads to. A 304, a 429 and a 5xx change nothing, and any other status
-// allows everything.
+// if http and https have different files; "" means every host. status is the
+// status of the response. With a 2xx, body is the file, and with a 3xx, the
+// target of the redirect. A 304, a 429 and a 5xx change nothing, and any other
+// status allows everything.
 //
-// Call it before Read. A host without such a file is judged by the robots.txt
-// files that WARC files have of it.
+// AddRobotsTxt must be called before Read. A host without such a file is judged
+// by the robots.txt files in WARC files.
 func (a *Auditor) AddRobotsTxt(host string, from time.Time, status int, body []byte) {
 	at := int64(never)
 	if !from.IsZero() {
@@ -91,8 +93,7 @@ func (a *Auditor) AddRobotsTxt(host string, from time.Time, status int, body []b
 	a.given.add(scheme, name, at, c)
 }
 
-// Result judges the requests that are kept, ends the audit, and returns its
-// result.
+// Result judges the remaining requests, ends the audit, and returns its result.
 func (a *Auditor) Result() *Result {
 	a.begin()
 	for e := a.window.pop(true); e != nil; e = a.window.pop(true) {
@@ -145,7 +146,7 @@ func (a *Auditor) counts(at int64) bool {
 
 func (a *Auditor) isAfter(at int64) bool { return !a.Until.IsZero() && at >= a.Until.UnixNano() }
 
-// room reports whether one more thing may be told apart.
+// room reports whether the limit mostKept allows one more name.
 func (a *Auditor) room() bool {
 	a.kept++
 	return a.kept <= mostKept
@@ -156,7 +157,7 @@ func (a *Auditor) robot(name string) *robot {
 	if r := a.robots[key]; r != nil {
 		return r
 	}
-	name = strings.Clone(name) // what is kept must not be a part of a long line
+	name = strings.Clone(name) // name may be a part of a long line
 	key = strings.Clone(key)
 	r := &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
 	if a.room() {
@@ -186,7 +187,7 @@ func (a *Auditor) site(r *robot, host string) *site {
 	if s == nil {
 		s = &site{host: a.host(host), paces: make(map[string]*pace)}
 		r.sums.count("hosts", 1)
-		if !a.room() { // it cannot be said what this robot did before
+		if !a.room() { // what this robot did before is not known
 			s.visits, s.accused = new(visits), true
 			return s
 		}
@@ -218,7 +219,7 @@ func (a *Auditor) judge(e *event) {
 		a.each(e)
 		return
 	}
-	late := e.at < a.judged // it comes too late to be compared with what was before it
+	late := e.at < a.judged // too far out of order to be compared with earlier events
 	a.judged = max(a.judged, e.at)
 	if a.isAfter(e.at) {
 		return
@@ -253,8 +254,8 @@ func (a *Auditor) isIgnored(robot string) bool {
 	return slices.ContainsFunc(a.Ignore, func(name string) bool { return strings.EqualFold(name, robot) })
 }
 
-// ignore counts a request. What was there for robots.txt counts for the other
-// robots.
+// ignore counts a request. A robots.txt that it received is in force for other
+// robots too.
 func (a *Auditor) ignore(e *event) {
 	if a.counts(e.at) {
 		a.total.count("ignored", 1)
@@ -264,8 +265,8 @@ func (a *Auditor) ignore(e *event) {
 	}
 }
 
-// requestsPause reports whether a Retry-After with this status requests that a
-// robot stays away (RFC 9110 §10.2.3, RFC 6585 §4).
+// requestsPause reports whether a Retry-After with this status requests a pause
+// (RFC 9110 §10.2.3, RFC 6585 §4).
 func requestsPause(status int) bool {
 	return httpstatus.IsThrottled(status) || httpstatus.IsOverloaded(status) || status/100 == 3
 }
@@ -315,7 +316,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 		return
 	case e.capture != nil:
 		if a.seen.add(e.scheme, e.host, at, e.capture); e.capture.to != "" {
-			return // it was sent elsewhere
+			return // redirected
 		}
 		f.saw = a.seen.at(e.scheme, e.host, at)
 	case e.status/100 == 4: // there is no robots.txt, so nothing is disallowed (RFC 9309 §2.3.1.3)
@@ -326,18 +327,18 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 			f.saw = nil // it changed meanwhile
 		}
 	default:
-		return // it was sent elsewhere
+		return // redirected
 	}
 	v.add(f)
 }
 
-// noFile stands for a robots.txt that is not there.
+// noFile represents a robots.txt that does not exist.
 var noFile = newFile(&capture{status: 404})
 
 // inForce returns the file that was in force when a request was made, or nil if
-// none is known. After an answer that there is no file, none is in force until
-// one comes. But other answers than 404 and 410 may be meant for the one who
-// got them: those who have got the file since the log began go by that.
+// none is known. After a 404 or 410, no file is in force until a 2xx. Another
+// 4xx may concern only the robot that received it, so robots that have received
+// the file since the log began still obey that file.
 func (a *Auditor) inForce(e *event, s *site) *file {
 	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone == 404 || gone == 410 || len(s.visits.fetches) == 0) {
 		return noFile
@@ -348,8 +349,8 @@ func (a *Auditor) inForce(e *event, s *site) *file {
 	return a.seen.at(e.scheme, e.host, e.at)
 }
 
-// page judges a request for a page. If it comes late, it is not judged by what
-// was before it.
+// page judges a request for a page. If it is late, it is not compared with
+// earlier events.
 func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 	v := Violation{Time: asTime(e.at), Robot: r.name, Address: e.address, Host: e.host, URL: e.url}
 	counts := a.counts(e.at)
@@ -399,8 +400,8 @@ func (a *Auditor) hasNoFile(e *event, s *site) bool {
 	return isLong && (e.isAtEdge || s.host.cache.isDirect(e.at))
 }
 
-// order judges a page by what was before it: the other pages, and an answer
-// that asked the robot to stay away.
+// order compares a page with earlier events: the other pages, and a response
+// with a Retry-After.
 func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	p := a.pace(s, e.address)
 	last, obeyed := p.latest, cmp.Or(s.rules, new(rules))
@@ -429,11 +430,11 @@ func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 	}
 }
 
-// allowed reports a violation if the file in force forbids a page. There is no
-// violation if the robot may still use the file that it fetched last, and if
-// that file allows the page. known is false if this cannot be said, because the
-// robot may still use a file that is not known. failed is true if all the
-// fetches of the robot have failed: it may have an older copy.
+// allowed reports a violation if the file in force disallows a page, unless the
+// robot may still use the file that it fetched last, and that file allows the
+// page. known is false if the robot may still use a file that is not known.
+// failed is true if all fetches of the robot have failed: it may have an older
+// copy.
 func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0
@@ -455,9 +456,9 @@ func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, fail
 	return true, false
 }
 
-// copies returns the files that the robot may still use in place of the one in
-// force, because it has fetched them. It may have done so before the input
-// began. A file that is not known is nil.
+// copies returns the files that the robot may still use instead of the one in
+// force, because it has fetched them, possibly before the input began. A file
+// that is not known is nil.
 func (a *Auditor) copies(e *event, s *site) []*file {
 	last, ok := s.visits.last(e.scheme, e.at)
 	since := e.at - e.doubt - int64(fresh)
@@ -470,7 +471,7 @@ func (a *Auditor) copies(e *event, s *site) []*file {
 	return nil
 }
 
-// longestURL is how many bytes a Violation has of a URL.
+// longestURL limits the URL of a Violation, in bytes.
 const longestURL = 2 << 10
 
 func (a *Auditor) report(v Violation, r *robot, s *site) {
@@ -534,7 +535,7 @@ func (a *Auditor) endSpan(s Tally) {
 		a.ended = append(a.ended, s)
 		return
 	}
-	last := &a.ended[keptSpans-1] // the last span is also used for all further ones
+	last := &a.ended[keptSpans-1] // covers all further spans
 	last.Name = rest
 	last.Requests += s.Requests
 	last.seen(s.First.UnixNano())

@@ -15,21 +15,21 @@ import (
 //
 //	"-" "ExampleBot/1.0"
 //
-// Then the value of X-Forwarded-For may follow, as in the format "main" that
-// nginx's configuration comes with, and nginx's $msec and $request_time, such
+// Then the value of X-Forwarded-For may follow, as in the format "main" of
+// nginx's default configuration, and nginx's $msec and $request_time, such
 // as "1795168800.123 0.005", in any order, and then any text. In Apache's
 // format vhost_combined, the host and its port are before the client; see
 // identify.
 
 var (
-	errLine    = errors.New("no line of a combined log")
-	errCommon  = errors.New("the line has no User-Agent: log in the combined format")
-	errRequest = errors.New(`a robot's request is not one such as "GET /a HTTP/1.1"`)
+	errLine    = errors.New("the line is not in the combined format")
+	errCommon  = errors.New("the line has no User-Agent: configure the server to log in the combined format")
+	errRequest = errors.New(`the request line of a robot is not like "GET /a HTTP/1.1"`)
 )
 
-// dated splits a line of the combined format at its date, as in
-// `names [date] "request…`. The user's name before the date may hold anything
-// but a quote, so what looks like a date counts only if a quote follows it.
+// dated splits a line of the combined format at its date, as in `names [date]
+// "request…`. The user's name before the date may contain anything but a quote,
+// so what looks like a date counts only if a quote follows it.
 func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok bool) {
 	const date = len("[20/Nov/2026:10:00:00 +0000")
 	i := bytes.Index(line, []byte(`] "`))
@@ -40,7 +40,7 @@ func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok boo
 	return line[:i-date-1], at, line[i+2:], ok
 }
 
-// A combinedLine has the parts of a line, with their escapes.
+// A combinedLine contains the parts of a line, with their escapes.
 type combinedLine struct {
 	names   []byte // what is before the date
 	end     int64

@@ -1,72 +1,74 @@
-// Package audit finds out which robots broke the rules of a site. It reads a
-// server's log, an archive, or the record of a crawl.
+// Package audit reports which robots have violated the rules of a site. It
+// reads the access log of a server, an archive, or the record of a crawl.
 //
 //	a := audit.Auditor{OnViolation: func(v audit.Violation) { fmt.Println(v.Time, v.Address, v.URL, v.Kind) }}
 //	a.AddRobotsTxt("", time.Time{}, 200, robotsTxt) // in force on every host, always
 //	err := a.Read(ctx, audit.Input{Name: "access.log", Reader: file})
 //	result := a.Result()
 //
-// [Auditor.Read] takes access logs, in the formats of [Formats], and WARC
-// files. [Auditor.ReadRecord] takes a record that package evidence has written;
-// its doc says what it checks.
+// [Auditor.Read] reads access logs, in the formats of [Formats], and WARC
+// files. [Auditor.ReadRecord] reads a record that package evidence has written.
 //
-// An audit says what its input proves. In doubt it is for the robot, and it
-// says what it could not judge.
+// If the evidence is inconclusive, no violation is reported, and the request is
+// counted as unaudited.
 //
 // # Robots
 //
-// The name of a robot is what its User-Agent begins with, up to the first
+// The name of a robot is the beginning of its User-Agent, up to the first
 // character other than A-Z a-z 0-9 _ . and -. If that is Mozilla, the name is
-// what follows "compatible;", else a product whose name has "bot", "crawl" or
-// "spider" in it, else the product before a URL such as
-// "+https://example.com/bot". All else is a browser's: it is counted, not
-// judged. So are health checks, such as kube-probe, ELB-HealthChecker and
-// GoogleHC. Names that differ only in case are one robot.
+// the word after "compatible;", else a product whose name contains "bot",
+// "crawl" or "spider", else the product before a URL such as
+// "+https://example.com/bot". All other User-Agents are browsers, which are
+// counted but not judged. The same is true of health checks, such as
+// kube-probe, ELB-HealthChecker and GoogleHC. Names that differ only in case
+// are one robot.
 //
-// A robot obeys the group of its name, else that of another name that its
-// operator has published (Applebot: Googlebot), else "*"; AdsBot-Google and its
-// like only a group that names them. Auditor.Groups adds to this list.
+// A robot obeys the group with its name, else with another name that its
+// operator has published (Applebot: Googlebot), else "*". AdsBot-Google and
+// similar robots obey only groups that name them. Auditor.Groups adds to this
+// list.
 //
-// # What is judged
+// # Requests
 //
 // Each request of a robot, except those for robots.txt, is judged by the file
-// that was in force on the host at the time of the request. [Violation] says
-// what is reported.
+// that was in force on the host at the time of the request. [Violation]
+// describes what is reported.
 //
 // After a 404 or 410 for robots.txt, no file is in force until a 200. Another
-// 4xx means this only for those who have not got the file since the input
-// began. A 429, a 5xx, and nginx's 444 and 499 for requests without an answer
-// change nothing. Only a GET brings a robots.txt.
+// 4xx means this only for robots that have not received the file since the
+// input began. A 429, a 5xx, and nginx's 444 and 499 for requests without a
+// response change nothing. Only a GET counts as a fetch of robots.txt.
 //
 // A request is unaudited if no robots.txt is known for its host and time, or if
 // the robot may have obeyed a file that is not known. It is counted, and its
-// time is part of a span. So is a forbidden page to which a redirect of
-// robots.txt may have led: a log does not say where it leads. Only one URL of a
-// host is excused in this way.
+// time is part of a span. A log does not contain the target of a redirect, so
+// after a redirect of robots.txt, a request for a disallowed page is unaudited
+// if the redirect may have led there. This applies to one URL per host.
 //
-// A page is not shown to follow a robots.txt if the robot may have got it
-// before the input began: it is counted as "not_shown". It breaks a rule if all
-// files of AddRobotsTxt that were in force in the 24 hours before forbid it.
+// If the robot may have received robots.txt before the input began, a page is
+// counted as "not_shown". It is a violation if all files of AddRobotsTxt that
+// were in force in the 24 hours before disallow it.
 //
 // # Clients
 //
-// A gap is between two requests of one client. The client is the address in a
-// line of a log, without its port. If the line contains an X-Forwarded-For, as
-// nginx's format "main" does, or as the headers in Caddy's JSON, the client is
-// the first public address in it. In the combined format, a client may also be
-// a name, if it is the first of exactly three words before the date. Prefixes
-// of log shippers (syslog, RFC 5424, Kubernetes, docker compose, journald,
-// Papertrail) are skipped.
+// A gap is the time between two requests of one client. The client is the
+// address in a line of a log, without its port. If the line contains an
+// X-Forwarded-For, as in nginx's format "main" or in the headers of Caddy's
+// JSON, the client is the first public address in it. In the combined format, a
+// client may also be a name, if it is the first of exactly three words before
+// the date. Prefixes of log shippers (syslog, RFC 5424, Kubernetes, docker
+// compose, journald, Papertrail) are skipped.
 //
-// No client is known if a line has "-" or "unix:" instead, or the address of a
-// machine that stands for many clients: it names clients in other lines, or
-// more robots come from it than one machine has. These requests prove no gap
-// and break no Retry-After. They are counted as "anonymous".
+// The client is unknown if a line contains "-" or "unix:" instead, or the
+// address of a machine that represents many clients: other lines with that
+// address name clients, or the address has more robots than one machine would
+// run. Such requests prove no gap and violate no Retry-After. They are counted
+// as "anonymous".
 //
 // # Cost
 //
 // On one core, an audit reads a million lines of an access log per second, or
-// 150,000 of JSON. Its memory depends neither on the number of requests nor
-// on what their senders invent: of robots, hosts and addresses, 65,536 are
-// told apart.
+// 150,000 lines of JSON. Its memory does not depend on the number of requests.
+// It distinguishes at most 65,536 robots, hosts and addresses, so clients
+// cannot exhaust the memory with invented names.
 package audit

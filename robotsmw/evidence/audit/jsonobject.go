@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	errJSON   = errors.New("the line is no JSON object")
+	errJSON   = errors.New("the line is not a JSON object")
 	errObject = errors.New("the object has no request with a time and a URL")
 )
 

@@ -15,30 +15,29 @@ import (
 )
 
 // Read judges the requests of all inputs together, in the order in which they
-// began. The parts of a rotated log, and the logs of several front ends, may
-// come in any order, as inputs of their own or one behind the other. If Read
-// cannot read a line or a record, it passes the problem to OnBroken. Read
-// returns an error only if ctx ends, if there is no room for a temporary file,
-// if a.Format is not the name of a format or, as a [FormatError], if a log has
-// lines and none of them is in a known format.
+// began. The parts of a rotated log, and the logs of several front ends, may be
+// in any order, as separate inputs or concatenated. Lines and records that
+// cannot be read are passed to OnBroken. Read returns an error only if ctx
+// ends, if a temporary file cannot be written, if a.Format is unknown or, as a
+// [FormatError], if no line of a log is in a known format.
 //
-// In Caddy's log, the start of a request is its "ts" minus its "duration". The
-// combined format has starts if $msec and $request_time follow it. The dates in
-// a WARC file are starts. A robot may have sent a request up to a second before
-// it arrived, so a gap is proved by a run of requests: more of them came than
-// the Crawl-delay allows in their time and a second. The combined format by
-// itself has only the second in which a request ended. There, a request may
-// have begun up to a minute before, but not before the robot's first fetch of
-// robots.txt from its address.
+// In Caddy's log, a request starts at its "ts" minus its "duration". In the
+// combined format, the start is known if $msec and $request_time follow. The
+// dates in a WARC file are starts. A robot may have sent a request up to a
+// second before it arrived, so a gap is proved by a series of requests: more
+// than the Crawl-delay allows in their time and a second. Otherwise, the
+// combined format contains only the second in which a request ended. A request
+// may then have begun up to a minute before, but not before the robot's first
+// fetch of robots.txt from its address.
 //
-// In a log, a line may be up to 90 seconds away from its place. Where time goes
-// back by more, another log goes on (that of another front end, or the buffer
-// of another worker), and a log is divided into up to 64 such parts, which are
-// merged like separate logs. What is further from its place than that is
-// counted as "jumps", and judged by robots.txt alone.
+// Lines of a log may be up to 90 seconds out of order. Where the time decreases
+// by more, the log is divided, because it may be a concatenation of the logs of
+// several front ends or workers. Up to 64 such parts are merged like separate
+// logs. Lines that are still further out of order are counted as "jumps", and
+// judged by robots.txt alone.
 func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	if !isFormat(a.Format) {
-		return fmt.Errorf("%w: %q; they are %s", errNoFormat, a.Format, strings.Join(Formats(), ", "))
+		return fmt.Errorf("%w %q: use one of %s", errNoFormat, a.Format, strings.Join(Formats(), ", "))
 	}
 	a.begin()
 	type source struct {
@@ -59,8 +58,8 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 			sources = append(sources, &source{next: next})
 		}
 	}
-	// Only now is it known when the first line was, and whether any robot asks
-	// for robots.txt.
+	// Only now is it known when the first line was, and whether any robot
+	// requests for robots.txt.
 	for _, s := range sources {
 		s.head, _ = s.next()
 	}
@@ -130,7 +129,7 @@ func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 	var all []iter.Seq[*event]
 	for _, p := range parts {
 		all = append(all, o.log(bufio.NewReaderSize(bytes.NewReader(nil), 64<<10), file, p.sections, failed))
-		failed = nil // it is said once
+		failed = nil // it is reported once
 	}
 	return all, nil
 }
@@ -153,7 +152,7 @@ func fileOf(r io.Reader) (io.ReaderAt, int64) {
 // read to its end.
 func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err error) {
 	if file, err = os.CreateTemp("", "audit-*.log"); err != nil {
-		return nil, 0, nil, fmt.Errorf("copy %s, to read it twice: %w", o.name, err)
+		return nil, 0, nil, fmt.Errorf("cannot copy %s to a temporary file: %w", o.name, err)
 	}
 	name := file.Name()
 	o.closes = append(o.closes, file.Close, func() error { return os.Remove(name) })
@@ -164,7 +163,7 @@ func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err erro
 		n, err := in.Read(buf)
 		failed = err
 		if _, err := file.Write(buf[:n]); err != nil {
-			return nil, 0, nil, fmt.Errorf("copy %s, to read it twice: %w", o.name, err)
+			return nil, 0, nil, fmt.Errorf("cannot copy %s to a temporary file: %w", o.name, err)
 		}
 		size += int64(n)
 	}
@@ -253,14 +252,14 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 // end reports why the input could not be read to its end, if it could not.
 func (o *opener) end(number int, failed error) {
 	if failed != nil {
-		o.a.broken(o.name, number, fmt.Errorf("cannot read on from here: %w", failed))
+		o.a.broken(o.name, number, fmt.Errorf("the rest cannot be read: %w", failed))
 		o.a.total.count("cut", 1)
 	}
 }
 
-var errNoFormat = errors.New("there is no format of this name")
+var errNoFormat = errors.New("unknown format")
 
-var errJump = errors.New("the time is more than 90 s before that of lines before it: not judged on order")
+var errJump = errors.New("the time is more than 90 s before that of earlier lines, so gaps are not checked")
 
 // request counts a request, and notices whether its place is too far from where
 // it belongs. newest is the latest time of the requests before it; the result

@@ -17,38 +17,36 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-var errNoRecord = errors.New("there is no record in the directory; of a directory of logs, name the logs")
+var errNoRecord = errors.New("the directory contains no record; if it contains logs, pass the names of the logs")
 
-// ReadRecord judges a crawl by the record that package evidence has written
-// into a directory.
+// ReadRecord judges a crawl by its record, a directory that package evidence
+// has written.
 //
-// ReadRecord checks the record itself. Each line must have the hash of the line
-// before it. Each robots.txt and each part of a WARC file must have the hash
-// that a line gives for it. No line may contradict another one that it rests
-// on: a robots line its fetch, a fetch its part of the WARC file, a decision
-// the robots.txt of its URL's origin, an override the robot line, a request the
-// limiter line.
+// First, the record must be intact. Each line must contain the hash of the
+// previous line. Each robots.txt and each part of a WARC file must have the
+// hash that a line contains for it. No line may contradict the one that it is
+// based on: a robots line its fetch, a fetch its part of the WARC file, a
+// decision the robots.txt of its URL's origin, an override the robot line, a
+// request the limiter line.
 //
-// ReadRecord also checks what the record says. The robots.txt in force must
+// Second, the crawl must have followed the rules. The robots.txt in force must
 // allow each request for a page. A decision, with its group, rule and line,
-// must follow from the robots.txt that it names. A decision that allowed a
-// request must be based on the newest robots.txt. After the end of its
-// lifetime, a file may be used in two cases only: if a later fetch has failed,
-// or if the decision is marked stale and the file was fetched at most 24 hours
-// before. The gap between two requests to a host must be long enough, and no
-// page may be requested during a pause. If the record says that another
-// Crawl-delay was agreed with the owner of a host, that one decides, and the
-// requests count as "agreed". Times of two sessions are compared by
-// the wall clock, to the second.
+// must follow from the robots.txt with its hash. A decision that allowed a
+// request must be based on the newest robots.txt. After its lifetime, a file
+// may be used only if a later fetch has failed, or if the decision is marked
+// stale and the file was fetched at most 24 hours before. The gap between two
+// requests to a host must be long enough, and no page may be requested during a
+// pause. If the record contains another Crawl-delay that was agreed with the
+// owner of a host, that one applies, and the requests count as "agreed". Times
+// of two sessions are compared by the wall clock, to the second.
 //
-// ReadRecord passes each fault in the record itself to OnBroken. Its error
-// begins with "changed: ", "contradicts: " or "cut: ". A loss line says how
-// many requests were lost: these are unaudited. ReadRecord returns an error if
-// ctx ends or if there is no record.
+// Each fault in the record is passed to OnBroken as an error that begins with
+// "changed: ", "contradicts: " or "cut: ". Requests that a loss line counts are
+// unaudited. ReadRecord returns an error if ctx ends or if there is no record.
 //
-// If there are logs of a site to which the robot went, ReadRecord also names
-// the requests that only the record or only these logs have. The clocks may be
-// two minutes apart.
+// If logs of a site are given that the robot visited, ReadRecord also reports
+// requests that are only in the record or only in these logs. The clocks may
+// differ by two minutes.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs ...Input) error {
 	segments, err := chain.Segments(dir)
 	if err != nil {
@@ -98,7 +96,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 64<<10)
 	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
-		return nil // so that goodPart opens each empty segment once, however many there are
+		return nil // so that goodPart opens each empty segment only once
 	}
 	good := r.goodPart(left)
 	for offset := int64(0); ctx.Err() == nil; {
@@ -116,7 +114,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		var v recordLine
 		ok = ok && json.Unmarshal(line, &v) == nil
 		switch {
-		case good >= 0 && offset > good: // the next segment says that the process died here
+		case good >= 0 && offset > good: // according to the next segment, the process died here
 			if ok {
 				r.say(errChanged)
 				return nil

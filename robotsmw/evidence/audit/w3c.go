@@ -19,8 +19,8 @@ import (
 // Dates are in UTC, and are those of the end of a request.
 
 var (
-	errW3C     = errors.New("the line has other columns than its #Fields line")
-	errColumns = errors.New("there is no #Fields line before the line")
+	errW3C     = errors.New("the line does not have the columns of the #Fields line")
+	errColumns = errors.New("no #Fields line precedes the line")
 )
 
 // parseColumns reads the names of columns that follow "#Fields:".

@@ -61,11 +61,11 @@ func (b *block) Read(p []byte) (int, error) {
 }
 
 var (
-	errNotWARC   = errors.New("no WARC file")
-	errField     = errors.New("a line of its header is no field")
-	errWARCSize  = errors.New("its header is longer than 64 KiB")
-	errWARCBlock = errors.New("it has no Content-Length that is a number")
-	errWARCDate  = errors.New("it has no WARC-Date that is one")
+	errNotWARC   = errors.New("the file is not a WARC file")
+	errField     = errors.New("its header contains a line that is not a field")
+	errWARCSize  = errors.New("its header is larger than 64 KiB")
+	errWARCBlock = errors.New("its Content-Length is missing or not a number")
+	errWARCDate  = errors.New("its WARC-Date is missing or not a date")
 	errHTTP      = errors.New("its block is not HTTP")
 )
 
@@ -253,7 +253,7 @@ func (m *message) content() ([]byte, error) {
 		}
 	default:
 		if !beginsWithText(in) {
-			err = fmt.Errorf("its Content-Encoding %.40q is not known here", coding)
+			err = fmt.Errorf("its Content-Encoding %.40q is not supported", coding)
 		}
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package address refuses the addresses that a crawler's own configuration does
-// not allow it to connect to.
+// Package address rejects connections to addresses that a crawler's
+// configuration excludes.
 package address
 
 import (

@@ -22,12 +22,12 @@ import (
 // robots.txt while it is under way. The number of origins and their memory are
 // limited. When the Cache is full, the least recently used origin is evicted.
 //
-// The answers that fetches have read so far count into the memory. Those that
-// no caller waits for may take half of it, so that servers that never finish an
-// answer cannot push out the records. Beyond that, the oldest of these fetches
-// are ended, but the last one stays. A fetch that callers wait for is never
-// ended. These may exceed the limit. There are at most as many as there are
-// callers.
+// The responses that fetches have read so far are part of the memory. Fetches
+// that no caller waits for may take half of it, so that servers that never
+// finish a response cannot displace the records. Beyond that, the oldest of
+// these fetches are canceled, except for the last one. Fetches that callers
+// wait for are never canceled and may exceed the limit; there are at most as
+// many as callers.
 //
 // An origin is never evicted while its fetch is under way, or while a request
 // that was judged by its record waits to be sent (see [Cache.Pin]): the request
@@ -35,11 +35,11 @@ import (
 // origins may exceed the limits. There are at most as many as there are fetches
 // and waiting requests.
 //
-// An unreachable origin that waits for its next try is held: without it, the
-// next request would be sent to a server in trouble. But a full Cache consists
-// of held origins to nine tenths at most. Beyond that, a random one of them is
-// evicted. So a new origin is never refused, and no domain can shut out the
-// others.
+// An unreachable origin that waits for its next try is held, because the next
+// request would otherwise be sent to an overloaded server. Held origins may
+// occupy at most 90% of the Cache. Beyond that, a random held origin is
+// evicted, so that new origins are always accepted, and no domain can displace
+// the others.
 type Cache struct {
 	docs     *record.Documents // shared with the crawler's record.Kind
 	maxCount int
@@ -337,8 +337,8 @@ func (c *Cache) updateUnattended(f *Flight) {
 }
 
 // endUnattended ends the oldest of the unattended flights. Its memory counts as
-// free, because reading the answer ends at once. If a caller comes before the
-// flight's End, the caller gets a new flight.
+// free, because reading the answer ends at once. A caller that arrives before
+// the flight's End gets a new flight.
 func (c *Cache) endUnattended() {
 	f := c.unattended[0]
 	f.noRoom = true

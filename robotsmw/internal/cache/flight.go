@@ -14,8 +14,8 @@ import (
 
 const (
 	// ShortWait is the longest wait for a slot that counts as normal. If a
-	// host's next slot is further away, the host is said to rest. While it
-	// rests, a good copy is used, if there is one.
+	// host's next slot is further away, the host counts as paused, and a good
+	// copy is used, if there is one.
 	ShortWait = 10 * time.Second
 
 	// longWait is the longest time that a fetch may wait for its slot while no
@@ -26,7 +26,7 @@ const (
 
 // ErrNoRoom is the cause with which the context of a flight ends if the cache
 // has ended the flight because of its memory.
-var ErrNoRoom = errors.New("robotsmw: no request waited for this robots.txt, and unfinished ones took too much memory")
+var ErrNoRoom = errors.New("robotsmw: the fetch of robots.txt was canceled, because no request waited for it and unfinished fetches took too much memory")
 
 // flightSize is roughly how many bytes a fetch takes besides its answer: the
 // buffers of its connection and the stacks of its goroutines.
@@ -37,11 +37,11 @@ const flightSize = 32 << 10
 // others.
 //
 // If the last caller leaves while the flight waits for its first slot, the
-// flight is dropped: nothing was asked, so nothing is lost. A flight that has
-// had a slot goes on, and its result is kept. A refresh goes on too, although
-// no caller waits for it. But both are dropped if nobody waits for them and
-// their next slot is further away than [longWait], or if unfinished answers
-// take too much memory.
+// flight is dropped, because no request was sent. A flight that has had a slot
+// continues, and its result is kept. A refresh continues too, although no
+// caller waits for it. Both are dropped if no caller waits for them and their
+// next slot is further away than [longWait], or if unfinished answers take too
+// much memory.
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -49,7 +49,8 @@ type Flight struct {
 
 	// After is nil unless an earlier flight of this origin was dropped and has
 	// not ended yet. After is closed when the earlier flight has left its
-	// host's queue. This flight waits for that, so as not to stand behind it.
+	// host's queue. This flight waits for that, so that it is not queued behind
+	// the earlier one.
 	After <-chan struct{}
 
 	// Release, if not nil, frees the slot of the fetch. The goroutine that runs
@@ -68,20 +69,20 @@ type Flight struct {
 	rec  *record.Record
 	err  error // why rec is nil: a *politeness.DelayError, or an invalid Limiter
 
-	ctx  context.Context // cancelled when the flight is dropped or has ended
+	ctx  context.Context // canceled when the flight is dropped or has ended
 	drop context.CancelCauseFunc
 
 	// Only the flight's own goroutine uses these two.
 	copy *record.Record // the latest record from before the flight, in memory or in the Store
-	used func()         // called before callers may get copy; nil means nobody needs to know
+	used func()         // called before callers may get copy; may be nil
 
 	mu      sync.Mutex             // guards the fields below
-	callers int                    // how many of them wait for it
-	refresh bool                   // whether it goes on if nobody waits for it
+	callers int                    // how many callers wait for it
+	refresh bool                   // whether it continues if no caller waits for it
 	begun   bool                   // it has waited for a slot, and waits no longer
-	dropped bool                   // nobody waited for it any more, so ctx was cancelled
-	delay   *politeness.DelayError // what Expect was told last: when it gets its slot; nil means it waits for none
-	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
+	dropped bool                   // no caller waited for it any more, so ctx was canceled
+	delay   *politeness.DelayError // when it gets its slot, as last set by Expect; nil means it waits for none
+	instead *record.Record         // a good copy, marked as delayed, for use while the host is paused
 	moved   chan struct{}          // closed by Expect when delay changes
 }
 
@@ -108,7 +109,7 @@ func (f *Flight) join() bool {
 }
 
 // Wait waits for a flight that Begin returned, until the flight or the context
-// ends. In two cases Wait returns earlier. If the host rests and there is a
+// ends. In two cases Wait returns earlier. If the host is paused and there is a
 // good copy, Wait returns this copy. If the flight cannot get its slot before
 // the context's deadline, Wait returns a *politeness.DelayError.
 func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
@@ -135,8 +136,8 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 }
 
 // expected returns when the flight's slot is expected, or nil if it waits for
-// none. It also returns a good copy for use while the host rests, or nil, and a
-// channel that is closed when this changes.
+// none. It also returns a good copy for use while the host is paused, or nil,
+// and a channel that is closed when this changes.
 func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,12 +147,12 @@ func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Recor
 	return f.delay, instead, f.moved
 }
 
-// Leave says that one of the callers that got the flight from Begin will not
+// Leave must be called by a caller that got the flight from Begin and does not
 // wait for it.
 func (f *Flight) Leave() { f.leave(false) }
 
-// GoOn is like Leave, but makes the flight a refresh, which goes on even if
-// nobody waits for it.
+// GoOn is like Leave, but makes the flight a refresh, which continues even if
+// no caller waits for it.
 func (f *Flight) GoOn() { f.leave(true) }
 
 func (f *Flight) leave(refresh bool) {
@@ -183,8 +184,8 @@ func (f *Flight) cancel(cause error) {
 	f.drop(cause)
 }
 
-// dropIfUnwanted drops the flight if it waits for a slot and nobody waits for
-// the flight. A refresh, or a flight that has begun, is dropped only if the
+// dropIfUnwanted drops the flight if it waits for a slot and no caller waits
+// for the flight. A refresh, or a flight that has begun, is dropped only if the
 // slot is further away than longWait. The caller must hold f.mu.
 func (f *Flight) dropIfUnwanted() {
 	if f.callers > 0 || f.dropped || f.delay == nil {
@@ -203,11 +204,11 @@ func (f *Flight) dropIfUnwanted() {
 // slot.
 func (f *Flight) Context() context.Context { return f.ctx }
 
-// Found tells the flight of a copy in the Store that is newer than Prev. The
-// flight calls used before any caller gets this copy.
+// Found sets a copy in the Store that is newer than Prev. The flight calls used
+// before any caller gets this copy.
 func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
 
-// UseCopy says that callers may get the copy from the Store.
+// UseCopy makes the copy from the Store available to callers.
 func (f *Flight) UseCopy() {
 	if f.used != nil {
 		f.used()
@@ -215,7 +216,7 @@ func (f *Flight) UseCopy() {
 	}
 }
 
-// Expect tells the flight until when it has to wait for its slot, and why. nil
+// Expect sets until when the flight has to wait for its slot, and why. nil
 // means that it no longer waits: it has the slot, or got none.
 func (f *Flight) Expect(delay *politeness.DelayError) {
 	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
@@ -244,7 +245,7 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 func (f *Flight) end(rec *record.Record, err error) {
 	f.rec, f.err = rec, err
 	close(f.done)
-	f.drop(nil) // nobody needs ctx any more; this frees it
+	f.drop(nil) // releases the resources of ctx
 }
 
 // isBefore orders the unattended flights by their beginning.

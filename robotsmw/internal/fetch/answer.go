@@ -14,27 +14,27 @@ import (
 // An Answer is one response to a Question.
 type Answer struct {
 	Status      int         // 0 means no response
-	Header      http.Header // it may be large: keep no part of it
+	Header      http.Header // it may be large, so no part of it must be kept
 	Body        []byte      // the decoded body of a 2xx; at most robotstxt.MaxSize plus one byte
 	Conditional bool        // the request had validators
-	Refusal     string      // which bot wall answered instead of the site, and how; "" means none
+	Refusal     string      // describes the response of bot protection; "" means that the site responded
 	release     func()
 }
 
-// Release closes the body of the response and frees the slot of the question.
-// Call it when the record that is made from the answer is in place, so that no
-// page starts that the record disallows.
+// Release closes the body of the response and releases the slot. It must be
+// called after the record that is created from the Answer is in force, so that
+// no request starts that the record disallows.
 func (a Answer) Release() {
 	if a.release != nil {
 		a.release()
 	}
 }
 
-// longest is the greatest length in bytes of a redirect's URL.
-const longest = 8 << 10
+// maxURLLength limits the URL of a redirect, in bytes.
+const maxURLLength = 8 << 10
 
-// RetryAfter returns how long the server asks crawlers to wait, or 0 if it does
-// not ask that.
+// RetryAfter returns the delay that the server requests, or 0 if it requests
+// none.
 func (a Answer) RetryAfter(now time.Time) time.Duration {
 	d, _ := politeness.RetryAfter(a.Header, now)
 	return d
@@ -57,13 +57,12 @@ func (a Answer) IsRedirect() bool {
 	return false
 }
 
-// RedirectURL returns the URL that a redirect leads to, without user name and
-// password. from is the URL that redirects. RedirectURL returns false if there
-// is no Location, or if the Location does not lead to a valid http or https URL
-// of at most [longest] bytes.
+// RedirectURL returns the target of a redirect of the URL from, without user
+// name and password. It returns false if there is no Location, or if the target
+// is not a valid http or https URL of at most [maxURLLength] bytes.
 func (a Answer) RedirectURL(from *url.URL) (*url.URL, bool) {
 	loc := a.Header.Get("Location")
-	if loc == "" || len(loc) > longest {
+	if loc == "" || len(loc) > maxURLLength {
 		return nil, false
 	}
 	u, err := from.Parse(loc)
@@ -79,14 +78,14 @@ func (a Answer) RedirectURL(from *url.URL) (*url.URL, bool) {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	if len(u.String()) > longest {
+	if len(u.String()) > maxURLLength {
 		return nil, false
 	}
 	return u, true
 }
 
-// NamesHost reports whether the Location of a redirect names a host. If not,
-// the redirect leads to the host that answered.
+// NamesHost reports whether the Location of a redirect contains a host. If not,
+// the redirect leads to the same host.
 func (a Answer) NamesHost() bool {
 	u, err := url.Parse(a.Header.Get("Location"))
 	return err == nil && u.Host != ""

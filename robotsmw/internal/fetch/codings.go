@@ -15,18 +15,19 @@ import (
 )
 
 // decodedBody returns the body without its content coding. Reading a coded body
-// fails when ctx ends, or after [longestCoded] bytes of input. A body that has
-// no coding, or that Base has decoded already, is returned unchanged. If the
-// header names something that is no coding, such as a charset, the body is read
-// unchanged, as long as it is plain text.
+// fails when ctx ends, or after [maxCodedBytes] bytes of input. A body without
+// a coding, or one that Base has already decoded, is returned unchanged. If
+// Content-Encoding is not a coding but a charset, for example, the body is
+// returned unchanged if it is plain text.
 //
-// Many servers send another coding than they name. A plain text under the name
-// of gzip is read as text, and a gzip without a name is recognized.
+// Many servers use another coding than Content-Encoding indicates. A plain text
+// with the coding gzip is read as text, and gzip without Content-Encoding is
+// detected.
 func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
 		return resp.Body, nil
 	}
-	coding, err := codingOf(resp.Header)
+	coding, err := contentCoding(resp.Header)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +36,9 @@ func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 		if !bodycode.IsGzip(plain) {
 			return plain, nil
 		}
-		return gzipBody(bodycode.NewReader(&codedBody{ctx, plain, longestCoded + 1}))
+		return gzipBody(bodycode.NewReader(&codedBody{ctx, plain, maxCodedBytes + 1}))
 	}
-	r := bodycode.NewReader(&codedBody{ctx, resp.Body, longestCoded + 1})
+	r := bodycode.NewReader(&codedBody{ctx, resp.Body, maxCodedBytes + 1})
 	switch _, err := r.Peek(1); {
 	case err == io.EOF: // an empty body, in any coding
 		return strings.NewReader(""), nil
@@ -78,7 +79,8 @@ func gzipBody(r *bufio.Reader) (io.Reader, error) {
 func unknownCoding(coding string) error { return fmt.Errorf("unknown content coding %.60q", coding) }
 
 // plainText reads a body whose Content-Encoding is unknown or wrong. Reading
-// fails at a control character that no text has: then the body has been coded.
+// fails at a control character that is not in texts, because the body is then
+// coded.
 type plainText struct {
 	body   io.Reader
 	coding string
@@ -94,10 +96,10 @@ func (t *plainText) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// codingOf returns the content coding of a body, in lower case, or "" if the
-// body has none. More than one coding is an error. No robots.txt needs two, and
-// a hostile body could take long to decode.
-func codingOf(h http.Header) (coding string, err error) {
+// contentCoding returns the content coding of a body, in lower case, or "" if
+// the body has none. More than one coding is an error: no robots.txt needs two,
+// and a hostile body could take long to decode.
+func contentCoding(h http.Header) (coding string, err error) {
 	for _, line := range h.Values("Content-Encoding") {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
@@ -113,12 +115,12 @@ func codingOf(h http.Header) (coding string, err error) {
 	return coding, nil
 }
 
-// longestCoded is how many bytes of a coded body are read at most, however few
-// bytes they decode to. It is about eight times robotstxt.MaxSize.
-const longestCoded = 4 << 20
+// maxCodedBytes limits the bytes of a coded body that are read. It is about
+// eight times robotstxt.MaxSize.
+const maxCodedBytes = 4 << 20
 
-// A codedBody is the reader from which a decoder reads a coded body. It
-// has a limit, because a decoder may read a lot before it returns a byte: a
+// A codedBody is the reader from which a decoder reads a coded body. Its limit
+// is necessary because a decoder may read many bytes before it returns one: a
 // gzip can consist of empty members.
 type codedBody struct {
 	ctx  context.Context
@@ -131,7 +133,7 @@ func (c *codedBody) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if c.left == 0 {
-		return 0, fmt.Errorf("the coded body has more than %d MiB", longestCoded>>20)
+		return 0, fmt.Errorf("the coded body is larger than %d MiB", maxCodedBytes>>20)
 	}
 	n, err := c.body.Read(p[:min(len(p), c.left)])
 	c.left -= n

@@ -1,8 +1,9 @@
-// Package fetch asks a server for a robots.txt: one question and its decoded
-// answer. It finds out whether the site or a bot wall has answered. Following
-// redirects and making a record from the answer are left to package load.
+// Package fetch requests a robots.txt from a server: one Question and its
+// decoded Answer. It detects responses of bot protection. Package load follows
+// redirects and creates a record from the Answer.
 //
-// It reads and keeps little of an answer, because a server may be hostile.
+// It limits what is read and kept of a response, because a server may be
+// hostile.
 package fetch
 
 import (
@@ -24,20 +25,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// longestLook limits the time for reading the page of a 4xx. The page is read
-// only for marks of a bot wall. If there are none, the status decides.
-const longestLook = 5 * time.Second
+// maxErrorPageTime limits the time for reading the page of a 4xx. The page is
+// read only to detect bot protection. Otherwise the status decides.
+const maxErrorPageTime = 5 * time.Second
 
-// A Client asks servers. It is safe for concurrent use.
+// A Client sends Questions to servers. It is safe for concurrent use.
 type Client struct {
 	Base      http.RoundTripper // cancels a request whose body is closed early
 	UserAgent string
-	Timeout   time.Duration // for each question, not counting its wait for a slot
-	Detect    Detect        // recognizes refusals; nil means refusal.OfPage
+	Timeout   time.Duration // for each Question, without its wait for a slot
+	Detect    Detect        // recognizes bot protection; nil means refusal.OfPage
 	Logger    *slog.Logger  // logs panics in Base
 }
 
-// A timeoutError is the error of a question that took longer than this.
+// A timeoutError is the error of a Question that took longer than this
+// duration.
 type timeoutError time.Duration
 
 func (e timeoutError) Error() string {
@@ -50,44 +52,45 @@ func (e timeoutError) Is(target error) bool { return target == os.ErrDeadlineExc
 
 // A Question is one request for a robots.txt.
 type Question struct {
-	Context context.Context // when it ends, the question ends too
+	Context context.Context // cancels the Question
 
 	URL  *url.URL
 	Host string // Host header; "" means the URL's own
 
-	InTurn bool // the question waits its turn, because another host redirects here
+	InTurn bool // the request waits in the queue of its host: another host redirects here
 
-	// The validators of the copy at hand; "" means none.
+	// The validators of the known copy; "" means none.
 	ETag         string
 	LastModified string
 
-	// Expect is called when the question has to wait for a slot, and with nil
+	// Expect is called when the Question has to wait for a slot, and with nil
 	// when it no longer waits.
 	Expect func(*politeness.DelayError)
 
-	// Holds is called when the question begins, and whenever its answer takes
-	// more memory: with the number of bytes that the answer takes so far, its
-	// header included. May be nil.
+	// Holds, if not nil, is called when the Question begins, and whenever its
+	// Answer takes more memory, with the number of bytes that the Answer takes
+	// so far, including its header.
 	Holds func(bytes int64)
 
-	// Check is called when the question may start, if it had to ask for a slot.
-	// After an error nothing is sent, and Ask returns the error. Check must not
-	// wait. May be nil.
+	// Check, if not nil, is called before the request is sent if the Question
+	// needs a slot. If Check returns an error, no request is sent, and Ask
+	// returns the error. Check must not wait.
 	Check func() error
 
-	// Answered is called at the end. It gets the response, the part of the body
-	// that was read, and the error that Ask returns. The response's Body is
-	// empty. Without an answer, the response has only its Request. May be nil.
+	// Answered, if not nil, is called at the end with the response, the part of
+	// the body that was read, and the error that Ask returns. The Body of the
+	// response is empty. If there was no response, only its Request is set.
 	Answered func(resp *http.Response, body []byte, err error)
 }
 
-// Ask sends one request and reads as much of the answer as it needs. The
-// request has no cookie, header or context value from the caller of a Checker.
-// Timeout runs from the end of the wait for a slot, or from the start if there
-// is no wait. If there is an error, the Answer has what came before the error.
+// Ask sends one request and reads the necessary part of the response. The
+// request contains no cookie, header or context value of a Checker's caller.
+// Timeout is counted from the end of the wait for a slot, or from the start if
+// there is no wait. If there is an error, the Answer contains what was read
+// before it.
 //
-// The caller must call Answer.Release, after an error too. Until then, the
-// response's body is open and the question holds its slot.
+// The caller must call Answer.Release, even after an error. Until then, the
+// response's body is open and the slot is occupied.
 func (c *Client) Ask(q Question) (Answer, error) {
 	ctx, cancel := context.WithCancelCause(q.Context)
 	hasAnswer := false
@@ -100,7 +103,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		cancel(timeoutError(c.Timeout))
 	})
 	defer timer.Stop()
-	defer q.Expect(nil) // without a slot, too, it waits no longer
+	defer q.Expect(nil) // it no longer waits, even if it got no slot
 	req := c.request(c.waitingContext(ctx, q, timer), q)
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
 	size := &answerSize{holds: q.Holds}
@@ -117,7 +120,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		if isSuccess(resp) {
 			ans.Body = begin
 		}
-		if ans.Refusal = c.refusal(resp, begin); ans.Refusal != "" {
+		if ans.Refusal = c.botProtection(resp, begin); ans.Refusal != "" {
 			err = nil // it does not matter how the body of a refusal ends
 		}
 	}
@@ -142,8 +145,8 @@ func (c *Client) Ask(q Question) (Answer, error) {
 	return ans, err
 }
 
-// waitingContext returns the context with which a question waits for its slot.
-// The timer stands still while it waits.
+// waitingContext returns the context with which a Question waits for its slot.
+// The timer is stopped while it waits.
 func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Timer) context.Context {
 	trace := &politeness.Trace{
 		Queued: func(until time.Time, why politeness.Reason) {
@@ -188,9 +191,9 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 	return req.WithContext(ctx)
 }
 
-// send sends a request and reads the beginning of the answer's body, as much as
-// is needed of it. It is decoded if the status is 2xx, or 4xx except 429. The
-// body stays open. A panic in Base or in the body is logged, and is an error.
+// send sends a request and reads the necessary part of the response's body,
+// which is decoded if the status is 2xx, or 4xx except 429. The body remains
+// open. A panic in Base or in the body is logged and returned as an error.
 func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (resp *http.Response, begin []byte, err error) {
 	hasEnded := false
 	defer func() {
@@ -218,13 +221,13 @@ func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (r
 	size.set(0)
 	switch status := resp.StatusCode; {
 	case isSuccess(resp):
-		// One byte more than MaxSize tells the parser that the file goes on.
+		// With one byte more than MaxSize, the parser notices a longer file.
 		if begin, err = read(req.Context(), resp, robotstxt.MaxSize+1, size); err != nil {
 			err = fmt.Errorf("reading robots.txt: %w", err)
 		}
 	case status >= 400 && status <= 499 && !httpstatus.IsThrottled(status):
-		timer.Reset(min(c.Timeout, longestLook))
-		begin, _ = read(req.Context(), resp, refusal.Window, size) // an error does not matter: the bytes before it are enough
+		timer.Reset(min(c.Timeout, maxErrorPageTime))
+		begin, _ = read(req.Context(), resp, refusal.Window, size) // after an error, the bytes before it are enough
 	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which
@@ -249,8 +252,8 @@ func (c *Client) logPanic(req *http.Request, p any) {
 	c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
-// read returns the decoded body, cut to the given number of bytes. If there is
-// an error, it returns what came before the error.
+// read returns the decoded body, truncated to the given number of bytes. If
+// there is an error, it returns what was read before it.
 func read(ctx context.Context, resp *http.Response, most int, size *answerSize) ([]byte, error) {
 	body, err := decodedBody(ctx, resp)
 	if err != nil {
@@ -285,7 +288,7 @@ type answerSize struct {
 	holds  func(bytes int64)
 }
 
-// set reports that the body takes this many bytes now.
+// set reports the number of bytes that the body takes now.
 func (s *answerSize) set(body int) {
 	if s.holds != nil {
 		s.holds(int64(s.header + body))

@@ -10,18 +10,18 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A Detect recognizes refusals, as refusal.OfPage does.
+// A Detect recognizes responses of bot protection, as refusal.OfPage does.
 type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 
-// refusal returns which bot wall answered instead of the site, and how, such
-// as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
-// the site itself seems to have answered, or if the status alone decides. begin
-// is the beginning of the body, as far as it was read.
+// botProtection describes a response of bot protection, such as "AWS WAF:
+// challenge (202, x-amzn-waf-action: challenge)". It returns "" if the site
+// itself seems to have responded, or if the status alone decides. begin is the
+// part of the body that was read.
 //
-// RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
-// nothing about the site's rules, so the file is unreachable (RFC 9309
-// §2.3.1.4), not missing.
-func (c *Client) refusal(resp *http.Response, begin []byte) string {
+// RFC 9309 does not mention bot protection. Its response does not indicate
+// whether the site has rules, so the file is unreachable (RFC 9309 §2.3.1.4),
+// and not missing.
+func (c *Client) botProtection(resp *http.Response, begin []byte) string {
 	detect := c.Detect
 	if detect == nil {
 		detect = refusal.OfPage

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A Freshness is what the header of a response says about its use. Most fields
-// also apply to a request's Cache-Control.
+// A Freshness is what the header of a response contains about its use by
+// caches. Most fields also apply to a request's Cache-Control.
 type Freshness struct {
 	NoStore bool // no-store: nothing may be kept
-	NoCache bool // no-cache: the server is asked before each use
+	NoCache bool // no-cache: the response must be validated before each use
 	Public  bool // public: may be kept although the request was authorized (RFC 9111 §3.5)
 
 	// Stated reports whether max-age or Expires is there. Then Lifetime is how
@@ -24,12 +24,12 @@ type Freshness struct {
 	Stated   bool
 	Lifetime time.Duration
 
-	// Age is how old the response was when it came (RFC 9111 §4.2.3): its Age,
-	// or the time since its Date if that is more.
+	// Age is how old the response was when it was received (RFC 9111 §4.2.3):
+	// its Age, or the time since its Date if that is more.
 	Age time.Duration
 }
 
-// Of reads the header of a response that came at the time now.
+// Of reads the header of a response that was received at the time now.
 func Of(h http.Header, now time.Time) Freshness {
 	f := OfRequest(h)
 	date, dateErr := http.ParseTime(h.Get("Date"))

@@ -12,8 +12,9 @@ import (
 // record may have been evicted. Unlike Load it never waits: the record is nil
 // if LoadPinned has to be called first.
 //
-// With lastTurn, the last record that is known decides for a day: a host whose
-// interval outlasts its file's lifetime must not hold up a request for ever.
+// With lastTurn, the last known record is used for up to a day, because a
+// request must not wait forever for a host whose delay is longer than its
+// file's lifetime.
 func (l *Loader) LoadAgain(name string, rec *record.Record, lastTurn bool) (*record.Record, time.Time) {
 	now := time.Now()
 	inForce := l.cache.Get([]byte(name))
@@ -23,8 +24,9 @@ func (l *Loader) LoadAgain(name string, rec *record.Record, lastTurn bool) (*rec
 	case inForce == nil:
 		return nil, now
 	case inForce.Use(now) == record.UseFetch && rec.Use(now) == record.UseStale:
-		// rec is the copy that Flight.Wait hands out while the host rests. It
-		// is never in the cache, which has the expired record that it copies.
+		// rec is the copy that Flight.Wait returns while the host is paused. It
+		// is never in the cache, which contains the expired record that it
+		// copies.
 		inForce = rec
 	}
 	switch use := inForce.Use(now); {

@@ -20,7 +20,7 @@ import (
 // unavailable (RFC 9309 §2.3.1.2).
 const maxRedirects = 5
 
-// ask asks the origin for its robots.txt, follows redirects, and makes the
+// ask requests the origin's robots.txt, follows redirects, and creates the
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
 // it is a *politeness.DelayError, [store.ErrElsewhere] or [cache.ErrNoRoom], or
 // it wraps [politeness.ErrInvalidLimiter], and this fetch has no result. With a
@@ -39,12 +39,13 @@ func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, rel
 	if failure := done.Record.Failure; done.Shared || failure == nil || failure.Delay == nil {
 		l.cfg.Fetched(done)
 	} else {
-		f.UseCopy() // the limiter refused the wait, so done has the copy, which callers get now
+		f.UseCopy() // the limiter rejected the wait, so callers get the copy in done now
 	}
 	return done, nil
 }
 
-// follow asks the origin, and then each place that an answer redirects to.
+// follow sends a request to the origin, and then to the target of each
+// redirect.
 func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
@@ -95,8 +96,8 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 	}
 }
 
-// answerTo asks a question. If the answer is about our validators and not about
-// the file, answerTo asks again without validators.
+// answerTo sends a question. If the answer concerns the validators and not the
+// file, answerTo sends the question again without validators.
 func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
@@ -107,8 +108,8 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	return ans, err
 }
 
-// result returns what an answer that redirects nowhere means. The answer came
-// from u, with this Host, after this many redirects.
+// result returns the record for an answer that is not a redirect. It was
+// received from u, with this Host, after this many redirects.
 func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev *record.Record, ans fetch.Answer, now time.Time) Fetch {
 	switch {
 	case ans.Refusal != "":
@@ -148,14 +149,14 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 	return d
 }
 
-// hasNoResult reports whether a question that ended in err says nothing about
-// the origin, so that its record stays unchanged.
+// hasNoResult reports whether err indicates nothing about the origin, so that
+// its record stays unchanged.
 func hasNoResult(err error) bool {
 	return errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) || errors.Is(err, cache.ErrNoRoom)
 }
 
-// isDelay reports whether the limiter refused the wait. If so, nothing was
-// sent, and the error says nothing about the origin.
+// isDelay reports whether the limiter rejected the wait. If so, no request was
+// sent, and the error indicates nothing about the origin.
 func isDelay(err error) bool {
 	_, ok := errors.AsType[*politeness.DelayError](err)
 	return ok
@@ -166,8 +167,8 @@ func isUnsent(err error) bool {
 	return isDelay(err) || errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter)
 }
 
-// canServe reports whether the limiter refused a wait of more than
-// cache.ShortWait, for which prev can serve.
+// canServe reports whether the limiter rejected a wait of more than
+// cache.ShortWait, during which prev can be used.
 func canServe(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
 	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))

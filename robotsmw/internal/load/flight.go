@@ -29,8 +29,8 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// refresh begins a fetch that no caller waits for. If a fetch is under way
-// already, or none is due any more, refresh does nothing.
+// refresh begins a fetch that no caller waits for, unless a fetch is running or
+// none is due any more.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started := l.cache.Begin(name, now, true)
 	switch {
@@ -45,10 +45,10 @@ func (l *Loader) refresh(name string, now time.Time) {
 
 // obtain gets the record from the Store if the Store has a newer one, or else
 // from the origin. It also returns a function that stores a fetched record and
-// releases the lock. Call that function after the callers of the flight have
-// their answer. The slot of the question is free earlier, by f.Release: a page
-// that the record disallows must not start before, and a caller that does not
-// wait needs the slot as soon as it has its answer.
+// releases the lock. That function must be called after the callers of the
+// flight have received the record. The slot of the question is released
+// earlier, by f.Release: no request must start before the record is in force,
+// and a caller needs the slot as soon as it has received the record.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
 		done, err := l.ask(f, f.Prev, nil, false)
@@ -92,7 +92,7 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 	}
 }
 
-// maxTries is how often a fetch asks for the lock. The first time, it gives the
-// lock back while its host rests, and then it has to ask again. After maxTries,
-// robots.txt is fetched without the lock.
+// maxTries limits how often a fetch requests the lock. The first time, it
+// releases the lock while its host is paused, and then has to request it again.
+// After maxTries, robots.txt is fetched without the lock.
 const maxTries = 3

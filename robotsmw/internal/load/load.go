@@ -1,16 +1,16 @@
-// Package load gets the record of an origin from memory, from the Store, or
-// from the origin itself. However many callers wait, the origin is asked once.
-// Package load is the only package that joins the other internal packages. A
-// call goes through them in this order:
+// Package load loads the record of an origin from memory, from the Store, or
+// from the origin itself, to which it sends only one request for all callers
+// that wait. It connects the other internal packages. A call uses them in this
+// order:
 //
 //	Load → cache → flight
 //	flight → store → fetch → record → cache, store
 //
-// load.go and again.go are what callers use: Load and LoadPinned for a request
-// that asks, and LoadAgain for one that has waited. flight.go runs one fetch
-// from beginning to end. ask.go asks the servers and makes records from their
-// answers. loader.go has what these files share. In this order, each file uses
-// only later files.
+// load.go and again.go contain the API: Load and LoadPinned for a new request,
+// and LoadAgain for one that has waited. flight.go runs one fetch from
+// beginning to end. ask.go sends requests to servers and creates records from
+// their responses. loader.go contains what these files share. In this order,
+// each file uses only later files.
 package load
 
 import (
@@ -27,12 +27,12 @@ import (
 // there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record, and the time to use when the record is
-// judged. If the record must be fetched first, Load begins a fetch or joins the
-// one under way. Load waits for the result, but no longer than ctx allows. If
-// the fetch has to wait because its host rests, Load returns a good copy that
-// has expired, if there is one. The error wraps the error of ctx, or is a
-// *politeness.DelayError. Load ignores overrides: see Override.
+// Load returns the origin's record, and the time at which the record is to be
+// evaluated. If the record must be fetched first, Load begins a fetch or joins
+// the running one, and waits for the result until ctx ends. If the fetch has to
+// wait because its host is paused, Load returns an expired good copy, if there
+// is one. The error wraps the error of ctx, or is a *politeness.DelayError.
+// Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	return l.load(ctx, name, l.cache.Get(name), time.Now())
 }
@@ -88,11 +88,11 @@ func (l *Loader) Size() (origins int, bytes int64) {
 	return origins, bytes
 }
 
-// wait begins a fetch of the origin's robots.txt, or joins one, and waits for
-// its end.
+// wait begins a fetch of the origin's robots.txt, or joins the running one, and
+// waits for its end.
 func (l *Loader) wait(ctx context.Context, name string, now time.Time) (*record.Record, error) {
-	if err := ctx.Err(); err != nil { // nobody would wait for the fetch
-		return nil, fmt.Errorf("robotsmw: %s is not at hand: %w", origin.RobotsTxt(name), err)
+	if err := ctx.Err(); err != nil { // no caller would wait for the fetch
+		return nil, fmt.Errorf("robotsmw: %s is not in memory: %w", origin.RobotsTxt(name), err)
 	}
 	rec, f, started := l.cache.Begin(name, now, false)
 	switch {

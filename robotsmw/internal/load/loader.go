@@ -17,13 +17,13 @@ type Config struct {
 	Base       http.RoundTripper // makes the requests
 	UserAgent  string
 	Timeout    time.Duration     // of each request, not counting its wait for a slot
-	Detect     fetch.Detect      // recognizes refusals; nil means those of the built-in table
-	Kind       *record.Kind      // says how files are read; its Documents belong to this Loader
+	Detect     fetch.Detect      // recognizes bot protection; nil means refusal.OfPage
+	Kind       *record.Kind      // how files are read; its Documents belong to this Loader
 	Store      store.Store       // nil means that records are kept only in memory
-	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead of its own
+	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead
 	MaxOrigins int
 	MaxBytes   int64
-	Delay      time.Duration // the least time between two requests to a host, as far as it is known
+	Delay      time.Duration // the minimum time between two requests to a host, if it is known
 	Logger     *slog.Logger  // logs panics in Base
 
 	Fetched     func(Fetch)

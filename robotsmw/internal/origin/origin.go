@@ -11,9 +11,9 @@
 // has an origin of its own, written "http://127.0.0.1:8080 example.com": its
 // robots.txt is fetched at the same address with that Host.
 //
-// Hosts have the form that package politeness gives them. So all spellings of a
-// host share their rules, and they also share their pace. Requests are sent
-// with that form too: see Host.
+// Hosts have the form that package politeness gives them, so all spellings of a
+// host share their rules and their delays. Requests are sent with that form
+// too: see Host.
 package origin
 
 import (
@@ -30,11 +30,11 @@ import (
 
 // Applies reports whether robots.txt applies to URLs of the scheme. The scheme
 // may be in upper or lower case.
-func Applies(scheme string) bool { return prefixOf(scheme) != "" }
+func Applies(scheme string) bool { return schemePrefix(scheme) != "" }
 
-// prefixOf returns how the origins of a scheme begin, or "" if robots.txt does
-// not apply to it.
-func prefixOf(scheme string) string { return prefixes[strings.ToLower(scheme)] }
+// schemePrefix returns how the origins of a scheme begin, or "" if robots.txt
+// does not apply to it.
+func schemePrefix(scheme string) string { return prefixes[strings.ToLower(scheme)] }
 
 var (
 	prefixes     = map[string]string{"http": "http://", "https": "https://", "ftp": "ftp://"}
@@ -43,15 +43,15 @@ var (
 
 // Append appends the origin of u to buf. If robots.txt does not apply to the
 // scheme of u, it appends nothing. host is the request's Host; "" means the
-// URL's own. For a plain host, Append allocates nothing if buf has
-// room. So a cached origin can be looked up without an allocation.
+// URL's own. For a plain host, Append allocates nothing if buf has room, so a
+// cached origin can be looked up without an allocation.
 func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
-	prefix := prefixOf(u.Scheme)
+	prefix := schemePrefix(u.Scheme)
 	if prefix == "" {
 		return buf, nil
 	}
 	if u.Host == "" {
-		return nil, errors.New("robotsmw: the URL has no host: give an absolute one")
+		return nil, errors.New("robotsmw: the URL has no host: use an absolute URL")
 	}
 	buf = append(buf, prefix...)
 	start := len(buf)
@@ -70,21 +70,21 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 	return buf, nil
 }
 
-// appendHost appends a host and its port in the canonical form of an origin. It
-// lets package politeness convert the name of the host, so that origins and
-// paces use the same name.
+// appendHost appends a host and its port in the canonical form of an origin.
+// Package politeness converts the name of the host, so that origins and delays
+// use the same name.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
-		return nil, fmt.Errorf("robotsmw: the host %s is longer than any: give an absolute URL", quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s is too long: use an absolute URL", quoted(hostport))
 	}
 	host, port := splitPort(hostport)
 	isIPv6 := strings.IndexByte(host, ':') >= 0
 	if isIPv6 && host[0] != '[' {
-		return nil, fmt.Errorf("robotsmw: the host %s has colons besides that of a port: write an IPv6 address in brackets", quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s has more than one colon: write an IPv6 address in brackets", quoted(hostport))
 	}
 	name, err := politeness.HostKey(context.Background(), &url.URL{Host: host})
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: the host %s cannot be asked for a robots.txt: %w: give an absolute URL", quoted(hostport), err)
+		return nil, fmt.Errorf("robotsmw: the host %s is invalid, so it has no robots.txt: %w: use an absolute URL", quoted(hostport), err)
 	}
 	if !isWritable(name) {
 		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: write an internationalized name in its xn-- form", quoted(hostport))
@@ -160,15 +160,15 @@ func Of(u *url.URL, host string) (string, error) {
 	return string(b), err
 }
 
-// Parse returns the origin that a person has written, such as
-// "https://example.com", with or without a final slash.
+// Parse returns the origin in a configuration, such as "https://example.com",
+// with or without a final slash.
 func Parse(name string) (string, error) {
 	u, err := url.Parse(name)
 	if err != nil {
-		return "", fmt.Errorf("robotsmw: %q is no origin: %w", name, err)
+		return "", fmt.Errorf("robotsmw: %q is not an origin: %w", name, err)
 	}
 	if !Applies(u.Scheme) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("robotsmw: %q is no origin: write scheme and host alone, such as \"https://example.com\"", name)
+		return "", fmt.Errorf("robotsmw: %q is not an origin: use a scheme and a host only, such as \"https://example.com\"", name)
 	}
 	return Of(u, "")
 }

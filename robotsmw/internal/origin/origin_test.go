@@ -119,7 +119,7 @@ func TestBadHostIsAnError(t *testing.T) {
 
 func TestOriginsInOptions(t *testing.T) {
 	for _, name := range []string{"example.com", "https://", "https://example.com/path", "https://example.com/?q", "mailto:a@example.com", "https://u@example.com", "%"} {
-		if got, err := Parse(name); err == nil || !strings.Contains(err.Error(), "no origin") {
+		if got, err := Parse(name); err == nil || !strings.Contains(err.Error(), "not an origin") {
 			t.Errorf("%q: %q, %v; want an error", name, got, err)
 		}
 	}

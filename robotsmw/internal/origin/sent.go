@@ -46,7 +46,7 @@ func CheckTarget(u *url.URL, host string) error {
 	case target[0] == '/' || target == "*" || u.Opaque == "" && !isAbsolute(target):
 		return nil
 	case !isAbsolute(target):
-		return errors.New("robotsmw: the request target is neither a path nor an absolute URL: give a URL without Opaque")
+		return errors.New("robotsmw: the request target is neither a path nor an absolute URL: use a URL without Opaque")
 	}
 	scheme, authority, _ := strings.Cut(target, "://")
 	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
@@ -55,14 +55,14 @@ func CheckTarget(u *url.URL, host string) error {
 	if host == "" {
 		host = u.Host
 	}
-	prefix, namedPrefix := prefixOf(u.Scheme), prefixOf(scheme)
+	prefix, namedPrefix := schemePrefix(u.Scheme), schemePrefix(scheme)
 	own, err := appendHost([]byte(prefix), prefix, host)
 	if err != nil {
 		return err
 	}
 	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
 	if err != nil || string(named) != string(own) {
-		return fmt.Errorf("robotsmw: the request target names another origin than %s: give a URL without Opaque", own)
+		return fmt.Errorf("robotsmw: the request target has another origin than %s: use a URL without Opaque", own)
 	}
 	return nil
 }

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// maxAhead is how many bytes are read ahead at most. The bytes are counted
-// before decoding.
+// maxAhead limits the bytes that are read ahead, counted before decoding.
 const maxAhead = 64 << 10
 
-// An aheadBody is a Body of which the beginning is read before the caller asks
-// for it. Its Read returns what was read ahead, and then the rest.
+// An aheadBody is a Body whose beginning is read before the caller reads it.
+// Its Read returns what was read ahead, and then the remainder.
 type aheadBody struct {
 	*Body
 	data    []byte
 	err     error          // came after data
-	reading chan aheadRead // nil, or receives the result of a read that goes on
+	reading chan aheadRead // nil, or receives the result of a running read
 	closed  atomic.Bool
 }
 
@@ -26,8 +25,8 @@ type aheadRead struct {
 }
 
 // readAhead reads b up to the end of the page's head, within limits of time and
-// size. If the time limit or ctx ends during a read, the read goes on until
-// data comes or the caller closes the body. The caller's next Read waits for
+// size. If the time limit or ctx ends during a read, the read continues until
+// data arrives or the caller closes the body. The caller's next Read waits for
 // the result of that read.
 func readAhead(ctx context.Context, b *Body, limit time.Duration) *aheadBody {
 	a := &aheadBody{Body: b}

@@ -14,10 +14,10 @@ import (
 
 // A Body is the body of an HTML page. It passes the body on to the reader, and
 // keeps a copy of the beginning. If there is no content coding, the Body also
-// searches what it passes on: for relevant tags and, at the end, for marks of
-// bot walls. If there is a content coding, the method Body.Says decodes and
-// searches the copy. If Body.Says is called before the end of the body, it
-// looks for marks in what has come so far.
+// searches what it passes on: for relevant tags and, at the end, for signs of
+// bot protection. If there is a content coding, the method Body.Says decodes
+// and searches the copy. If Body.Says is called before the end of the body, it
+// searches what has been read so far.
 type Body struct {
 	io.ReadCloser
 	decode decodeFunc // nil means the body has no content coding
@@ -29,8 +29,8 @@ type Body struct {
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
 	coded   []byte // if decode is set: the body's beginning, as sent
-	left    int64  // bytes of the body still to come; negative means unknown
-	read    int64  // bytes of the body that have come
+	left    int64  // bytes of the body that remain; negative means unknown
+	read    int64  // bytes of the body that were read
 	ended   ending
 
 	// These fields have the results of the method Body.Says.
@@ -39,12 +39,12 @@ type Body struct {
 	final   bool // the result is final; the copy of the page is dropped
 	decoded int  // len(coded) at the latest scan
 
-	// The marks of bot walls in the page.
+	// The signs of bot protection in the page.
 	refusal *refusal.Refusal // nil means none
 	marked  int              // how many bytes of the page were searched for marks
 }
 
-// An ending says how a body ended.
+// An ending is how a body ended.
 type ending uint8
 
 const (
@@ -115,9 +115,9 @@ func (b *Body) finish() {
 	b.scanner.Finish()
 }
 
-// lookForMarks looks for marks of bot walls in the part of the page that was
-// read. A mark that was found earlier is dropped if the page turns out to be
-// longer than a wall's page. The copy may be shorter than the page, so the
+// lookForMarks searches the part of the page that was read for signs of bot
+// protection. An earlier sign is dropped if the page turns out to be longer
+// than a page of bot protection. The copy may be shorter than the page, so the
 // body's length is used too.
 func (b *Body) lookForMarks() {
 	page := b.scanner.Bytes()
@@ -133,8 +133,8 @@ func (b *Body) lookForMarks() {
 	}
 }
 
-// Says examines what has been read since its last call. It returns what the
-// page says to robots, and the refusal if the page has the marks of a bot wall.
+// Says examines what has been read since its last call. It returns the page's
+// directives, and the refusal if the page has signs of bot protection.
 func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

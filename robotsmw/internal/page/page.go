@@ -1,8 +1,8 @@
-// Package page looks for robots metas and for marks of bot walls in the body of
-// a response while the caller reads it. Examine replaces the response's body by
-// a Body, and Body.Says returns at any time what has been found so far. The
-// body is passed on unchanged. Nothing is read before the caller asks for it,
-// unless Options.ReadAhead is set.
+// Package page searches the body of a response for robots metas and for signs
+// of bot protection while the caller reads it. Examine replaces the response's
+// body with a Body, and Body.Says returns what has been found so far. The body
+// is not changed. Without Options.ReadAhead, it is read only when the caller
+// reads it.
 package page
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// Options say how bodies are examined. They mirror robotsmw.PageOptions.
+// Options configure how bodies are examined. They mirror robotsmw.PageOptions.
 type Options struct {
 	Tokens    []string // product tokens of the crawler
 	ReadAhead time.Duration
 	Refusals  *refusal.Detector
 }
 
-// A State says how much of a page was examined for directives.
+// A State is how much of a page was examined for directives.
 type State uint8
 
 // The states. robotsmw.PageState explains them.
@@ -35,5 +35,5 @@ const (
 type StandsFor struct{}
 
 // ReadsItself is a key for a request's context. If the context has a value for
-// it, the caller examines the page's body, so Examine does not.
+// it, the caller examines the page's body instead of Examine.
 type ReadsItself struct{}

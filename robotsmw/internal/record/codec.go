@@ -125,7 +125,7 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		rec.State = k.WithoutFile(s.Status)
 	case "none":
 		if s.Failure == nil {
-			return nil, errors.New("it says nothing")
+			return nil, errors.New("it contains neither a state nor a failure")
 		}
 	default:
 		return nil, fmt.Errorf("its state is %q", s.State)
@@ -168,8 +168,8 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 }
 
 // Validator returns s if s may be sent back as a validator, and otherwise "". A
-// long validator is refused: a server may answer 4xx to a header of some
-// kilobytes, and that would mean that there is no robots.txt.
+// long validator is not sent: a server may respond with 4xx to a header of some
+// kilobytes, which would mean that there is no robots.txt.
 func Validator(s string) string {
 	const longest = 1 << 10
 	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {

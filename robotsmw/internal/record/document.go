@@ -12,8 +12,8 @@ import (
 
 // A Document is the part of a robots.txt that a crawler needs: its rules and
 // its Sitemap lines. It keeps the text only with Options.KeepFiles. Origins
-// with the same file share one Document, because many sites use the file that
-// came with their software.
+// with the same file share one Document, because many sites use the default
+// file of their software.
 type Document struct {
 	Hash  [sha256.Size]byte
 	Rules *robotstxt.Rules

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Kind says how one crawler reads robots.txt files. Crawlers of different
-// Kinds can share a Store: each finds only what it was served itself.
+// A Kind is how one crawler reads robots.txt files. Crawlers of different Kinds
+// can share a Store: each finds only files that it has fetched itself.
 type Kind struct {
 	UserAgent         string   // as sent with the requests for robots.txt
 	Tokens            []string // product tokens, in order of preference
@@ -26,11 +26,11 @@ type Kind struct {
 	robot     string // see Robot
 }
 
-// Robot returns a text that stands for the product tokens and the User-Agent of
-// this crawler, such as "6c0d…", of 32 hexadecimal digits. A site may serve
-// another robots.txt, or none, to a robot with another User-Agent. So a record
-// is stored under the origin and this text, and its validators and its failures
-// are never used for another robot.
+// Robot returns a hash of the product tokens and the User-Agent of this
+// crawler, such as "6c0d…", of 32 hexadecimal digits. A site may serve another
+// robots.txt, or none, to a robot with another User-Agent. Therefore a record
+// is stored under the origin and this hash, and its validators and failures are
+// never used for another robot.
 func (k *Kind) Robot() string {
 	k.robotOnce.Do(func() {
 		h := sha256.New()

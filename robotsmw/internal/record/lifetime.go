@@ -9,21 +9,22 @@ import (
 
 // RFC 9309 §2.4 lets a crawler keep a robots.txt for up to 24 hours, and lets
 // the cache control of RFC 9111 set the time. With these limits, a site's
-// headers cannot demand a fetch each second, and cannot keep a rule for ever.
+// headers cannot require a fetch each second, and cannot keep a rule forever.
 const (
 	MinLifetime  = 5 * time.Minute
 	MaxLifetime  = 24 * time.Hour
-	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be mended
+	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be fixed
 )
 
-// Lifetime returns how long a response with header h may be used, which came at
-// the time now (RFC 9111 §4.2): between 5 minutes and 24 hours. It also reports
-// whether the header states a lifetime. If the header does not, the lifetime is
-// 24 hours. s-maxage does not apply, because a crawler's cache is private.
+// Lifetime returns how long a response with header h may be used that was
+// received at the time now (RFC 9111 §4.2): between 5 minutes and 24 hours. It
+// also reports whether the header states a lifetime. If the header does not,
+// the lifetime is 24 hours. s-maxage does not apply, because a crawler's cache
+// is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	f := freshness.Of(h, now)
 	switch {
-	case f.NoStore || f.NoCache: // both ask for a fetch each time
+	case f.NoStore || f.NoCache: // both require a fetch each time
 		return MinLifetime, true
 	case !f.Stated:
 		return MaxLifetime, false
@@ -32,9 +33,9 @@ func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 }
 
 // nextTry returns how long to wait after the nth failed fetch in a row (n ≥ 1):
-// as long as the server asked for (retryAfter), but no more than 24 hours. If
-// the server did not ask, the wait is 1 minute after the first failure. It
-// doubles with each further failure, up to 1 hour.
+// the delay that the server has requested (retryAfter), but no more than 24
+// hours. Without such a request, the wait is 1 minute after the first failure,
+// and doubles with each further failure, up to 1 hour.
 func nextTry(n int, retryAfter time.Duration) time.Duration {
 	if retryAfter > 0 {
 		return min(retryAfter, MaxLifetime)
@@ -46,9 +47,9 @@ func nextTry(n int, retryAfter time.Duration) time.Duration {
 	return min(first<<(n-1), longest)
 }
 
-// passed reports whether the time t has come, by the monotonic clock or by the
-// wall clock. One clock alone is not enough: the monotonic clock stands still
-// while a machine sleeps, and the wall clock can be set back.
+// passed reports whether the time t has passed, by the monotonic clock or by
+// the wall clock. One clock is not enough: the monotonic clock may stop while a
+// machine is suspended, and the wall clock can be set back.
 func passed(t, now time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }

@@ -48,8 +48,8 @@ type Record struct {
 	Failure *Failure // nil means nothing has failed since Fetched
 }
 
-// A Source is the place that a document came from, and the validators that the
-// document has there.
+// A Source is the URL from which a document was fetched, and the document's
+// validators there.
 type Source struct {
 	URL          string // the URL of the file; "" means the origin's own /robots.txt
 	Host         string // the Host that was sent, if not the URL's own
@@ -84,8 +84,8 @@ type Failure struct {
 
 // Validates returns the source whose validators may be sent with a request for
 // this URL with this Host ("" means the URL's own). It returns nil if there is
-// no such source. A validator may be sent only to the place that it came from.
-// The same URL with another Host is another place.
+// no such source. A validator may be sent only to the URL and Host from which
+// it was received.
 func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
@@ -106,9 +106,8 @@ func (r *Record) InForce(now time.Time) State {
 }
 
 // Outlast lengthens a lifetime that ends less than 5 minutes after a wait. If
-// each request to a host waits that long, the host would otherwise be asked for
-// its robots.txt alone. No lifetime becomes longer than 24 hours (RFC 9309
-// §2.4).
+// each request to a host waits that long, only its robots.txt would otherwise
+// be requested. No lifetime becomes longer than 24 hours (RFC 9309 §2.4).
 func (r *Record) Outlast(wait time.Duration) {
 	if least := r.Fetched.Add(min(wait+MinLifetime, MaxLifetime)); r.Expires.Before(least) {
 		r.Expires = least
@@ -116,8 +115,8 @@ func (r *Record) Outlast(wait time.Duration) {
 }
 
 // Expired reports whether the record's lifetime is over. A record that was
-// fetched more than clockSkew in the future comes from another clock. Its age
-// is unknown, so it counts as expired.
+// fetched more than clockSkew in the future has the time of another clock. Its
+// age is unknown, so it counts as expired.
 func (r *Record) Expired(now time.Time) bool {
 	switch r.State {
 	case Override:
@@ -139,12 +138,12 @@ func (r *Record) refreshable(now time.Time) bool {
 
 // AwaitsRetry reports whether the latest fetch failed or was put off, and the
 // next try is not due yet. A failure that is more than clockSkew in the future
-// comes from another clock, so its next try counts as due.
+// has the time of another clock, so its next try counts as due.
 func (r *Record) AwaitsRetry(now time.Time) bool {
 	return r.Failure != nil && !passed(r.Failure.Retry, now) && !r.Failure.Last.After(now.Add(clockSkew))
 }
 
-// Use says what a caller may do with the record now. For a nil Record, it
+// Use returns what a caller may do with the record now. For a nil Record, it
 // returns UseFetch.
 func (r *Record) Use(now time.Time) Use {
 	switch {
@@ -161,17 +160,17 @@ func (r *Record) Use(now time.Time) Use {
 	return UseFetch
 }
 
-// A Use says what may be done with a record.
+// A Use is what may be done with a record.
 type Use uint8
 
 const (
 	UseFetch      Use = iota // wait for a fetch
-	UseFresh                 // use it as it is
-	UseStale                 // use it as it is: it has expired, but the next try is not due
-	UseAndRefresh            // use it as it is, and start a fetch in the background
+	UseFresh                 // use it unchanged
+	UseStale                 // use it unchanged: it has expired, but the next try is not due
+	UseAndRefresh            // use it unchanged, and start a fetch in the background
 )
 
-// AsIs reports whether the record is used as it is and no fetch is due.
+// AsIs reports whether the record is used unchanged and no fetch is due.
 func (u Use) AsIs() bool { return u == UseFresh || u == UseStale }
 
 // Renewed returns the record after a 304: the same file for another lifetime.

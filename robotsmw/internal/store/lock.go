@@ -9,25 +9,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// ErrElsewhere says that a Lock has ended, so another member of the fleet may
-// have fetched the robots.txt, or fetch it now.
+// ErrElsewhere means that a Lock has ended, so another member of the fleet may
+// have fetched the robots.txt, or be fetching it.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet may have fetched it")
 
-// A Lock is the right to fetch an origin's robots.txt. One member of a fleet
-// has this right at a time. The right expires, and its holder gives it back
-// while it waits for a host that rests. A nil Lock stands for a fetch without
-// the right. A Lock is safe for concurrent use.
+// A Lock is the right to fetch an origin's robots.txt, which only one member of
+// a fleet has at a time. It expires, and its holder releases it while it waits
+// for a paused host. A nil Lock means a fetch without the right. A Lock is safe
+// for concurrent use.
 type Lock struct {
 	keeper *Keeper
 	taken  time.Time
 
 	mu     sync.Mutex
-	unlock func() // nil means the right was given back
+	unlock func() // nil means that it was released
 }
 
 // Lock waits until this member may fetch, so that only one member of a fleet
 // fetches at a time. If another member has stored a record that is newer than
-// prev and can be used as it is, Lock returns that record. If the member that
+// prev and needs no fetch, Lock returns that record. If the member that
 // holds the lock has died, Lock waits until that lock expires. The Lock is nil
 // if the Store has no locks or fails, or if others keep the lock for longer
 // than lockTTL. Then two members may fetch.

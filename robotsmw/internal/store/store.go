@@ -1,7 +1,7 @@
-// Package store puts records into a Store and shields the crawl from a Store
-// that fails, hangs or lies. A call of the Store may take two seconds at most.
-// Faults of the Store are not returned, but reported to a function. After a
-// fault, a robots.txt may be fetched without need.
+// Package store stores records in a Store and protects the crawl from a Store
+// that fails, blocks or returns wrong values. A call of the Store may take at
+// most two seconds. Faults of the Store are not returned but passed to a
+// function. After a fault, a robots.txt may be fetched unnecessarily.
 package store
 
 import (
@@ -20,7 +20,7 @@ const (
 	pauseAfter = 10 * time.Second // how long the Store is not called after a call that did not end in time
 )
 
-// A Store is a robotsmw.Store. That type's doc says what a Store must do.
+// A Store is a robotsmw.Store, whose documentation describes the requirements.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
@@ -39,13 +39,13 @@ type Keeper struct {
 	slack   time.Duration
 	kind    *record.Kind
 	failed  func(op string, err error)
-	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds; 0 means it answers
+	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds; 0 means not paused
 }
 
-// New returns the Keeper of a Store. The Kind says how records are read. A lock
-// lasts for the time that a request to the origin may take, and a slack for its
-// wait for a slot. After a fault of the Store, failed is called with "get",
-// "put", "lock" or "unlock", and with the error.
+// New returns the Keeper of a Store. The Kind determines how records are read.
+// A lock lasts for the time that a request to the origin may take, and a margin
+// for its wait for a slot. After a fault of the Store, failed is called with
+// "get", "put", "lock" or "unlock", and with the error.
 func New(s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
 	k := &Keeper{store: s, lockTTL: request + slack, slack: slack, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
@@ -79,18 +79,18 @@ func (k *Keeper) getValue(name string) []byte {
 	return value
 }
 
-// Put stores a record with the body that it was made from. A record that was
-// renewed, or whose fetch failed, comes without a body, so it is stored with
-// the previous body.
+// Put stores a record with the body that it was created from. A record that was
+// renewed, or whose fetch failed, has no body, so it is stored with the
+// previous body.
 func (k *Keeper) Put(name string, rec *record.Record, body []byte) {
 	if f := rec.Failure; f != nil && (f.Delay != nil || f.AddressRefused()) {
-		// A limiter put off the latest fetch, or this process refuses the
-		// address. Neither is a result for the processes that share the Store.
+		// A limiter has delayed the latest fetch, or this process rejects the
+		// address. Neither concerns the other processes that share the Store.
 		return
 	}
 	if rec.State == record.Good && body == nil {
 		if body = record.Body(k.getValue(name), rec.Doc.Hash); body == nil {
-			return // the body is not at hand; after a restart the file is fetched again
+			return // the body is not available; after a restart the file is fetched again
 		}
 	}
 	ttl := record.ThirtyDays
@@ -111,15 +111,15 @@ func (k *Keeper) report(op string, err error) {
 	}
 }
 
-var errLeftAlone = fmt.Errorf("robotsmw: the store did not answer within %v and is left alone for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
+var errLeftAlone = fmt.Errorf("robotsmw: the Store did not respond within %v and is not used for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
 
-// These count the calls under way, to all Stores together. A call that does not
-// return keeps its goroutine, so there are at most mostCalls. Those that are
-// not late yet take at most half of what the late ones leave. So there is
-// always room to ask a Store again.
+// These count the running calls of all Stores. A call that does not return
+// occupies its goroutine, so there are at most maxCalls. Calls that are not
+// late yet may be at most half of those that the late ones leave, so it is
+// always possible to try a Store again.
 var activeCalls, lateCalls atomic.Int64
 
-const mostCalls = 1000
+const maxCalls = 1000
 
 // try calls the Store in a goroutine and waits for the result, but no longer
 // than timeout, even if the Store ignores its context. A panic becomes an
@@ -129,11 +129,11 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	var zero T
 	now := time.Now()
 	pause := k.pause.Load()
-	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, leftAloneAt(now))) {
+	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, pauseEnd(now))) {
 		return zero, errLeftAlone
 	}
 	defer activeCalls.Add(-1)
-	if activeCalls.Add(1) > (mostCalls-lateCalls.Load())/2 {
+	if activeCalls.Add(1) > (maxCalls-lateCalls.Load())/2 {
 		return zero, errLeftAlone
 	}
 	type result struct {
@@ -147,7 +147,7 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 		var r result
 		defer func() {
 			if p := recover(); p != nil {
-				r.err = fmt.Errorf("robotsmw: the store panicked: %v", p)
+				r.err = fmt.Errorf("robotsmw: the Store panicked: %v", p)
 			}
 			select {
 			case done <- r:
@@ -166,11 +166,11 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	case <-ctx.Done():
 		lateCalls.Add(1)
 		close(late)
-		k.pause.Store(leftAloneAt(now))
-		return zero, fmt.Errorf("robotsmw: the store did not answer: %w", ctx.Err())
+		k.pause.Store(pauseEnd(now))
+		return zero, fmt.Errorf("robotsmw: the Store did not respond: %w", ctx.Err())
 	}
 }
 
-// leftAloneAt returns until when a Store is not called if a call of it that
+// pauseEnd returns until when a Store is not called if a call of it that
 // began at start does not return.
-func leftAloneAt(start time.Time) int64 { return start.Add(timeout + pauseAfter).UnixNano() }
+func pauseEnd(start time.Time) int64 { return start.Add(timeout + pauseAfter).UnixNano() }

@@ -78,7 +78,7 @@ func TestCrawl_Signed(t *testing.T) {
 	}
 }
 
-// If the refusal of a page or of a robots.txt asks for a signature, the spider
+// If the refusal of a page or of a robots.txt requests a signature, the spider
 // says in words which signature is asked for.
 func TestCrawl_AcceptSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusForbidden)
 		}))
-		const words = `asks for a Web Bot Auth signature of "@authority" "@query"; ours has no "@query", nonce`
+		const words = `requests a Web Bot Auth signature of "@authority" "@query"; this crawler's has no "@query", nonce`
 		_, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "https://a.example/", "https://a.example/fine")
 		asked := make(map[string]string)
 		for _, l := range lines {
@@ -169,8 +169,8 @@ func TestRun_KeyRefused(t *testing.T) {
 		{"an agent alone", []string{"-signature-agent", keysURL, "https://a.example/"}, "-signature-agent: say with -key what to sign with"},
 		{"a form alone", []string{"-legacy-signature-agent", "https://a.example/"}, "-key"},
 		{"an agent over http", []string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"}, "write a URL with https"},
-		{"an agent with a fragment", []string{"-key", file, "-signature-agent", keysURL + "#1", "https://a.example/"}, "Transport.Agent: it has a password or a fragment"},
-		{"an agent in another script", []string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"}, "write it in ASCII"},
+		{"an agent with a fragment", []string{"-key", file, "-signature-agent", keysURL + "#1", "https://a.example/"}, "Transport.Agent: the URL must not contain a user, password or fragment"},
+		{"an agent in another script", []string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"}, "use ASCII only"},
 		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo has no https"},
 		{"a card of nobody", []string{"-user-agent=", "-card"}, "say who is crawling"},
 		{"a card that is no URL", []string{"-card=card.json"}, "-card"},

@@ -208,7 +208,7 @@ func TestAudit_BrokenLines(t *testing.T) {
 		want  int
 	}{{"one:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: one:4: the line is in no known format", 1}, {"log:4: the line is in", 1},
 		{"audit: … and 264 more lines or records like it, up to one:268: the line is in no known format\n", 1},
-		{"audit: … and 1 more line or record like it, up to log:8: the line is no JSON object\n", 1},
+		{"audit: … and 1 more line or record like it, up to log:8: the line is not a JSON object\n", 1},
 	} {
 		if n := strings.Count(stderr, tt.lines); n != tt.want {
 			t.Errorf("%q is %d times on standard error, want %d:\n%s", tt.lines, n, tt.want, stderr)

@@ -91,8 +91,8 @@ func TestIdentity_MadeAhead(t *testing.T) {
 		}{
 			{0, command.OK, "all is well"},
 			{98 * time.Hour, command.OK, "all is well"},
-			{90 * time.Minute, command.No, "problem: it may be cached for 1h0m0s, but the signature of key 1 ends in 30m0s"},
-			{time.Hour, command.No, "problem: signature binding: it has expired, at 2000-01-05T04:00:00Z"},
+			{90 * time.Minute, command.No, "problem: it may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s"},
+			{time.Hour, command.No, "problem: signature binding: it expired at 2000-01-05T04:00:00Z"},
 		} {
 			time.Sleep(tt.after)
 			status, stdout, stderr := identity(t, &web, "-user-agent", "ExampleBot/1.0", "https://bot.example")

@@ -136,7 +136,7 @@ func TestSurvey_WARC(t *testing.T) {
 	if status, got, _ := run(t, "-match", "a.*", "-json", "x.warc"); status != command.OK || !strings.Contains(got, `{"files":1,`) {
 		t.Errorf("-match of a host: exit status %d, %.100s", status, got)
 	}
-	for name, want := range map[string]string{"cut.warc.gz": "cut.warc.gz", "no.warc": "no.warc: no WARC file", "broken.warc": "broken.warc: record 2: "} {
+	for name, want := range map[string]string{"cut.warc.gz": "cut.warc.gz", "no.warc": "no.warc: the file is not a WARC file", "broken.warc": "broken.warc: record 2: "} {
 		if status, _, stderr := run(t, name); status != command.CannotTell || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit status %d, standard error %q", name, status, stderr)
 		}
