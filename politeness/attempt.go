@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/internal/httputil"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
@@ -136,7 +137,7 @@ func (g *Grant) read(n int) {
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.spend(g, amount{bytes: int64(n)})
+		l.spend(g, schedule.Amount{Bytes: int64(n)})
 	}
 }
 

@@ -579,11 +579,6 @@ func TestKeysAreCopies(t *testing.T) {
 			t.Errorf("the key of %s keeps %d bytes", key, len(raw))
 		}
 	}
-	for key := range l.accounts {
-		if isPiece(key) {
-			t.Errorf("the account of %s keeps %d bytes", key, len(raw))
-		}
-	}
 	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
 	c.key(t.Context(), u)
 	for key, a := range c.known {

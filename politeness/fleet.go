@@ -42,7 +42,9 @@ func (p *hold) Own(r fleet.Record) {
 	if fresh {
 		p.owned, p.ownedSince, p.blockedBy = true, now, nil
 		l.inherit(p, r, now)
-		l.inheritBudget(h, state.Day, taken(state)) // Hold.Wait does not inherit it: the owner may still give a part of it back
+		// Hold.Wait does not import this, because the owner may still return a
+		// part of the Budget.
+		l.accounts.Import(utcDay(), h.key, state.Day, reserved(state))
 		if r.Missing {
 			l.countStart(h, new(schedule.Request), now.Add(-r.MinAge))
 		}
@@ -50,11 +52,7 @@ func (p *hold) Own(r fleet.Record) {
 	} else {
 		h.ImportPause(now, state, r.Age, p.stored) // of a request of others that was in flight
 		l.noteImport(h, now)
-		if a := l.accountOf(h.key); a != nil && a.day == state.Day && a.taken.plus(a.claim) == taken(state) {
-			// The Fleet has stored the claim of the account. So requests may
-			// use the part of the Budget that was claimed.
-			a.taken, a.left, a.claim = a.taken.plus(a.claim), a.left.plus(a.claim), amount{}
-		}
+		l.accounts.Confirm(utcDay(), h.key, state.Day, reserved(state))
 	}
 	l.retime(h, now)
 	h.signalFirst()
@@ -154,14 +152,7 @@ func (l *Limiter) end(h *host, given bool) {
 	o := h.ownership
 	h.ownership = nil
 	o.timer.Stop()
-	if a := l.accountOf(h.key); a != nil {
-		a.claim = amount{}
-		if given && o.owned {
-			a.taken, a.left = a.used(), amount{}
-		} else {
-			a.left = amount{min(a.left.requests, 0), min(a.left.bytes, 0)}
-		}
-	}
+	l.accounts.Release(utcDay(), h.key, given && o.owned)
 	if h.Waiting() > 0 {
 		l.request(h, l.now())
 		h.signalFirst() // the first requests must leave the queue of Within
@@ -199,23 +190,5 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
 func (l *Limiter) noteImport(h *host, now schedule.Time) {
 	if h.IsPaused(now) {
 		l.notePause(h)
-	}
-}
-
-// inheritBudget takes over what other members have taken from h's Budget on the
-// given day. If h's account is of that day, the larger numbers count. If the
-// given day is later, because another clock is ahead, a new account replaces
-// h's account. But a day later than tomorrow is ignored.
-func (l *Limiter) inheritBudget(h *host, day int64, taken amount) {
-	if !l.Budget.limits() || taken == (amount{}) {
-		return
-	}
-	a := l.openAccount(h.key)
-	switch {
-	case day > l.day+1: // too far ahead for any clock
-	case day > a.day:
-		*a = account{day: day, taken: taken}
-	case day == a.day:
-		a.taken = amount{max(a.taken.requests, taken.requests), max(a.taken.bytes, taken.bytes)}
 	}
 }

@@ -27,9 +27,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	if h.ownership != nil {
 		h.ownership.hasStarted = true
 	}
-	if l.Budget.limits() {
-		l.spend(g, amount{requests: 1})
-	}
+	l.spend(g, schedule.Amount{Requests: 1})
 	return f
 }
 

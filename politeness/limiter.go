@@ -216,8 +216,7 @@ type Limiter struct {
 
 	perHost settingsTable // the settings that PerHost has returned
 
-	accounts map[string]*account // Budget accounts by host
-	day      int64               // the current day in UTC, counted from 1970
+	accounts schedule.Accounts // of the hosts' Budgets
 }
 
 // A Fleet lets only one of many Limiters at a time ask a host. See
@@ -241,7 +240,6 @@ func (l *Limiter) setUp() {
 	l.epoch = time.Now()
 	l.hosts = make(map[string]*host)
 	l.leasesCheckedAt = never
-	l.accounts = make(map[string]*account)
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {
 		l.Within.init()
@@ -268,6 +266,11 @@ func (l *Limiter) setUp() {
 		key:           l.Key,
 	}
 	l.perHost.own = &l.set.host
+	l.accounts = schedule.Accounts{
+		Limit:    schedule.Amount{Requests: l.Budget.Requests, Bytes: l.Budget.Bytes},
+		IsShared: l.Fleet != nil,
+		MaxHosts: l.set.maxHosts,
+	}
 	if l.set.key == nil {
 		l.set.key = HostKey
 	}

@@ -250,7 +250,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	if l.Fleet != nil && !l.owns(h, now) {
 		return l.unowned(g, now)
 	}
-	if v, ok := l.afford(g, h, now); !ok {
+	if v, ok := l.afford(g, now); !ok {
 		return v
 	}
 	if l.tokens != nil {
