@@ -6,14 +6,6 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-const secondsPerDay = 24 * 60 * 60
-
-// utcDay returns the present day in UTC, counted from 1970.
-func utcDay() int64 { return time.Now().Unix() / secondsPerDay }
-
-// untilEnd returns the time until a day ends.
-func untilEnd(day int64) time.Duration { return time.Until(time.Unix((day+1)*secondsPerDay, 0)) }
-
 // budgetSpent reports whether the Budget of g's host is spent, and for how much
 // longer. It returns false if g is Exempt.
 func (l *Limiter) budgetSpent(g *Grant) (wait time.Duration, yes bool) {
@@ -56,10 +48,9 @@ func (l *Limiter) affords(g *Grant) bool {
 
 // reserve begins to reserve more of the Budget for h in the fleet. It does
 // nothing if a reservation is under way, or if this Limiter does not own h.
-func (l *Limiter) reserve(h *host) {
-	isOwned := h.ownership != nil && h.ownership.owned
-	if isOwned && l.accounts.Reserve(utcDay(), h.key) {
-		l.Fleet.Look(h.ownership.hold)
+func (l *Limiter) reserve(h *schedule.Host) {
+	if h.IsOwned() && l.accounts.Reserve(utcDay(), h.Key) {
+		l.Fleet.Look(holder(h))
 	}
 }
 

@@ -300,8 +300,8 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Durat
 func (l *Limiter) obstacle(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.hosts[key]; h != nil && h.ownership != nil && !h.ownership.owned {
-		return h.ownership.blockedBy
+	if h := l.hosts.Get(key); h != nil && h.Ownership != nil && !h.Ownership.Owned {
+		return holder(h).blockedBy
 	}
 	return nil
 }

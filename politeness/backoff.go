@@ -37,7 +37,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 		return nil
 	}
 	if h.IsPaused(now) {
-		l.notePause(h)
+		l.hosts.MarkPaused(h)
 	}
 	l.retime(h, now)
 	if effect.Pause == 0 {
@@ -75,7 +75,7 @@ func isBlock(o *Outcome) bool {
 // has expired. If the Limiter has forgotten the host meanwhile, g gets the host
 // that now has the same key, or a new host.
 func (l *Limiter) recall(g *Grant, now schedule.Time) {
-	if g.host.gone {
+	if g.host.IsEvicted() {
 		g.host = l.obtainHost(g, now)
 	}
 }

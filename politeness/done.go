@@ -63,7 +63,7 @@ func (g *Grant) answered(ctx context.Context, o Outcome) {
 			l.inform(g.host)
 		}
 		g.status, g.bodySince = int16(o.Status), l.now()
-		g.host.signalFirst() // now an unread body may be the only thing that holds up the queue
+		signalFirst(g.host) // now an unread body may be the only thing that holds up the queue
 	}
 	now := schedule.Time(0)
 	if l.Observer != nil {

@@ -387,8 +387,8 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 func paused(l *Limiter) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, h := range l.paused {
-		if h.Learned.PauseEnd > l.now() {
+	for h := range l.hosts.All() {
+		if h.Learned != nil && h.Learned.PauseEnd > l.now() {
 			n++
 		}
 	}
@@ -422,7 +422,7 @@ func TestFullOfPausedHosts(t *testing.T) {
 			}
 		}
 		for i := range 10 {
-			if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+			if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
 				t.Errorf("honest%d.example was forgotten", i)
 			}
 		}
@@ -486,7 +486,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 				}
 			}
 			for i := range 10 {
-				if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+				if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
 					t.Errorf("honest%d.example was forgotten", i)
 				}
 			}
@@ -518,7 +518,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 			}
 			l.mu.Lock()
-			s, _ := l.hosts["two.example"].Export(l.now(), true)
+			s, _ := l.hosts.Get("two.example").Export(l.now(), true)
 			l.mu.Unlock()
 			if !s.HasCounted {
 				t.Errorf("%s: the next owner is not told", name)
@@ -534,7 +534,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 				time.Sleep(time.Minute)
 			}
-			if l.MaxHosts == 1 && l.hosts["two.example"] != nil {
+			if l.MaxHosts == 1 && l.hosts.Get("two.example") != nil {
 				t.Errorf("%s: it is remembered for ever", name)
 			}
 		}
@@ -574,9 +574,9 @@ func TestKeysAreCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Done(Outcome{Status: 200})
-	for key, h := range l.hosts {
-		if isPiece(key) || isPiece(h.key) {
-			t.Errorf("the key of %s keeps %d bytes", key, len(raw))
+	for h := range l.hosts.All() {
+		if isPiece(h.Key) {
+			t.Errorf("the key of %s keeps %d bytes", h.Key, len(raw))
 		}
 	}
 	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
@@ -658,7 +658,7 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 		if wait := time.Until(l.Next(mustURL(t, "http://new.example/"))); wait != 0 {
 			t.Errorf("there is room in %v, want at once", wait)
 		}
-		if l.hosts["known.example"] == nil {
+		if l.hosts.Get("known.example") == nil {
 			t.Error("it was forgotten")
 		}
 	})

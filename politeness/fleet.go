@@ -9,18 +9,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// A hold is the fleet.Hold of an ownership.
-type hold struct {
-	limiter *Limiter
-	host    *host
-	ownership
-}
-
-// isOver reports whether p is over. The Fleet may call p for a while after
-// that. The Limiter must be locked.
-func (p *hold) isOver() bool { return p.host.ownership != &p.ownership }
-
-func (p *hold) Host() string { return p.host.key }
+func (p *hold) Host() string { return p.host.Key }
 
 func (p *hold) Settings() string {
 	l, s := p.limiter, p.limiter.set.host
@@ -36,29 +25,31 @@ func (p *hold) Own(r fleet.Record) {
 		l.mu.Unlock()
 		return
 	}
-	fresh, waited := !p.owned, now.Sub(p.requested)
+	fresh, waited := !p.ownership.Owned, now.Sub(p.ownership.Requested)
 	state, _ := decode(r)
-	p.inFlightElsewhere = int32(r.InFlight)
+	p.ownership.InFlightElsewhere = int32(r.InFlight)
 	if fresh {
-		p.owned, p.ownedSince, p.blockedBy = true, now, nil
+		p.ownership.Owned = true
+		p.ownership.OwnedSince = now
+		p.blockedBy = nil
 		l.inherit(p, r, now)
 		// Hold.Wait does not import this, because the owner may still return a
 		// part of the Budget.
-		l.accounts.Import(utcDay(), h.key, state.Day, reserved(state))
+		l.accounts.Import(utcDay(), h.Key, state.Day, reserved(state))
 		if r.Missing {
 			l.countStart(h, new(schedule.Request), now.Add(-r.MinAge))
 		}
 		h.DrawJitter()
 	} else {
-		h.ImportPause(now, state, r.Age, p.stored) // of a request of others that was in flight
+		h.ImportPause(now, state, r.Age, p.ownership.Stored) // of a request of others that was in flight
 		l.noteImport(h, now)
-		l.accounts.Confirm(utcDay(), h.key, state.Day, reserved(state))
+		l.accounts.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
 	l.retime(h, now)
-	h.signalFirst()
+	signalFirst(h)
 	l.mu.Unlock()
 	if o := l.Observer; fresh && o != nil && o.Owned != nil {
-		o.Owned(context.Background(), Event{Host: p.host.key, Wait: waited})
+		o.Owned(context.Background(), Event{Host: p.host.Key, Wait: waited})
 	}
 }
 
@@ -71,19 +62,19 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, isRefused bool) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h, now := p.host, l.now()
-	if p.isOver() || p.owned {
+	if p.isOver() || p.ownership.Owned {
 		return
 	}
 	p.blockedBy = why
-	p.isRefused = isRefused
-	p.earliest = never
+	p.ownership.Refused = isRefused
+	p.ownership.Earliest = never
 	if !until.IsZero() {
-		p.earliest = now.Add(time.Until(until))
-		l.lookIn(&p.ownership, p.earliest.Sub(now))
+		p.ownership.Earliest = now.Add(time.Until(until))
+		l.lookIn(h, p.ownership.Earliest.Sub(now))
 	}
 	l.inherit(p, r, now)
 	l.retime(h, now)
-	h.signalFirst()
+	signalFirst(h)
 	l.markIdle(h) // retime may have refused all waiting requests
 }
 
@@ -95,8 +86,8 @@ func (p *hold) Lose() {
 		l.end(p.host, false)
 	}
 	l.mu.Unlock()
-	if o := l.Observer; current && p.owned && o != nil && o.Lost != nil {
-		o.Lost(context.Background(), Event{Host: p.host.key})
+	if o := l.Observer; current && p.ownership.Owned && o != nil && o.Lost != nil {
+		o.Lost(context.Background(), Event{Host: p.host.Key})
 	}
 }
 
@@ -108,54 +99,54 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 		l.mu.Unlock()
 		return fleet.Record{}, true
 	}
-	if p.othersWait && !others {
-		h.signalFirst() // no other member waits any more, so our requests may start again
+	if p.ownership.OthersWait && !others {
+		signalFirst(h) // no other member waits any more, so our requests may start again
 	}
-	p.othersWait = others
-	l.expireLeases(h, now)
-	wait := h.untilGiven(now)
+	p.ownership.OthersWait = others
+	l.expireLeases(now, h)
+	wait := h.UntilGiven(now)
 	ok = wait <= 0
-	if p.owned && (ok || l.hasChanged(h)) {
+	if p.ownership.Owned && (ok || l.hasChanged(h)) {
 		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
 		r.InFlight = int(h.InFlight)
 		l.end(h, true)
 	} else {
-		l.lookIn(&p.ownership, wait)
+		l.lookIn(h, wait)
 	}
 	l.mu.Unlock()
-	if o := l.Observer; ok && p.owned && others && o != nil && o.HandedOver != nil {
-		o.HandedOver(context.Background(), Event{Host: h.key})
+	if o := l.Observer; ok && p.ownership.Owned && others && o != nil && o.HandedOver != nil {
+		o.HandedOver(context.Background(), Event{Host: h.Key})
 	}
 	return r, ok
 }
 
 // request requests the ownership of h from the Fleet. If h is owned or was
 // requested already, request does nothing.
-func (l *Limiter) request(h *host, now schedule.Time) {
-	if h.ownership != nil {
+func (l *Limiter) request(h *schedule.Host, now schedule.Time) {
+	if h.Ownership != nil {
 		return
 	}
-	l.markBusy(h)
+	l.hosts.MarkBusy(h)
 	p := &hold{limiter: l, host: h}
-	p.ownership = ownership{hold: p, requested: now, idleSince: never, retryBy: never, earliest: never, stored: new(schedule.Host).Lasting()}
 	p.timer = time.AfterFunc(unlimited, func() { l.Fleet.Look(p) })
-	h.ownership = &p.ownership
+	p.ownership.Holder = p
+	h.RequestOwnership(now, &p.ownership)
 	l.Fleet.Look(p)
 }
 
 // end ends the ownership of h. If requests are waiting, end requests it anew.
 // If given is true, the Fleet knows what was used of the host's Budget, and all
 // members may use the remainder.
-func (l *Limiter) end(h *host, given bool) {
-	o := h.ownership
-	h.ownership = nil
-	o.timer.Stop()
-	l.accounts.Release(utcDay(), h.key, given && o.owned)
+func (l *Limiter) end(h *schedule.Host, given bool) {
+	p := holder(h)
+	h.Ownership = nil
+	p.timer.Stop()
+	l.accounts.Release(utcDay(), h.Key, given && p.ownership.Owned)
 	if h.Waiting() > 0 {
 		l.request(h, l.now())
-		h.signalFirst() // the first requests must leave the queue of Within
+		signalFirst(h) // the first requests must leave the queue of Within
 	}
 	l.markIdle(h)
 }
@@ -164,12 +155,12 @@ func (l *Limiter) end(h *host, given bool) {
 // this Limiter ask g's host.
 func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
-	if o := g.host.ownership; !o.owned && o.earliest > now {
-		v.until = max(v.until, o.earliest)
-		v.wait = o.earliest.Sub(now)
-		if o.isRefused || v.until >= g.request.Deadline {
+	if o := g.host.Ownership; !o.Owned && o.Earliest > now {
+		v.until = max(v.until, o.Earliest)
+		v.wait = o.Earliest.Sub(now)
+		if o.Refused || v.until >= g.request.Deadline {
 			v.refused, v.wait = true, v.until.Sub(now)
-			g.host.expectRetry(v.until, now)
+			g.host.ExpectRetry(now, v.until)
 		}
 	}
 	return v
@@ -181,14 +172,14 @@ func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
 	if !ok {
 		return
 	}
-	p.host.Import(now, s, r.Age, r.MinAge, p.hasDeclared, p.stored)
+	p.host.Import(now, s, r.Age, r.MinAge, p.ownership.HasDeclared, p.ownership.Stored)
 	l.noteImport(p.host, now)
-	p.stored = p.host.Lasting()
+	p.ownership.Stored = p.host.Lasting()
 }
 
 // noteImport puts h among the paused hosts if an import has paused it.
-func (l *Limiter) noteImport(h *host, now schedule.Time) {
+func (l *Limiter) noteImport(h *schedule.Host, now schedule.Time) {
 	if h.IsPaused(now) {
-		l.notePause(h)
+		l.hosts.MarkPaused(h)
 	}
 }

@@ -31,7 +31,7 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status    int16 // the response's status; 0 means none
 	state     state
-	host      *host
+	host      *schedule.Host
 	number    uint64        // its number in the order of starts
 	bodySince schedule.Time // since when its body is open; 0 means there is none, or the log has named it
 }

@@ -10,19 +10,19 @@ import (
 // hasChanged reports whether this member knows something of h, which it owns,
 // that the Fleet has not stored: what it has learned, or that it reserves more
 // of the Budget.
-func (l *Limiter) hasChanged(h *host) bool {
+func (l *Limiter) hasChanged(h *schedule.Host) bool {
 	lasting := h.Lasting()
-	hasLearned := lasting != h.ownership.stored
-	h.ownership.stored = lasting
-	return hasLearned || l.accounts.IsReserving(utcDay(), h.key)
+	hasLearned := lasting != h.Ownership.Stored
+	h.Ownership.Stored = lasting
+	return hasLearned || l.accounts.IsReserving(utcDay(), h.Key)
 }
 
 // export returns the state that h leaves to its next owner, and how long the
 // state matters. If final is false, this Limiter keeps the host, and the state
 // contains only what the host has taught and what is reserved of its Budget.
-func (l *Limiter) export(h *host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
+func (l *Limiter) export(h *schedule.Host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
 	s, keep := h.Export(now, final)
-	day, reserved := l.accounts.Export(utcDay(), h.key, final)
+	day, reserved := l.accounts.Export(utcDay(), h.Key, final)
 	if reserved != (schedule.Amount{}) {
 		s.Day = day
 		s.Requests = reserved.Requests

@@ -23,19 +23,16 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h.Start(now, &g.request, l.set.lease)
 	l.stats.InFlight++
 	g.state = inFlight
-	l.noteLongCrawlDelay(h, &g.request)
-	if h.ownership != nil {
-		h.ownership.hasStarted = true
-	}
+	l.hosts.MarkCounted(h, &g.request)
 	l.spend(g, schedule.Amount{Requests: 1})
 	return f
 }
 
 // countStart notes that r, a request to h, started (or, with EndToStart, ended)
 // now.
-func (l *Limiter) countStart(h *host, r *schedule.Request, now schedule.Time) {
+func (l *Limiter) countStart(h *schedule.Host, r *schedule.Request, now schedule.Time) {
 	h.Count(now, r)
-	l.noteLongCrawlDelay(h, r)
+	l.hosts.MarkCounted(h, r)
 }
 
 // release ends g and wakes the first request of each queue of g's host.
@@ -48,12 +45,12 @@ func (l *Limiter) release(g *Grant) {
 		}
 		l.stats.InFlight--
 		if h.Finish(end, &g.request) {
-			l.noteLongCrawlDelay(h, &g.request)
+			l.hosts.MarkCounted(h, &g.request)
 			l.retime(h, end)
 		}
 	}
 	g.state = over
-	h.signalFirst()
+	signalFirst(h)
 	if l.Fleet != nil {
 		l.inform(h)
 	}

@@ -205,14 +205,11 @@ type Limiter struct {
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
-	mu              sync.Mutex // held for moments, never during a wait
-	hosts           map[string]*host
-	idle            hostRing // hosts that no request needs, least recently used first, but for paused ones
-	paused          []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
-	starts          uint64   // how many requests have started
-	spare           schedule.Spare
-	leasesCheckedAt schedule.Time // the time of the latest search of all hosts for expired leases
-	stats           Stats
+	mu     sync.Mutex // held for moments, never during a wait
+	hosts  schedule.Table
+	starts uint64 // how many requests have started
+	spare  schedule.Spare
+	stats  Stats
 
 	perHost settingsTable // the settings that PerHost has returned
 
@@ -238,8 +235,6 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
-	l.hosts = make(map[string]*host)
-	l.leasesCheckedAt = never
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {
 		l.Within.init()
@@ -266,6 +261,11 @@ func (l *Limiter) setUp() {
 		key:           l.Key,
 	}
 	l.perHost.own = &l.set.host
+	l.hosts = schedule.Table{
+		MaxHosts: l.set.maxHosts,
+		Settings: &l.set.host,
+		Evicted:  l.perHost.release,
+	}
 	l.accounts = schedule.Accounts{
 		Limit:    schedule.Amount{Requests: l.Budget.Requests, Bytes: l.Budget.Bytes},
 		IsShared: l.Fleet != nil,
@@ -375,7 +375,7 @@ func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Hosts = len(l.hosts)
+	s.Hosts = l.hosts.Len()
 	return s
 }
 

@@ -46,7 +46,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.Waiting() != 0 {
+		if h := l.hosts.Get("www.example.com"); h.Waiting() != 0 {
 			t.Errorf("%d wait in an empty queue", h.Waiting())
 		}
 		return best

@@ -158,8 +158,8 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		case inFlight:
 			l.countStart(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
-			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
-				h.signalFirst() // the next requests may have waited for nothing else
+			if !onItsWay && h.HasSlot(new(schedule.Request)) {
+				signalFirst(h) // the next requests may have waited for nothing else
 			}
 			l.markIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless

@@ -7,6 +7,9 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
 	h.lastWasRobots = r.Overtakes
+	if h.Ownership != nil {
+		h.Ownership.HasStarted = true
+	}
 	r.Since = now
 	r.LeaseEnd = now.Add(lease)
 	r.IntervalFollows = h.HasInterval(r)
