@@ -54,11 +54,9 @@ func (l *Limiter) reserve(h *schedule.Host) {
 	}
 }
 
-// spend counts requests and bytes as used in the account of g's host.
+// spend counts requests and bytes as used in the account of g's host. Call it
+// only if the Limiter has a Budget.
 func (l *Limiter) spend(g *Grant, used schedule.Amount) {
-	if !l.accounts.HasLimit() {
-		return
-	}
 	if l.accounts.Spend(utcDay(), g.key, used) {
 		l.reserve(g.host)
 	}

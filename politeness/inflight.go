@@ -24,7 +24,9 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	l.stats.InFlight++
 	g.state = inFlight
 	l.hosts.MarkCounted(h, &g.request)
-	l.spend(g, schedule.Amount{Requests: 1})
+	if l.accounts.HasLimit() {
+		l.spend(g, schedule.Amount{Requests: 1})
+	}
 	return f
 }
 
