@@ -32,7 +32,7 @@ func (l *Limiter) afford(g *Grant, now schedule.Time) (v readiness, ok bool) {
 		return readiness{refused: true, wait: untilEnd(day), why: schedule.ReasonMaxHosts}, g.request.Exempt
 	case schedule.BudgetUnreserved:
 		l.reserve(g.host)
-		return readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
+		return readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 	}
 	return readiness{}, true
 }

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unsafe"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // In each test of this file, something goes wrong between a crawler and a host,
@@ -155,9 +157,9 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"seconds since 1970", strconv.FormatInt(now.Add(5*time.Minute).Unix(), 10), "", 5 * time.Minute},
 		{"no number", "soon", "", 0},
 		{"empty", "", "", 0},
-		{"wraps around in nanoseconds", "9223372037", "", unlimited / time.Second * time.Second},
-		{"wraps around in 64 bits", "18446744073709551617", "", unlimited / time.Second * time.Second},
-		{"a hundred digits", strings.Repeat("9", 100), "", unlimited / time.Second * time.Second},
+		{"wraps around in nanoseconds", "9223372037", "", schedule.Unlimited / time.Second * time.Second},
+		{"wraps around in 64 bits", "18446744073709551617", "", schedule.Unlimited / time.Second * time.Second},
+		{"a hundred digits", strings.Repeat("9", 100), "", schedule.Unlimited / time.Second * time.Second},
 		{"IMF-fixdate", "Sat, 21 Nov 2026 12:05:00 GMT", date, 5 * time.Minute},
 		{"RFC 850", "Saturday, 21-Nov-26 12:05:00 GMT", date, 5 * time.Minute},
 		{"asctime", "Sat Nov 21 12:05:00 2026", date, 5 * time.Minute},
@@ -171,7 +173,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"the server's clock is an hour fast", "Sat, 21 Nov 2026 13:05:00 GMT", "Sat, 21 Nov 2026 13:00:00 GMT", 5 * time.Minute},
 		{"the server's clock is an hour slow", "Sat, 21 Nov 2026 11:05:00 GMT", "Sat, 21 Nov 2026 11:00:00 GMT", 5 * time.Minute},
 		{"an unreadable Date", "Sat, 21 Nov 2026 12:05:00 GMT", "today", 5 * time.Minute},
-		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, unlimited},
+		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, schedule.Unlimited},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -193,7 +195,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 func TestFailureRetryAfterIsCapped(t *testing.T) {
 	for _, tt := range []struct {
 		max, want time.Duration
-	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, unlimited / time.Second * time.Second}} {
+	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, schedule.Unlimited / time.Second * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{MaxRetryAfter: tt.max}
 			u := mustURL(t, "http://example.com/")

@@ -32,7 +32,7 @@ func (p *hold) Own(r fleet.Record) {
 		p.ownership.Owned = true
 		p.ownership.OwnedSince = now
 		p.blockedBy = nil
-		l.inherit(p, r, now)
+		l.importState(p, r, now)
 		// Hold.Wait does not import this, because the owner may still return a
 		// part of the Budget.
 		l.accounts.Import(utcDay(), h.Key, state.Day, reserved(state))
@@ -67,12 +67,12 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, isRefused bool) 
 	}
 	p.blockedBy = why
 	p.ownership.Refused = isRefused
-	p.ownership.Earliest = never
+	p.ownership.Earliest = schedule.Never
 	if !until.IsZero() {
 		p.ownership.Earliest = now.Add(time.Until(until))
 		l.lookIn(h, p.ownership.Earliest.Sub(now))
 	}
-	l.inherit(p, r, now)
+	l.importState(p, r, now)
 	l.retime(h, now)
 	signalFirst(h)
 	l.markIdle(h) // retime may have refused all waiting requests
@@ -83,7 +83,7 @@ func (p *hold) Lose() {
 	l.mu.Lock()
 	current := !p.isOver()
 	if current {
-		l.end(p.host, false)
+		l.endOwnership(p.host, false)
 	}
 	l.mu.Unlock()
 	if o := l.Observer; current && p.ownership.Owned && o != nil && o.Lost != nil {
@@ -111,7 +111,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	}
 	if ok {
 		r.InFlight = int(h.InFlight)
-		l.end(h, true)
+		l.endOwnership(h, true)
 	} else {
 		l.lookIn(h, wait)
 	}
@@ -122,39 +122,39 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	return r, ok
 }
 
-// request requests the ownership of h from the Fleet. If h is owned or was
+// requestHost requests the ownership of h from the Fleet. If h is owned or was
 // requested already, request does nothing.
-func (l *Limiter) request(h *schedule.Host, now schedule.Time) {
+func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 	if h.Ownership != nil {
 		return
 	}
 	l.hosts.MarkBusy(h)
 	p := &hold{limiter: l, host: h}
-	p.timer = time.AfterFunc(unlimited, func() { l.Fleet.Look(p) })
+	p.timer = time.AfterFunc(schedule.Unlimited, func() { l.Fleet.Look(p) })
 	p.ownership.Holder = p
 	h.RequestOwnership(now, &p.ownership)
 	l.Fleet.Look(p)
 }
 
-// end ends the ownership of h. If requests are waiting, end requests it anew.
+// endOwnership ends the ownership of h. If requests are waiting, end requests it anew.
 // If given is true, the Fleet knows what was used of the host's Budget, and all
 // members may use the remainder.
-func (l *Limiter) end(h *schedule.Host, given bool) {
+func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	p := holder(h)
 	h.Ownership = nil
 	p.timer.Stop()
 	l.accounts.Release(utcDay(), h.Key, given && p.ownership.Owned)
 	if h.Waiting() > 0 {
-		l.request(h, l.now())
+		l.requestHost(h, l.now())
 		signalFirst(h) // the first requests must leave the queue of Within
 	}
 	l.markIdle(h)
 }
 
-// unowned returns how long g has to wait, and why, while the fleet does not let
+// waitForOwner returns how long g has to wait, and why, while the fleet does not let
 // this Limiter ask g's host.
-func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
-	v := readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
+func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
+	v := readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if o := g.host.Ownership; !o.Owned && o.Earliest > now {
 		v.until = max(v.until, o.Earliest)
 		v.wait = o.Earliest.Sub(now)
@@ -166,8 +166,8 @@ func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
 	return v
 }
 
-// inherit takes over what another member has left of p's host.
-func (l *Limiter) inherit(p *hold, r fleet.Record, now schedule.Time) {
+// importState takes over what another member has left of p's host.
+func (l *Limiter) importState(p *hold, r fleet.Record, now schedule.Time) {
 	s, ok := decode(r)
 	if !ok {
 		return

@@ -12,7 +12,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		f = inForce{delay: h.Delay(), crawlDelay: h.CrawlDelay(&g.request), pauseEnd: never}
+		f = inForce{delay: h.Delay(), crawlDelay: h.CrawlDelay(&g.request), pauseEnd: schedule.Never}
 		f.isAdaptive = h.Delay() > h.Settings.Delay
 		f.isAgreed = h.Settings.CrawlDelay != 0 && !g.request.Exempt
 		if h.Learned != nil {
@@ -41,7 +41,7 @@ func (l *Limiter) countStart(h *schedule.Host, r *schedule.Request, now schedule
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == inFlight {
-		end := never
+		end := schedule.Never
 		if h.NeedsEnd(&g.request) {
 			end = l.now()
 		}

@@ -168,7 +168,7 @@ type Limiter struct {
 	// this process paces alone.
 	Fleet Fleet
 
-	// What the Limiter keeps, and whom it tells:
+	// What the Limiter remembers and reports:
 
 	// MaxHosts is how many hosts are remembered. When new hosts come, the
 	// Limiter forgets hosts whose interval and pause are over. If it knows more
@@ -189,8 +189,8 @@ type Limiter struct {
 	// min. Negative means no limit.
 	Lease time.Duration
 
-	// Observer is told what happens to requests and hosts. [Join] combines
-	// several Observers. nil means that nobody is told.
+	// Observer reports what happens to requests and hosts. [Join] combines
+	// several Observers. nil means no reports.
 	Observer *Observer
 
 	// Logger gets warnings about a response body that nobody reads. At debug
@@ -246,17 +246,17 @@ func (l *Limiter) setUp() {
 	l.set = settings{
 		host: schedule.Settings{
 			Delay:         orDefault(l.Delay, DefaultDelay, 0),
-			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, unlimited),
+			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, schedule.Unlimited),
 			EndToStart:    l.EndToStart,
 			Jitter:        l.Jitter,
 			Adaptive:      l.Adaptive,
 			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
-			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, unlimited),
+			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, schedule.Unlimited),
 			Concurrency:   slots(l.Concurrency, 1),
 			Random:        rand.Float64,
 		},
-		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, unlimited),
-		lease:         orDefault(l.Lease, DefaultLease, unlimited),
+		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, schedule.Unlimited),
+		lease:         orDefault(l.Lease, DefaultLease, schedule.Unlimited),
 		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}

@@ -64,8 +64,8 @@ func (l *Limiter) lookIn(h *schedule.Host, wait time.Duration) {
 	}
 }
 
-// inform tells the Fleet at once about a new pause of h, and about requests to
-// h that have ended after h was given away. l must have a Fleet.
+// inform passes a new pause of h to the Fleet at once, and the end of requests
+// to h that were in flight when h was given away. l must have a Fleet.
 func (l *Limiter) inform(h *schedule.Host) {
 	now := l.now()
 	paused := h.Learned != nil && h.Learned.PauseEnd > now

@@ -18,7 +18,7 @@ func (g *Grant) try(start bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
-	retimeIn := unlimited
+	retimeIn := schedule.Unlimited
 	if g.state == queued && g.host.IsFirst(&g.request) {
 		retimeIn = l.continueRetiming(g, now)
 	}
@@ -40,7 +40,7 @@ func (g *Grant) try(start bool) (v readiness) {
 		}
 	} else {
 		g.leaveNext() // a robots.txt request has gone to the front of the line
-		v = readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
+		v = readiness{wait: schedule.Unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
 	case v.ready:
@@ -98,7 +98,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	}
 	h := l.obtainHost(g, now)
 	if l.Fleet != nil {
-		l.request(h, now)
+		l.requestHost(h, now)
 	}
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
@@ -173,29 +173,29 @@ func (l *Limiter) giveUp(g *Grant) {
 }
 
 // leave removes g from all queues and returns how long g would have to wait.
-// If comesAgain is true, the request is expected to come again after this wait,
-// and a fleet keeps the host for a while.
-func (g *Grant) leave(comesAgain bool) (again time.Duration) {
+// If expectRetry is true, the request is expected to be retried after this
+// wait, and a fleet keeps the host for a while.
+func (g *Grant) leave(expectRetry bool) (wait time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch g.state {
 	case queued:
 		now := l.now()
-		again = l.retryIn(g, now)
-		if comesAgain {
-			g.host.ExpectRetry(now, now.Add(again))
+		wait = l.retryIn(g, now)
+		if expectRetry {
+			g.host.ExpectRetry(now, now.Add(wait))
 		}
 		l.giveUp(g)
 	case refused:
-		again = g.request.Estimate.Sub(l.now())
+		wait = g.request.Estimate.Sub(l.now())
 		g.state = unqueued
 		l.markIdle(g.host)
 	}
-	return max(again, g.leaveNext())
+	return max(wait, g.leaveNext())
 }
 
-func (g *Grant) leaveNext() (again time.Duration) {
+func (g *Grant) leaveNext() (wait time.Duration) {
 	if g.next == nil {
 		return 0
 	}
@@ -230,7 +230,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
 	if h.Ownership != nil && h.Ownership.Refused {
-		return l.unowned(g, now)
+		return l.waitForOwner(g, now)
 	}
 	if ready > now {
 		if ready > h.Due(&g.request) { // the pages that go first may be over sooner
@@ -242,13 +242,13 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 		// The other line has the turn. g is woken when the request that has the
 		// turn starts or leaves.
 		g.request.Estimate = h.EstimateFirst(now, &g.request)
-		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
+		return l.waitFor(g, schedule.Unlimited, schedule.ReasonQueue, now)
 	}
 	if !h.HasSlot(&g.request) {
 		return l.waitForSlot(g, now)
 	}
 	if l.Fleet != nil && !l.owns(h, now) {
-		return l.unowned(g, now)
+		return l.waitForOwner(g, now)
 	}
 	if v, ok := l.afford(g, now); !ok {
 		return v
@@ -312,7 +312,7 @@ const openBodyWarning = 5 * time.Second
 // has waited for an open body for openBodyWarning. Any other change wakes g.
 func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	v := readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
+	v := readiness{wait: schedule.Unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
 	oldest := h.OldestInFlight()
 	if oldest == nil {
 		return v

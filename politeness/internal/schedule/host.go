@@ -25,7 +25,7 @@ type Host struct {
 	Ownership *Ownership // of this member of a fleet; nil means that h was not requested
 }
 
-// Learned is what the responses of a host and its robots.txt have taught.
+// Learned is what was learned from the responses of a host and its robots.txt.
 type Learned struct {
 	CrawlDelay time.Duration // the most recently declared Crawl-delay; 0 means none
 	Adaptive   time.Duration // the adaptive delay
@@ -111,11 +111,11 @@ type line struct {
 // A retiming examines the requests of a line from the first to the last, a
 // number of them at a time: see Host.Retime.
 type retiming struct {
-	next    *Request // the request to be examined next; nil means that none is
-	place   place    // of next
-	round   uint16   // counts the examinations. 0 is left out
-	again   bool     // the times have changed meanwhile, so another examination follows
-	batchAt Time     // when a batch was examined last
+	next     *Request // the request to be examined next; nil means that none is
+	place    place    // of next
+	round    uint16   // counts the examinations. 0 is left out
+	restarts bool     // the times have changed meanwhile, so another examination follows
+	batchAt  Time     // when a batch was examined last
 }
 
 // A place is a position in a line.

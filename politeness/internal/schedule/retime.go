@@ -36,7 +36,7 @@ func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 		if l.retiming.next == nil {
 			l.beginRetiming()
 		} else {
-			l.retiming.again = true
+			l.retiming.restarts = true
 		}
 		h.examine(now, l, perEvent, visit)
 	}
@@ -62,11 +62,11 @@ func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v V
 	return batchInterval
 }
 
-func (t *retiming) isDone() bool { return t.next == nil && !t.again }
+func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
 
 func (l *line) beginRetiming() {
 	t := &l.retiming
-	t.again = false
+	t.restarts = false
 	t.next = l.first
 	t.place = place{}
 	t.round++
@@ -79,7 +79,7 @@ func (l *line) beginRetiming() {
 func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdict)) {
 	t := &l.retiming
 	for range n {
-		if t.next == nil && t.again {
+		if t.next == nil && t.restarts {
 			l.beginRetiming()
 		}
 		r := t.next

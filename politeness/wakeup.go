@@ -41,8 +41,8 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// retime tells the requests that wait for h that h's times have changed.
-// Requests that can no longer start in time are refused. The first request of
+// retime is called when the times of h have changed. Waiting requests that can
+// no longer start in time are refused. The first request of
 // each line gets its new estimate, and so does each request with a Trace. If
 // many requests wait, retime examines only a few of them. The first request of
 // each line examines the others: see continueRetiming.
