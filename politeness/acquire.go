@@ -32,7 +32,7 @@ func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 }
 
 // acquire does the work of Acquire with g, a Grant in which nothing is set but
-// perhaps follows.
+// perhaps afterRedirect.
 func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
@@ -77,17 +77,17 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 	if l.invalid != nil {
 		return invalidError{l.invalid}
 	}
-	key, err := l.keyOf(ctx, u)
+	key, err := l.hostKey(ctx, u)
 	if err != nil {
 		return err
 	}
 	g.limiter = l
 	g.key = key
-	g.trace = traceOf(ctx)
+	g.trace = contextTrace(ctx)
 	g.request.URL = u
-	g.request.Deadline = forever
+	g.request.Deadline = schedule.Forever
 	g.request.Traced = g.trace != nil
-	if d := crawlDelayOf(ctx); d != nil {
+	if d := declaredCrawlDelay(ctx); d != nil {
 		g.request.Exempt, g.request.Overtakes = *d < 0, *d == Exempt
 		g.request.Declared, g.request.CrawlDelay = !g.request.Exempt, max(*d, 0)
 	}
@@ -100,27 +100,27 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 // setDeadline sets how long g may wait: until ctx ends, and no longer than the
 // MaxWait of each Limiter of the chain allows.
 func (g *Grant) setDeadline(ctx context.Context) {
-	patience := unlimited
+	remaining := schedule.Unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored
 		if deadline, ok := ctx.Deadline(); ok {
-			patience = time.Until(deadline)
+			remaining = time.Until(deadline)
 		}
 	}
 	for stage := g; stage != nil; stage = stage.next {
-		if wait, ok := stage.maxWait(g.follows); ok {
-			patience = min(patience, wait)
+		if wait, ok := stage.maxWait(g.afterRedirect); ok {
+			remaining = min(remaining, wait)
 			g.timed = true
 		}
 	}
-	if patience == unlimited {
+	if remaining == schedule.Unlimited {
 		return
 	}
 	for stage := g; stage != nil; stage = stage.next {
-		stage.request.Deadline = stage.limiter.now().Add(patience)
+		stage.request.Deadline = stage.limiter.now().Add(remaining)
 	}
 }
 
-func (l *Limiter) keyOf(ctx context.Context, u *url.URL) (string, error) {
+func (l *Limiter) hostKey(ctx context.Context, u *url.URL) (string, error) {
 	if u == nil {
 		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
 	}
@@ -145,7 +145,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 	g.wake = make(chan struct{}, 1)
 	last := g
 	add := func(l *Limiter, key string) {
-		last.next = &Grant{request: schedule.Request{Deadline: forever}, limiter: l, key: key, wake: g.wake}
+		last.next = &Grant{request: schedule.Request{Deadline: schedule.Forever}, limiter: l, key: key, wake: g.wake}
 		last = last.next
 	}
 	for l := g.limiter; ; {
@@ -156,7 +156,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 			return nil
 		}
 		l.init()
-		key, err := l.keyOf(ctx, u)
+		key, err := l.hostKey(ctx, u)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (g *Grant) chain(ctx context.Context, u *url.URL) error {
 // maxWait returns the shortest wait that the MaxWait of g's Limiter refuses, or
 // false if MaxWait limits nothing. If the request follows a redirect, one
 // interval more is allowed: the one after the redirect.
-func (g *Grant) maxWait(follows bool) (wait time.Duration, limited bool) {
+func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, limited bool) {
 	l := g.limiter
 	if l.MaxWait == 0 {
 		return 0, false
@@ -175,7 +175,7 @@ func (g *Grant) maxWait(follows bool) (wait time.Duration, limited bool) {
 	if l.MaxWait > 0 {
 		wait = schedule.Sum(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
 	}
-	if follows {
+	if afterRedirect {
 		interval := max(l.set.host.Delay, l.set.host.MaxCrawlDelay, g.configuredInterval())
 		wait = schedule.Sum(wait, schedule.Sum(interval, 1))
 	}
@@ -185,10 +185,11 @@ func (g *Grant) maxWait(follows bool) (wait time.Duration, limited bool) {
 // wait returns when g has started or is refused, or ctx has ended. It tries g
 // again when g is woken, and when readiness.wait is over.
 func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
-	check, asked := checkOf(ctx), l.now()
+	check := contextCheck(ctx)
+	began := l.now()
 	var timer *time.Timer
 	var waits waitReasons
-	lastUntil, lastWhy := never, schedule.ReasonNone
+	lastUntil, lastWhy := schedule.Never, schedule.ReasonNone
 	var readiness readiness
 	for {
 		readiness, err = l.tryChecked(ctx, g, check)
@@ -201,7 +202,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 			g.trace.Queued(at(lastUntil.Sub(l.now())), reasons[lastWhy])
 		}
 		var alarm <-chan time.Time
-		if readiness.wait != unlimited {
+		if readiness.wait != schedule.Unlimited {
 			if timer == nil {
 				timer = time.NewTimer(readiness.wait)
 			} else {
@@ -221,7 +222,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	if timer != nil {
 		timer.Stop()
 	}
-	return l.waited(ctx, g, &readiness, asked, &waits, err)
+	return l.waited(ctx, g, &readiness, began, &waits, err)
 }
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
@@ -268,9 +269,9 @@ func (g *Grant) failCheck() {
 
 // waited reports how g's wait has ended, and returns its error. failed is the
 // error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, readiness *readiness, asked schedule.Time, waits *waitReasons, failed error) error {
+func (l *Limiter) waited(ctx context.Context, g *Grant, readiness *readiness, began schedule.Time, waits *waitReasons, failed error) error {
 	now := l.now()
-	waited, why := now.Sub(asked), waits.end(now)
+	waited, why := now.Sub(began), waits.end(now)
 	if why == "" {
 		waited = 0 // it has not waited
 	}
@@ -288,20 +289,20 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, readiness *readiness, as
 }
 
 // refuse reports that g is refused, and returns its DelayError. g has waited
-// for the first duration, and may come back after the second.
-func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
-	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.obstacle(g.key)}
+// for the first duration, and may be retried after the second.
+func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, retryIn time.Duration, why Reason) error {
+	err := &DelayError{Host: g.key, Until: at(retryIn), Reason: why, Err: l.blockedBy(g.key)}
 	l.reportRefused(ctx, g, waited, err.Until, why)
 	return err
 }
 
-// obstacle returns the error of the fleet that holds up requests to the host
+// blockedBy returns the error of the fleet that holds up requests to the host
 // with this key. It returns nil if they wait only for their time.
-func (l *Limiter) obstacle(key string) error {
+func (l *Limiter) blockedBy(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.hosts[key]; h != nil && h.ownership != nil && !h.ownership.owned {
-		return h.ownership.blockedBy
+	if h := l.hosts.Get(key); h != nil && h.Ownership != nil && !h.Ownership.Owned {
+		return holder(h).blockedBy
 	}
 	return nil
 }

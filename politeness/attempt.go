@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/internal/httputil"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
@@ -77,7 +78,7 @@ func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 	return httputil.CloseEarly(a.cancel, body)
 }
 
-// explain returns the error to tell the caller, given one of Base. It names
+// explain returns the error for the caller, given one of Base. It names
 // AttemptTimeout if that has ended the attempt.
 func (a *attempt) explain(err error) error {
 	if ended := a.wire.failure(); ended != nil {
@@ -136,7 +137,7 @@ func (g *Grant) read(n int) {
 	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.spend(g, amount{bytes: int64(n)})
+		l.spend(g, schedule.Amount{Bytes: int64(n)})
 	}
 }
 

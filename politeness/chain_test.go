@@ -156,8 +156,8 @@ func TestRetime_RefusedHostIsIdle(t *testing.T) {
 		synctest.Wait()
 		g.Done(Outcome{Status: 500, Latency: time.Minute})
 		synctest.Wait()
-		if h := l.hosts["example.com"]; h.busy() || h.next == nil {
-			t.Errorf("busy %t, in the list of idle hosts %t", h.busy(), h.next != nil)
+		if h := l.hosts.Get("example.com"); h.IsBusy() || !l.hosts.MayBeEvicted(h) {
+			t.Errorf("busy %t, may be evicted %t", h.IsBusy(), l.hosts.MayBeEvicted(h))
 		}
 	})
 }

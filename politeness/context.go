@@ -30,43 +30,41 @@ const (
 )
 
 // CrawlDelayKey is the context key of the value that [WithCrawlDelay] sets, a
-// *time.Duration. The duration must not change. A nil pointer tells the Limiter
-// nothing, and neither does a context without the value. If a middleware has a
-// context type of its own, the type's method Value can return this value.
-// Package robotsmw does so.
+// *time.Duration. The duration must not change. A nil pointer is the same as no
+// value. If a middleware has a context type of its own, the type's method Value
+// can return this value. Package robotsmw does so.
 type CrawlDelayKey struct{}
 
-// WithCrawlDelay returns a context for the requests to an origin. The context
-// tells the Limiter that the origin's Crawl-delay is d: a positive duration, 0
-// if robots.txt has none, [Exempt] or [ExemptInTurn]. If the context of a
-// request tells nothing, the latest Crawl-delay that was told for its host
-// applies.
+// WithCrawlDelay returns a context for the requests to an origin. The origin's
+// Crawl-delay is d: a positive duration, 0 if robots.txt has none, [Exempt] or
+// [ExemptInTurn]. If the context of a request has no Crawl-delay, the latest
+// one of another request to the host applies.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
-	return &toldContext{ctx, d}
+	return &crawlDelayContext{ctx, d}
 }
 
-// toldContext is like context.WithValue, but costs only one allocation.
-type toldContext struct {
+// crawlDelayContext is like context.WithValue, but costs only one allocation.
+type crawlDelayContext struct {
 	context.Context
 	crawlDelay time.Duration
 }
 
-func (t *toldContext) Value(key any) any {
+func (c *crawlDelayContext) Value(key any) any {
 	if key == (CrawlDelayKey{}) {
-		return &t.crawlDelay
+		return &c.crawlDelay
 	}
-	return t.Context.Value(key)
+	return c.Context.Value(key)
 }
 
-func crawlDelayOf(ctx context.Context) *time.Duration {
+func declaredCrawlDelay(ctx context.Context) *time.Duration {
 	d, _ := ctx.Value(CrawlDelayKey{}).(*time.Duration)
 	return d
 }
 
-// A Trace is told what happens to a request at the Limiter. It is like an
-// httptrace.ClientTrace, which is told about the connection. The goroutine that
-// makes the request calls the functions, with no lock held. Nil functions are
-// skipped.
+// A Trace is a set of functions that the Limiter calls during a request. It is
+// like an httptrace.ClientTrace, whose functions concern the connection. The
+// goroutine that makes the request calls the functions, with no lock held. Nil
+// functions are skipped.
 type Trace struct {
 	// Queued is called if the request has to wait. Its arguments are the
 	// earliest time at which the request can start, and what it waits for now.
@@ -86,7 +84,7 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-func traceOf(ctx context.Context) *Trace {
+func contextTrace(ctx context.Context) *Trace {
 	t, _ := ctx.Value(traceKey{}).(*Trace)
 	return t
 }
@@ -106,7 +104,7 @@ func WithCheck(ctx context.Context, check func(context.Context) error) context.C
 	if check == nil {
 		return ctx
 	}
-	if earlier := checkOf(ctx); earlier != nil {
+	if earlier := contextCheck(ctx); earlier != nil {
 		later := check
 		check = func(ctx context.Context) error {
 			if err := earlier(ctx); err != nil {
@@ -118,7 +116,7 @@ func WithCheck(ctx context.Context, check func(context.Context) error) context.C
 	return context.WithValue(ctx, checkKey{}, check)
 }
 
-func checkOf(ctx context.Context) func(context.Context) error {
+func contextCheck(ctx context.Context) func(context.Context) error {
 	check, _ := ctx.Value(checkKey{}).(func(context.Context) error)
 	return check
 }

@@ -218,7 +218,7 @@ func TestDialThatHangs(t *testing.T) {
 		if len(server.seen) != 1 || server.seen[0].Sub(zero) != 10*time.Second {
 			t.Errorf("the host sees requests at %v", server.seen)
 		}
-		if h := l.hosts["example.com"]; h != nil && (h.OnItsWay != 0 || h.InFlight != 0 || h.Waiting() != 0) {
+		if h := l.hosts.Get("example.com"); h != nil && (h.OnItsWay != 0 || h.InFlight != 0 || h.Waiting() != 0) {
 			t.Errorf("%d are on their way, %d in flight, %d wait", h.OnItsWay, h.InFlight, h.Waiting())
 		}
 	})

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -18,22 +19,23 @@ func (l *Limiter) reportGranted(ctx context.Context, g *Grant, f *inForce, waite
 		e := g.event(g.request.Since)
 		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, f.delay, f.crawlDelay
 		e.Adaptive, e.Agreed = f.isAdaptive, f.isAgreed
-		if until := f.pauseEnd; until != never {
+		if until := f.pauseEnd; until != schedule.Never {
 			e.Until = l.time(until)
 		}
 		o.Granted(ctx, e)
 	}
 }
 
-func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, o Outcome, at schedule.Time) {
-	if to := l.Observer; to != nil && to.Answered != nil {
+// reportAnswer reports the response to g with this status and header.
+func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, status int, header http.Header, at schedule.Time) {
+	if o := l.Observer; o != nil && o.Answered != nil {
 		e := g.event(at)
-		e.Status = o.Status
-		if values := headers.Lines(o.Header, "Retry-After"); len(values) > 0 {
+		e.Status = status
+		if values := headers.Lines(header, "Retry-After"); len(values) > 0 {
 			e.RetryAfter = strings.Join(values, ", ")
-			e.Wait, _ = headers.RetryAfter(o.Header, time.Now())
+			e.Wait, _ = headers.RetryAfter(header, time.Now())
 		}
-		to.Answered(ctx, e)
+		o.Answered(ctx, e)
 	}
 }
 

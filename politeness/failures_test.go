@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unsafe"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // In each test of this file, something goes wrong between a crawler and a host,
@@ -155,9 +157,9 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"seconds since 1970", strconv.FormatInt(now.Add(5*time.Minute).Unix(), 10), "", 5 * time.Minute},
 		{"no number", "soon", "", 0},
 		{"empty", "", "", 0},
-		{"wraps around in nanoseconds", "9223372037", "", unlimited / time.Second * time.Second},
-		{"wraps around in 64 bits", "18446744073709551617", "", unlimited / time.Second * time.Second},
-		{"a hundred digits", strings.Repeat("9", 100), "", unlimited / time.Second * time.Second},
+		{"wraps around in nanoseconds", "9223372037", "", schedule.Unlimited / time.Second * time.Second},
+		{"wraps around in 64 bits", "18446744073709551617", "", schedule.Unlimited / time.Second * time.Second},
+		{"a hundred digits", strings.Repeat("9", 100), "", schedule.Unlimited / time.Second * time.Second},
 		{"IMF-fixdate", "Sat, 21 Nov 2026 12:05:00 GMT", date, 5 * time.Minute},
 		{"RFC 850", "Saturday, 21-Nov-26 12:05:00 GMT", date, 5 * time.Minute},
 		{"asctime", "Sat Nov 21 12:05:00 2026", date, 5 * time.Minute},
@@ -171,7 +173,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 		{"the server's clock is an hour fast", "Sat, 21 Nov 2026 13:05:00 GMT", "Sat, 21 Nov 2026 13:00:00 GMT", 5 * time.Minute},
 		{"the server's clock is an hour slow", "Sat, 21 Nov 2026 11:05:00 GMT", "Sat, 21 Nov 2026 11:00:00 GMT", 5 * time.Minute},
 		{"an unreadable Date", "Sat, 21 Nov 2026 12:05:00 GMT", "today", 5 * time.Minute},
-		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, unlimited},
+		{"the year 9999", "Fri, 31 Dec 9999 23:59:59 GMT", date, schedule.Unlimited},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -193,7 +195,7 @@ func TestFailureRetryAfterForms(t *testing.T) {
 func TestFailureRetryAfterIsCapped(t *testing.T) {
 	for _, tt := range []struct {
 		max, want time.Duration
-	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, unlimited / time.Second * time.Second}} {
+	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}, {-1, schedule.Unlimited / time.Second * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{MaxRetryAfter: tt.max}
 			u := mustURL(t, "http://example.com/")
@@ -387,8 +389,8 @@ func TestFailureChurnOfAMillionHosts(t *testing.T) {
 func paused(l *Limiter) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, h := range l.paused {
-		if h.Learned.PauseEnd > l.now() {
+	for h := range l.hosts.All() {
+		if h.Learned != nil && h.Learned.PauseEnd > l.now() {
 			n++
 		}
 	}
@@ -422,7 +424,7 @@ func TestFullOfPausedHosts(t *testing.T) {
 			}
 		}
 		for i := range 10 {
-			if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+			if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
 				t.Errorf("honest%d.example was forgotten", i)
 			}
 		}
@@ -486,7 +488,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 				}
 			}
 			for i := range 10 {
-				if l.hosts[fmt.Sprintf("honest%d.example", i)] == nil {
+				if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
 					t.Errorf("honest%d.example was forgotten", i)
 				}
 			}
@@ -518,7 +520,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 			}
 			l.mu.Lock()
-			s, _ := l.hosts["two.example"].Export(l.now(), true)
+			s, _ := l.hosts.Get("two.example").Export(l.now(), true)
 			l.mu.Unlock()
 			if !s.HasCounted {
 				t.Errorf("%s: the next owner is not told", name)
@@ -534,7 +536,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 				time.Sleep(time.Minute)
 			}
-			if l.MaxHosts == 1 && l.hosts["two.example"] != nil {
+			if l.MaxHosts == 1 && l.hosts.Get("two.example") != nil {
 				t.Errorf("%s: it is remembered for ever", name)
 			}
 		}
@@ -574,14 +576,9 @@ func TestKeysAreCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Done(Outcome{Status: 200})
-	for key, h := range l.hosts {
-		if isPiece(key) || isPiece(h.key) {
-			t.Errorf("the key of %s keeps %d bytes", key, len(raw))
-		}
-	}
-	for key := range l.accounts {
-		if isPiece(key) {
-			t.Errorf("the account of %s keeps %d bytes", key, len(raw))
+	for h := range l.hosts.All() {
+		if isPiece(h.Key) {
+			t.Errorf("the key of %s keeps %d bytes", h.Key, len(raw))
 		}
 	}
 	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
@@ -663,7 +660,7 @@ func TestFailureNextForgetsNobody(t *testing.T) {
 		if wait := time.Until(l.Next(mustURL(t, "http://new.example/"))); wait != 0 {
 			t.Errorf("there is room in %v, want at once", wait)
 		}
-		if l.hosts["known.example"] == nil {
+		if l.hosts.Get("known.example") == nil {
 			t.Error("it was forgotten")
 		}
 	})

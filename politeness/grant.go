@@ -1,7 +1,6 @@
 package politeness
 
 import (
-	"net/http"
 	"net/url"
 	"time"
 
@@ -22,16 +21,16 @@ type Grant struct {
 
 	// Except for wake, these fields are set before the Grant is queued, and do
 	// not change after that.
-	trace    *Trace
-	wake     chan struct{}      // a signal on it wakes the request; nil means the request has not had to wait
-	settings *schedule.Settings // as PerHost has set them for this request; nil without PerHost
-	timed    bool               // MaxWait limits its wait, which only try() checks: no context has this limit
-	follows  bool               // it follows a redirect: see MaxWait
+	trace         *Trace
+	wake          chan struct{}      // a signal on it wakes the request; nil means the request has not had to wait
+	settings      *schedule.Settings // as PerHost has set them for this request; nil without PerHost
+	timed         bool               // MaxWait limits its wait, which only try() checks: no context has this limit
+	afterRedirect bool               // it follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
 	status    int16 // the response's status; 0 means none
 	state     state
-	host      *host
+	host      *schedule.Host
 	number    uint64        // its number in the order of starts
 	bodySince schedule.Time // since when its body is open; 0 means there is none, or the log has named it
 }
@@ -56,18 +55,10 @@ const (
 	over                  // Done was called
 )
 
-// An Outcome is the result of a request. The zero value only frees the slot.
-type Outcome struct {
-	Status  int           // the response's status; 0 means no response. 429 and 503 pause the host
-	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
-	Latency time.Duration // from the start to the response's header; 0 means unknown
-	Err     error         // why there was no response
-}
-
 // A readiness is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
 type readiness struct {
-	ready   bool // it may start, or has started if try was told to start it
+	ready   bool // it may start or, if the argument start of try is true, has started
 	refused bool
 	why     schedule.Reason // what the request has to wait for
 	notice  *notice         // to be reported when no lock is held any more

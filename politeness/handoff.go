@@ -10,28 +10,24 @@ import (
 // hasChanged reports whether this member knows something of h, which it owns,
 // that the Fleet has not stored: what it has learned, or that it reserves more
 // of the Budget.
-func (l *Limiter) hasChanged(h *host) bool {
-	a := l.accountOf(h.key)
+func (l *Limiter) hasChanged(h *schedule.Host) bool {
 	lasting := h.Lasting()
-	hasLearned := lasting != h.ownership.stored
-	h.ownership.stored = lasting
-	return hasLearned || a != nil && a.claim != (amount{})
+	hasLearned := lasting != h.Ownership.Stored
+	h.Ownership.Stored = lasting
+	return hasLearned || l.accounts.IsReserving(utcDay(), h.Key)
 }
 
 // export returns the state that h leaves to its next owner, and how long the
 // state matters. If final is false, this Limiter keeps the host, and the state
-// holds only what the host has taught and what is taken of its Budget.
-func (l *Limiter) export(h *host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
+// contains only what was learned from the host and what is reserved of its Budget.
+func (l *Limiter) export(h *schedule.Host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
 	s, keep := h.Export(now, final)
-	if a := l.accountOf(h.key); a != nil {
-		taken := a.taken.plus(a.claim)
-		if final { // others may use what this member has not used
-			taken = a.used()
-		}
-		if taken != (amount{}) {
-			s.Day, s.Requests, s.Bytes = a.day, taken.requests, taken.bytes
-			keep = max(keep, a.untilEnd())
-		}
+	day, reserved := l.accounts.Export(utcDay(), h.Key, final)
+	if reserved != (schedule.Amount{}) {
+		s.Day = day
+		s.Requests = reserved.Requests
+		s.Bytes = reserved.Bytes
+		keep = max(keep, untilEnd(day))
 	}
 	return s.Encode(), keep
 }
@@ -44,5 +40,7 @@ func decode(r fleet.Record) (s schedule.State, ok bool) {
 	return schedule.DecodeState(r.State)
 }
 
-// taken returns what is taken of the Budget.
-func taken(s schedule.State) amount { return amount{s.Requests, s.Bytes} }
+// reserved returns what is reserved of the Budget.
+func reserved(s schedule.State) schedule.Amount {
+	return schedule.Amount{Requests: s.Requests, Bytes: s.Bytes}
+}

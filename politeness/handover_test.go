@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // A state from another member of the fleet may contain anything. It never makes
@@ -12,11 +13,11 @@ import (
 func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
-	h := l.find("shop.example", 0)
-	h.ownership = &ownership{}
+	h := l.hosts.Obtain(0, "shop.example", l.expireLeases)
+	h.RequestOwnership(0, new(schedule.Ownership))
 	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
 	h.LastStart = 1e9
-	l.openAccount(h.key).taken.requests = 4
+	l.accounts.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})
 	state, _ := l.export(h, 2e9, true)
 	f.Add(state)
 	f.Add([]byte{})
@@ -31,7 +32,7 @@ func FuzzHoldState(f *testing.F) {
 				t.Fatal(err)
 			}
 			g.try(true)
-			h := l.hosts["shop.example"]
+			h := l.hosts.Get("shop.example")
 			before := h.DueForAny()
 			hold := <-told
 			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
@@ -39,8 +40,8 @@ func FuzzHoldState(f *testing.F) {
 			if after := h.DueForAny(); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
-			if a := l.accountOf(h.key); a != nil && (a.taken.requests < 0 || a.taken.bytes < 0) {
-				t.Errorf("%+v", a)
+			if _, reserved := l.accounts.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
+				t.Errorf("%+v", reserved)
 			}
 			g.leave(false)
 			hold.Give(true)

@@ -12,7 +12,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	l.starts++
 	g.number = l.starts
 	if l.Observer != nil {
-		f = inForce{delay: h.Delay(), crawlDelay: h.CrawlDelay(&g.request), pauseEnd: never}
+		f = inForce{delay: h.Delay(), crawlDelay: h.CrawlDelay(&g.request), pauseEnd: schedule.Never}
 		f.isAdaptive = h.Delay() > h.Settings.Delay
 		f.isAgreed = h.Settings.CrawlDelay != 0 && !g.request.Exempt
 		if h.Learned != nil {
@@ -23,39 +23,36 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h.Start(now, &g.request, l.set.lease)
 	l.stats.InFlight++
 	g.state = inFlight
-	l.noteLongCrawlDelay(h, &g.request)
-	if h.ownership != nil {
-		h.ownership.hasStarted = true
-	}
-	if l.Budget.limits() {
-		l.spend(g, amount{requests: 1})
+	l.hosts.MarkCounted(h, &g.request)
+	if l.accounts.HasLimit() {
+		l.spend(g, schedule.Amount{Requests: 1})
 	}
 	return f
 }
 
 // countStart notes that r, a request to h, started (or, with EndToStart, ended)
 // now.
-func (l *Limiter) countStart(h *host, r *schedule.Request, now schedule.Time) {
+func (l *Limiter) countStart(h *schedule.Host, r *schedule.Request, now schedule.Time) {
 	h.Count(now, r)
-	l.noteLongCrawlDelay(h, r)
+	l.hosts.MarkCounted(h, r)
 }
 
 // release ends g and wakes the first request of each queue of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == inFlight {
-		end := never
+		end := schedule.Never
 		if h.NeedsEnd(&g.request) {
 			end = l.now()
 		}
 		l.stats.InFlight--
 		if h.Finish(end, &g.request) {
-			l.noteLongCrawlDelay(h, &g.request)
+			l.hosts.MarkCounted(h, &g.request)
 			l.retime(h, end)
 		}
 	}
 	g.state = over
-	h.signalFirst()
+	signalFirst(h)
 	if l.Fleet != nil {
 		l.inform(h)
 	}

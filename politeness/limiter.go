@@ -168,7 +168,7 @@ type Limiter struct {
 	// this process paces alone.
 	Fleet Fleet
 
-	// What the Limiter keeps, and whom it tells:
+	// What the Limiter remembers and reports:
 
 	// MaxHosts is how many hosts are remembered. When new hosts come, the
 	// Limiter forgets hosts whose interval and pause are over. If it knows more
@@ -189,8 +189,8 @@ type Limiter struct {
 	// min. Negative means no limit.
 	Lease time.Duration
 
-	// Observer is told what happens to requests and hosts. [Join] combines
-	// several Observers. nil means that nobody is told.
+	// Observer reports what happens to requests and hosts. [Join] combines
+	// several Observers. nil means no reports.
 	Observer *Observer
 
 	// Logger gets warnings about a response body that nobody reads. At debug
@@ -205,19 +205,15 @@ type Limiter struct {
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
-	mu              sync.Mutex // held for moments, never during a wait
-	hosts           map[string]*host
-	idle            hostRing // hosts that no request needs, least recently used first, but for paused ones
-	paused          []*host  // hosts that are paused (see MaxHosts), and some whose pause is over
-	starts          uint64   // how many requests have started
-	spare           schedule.Spare
-	leasesCheckedAt schedule.Time // the time of the latest search of all hosts for expired leases
-	stats           Stats
+	mu     sync.Mutex // held for moments, never during a wait
+	hosts  schedule.Table
+	starts uint64 // how many requests have started
+	spare  schedule.Spare
+	stats  Stats
 
 	perHost settingsTable // the settings that PerHost has returned
 
-	accounts map[string]*account // Budget accounts by host
-	day      int64               // the current day in UTC, counted from 1970
+	accounts schedule.Accounts // of the hosts' Budgets
 }
 
 // A Fleet lets only one of many Limiters at a time ask a host. See
@@ -239,9 +235,6 @@ func (l *Limiter) init() { l.once.Do(l.setUp) }
 
 func (l *Limiter) setUp() {
 	l.epoch = time.Now()
-	l.hosts = make(map[string]*host)
-	l.leasesCheckedAt = never
-	l.accounts = make(map[string]*account)
 	l.invalid = l.Validate()
 	if l.invalid == nil && l.Within != nil {
 		l.Within.init()
@@ -253,21 +246,31 @@ func (l *Limiter) setUp() {
 	l.set = settings{
 		host: schedule.Settings{
 			Delay:         orDefault(l.Delay, DefaultDelay, 0),
-			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, unlimited),
+			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, schedule.Unlimited),
 			EndToStart:    l.EndToStart,
 			Jitter:        l.Jitter,
 			Adaptive:      l.Adaptive,
 			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
-			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, unlimited),
+			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, schedule.Unlimited),
 			Concurrency:   slots(l.Concurrency, 1),
 			Random:        rand.Float64,
 		},
-		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, unlimited),
-		lease:         orDefault(l.Lease, DefaultLease, unlimited),
+		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, schedule.Unlimited),
+		lease:         orDefault(l.Lease, DefaultLease, schedule.Unlimited),
 		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}
 	l.perHost.own = &l.set.host
+	l.hosts = schedule.Table{
+		MaxHosts: l.set.maxHosts,
+		Settings: &l.set.host,
+		Evicted:  l.perHost.release,
+	}
+	l.accounts = schedule.Accounts{
+		Limit:    schedule.Amount{Requests: l.Budget.Requests, Bytes: l.Budget.Bytes},
+		IsShared: l.Fleet != nil,
+		MaxHosts: l.set.maxHosts,
+	}
 	if l.set.key == nil {
 		l.set.key = HostKey
 	}
@@ -372,7 +375,7 @@ func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Hosts = len(l.hosts)
+	s.Hosts = l.hosts.Len()
 	return s
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An Observer is told what happens to requests and hosts, for metrics and logs.
+// An Observer reports what happens to requests and hosts, for metrics and logs.
 // Each function is optional. A nil one costs nothing.
 //
 // Many goroutines call the functions at once, with no lock held: the goroutines

@@ -17,7 +17,7 @@ func (g *Grant) readSettings() {
 	settings := l.perHost.merge(l.PerHost(g.key))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.hosts[g.key]; h != nil {
+	if h := l.hosts.Get(g.key); h != nil {
 		l.configure(h, &settings, l.now())
 		g.settings = h.Settings // no allocation
 		return
@@ -28,11 +28,11 @@ func (g *Grant) readSettings() {
 
 // obtainHost returns the host of g, and makes it if there is none. A host may
 // have been forgotten since readSettings, so a new host gets the settings of g.
-func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *host {
-	if h := l.hosts[g.key]; h != nil {
+func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *schedule.Host {
+	if h := l.hosts.Get(g.key); h != nil {
 		return h
 	}
-	h := l.find(g.key, now)
+	h := l.hosts.Obtain(now, g.key, l.expireLeases)
 	if g.settings != nil {
 		l.configure(h, g.settings, now)
 	}
@@ -69,8 +69,8 @@ func (g *Grant) configuredInterval() time.Duration {
 
 // configure puts settings in force that PerHost has returned for h. They apply
 // to all requests to h, including those that wait.
-func (l *Limiter) configure(h *host, s *schedule.Settings, now schedule.Time) {
-	if l.perHost.configure(&h.Host, s) {
+func (l *Limiter) configure(h *schedule.Host, s *schedule.Settings, now schedule.Time) {
+	if l.perHost.configure(h, s) {
 		l.retime(h, now)
 		l.markIdle(h) // retime may have refused all waiting requests
 	}

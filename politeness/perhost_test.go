@@ -532,7 +532,7 @@ func TestPerHost_HostIsRecalled(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		l.mu.Lock()
-		l.expireLeases(l.hosts["example.com"], l.now())
+		l.expireLeases(l.now(), l.hosts.Get("example.com"))
 		l.mu.Unlock()
 		time.Sleep(time.Hour)
 		for i := range 10 {
@@ -543,7 +543,7 @@ func TestPerHost_HostIsRecalled(t *testing.T) {
 			other.Done(Outcome{Status: 200})
 			time.Sleep(time.Minute)
 		}
-		if l.hosts["example.com"] != nil {
+		if l.hosts.Get("example.com") != nil {
 			t.Fatal("the host was not forgotten")
 		}
 		g.Done(Outcome{Status: 503})

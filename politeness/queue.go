@@ -18,7 +18,7 @@ func (g *Grant) try(start bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
-	retimeIn := unlimited
+	retimeIn := schedule.Unlimited
 	if g.state == queued && g.host.IsFirst(&g.request) {
 		retimeIn = l.continueRetiming(g, now)
 	}
@@ -26,7 +26,7 @@ func (g *Grant) try(start bool) (v readiness) {
 	case refused:
 		g.leaveNext()
 		l.markIdle(g.host) // g may have been the last that needed the host
-		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.why(g)}
+		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.WhyReady(&g.request)}
 	case unqueued:
 		var in bool
 		if v, in = l.join(g, start, now); !in {
@@ -40,7 +40,7 @@ func (g *Grant) try(start bool) (v readiness) {
 		}
 	} else {
 		g.leaveNext() // a robots.txt request has gone to the front of the line
-		v = readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
+		v = readiness{wait: schedule.Unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
 	case v.ready:
@@ -52,7 +52,7 @@ func (g *Grant) try(start bool) (v readiness) {
 		return v
 	case !v.refused && g.timed && now >= g.request.Deadline:
 		v.refused, v.wait = true, l.retryIn(g, now)
-		g.host.expectRetry(now.Add(v.wait), now)
+		g.host.ExpectRetry(now, now.Add(v.wait))
 	}
 	if v.refused {
 		g.leaveNext()
@@ -98,31 +98,31 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	}
 	h := l.obtainHost(g, now)
 	if l.Fleet != nil {
-		l.request(h, now)
+		l.requestHost(h, now)
 	}
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if h.Waiting() == 0 && g.next == nil && l.tokens == nil && h.InFlight < l.slots(h, &g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if h.Waiting() == 0 && g.next == nil && l.tokens == nil && h.HasSlot(&g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
 		if start {
-			l.markBusy(h)
+			l.hosts.MarkBusy(h)
 			g.host = h
 			v.inForce = l.start(g, now)
 		}
 		v.ready, v.until = true, now
 		return v, false
 	}
-	est := h.EstimateAtEnd(now, h.unownedUntil(), &g.request)
+	est := h.EstimateAtEnd(now, &g.request)
 	if g.next != nil {
 		est = max(est, now.Add(g.next.estimate()))
 	}
 	if h.RejectsAtEnd(now, &g.request, est) {
 		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
-		h.expectRetry(est, now)
+		h.ExpectRetry(now, est)
 		l.markIdle(h)
 		return v, false
 	}
-	l.markBusy(h)
+	l.hosts.MarkBusy(h)
 	g.host = h
 	g.state = queued
 	g.request.Owner = g
@@ -132,23 +132,23 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	if g.request.Overtakes {
 		l.retime(h, now) // the pages may have to wait longer
 	} else if h.IsFirst(&g.request) {
-		h.signalFirst() // the robots.txt of this page may go before others now
+		signalFirst(h) // the robots.txt of this page may go before others now
 	}
 	return v, true
 }
 
 // whyRefused returns what g would have to wait for. It is called if g is
 // refused before it joins the queue.
-func (l *Limiter) whyRefused(h *host, g *Grant, est schedule.Time) schedule.Reason {
+func (l *Limiter) whyRefused(h *schedule.Host, g *Grant, est schedule.Time) schedule.Reason {
 	switch {
-	case h.unownedUntil() > h.Due(&g.request):
+	case h.UnownedUntil() > h.Due(&g.request):
 		return schedule.ReasonFleet
 	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
 		return schedule.ReasonCrawlDelay
 	case h.IsBehind(&g.request):
 		return schedule.ReasonQueue
 	case h.Due(&g.request) >= est:
-		return h.why(g)
+		return h.WhyReady(&g.request)
 	}
 	return g.whyNext(schedule.ReasonQueue)
 }
@@ -173,29 +173,29 @@ func (l *Limiter) giveUp(g *Grant) {
 }
 
 // leave removes g from all queues and returns how long g would have to wait.
-// If comesAgain is true, the request is expected to come again after this wait,
-// and a fleet keeps the host for a while.
-func (g *Grant) leave(comesAgain bool) (again time.Duration) {
+// If expectRetry is true, the request is expected to be retried after this
+// wait, and a fleet keeps the host for a while.
+func (g *Grant) leave(expectRetry bool) (wait time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch g.state {
 	case queued:
 		now := l.now()
-		again = l.retryIn(g, now)
-		if comesAgain {
-			g.host.expectRetry(now.Add(again), now)
+		wait = l.retryIn(g, now)
+		if expectRetry {
+			g.host.ExpectRetry(now, now.Add(wait))
 		}
 		l.giveUp(g)
 	case refused:
-		again = g.request.Estimate.Sub(l.now())
+		wait = g.request.Estimate.Sub(l.now())
 		g.state = unqueued
 		l.markIdle(g.host)
 	}
-	return max(again, g.leaveNext())
+	return max(wait, g.leaveNext())
 }
 
-func (g *Grant) leaveNext() (again time.Duration) {
+func (g *Grant) leaveNext() (wait time.Duration) {
 	if g.next == nil {
 		return 0
 	}
@@ -209,8 +209,8 @@ func (g *Grant) estimate() time.Duration {
 	defer l.mu.Unlock()
 	now := l.now()
 	var wait time.Duration
-	if h := l.hosts[g.key]; h != nil {
-		wait = h.EstimateAtEnd(now, h.unownedUntil(), &g.request).Sub(now)
+	if h := l.hosts.Get(g.key); h != nil {
+		wait = h.EstimateAtEnd(now, &g.request).Sub(now)
 	}
 	if spent, yes := l.budgetSpent(g); yes {
 		wait = max(wait, spent)
@@ -224,33 +224,33 @@ func (g *Grant) estimate() time.Duration {
 // firstReadiness checks whether g, the first in its queue, may start.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	if h.InFlight >= l.slots(h, &g.request) {
-		l.expireLeases(h, now) // with EndToStart, an interval begins when a lease ends
+	if !h.HasSlot(&g.request) {
+		l.expireLeases(now, h) // with EndToStart, an interval begins when a lease ends
 	}
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
-	if h.ownership != nil && h.ownership.isRefused {
-		return l.unowned(g, now)
+	if h.Ownership != nil && h.Ownership.Refused {
+		return l.waitForOwner(g, now)
 	}
 	if ready > now {
 		if ready > h.Due(&g.request) { // the pages that go first may be over sooner
-			g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
+			g.request.Estimate = h.EstimateFirst(now, &g.request)
 		}
-		return l.waitFor(g, ready.Sub(now), h.why(g), now)
+		return l.waitFor(g, ready.Sub(now), h.WhyReady(&g.request), now)
 	}
 	if h.Next(now) != &g.request {
 		// The other line has the turn. g is woken when the request that has the
 		// turn starts or leaves.
-		g.request.Estimate = h.EstimateFirst(now, h.unownedUntil(), &g.request)
-		return l.waitFor(g, unlimited, schedule.ReasonQueue, now)
+		g.request.Estimate = h.EstimateFirst(now, &g.request)
+		return l.waitFor(g, schedule.Unlimited, schedule.ReasonQueue, now)
 	}
-	if h.InFlight >= l.slots(h, &g.request) {
+	if !h.HasSlot(&g.request) {
 		return l.waitForSlot(g, now)
 	}
 	if l.Fleet != nil && !l.owns(h, now) {
-		return l.unowned(g, now)
+		return l.waitForOwner(g, now)
 	}
-	if v, ok := l.afford(g, h, now); !ok {
+	if v, ok := l.afford(g, now); !ok {
 		return v
 	}
 	if l.tokens != nil {
@@ -270,7 +270,7 @@ func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now
 	if g.host.RejectsFirst(now, &g.request, estimate) {
 		v.refused = true
 		v.wait = estimate.Sub(now)
-		g.host.expectRetry(estimate, now)
+		g.host.ExpectRetry(now, estimate)
 	}
 	return v
 }
@@ -312,7 +312,7 @@ const openBodyWarning = 5 * time.Second
 // has waited for an open body for openBodyWarning. Any other change wakes g.
 func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	v := readiness{wait: unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
+	v := readiness{wait: schedule.Unlimited, until: g.request.Estimate, why: schedule.ReasonSlot}
 	oldest := h.OldestInFlight()
 	if oldest == nil {
 		return v

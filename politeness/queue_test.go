@@ -32,7 +32,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
 			t.Errorf("the next is due in %v", got)
 		}
-		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true, Deadline: forever}, limiter: l, key: "www.example.com"}
+		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true, Deadline: schedule.Forever}, limiter: l, key: "www.example.com"}
 		best := time.Hour
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
@@ -46,7 +46,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if h := l.hosts["www.example.com"]; h.Waiting() != 0 {
+		if h := l.hosts.Get("www.example.com"); h.Waiting() != 0 {
 			t.Errorf("%d wait in an empty queue", h.Waiting())
 		}
 		return best
@@ -75,7 +75,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 		for range 50 { // on a busy machine, most rounds are interrupted
 			start := time.Now()
 			for i := range 200 {
-				g := &Grant{request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second, Deadline: forever}, limiter: l, key: "www.example.com"}
+				g := &Grant{request: schedule.Request{Declared: true, CrawlDelay: time.Duration(10+i%2) * time.Second, Deadline: schedule.Forever}, limiter: l, key: "www.example.com"}
 				g.try(true)
 				g.leave(false)
 			}

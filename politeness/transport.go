@@ -106,7 +106,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	fresh := req
 	for range maxReplays + 1 {
 		a := new(attempt)
-		a.grant.follows = req.Response != nil
+		a.grant.afterRedirect = req.Response != nil
 		if err := t.limiter().acquire(req.Context(), pacedURL(t.base(), req), &a.grant); err != nil {
 			if fresh.Body != nil {
 				fresh.Body.Close() // a RoundTripper closes the body on errors too

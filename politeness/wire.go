@@ -57,7 +57,8 @@ const (
 	maxInformed = 1 << 20
 )
 
-// watch returns a context that tells w what net/http does with a request for u.
+// watch returns a context with which w observes what net/http does with a
+// request for u.
 func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.CancelFunc) context.Context {
 	w.grant, w.cancel, w.host = g, cancel, u.Hostname()
 	w.trace = httptrace.ClientTrace{
@@ -140,16 +141,16 @@ func (w *wire) wroteHeaders() {
 	w.grant.setOnItsWay(false)
 }
 
-// setOnItsWay tells the Limiters that the request is on its way, and in the end
-// that it has reached the host. After the grant, a busy scheduler, a dial and a
-// handshake may delay the request for an unknown time. Such a delay could make
-// two requests reach the host at one moment, however far apart they were
+// setOnItsWay notes in the Limiters that the request is on its way, and in the
+// end that it has reached the host. After the grant, a busy scheduler, a dial
+// and a handshake may delay the request for an unknown time. Such a delay could
+// make two requests reach the host at one moment, however far apart they were
 // granted. To prevent that, no other request starts until this one is sent. If
-// Base does not use httptrace, nobody calls setOnItsWay, and a request counts
+// Base does not use httptrace, setOnItsWay is not called, and a request counts
 // from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {
-		if !g.request.IntervalFollows {
+		if !g.request.HadInterval {
 			continue
 		}
 		l := g.limiter
@@ -158,8 +159,8 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		case inFlight:
 			l.countStart(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
-			if !onItsWay && h.InFlight < l.slots(h, new(schedule.Request)) {
-				h.signalFirst() // the next requests may have waited for nothing else
+			if !onItsWay && h.HasSlot(new(schedule.Request)) {
+				signalFirst(h) // the next requests may have waited for nothing else
 			}
 			l.markIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless

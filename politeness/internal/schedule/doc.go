@@ -19,6 +19,9 @@
 //	estimate.go  when a waiting request can start, and whether that is too late
 //	retime.go    new estimates for the requests that wait
 //	inflight.go  the requests that hold a slot
+//	budget.go    what is left of the budget of a host for a day
 //	backoff.go   pauses after 429, 503, a block page or Retry-After
+//	eviction.go  the hosts of a Limiter, and which of them are forgotten
+//	ownership.go when a member of a fleet owns a host, and gives it away
 //	handoff.go   what the next owner of a host in a fleet has to know
 package schedule

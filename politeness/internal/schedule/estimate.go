@@ -3,13 +3,12 @@ package schedule
 import "time"
 
 // EstimateAtEnd returns the earliest time at which r could start if it joined
-// the queue now. No request starts before notBefore, for other reasons than
-// those of h.
-func (h *Host) EstimateAtEnd(now, notBefore Time, r *Request) Time {
+// the queue now.
+func (h *Host) EstimateAtEnd(now Time, r *Request) Time {
 	if h.queue == nil {
-		return max(now, notBefore, h.Due(r))
+		return max(now, h.UnownedUntil(), h.Due(r))
 	}
-	return h.estimate(now, notBefore, r, h.placeAtEnd(r))
+	return h.estimate(now, r, h.placeAtEnd(r))
 }
 
 // placeAtEnd returns the place that r gets if it joins the queue now.
@@ -28,12 +27,13 @@ func (h *Host) placeAtEnd(r *Request) place {
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
 // be later because the estimate leaves out how long the requests ahead take.
-func (h *Host) estimate(now, notBefore Time, r *Request, p place) Time {
-	due := max(now, notBefore, h.Due(r))
+func (h *Host) estimate(now Time, r *Request, p place) Time {
+	from := max(now, h.UnownedUntil())
+	due := max(from, h.Due(r))
 	if r.Overtakes {
-		return max(due, h.robotsEstimate(max(now, notBefore), r, p))
+		return max(due, h.robotsEstimate(from, r, p))
 	}
-	return max(due, h.pageEstimate(max(now, notBefore), r, p))
+	return max(due, h.pageEstimate(from, r, p))
 }
 
 // robotsStart returns the earliest start of r, the first robots.txt request. It
@@ -133,8 +133,8 @@ func times(d, n time.Duration) time.Duration {
 }
 
 // EstimateFirst returns the estimate of r, the first request of its line.
-func (h *Host) EstimateFirst(now, notBefore Time, r *Request) Time {
-	return h.estimate(now, notBefore, r, place{})
+func (h *Host) EstimateFirst(now Time, r *Request) Time {
+	return h.estimate(now, r, place{})
 }
 
 // RejectsFirst reports whether r, the first request of its line, is rejected

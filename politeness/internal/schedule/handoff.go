@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// remembers is how long the next owner of a host may need what the host has
-// taught.
-const remembers = time.Hour
+// learnedLifetime is how long the next owner of a host may need what was
+// learned from it.
+const learnedLifetime = time.Hour
 
 // A State is what the owner of a host hands over to the next owner. All fields
 // are relative to the time of the export, because members of a fleet share no
@@ -117,7 +117,7 @@ func fromOptional(n int64) (ok bool, d time.Duration) {
 
 // Export returns what the next owner of h must know, except for its budget, and
 // how long this matters. If final is false, the present owner keeps h, and the
-// State has only what the host has taught.
+// State has only what was learned.
 func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 	if final {
 		keep = max(h.FreeAt().Sub(now), 0)
@@ -145,7 +145,7 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 			s.SinceIncident = now.Sub(k.Incident)
 		}
 		// A State without a Crawl-delay matters too: there is no longer one.
-		keep = max(keep, pauseLeft, k.CrawlDelay, remembers)
+		keep = max(keep, pauseLeft, k.CrawlDelay, learnedLifetime)
 	}
 	return s, keep
 }
@@ -204,7 +204,7 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned)
 	k.Incident = max(k.Incident, incident)
 }
 
-// Lasting returns what h has taught that must not be lost if its owner dies.
+// Lasting returns what was learned from h that must not be lost if its owner dies.
 func (h *Host) Lasting() Learned {
 	if h.Learned == nil {
 		return Learned{PauseEnd: Never, Latest: Good}

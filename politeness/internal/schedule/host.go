@@ -6,6 +6,7 @@ import "time"
 // struct is small: what only few hosts need is in Learned.
 type Host struct {
 	Settings *Settings
+	Key      string // the name of the host in its Table
 
 	LastStart   Time     // the latest start (with EndToStart, the latest end) of a request
 	LastCounted Time     // the latest one that counts for the Crawl-delay
@@ -16,10 +17,15 @@ type Host struct {
 	InFlight    int32    // the length of inFlight
 	OnItsWay    int32    // how many of them are on their way: see Request.OnItsWay
 
-	lastWasRobots bool // the latest start was one of a request that overtakes
+	paused        int32 // 1 + index in Table.paused; 0 if not in it
+	lastWasRobots bool  // the latest start was one of a request that overtakes
+	evicted       bool  // h is no longer in its Table
+	prev, next    *Host // in Table.idle; nil if not in it
+
+	Ownership *Ownership // of this member of a fleet; nil means that h was not requested
 }
 
-// Learned is what the responses of a host and its robots.txt have taught.
+// Learned is what was learned from the responses of a host and its robots.txt.
 type Learned struct {
 	CrawlDelay time.Duration // the most recently declared Crawl-delay; 0 means none
 	Adaptive   time.Duration // the adaptive delay
@@ -36,6 +42,31 @@ type Learned struct {
 	quotaPauseEnd Time          // the end of a pause for a spent quota
 	spread        time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd     Time          // when the quota is renewed
+}
+
+// An Ownership is the right of one member of a fleet to send requests to a
+// host. The member requests it from the fleet before it owns the host.
+type Ownership struct {
+	Owned       bool // the member owns the host
+	Refused     bool // the member can never own the host
+	OthersWait  bool // other members wait for the host
+	HasStarted  bool // a request has started since the host was requested
+	HasDeclared bool // a Crawl-delay was declared before the host became owned
+
+	// InFlightElsewhere is how many requests of other members are in flight.
+	// They take up slots.
+	InFlightElsewhere int32
+
+	Requested  Time    // when the member requested the host
+	OwnedSince Time    // when the host became owned
+	IdleSince  Time    // when the host ran out of requests; Never while it has some
+	RetryBy    Time    // a request that was refused is expected to be retried before this time
+	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
+	Stored     Learned // the latest result of Lasting that the fleet has stored
+
+	// Holder is what the Ownership belongs to. Package schedule does not use
+	// it.
+	Holder any
 }
 
 // A queue contains the requests that wait for one host, in two lines, each in
@@ -80,11 +111,11 @@ type line struct {
 // A retiming examines the requests of a line from the first to the last, a
 // number of them at a time: see Host.Retime.
 type retiming struct {
-	next    *Request // the request to be examined next; nil means that none is
-	place   place    // of next
-	round   uint16   // counts the examinations. 0 is left out
-	again   bool     // the times have changed meanwhile, so another examination follows
-	batchAt Time     // when a batch was examined last
+	next     *Request // the request to be examined next; nil means that none is
+	place    place    // of next
+	round    uint16   // counts the examinations. 0 is left out
+	restarts bool     // the times have changed meanwhile, so another examination follows
+	batchAt  Time     // when a batch was examined last
 }
 
 // A place is a position in a line.
@@ -131,6 +162,19 @@ func (h *Host) IsBlank() bool {
 		return true
 	}
 	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
+}
+
+// IsOwned reports whether this member of a fleet owns h.
+func (h *Host) IsOwned() bool { return h.Ownership != nil && h.Ownership.Owned }
+
+// UnownedUntil returns the earliest time at which this member can own h. It
+// returns Never if that time is unknown, if the member owns h already, or if
+// there is no fleet.
+func (h *Host) UnownedUntil() Time {
+	if h.Ownership == nil || h.Ownership.Owned {
+		return Never
+	}
+	return h.Ownership.Earliest
 }
 
 // pause lets no request start before now + wait. It returns wait, or 0 if h is

@@ -7,9 +7,12 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
 	h.lastWasRobots = r.Overtakes
+	if h.Ownership != nil {
+		h.Ownership.HasStarted = true
+	}
 	r.Since = now
 	r.LeaseEnd = now.Add(lease)
-	r.IntervalFollows = h.HasInterval(r)
+	r.HadInterval = h.HasInterval(r)
 	h.Count(now, r)
 	h.DrawJitter()
 }
@@ -22,7 +25,7 @@ func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.countsEnd(r) 
 // does if Settings.EndToStart is set. It also does if no interval was known
 // when r started, because the time of sending was not noted.
 func (h *Host) countsEnd(r *Request) bool {
-	return h.Settings.EndToStart || !r.IntervalFollows && h.HasInterval(r)
+	return h.Settings.EndToStart || !r.HadInterval && h.HasInterval(r)
 }
 
 // Finish frees the slot of r, which is over at the time end. isCounted reports

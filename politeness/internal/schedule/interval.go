@@ -107,9 +107,13 @@ func (h *Host) Count(now Time, r *Request) {
 // Declare notes the Crawl-delay that r declares, and reports whether it differs
 // from the one that was known.
 func (h *Host) Declare(r *Request) (changed bool) {
-	switch {
-	case !r.Declared:
+	if !r.Declared {
 		return false
+	}
+	if o := h.Ownership; o != nil && !o.Owned {
+		o.HasDeclared = true // so that Import does not set the previous owner's Crawl-delay
+	}
+	switch {
 	case h.Learned == nil && r.CrawlDelay == 0:
 		return false
 	case h.Learned != nil && h.Learned.CrawlDelay == r.CrawlDelay:
@@ -166,13 +170,22 @@ func (h *Host) adapt(s Signals) (slower bool) {
 	return k.Adaptive > was
 }
 
-// Slots returns how many requests to h may be in flight when r starts. It is 1
-// if h has a Crawl-delay, for an exempt request too.
+// HasSlot reports whether r could take a slot of h now. While a request is on
+// its way, no other may start.
+func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
+
+// Slots returns how many requests of this process to h may be in flight when r
+// starts. It is 1 if h has a Crawl-delay, for an exempt request too. Requests
+// of other members of a fleet take up slots.
 func (h *Host) Slots(r *Request) int32 {
+	slots := h.Settings.Concurrency
 	if h.longestCrawlDelay(r) > 0 {
-		return 1
+		slots = 1
 	}
-	return h.Settings.Concurrency
+	if h.Ownership != nil {
+		slots -= h.Ownership.InFlightElsewhere
+	}
+	return slots
 }
 
 // FreeAt returns the time from which on nothing of h has to be waited for.

@@ -91,6 +91,9 @@ func (h *Host) Waiting() int {
 	return int(h.queue.pages.length + h.queue.robots.length)
 }
 
+// IsBusy reports whether requests wait for h or are in flight.
+func (h *Host) IsBusy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
+
 // IsFirst reports whether r is the first request of its line.
 func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.line(r).first == r }
 
@@ -253,8 +256,13 @@ func (h *Host) ReadyAt(r *Request) Time {
 }
 
 // WhyReady returns the reason for which r may not start before h.ReadyAt(r).
+// The reason is another member of a fleet if it owns h for even longer.
 func (h *Host) WhyReady(r *Request) Reason {
-	if h.ReadyAt(r) > h.Due(r) {
+	ready := h.ReadyAt(r)
+	switch {
+	case h.UnownedUntil() > ready:
+		return ReasonFleet
+	case ready > h.Due(r):
 		return ReasonQueue
 	}
 	return h.WhyDue(r)

@@ -215,7 +215,7 @@ func TestHost_EstimateAtEnd(t *testing.T) {
 			}
 			h.lastWasRobots = tt.lastWasRobots
 			r := waitingRequest(tt.joins)
-			if got := h.EstimateAtEnd(10*s, Never, r); got != tt.want {
+			if got := h.EstimateAtEnd(10*s, r); got != tt.want {
 				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
 			}
 		})
@@ -243,7 +243,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 			if !last.Exempt {
 				last.CrawlDelay = time.Duration(draw(5)) * 800 * ms
 			}
-			estimate = h.EstimateAtEnd(0, Never, last)
+			estimate = h.EstimateAtEnd(0, last)
 			h.Enqueue(0, last, new(Spare))
 		}
 		now := Time(0)

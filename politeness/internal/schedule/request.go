@@ -18,8 +18,8 @@ type Request struct {
 
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
-	IntervalFollows bool // set at the start: an interval follows, so the time of sending matters
-	OnItsWay        bool // the request has started and its header is not written yet
+	HadInterval bool // the result of HasInterval at the start; if true, the time of sending counts
+	OnItsWay    bool // the request has started and its header is not written yet
 
 	Since    Time // when the request was queued; after its start, when it started
 	Estimate Time // while the request waits: the estimated start

@@ -26,9 +26,8 @@ const (
 // Retime is called when the times of h have changed. It examines a few of the
 // requests that wait for h, and calls visit for each. visit must dequeue a
 // request that is Rejected, and no other. Then the caller wakes the first
-// request of each line, which calls ContinueRetiming. No request starts before
-// notBefore.
-func (h *Host) Retime(now, notBefore Time, visit func(r *Request, v Verdict)) {
+// request of each line, which calls ContinueRetiming.
+func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 	if h.queue == nil {
 		return
 	}
@@ -37,16 +36,16 @@ func (h *Host) Retime(now, notBefore Time, visit func(r *Request, v Verdict)) {
 		if l.retiming.next == nil {
 			l.beginRetiming()
 		} else {
-			l.retiming.again = true
+			l.retiming.restarts = true
 		}
-		h.examine(now, notBefore, l, perEvent, visit)
+		h.examine(now, l, perEvent, visit)
 	}
 }
 
 // ContinueRetiming examines a batch of the requests behind r, which is the
 // first of its line. The result is the time until the next batch, or Unlimited
 // if all requests have been examined.
-func (h *Host) ContinueRetiming(now, notBefore Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
+func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
 	l := h.queue.line(r)
 	t := &l.retiming
 	if t.isDone() {
@@ -56,18 +55,18 @@ func (h *Host) ContinueRetiming(now, notBefore Time, r *Request, visit func(r *R
 		return next.Sub(now)
 	}
 	t.batchAt = now
-	h.examine(now, notBefore, l, perBatch, visit)
+	h.examine(now, l, perBatch, visit)
 	if t.isDone() {
 		return Unlimited
 	}
 	return batchInterval
 }
 
-func (t *retiming) isDone() bool { return t.next == nil && !t.again }
+func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
 
 func (l *line) beginRetiming() {
 	t := &l.retiming
-	t.again = false
+	t.restarts = false
 	t.next = l.first
 	t.place = place{}
 	t.round++
@@ -77,10 +76,10 @@ func (l *line) beginRetiming() {
 }
 
 // examine examines the next n requests of l at most.
-func (h *Host) examine(now, notBefore Time, l *line, n int, visit func(r *Request, v Verdict)) {
+func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdict)) {
 	t := &l.retiming
 	for range n {
-		if t.next == nil && t.again {
+		if t.next == nil && t.restarts {
 			l.beginRetiming()
 		}
 		r := t.next
@@ -88,7 +87,7 @@ func (h *Host) examine(now, notBefore Time, l *line, n int, visit func(r *Reques
 			return
 		}
 		p := t.place
-		estimate := h.estimate(now, notBefore, r, p)
+		estimate := h.estimate(now, r, p)
 		v := Unchanged
 		switch {
 		case h.rejects(now, r, estimate, p):

@@ -29,7 +29,7 @@ func (h *retimed) visit(r *Request, v Verdict) {
 
 // event retimes h, and wakes the first request of each line.
 func (h *retimed) event() {
-	h.Retime(h.now, Never, h.visit)
+	h.Retime(h.now, h.visit)
 	h.wake()
 }
 
@@ -38,7 +38,7 @@ func (h *retimed) event() {
 func (h *retimed) wake() time.Duration {
 	wait := Unlimited
 	for r := range h.Heads {
-		wait = min(wait, h.ContinueRetiming(h.now, Never, r, h.visit))
+		wait = min(wait, h.ContinueRetiming(h.now, r, h.visit))
 	}
 	return wait
 }
@@ -122,7 +122,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 			switch rng.IntN(10) {
 			case 0:
 				h.Learn().CrawlDelay = time.Duration(rng.IntN(4)) * s
-				h.Retime(h.now, Never, h.visit)
+				h.Retime(h.now, h.visit)
 			case 1:
 				h.wake()
 			case 2:
@@ -139,7 +139,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 				if !r.Exempt {
 					r.CrawlDelay = time.Duration(rng.IntN(4)) * s
 				}
-				if estimate := h.EstimateAtEnd(h.now, Never, r); !h.RejectsAtEnd(h.now, r, estimate) {
+				if estimate := h.EstimateAtEnd(h.now, r); !h.RejectsAtEnd(h.now, r, estimate) {
 					h.Enqueue(h.now, r, new(Spare))
 					all = append(all, r)
 				}
@@ -170,7 +170,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 		for _, l := range []*line{&h.queue.pages, &h.queue.robots} {
 			place := place{}
 			for r := l.first; r != nil; r = l.after(r) {
-				if h.rejects(h.now, r, h.estimate(h.now, Never, r, place), place) && r.Estimate >= r.Deadline {
+				if h.rejects(h.now, r, h.estimate(h.now, r, place), place) && r.Estimate >= r.Deadline {
 					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
 				}
 				if !l.retiming.isDone() {

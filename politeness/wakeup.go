@@ -17,7 +17,8 @@ func (g *Grant) signal() {
 	}
 }
 
-func (h *host) signalFirst() {
+// signalFirst wakes the first request of each line of h.
+func signalFirst(h *schedule.Host) {
 	for r := range h.Heads {
 		owner(r).signal()
 	}
@@ -36,25 +37,25 @@ func (l *Limiter) dequeue(g *Grant) {
 		l.token = nil
 	}
 	if wasFirst {
-		h.signalFirst()
+		signalFirst(h)
 	}
 }
 
-// retime tells the requests that wait for h that h's times have changed.
-// Requests that can no longer start in time are refused. The first request of
+// retime is called when the times of h have changed. Waiting requests that can
+// no longer start in time are refused. The first request of
 // each line gets its new estimate, and so does each request with a Trace. If
 // many requests wait, retime examines only a few of them. The first request of
 // each line examines the others: see continueRetiming.
-func (l *Limiter) retime(h *host, now schedule.Time) {
-	h.Retime(now, h.unownedUntil(), func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
-	h.signalFirst()
+func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
+	h.Retime(now, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	signalFirst(h)
 }
 
 // continueRetiming does what is left of retime in the line of g, the first in
 // it. The result is how long g may wait before it calls continueRetiming again.
 func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	return h.ContinueRetiming(now, h.unownedUntil(), &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	return h.ContinueRetiming(now, &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
 }
 
 // apply applies the verdict of a retiming to the request r.
@@ -65,22 +66,15 @@ func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Ti
 	g := owner(r)
 	if v == schedule.Rejected {
 		l.dequeue(g)
-		g.host.expectRetry(r.Estimate, now)
+		g.host.ExpectRetry(now, r.Estimate)
 		g.state = refused
 	}
 	g.signal()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g declares.
-func (l *Limiter) learnCrawlDelay(h *host, g *Grant, now schedule.Time) {
-	if !g.request.Declared {
-		return
+func (l *Limiter) learnCrawlDelay(h *schedule.Host, g *Grant, now schedule.Time) {
+	if h.Declare(&g.request) {
+		l.retime(h, now)
 	}
-	if h.ownership != nil && !h.ownership.owned {
-		h.ownership.hasDeclared = true // so that Limiter.inherit does not set the last owner's Crawl-delay
-	}
-	if !h.Declare(&g.request) {
-		return
-	}
-	l.retime(h, now)
 }

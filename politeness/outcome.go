@@ -1,13 +1,92 @@
 package politeness
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
+
+// An Outcome is the result of a request. The zero value only frees the slot.
+type Outcome struct {
+	Status  int           // the response's status; 0 means no response. 429 and 503 pause the host
+	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
+	Latency time.Duration // from the start to the response's header; 0 means unknown
+	Err     error         // why there was no response
+}
+
+// Done frees the slot and passes the result of the request to the Limiter. Any
+// goroutine may call it. Only the first call counts. Done of a nil Grant does
+// nothing.
+func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
+
+// done is like Done. It passes the request's context to the Observer.
+func (g *Grant) done(ctx context.Context, o Outcome) {
+	if g == nil || g.limiter == nil {
+		return
+	}
+	l := g.limiter
+	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
+	s := classify(&o)
+	l.mu.Lock()
+	if g.state == over {
+		l.mu.Unlock()
+		return
+	}
+	event := l.learnFrom(g, &o, s, a)
+	l.release(g)
+	if o.Status != 0 {
+		g.status = int16(o.Status)
+	}
+	status, now := int(g.status), schedule.Time(0)
+	watched := l.Observer != nil
+	if watched {
+		now = l.now()
+	}
+	l.mu.Unlock()
+	if g.next != nil {
+		g.next.Done(Outcome{})
+	}
+	if watched && o.Status != 0 {
+		l.reportAnswer(ctx, g, o.Status, o.Header, now)
+	}
+	if event != nil {
+		l.reportBackOff(ctx, event)
+	}
+	if watched {
+		l.reportEnd(ctx, g, status, now)
+	}
+}
+
+// answered is called for a response whose body has not been read yet.
+func (g *Grant) answered(ctx context.Context, o Outcome) {
+	l := g.limiter
+	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
+	s := classify(&o)
+	l.mu.Lock()
+	var event *Event
+	if g.state != over {
+		event = l.learnFrom(g, &o, s, a)
+		if l.Fleet != nil {
+			l.inform(g.host)
+		}
+		g.status, g.bodySince = int16(o.Status), l.now()
+		signalFirst(g.host) // now an unread body may be the only thing that holds up the queue
+	}
+	now := schedule.Time(0)
+	if l.Observer != nil {
+		now = l.now()
+	}
+	l.mu.Unlock()
+	l.reportAnswer(ctx, g, o.Status, o.Header, now)
+	if event != nil {
+		l.reportBackOff(ctx, event)
+	}
+}
 
 // learnFrom updates what is known of g's host after a request with outcome o,
 // whose class is c and whose header requests a. The event is nil unless a pause
@@ -37,7 +116,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 		return nil
 	}
 	if h.IsPaused(now) {
-		l.notePause(h)
+		l.hosts.MarkPaused(h)
 	}
 	l.retime(h, now)
 	if effect.Pause == 0 {
@@ -75,7 +154,7 @@ func isBlock(o *Outcome) bool {
 // has expired. If the Limiter has forgotten the host meanwhile, g gets the host
 // that now has the same key, or a new host.
 func (l *Limiter) recall(g *Grant, now schedule.Time) {
-	if g.host.gone {
+	if g.host.IsEvicted() {
 		g.host = l.obtainHost(g, now)
 	}
 }

@@ -1,0 +1,166 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"unsafe"
+)
+
+// Each row is a sequence of events. After each event, want is whether a request
+// may start on that day, and until is the day that this is known for.
+func TestAccounts(t *testing.T) {
+	const host = "shop.example"
+	type event func(b *Accounts, today int64)
+	none := func(*Accounts, int64) {}
+	spend := func(requests, bytes int64) event {
+		return func(b *Accounts, today int64) { b.Spend(today, host, Amount{requests, bytes}) }
+	}
+	reserve := func(b *Accounts, today int64) { b.Reserve(today, host) }
+	confirm := func(requests, bytes int64) event {
+		return func(b *Accounts, today int64) { b.Confirm(today, host, today, Amount{requests, bytes}) }
+	}
+	imported := func(day, requests, bytes int64) event {
+		return func(b *Accounts, today int64) { b.Import(today, host, day, Amount{requests, bytes}) }
+	}
+	release := func(isReturned bool) event {
+		return func(b *Accounts, today int64) { b.Release(today, host, isReturned) }
+	}
+	type step struct {
+		today int64
+		event event
+		want  BudgetVerdict
+		until int64
+	}
+	for _, tt := range []struct {
+		name   string
+		limit  Amount
+		shared bool
+		steps  []step
+	}{
+		{"no limit", Amount{}, false, []step{{1, none, BudgetLeft, 1}, {1, spend(1000, 1000), BudgetLeft, 1}}},
+		{"a negative limit", Amount{-1, -1}, false, []step{{1, none, BudgetLeft, 1}, {1, spend(1000, 1000), BudgetLeft, 1}}},
+		{"requests", Amount{Requests: 2}, false, []step{{1, none, BudgetLeft, 1}, {1, spend(1, 9000), BudgetLeft, 1}, {1, spend(1, 0), BudgetSpent, 1}}},
+		{"more than the limit", Amount{Requests: 2}, false, []step{{1, spend(2, 0), BudgetSpent, 1}, {1, spend(1, 0), BudgetSpent, 1}}},
+		{"bytes", Amount{Bytes: 100}, false, []step{{1, spend(7, 99), BudgetLeft, 1}, {1, spend(0, 900), BudgetSpent, 1}}},
+		{"requests and bytes", Amount{5, 100}, false, []step{{1, spend(4, 100), BudgetSpent, 1}}},
+		{"the next day", Amount{Requests: 2}, false, []step{{1, spend(2, 0), BudgetSpent, 1}, {2, none, BudgetLeft, 2}, {2, spend(2, 0), BudgetSpent, 2}}},
+		{"the clock is set back by a day", Amount{Requests: 2}, false, []step{{8, spend(2, 0), BudgetSpent, 8}, {7, none, BudgetSpent, 8}}},
+		{"the clock is set back by a year", Amount{Requests: 2}, false, []step{{400, spend(2, 0), BudgetSpent, 400}, {35, none, BudgetLeft, 35}, {35, spend(2, 0), BudgetSpent, 35}}},
+
+		{"in a fleet, a part must be reserved", Amount{Requests: 64}, true, []step{{1, none, BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(2, 0), BudgetLeft, 1}, {1, spend(1, 0), BudgetLeft, 1}, {1, spend(1, 0), BudgetUnreserved, 1}}},
+		{"the fleet has stored something else", Amount{Requests: 64}, true, []step{{1, reserve, BudgetUnreserved, 1}, {1, confirm(4, 0), BudgetUnreserved, 1}}},
+		{"a reservation of the day before", Amount{Requests: 64}, true, []step{{1, reserve, BudgetUnreserved, 1}, {2, confirm(2, 0), BudgetUnreserved, 2}}},
+		{"a part is at least 1", Amount{Requests: 3}, true, []step{{1, reserve, BudgetUnreserved, 1}, {1, confirm(1, 0), BudgetLeft, 1}}},
+		{"the last part", Amount{Requests: 64}, true, []step{{1, imported(1, 63, 0), BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(64, 0), BudgetLeft, 1}, {1, spend(1, 0), BudgetSpent, 1}}},
+		{"others have reserved everything", Amount{Requests: 64}, true, []step{{1, imported(1, 64, 0), BudgetSpent, 1}}},
+		{"what was used beyond the reservation is reserved too", Amount{Bytes: 320}, true, []step{{1, spend(0, 50), BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(0, 60), BudgetLeft, 1}, {1, spend(0, 9), BudgetLeft, 1}, {1, spend(0, 1), BudgetUnreserved, 1}}},
+		{"the same at the end of the budget", Amount{Bytes: 320}, true, []step{{1, imported(1, 0, 300), BudgetUnreserved, 1}, {1, spend(0, 50), BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(0, 350), BudgetSpent, 1}}},
+		{"the greater numbers of two processes count", Amount{3, 100}, true, []step{{1, imported(1, 3, 0), BudgetSpent, 1}, {1, imported(1, 1, 1), BudgetSpent, 1}}},
+		{"another clock is a day ahead", Amount{Requests: 3}, true, []step{{1, imported(2, 3, 0), BudgetSpent, 2}, {2, none, BudgetSpent, 2}, {3, none, BudgetUnreserved, 3}}},
+		{"another clock is two days ahead", Amount{Requests: 3}, true, []step{{1, imported(3, 3, 0), BudgetUnreserved, 1}}},
+		{"another clock is a day late", Amount{Requests: 3}, true, []step{{2, imported(1, 3, 0), BudgetUnreserved, 2}}},
+		{"no limit, but others have one", Amount{}, true, []step{{1, imported(1, 3, 3), BudgetLeft, 1}}},
+		{"the rest is returned", Amount{Requests: 64}, true, []step{{1, reserve, BudgetUnreserved, 1}, {1, confirm(2, 0), BudgetLeft, 1}, {1, spend(1, 0), BudgetLeft, 1}, {1, release(true), BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(3, 0), BudgetLeft, 1}}},
+		{"the rest is lost", Amount{Requests: 64}, true, []step{{1, reserve, BudgetUnreserved, 1}, {1, confirm(2, 0), BudgetLeft, 1}, {1, spend(1, 0), BudgetLeft, 1}, {1, release(false), BudgetUnreserved, 1}, {1, reserve, BudgetUnreserved, 1}, {1, confirm(4, 0), BudgetLeft, 1}}},
+		{"a reservation ends unconfirmed", Amount{Requests: 64}, true, []step{{1, reserve, BudgetUnreserved, 1}, {1, release(false), BudgetUnreserved, 1}, {1, confirm(2, 0), BudgetUnreserved, 1}}},
+		{"others have reserved the greatest number", Amount{Requests: 3}, true, []step{{1, imported(1, math.MaxInt64, 0), BudgetSpent, 1}, {1, spend(3, 0), BudgetSpent, 1}, {1, release(true), BudgetSpent, 1}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := &Accounts{Limit: tt.limit, IsShared: tt.shared, MaxHosts: 10}
+			for i, s := range tt.steps {
+				s.event(b, s.today)
+				if got, until := b.Check(s.today, host); got != s.want || until != s.until {
+					t.Errorf("after event %d: %d until day %d, want %d until day %d", i, got, until, s.want, s.until)
+				}
+			}
+			if _, reserved := b.Export(1, host, true); reserved.Requests < 0 || reserved.Bytes < 0 {
+				t.Errorf("%+v is exported", reserved)
+			}
+		})
+	}
+}
+
+// A process has reserved three of 96 requests, reserves three more and has used
+// one.
+func TestAccounts_Export(t *testing.T) {
+	b := &Accounts{Limit: Amount{Requests: 96}, IsShared: true, MaxHosts: 10}
+	check := func(want, wantFinal int64) {
+		t.Helper()
+		if day, got := b.Export(1, "a", false); got != (Amount{Requests: want}) || (day == 1) != (want > 0) {
+			t.Errorf("%+v of day %d, want %d", got, day, want)
+		}
+		if day, got := b.Export(1, "a", true); got != (Amount{Requests: wantFinal}) || (day == 1) != (wantFinal > 0) {
+			t.Errorf("in the end %+v of day %d, want %d", got, day, wantFinal)
+		}
+	}
+	check(0, 0)
+	if b.IsReserving(1, "a") || !b.Reserve(1, "a") || b.Reserve(1, "a") || !b.IsReserving(1, "a") {
+		t.Error("one reservation is under way at most")
+	}
+	check(3, 0)
+	b.Confirm(1, "a", 1, Amount{Requests: 3})
+	check(3, 0)
+	b.Spend(1, "a", Amount{Requests: 1})
+	check(3, 1)
+	b.Reserve(1, "a") // nothing, because something is left
+	check(3, 1)
+	b.Spend(1, "a", Amount{Requests: 2})
+	b.Reserve(1, "a")
+	check(6, 3)
+	b.Release(1, "a", true)
+	check(3, 3)
+}
+
+// Bytes beyond the reservation have to be reserved at once.
+func TestAccounts_SpendMustReserve(t *testing.T) {
+	b := &Accounts{Limit: Amount{Bytes: 96}, IsShared: true, MaxHosts: 10}
+	b.Reserve(1, "a")
+	b.Confirm(1, "a", 1, Amount{Bytes: 3})
+	for i, tt := range []struct {
+		used Amount
+		want bool
+	}{{Amount{1, 3}, false}, {Amount{0, 1}, true}, {Amount{1, 0}, true}} {
+		if got := b.Spend(1, "a", tt.used); got != tt.want {
+			t.Errorf("after %d: %t", i, got)
+		}
+	}
+	b.Import(1, "a", 1, Amount{Bytes: 96})
+	if b.Spend(1, "a", Amount{0, 1}) {
+		t.Error("nothing is left to be reserved")
+	}
+}
+
+// MaxHosts limits the number of accounts on one day.
+func TestAccounts_MaxHosts(t *testing.T) {
+	b := &Accounts{Limit: Amount{Requests: 2}, MaxHosts: 3}
+	for day := range int64(3) {
+		for i := range 5 {
+			host := fmt.Sprint("host ", i)
+			want := BudgetLeft
+			if i >= b.MaxHosts {
+				want = BudgetUncounted
+			}
+			if got, until := b.Check(day, host); got != want || until != day {
+				t.Errorf("day %d, host %d: %d until day %d, want %d", day, i, got, until, want)
+			}
+			b.Spend(day, host, Amount{Requests: 1})
+		}
+		if n := len(b.byHost); n != b.MaxHosts {
+			t.Errorf("day %d: %d accounts, want %d", day, n, b.MaxHosts)
+		}
+	}
+}
+
+// The name of a host may be a piece of a URL of megabytes. An account keeps a
+// copy.
+func TestAccounts_KeysAreCopies(t *testing.T) {
+	b := &Accounts{Limit: Amount{Requests: 2}, MaxHosts: 3}
+	host := fmt.Sprint("shop", ".example")
+	b.Spend(1, host, Amount{Requests: 1})
+	for key := range b.byHost {
+		if unsafe.StringData(key) == unsafe.StringData(host) {
+			t.Error("the account keeps the argument")
+		}
+	}
+}

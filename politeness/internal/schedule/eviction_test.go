@@ -1,0 +1,214 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// testTable has a request to each new host as soon as it is made.
+type testTable struct {
+	Table
+	inFlight map[string]*Request
+}
+
+func newTestTable(maxHosts int) *testTable {
+	t := &testTable{
+		Table:    Table{MaxHosts: maxHosts, Settings: testSettings()},
+		inFlight: make(map[string]*Request),
+	}
+	t.Evicted = func(*Host) {}
+	return t
+}
+
+func (t *testTable) obtain(now Time, key string) *Host {
+	return t.Obtain(now, key, func(now Time, h *Host) {
+		h.Expire(now, func(*Request, bool) {})
+		t.MarkIdle(h)
+	})
+}
+
+// start starts a request to the host with this key, and makes the host if there
+// is none.
+func (t *testTable) start(now Time, key string, r *Request) {
+	h := t.obtain(now, key)
+	t.MarkBusy(h)
+	h.Start(now, r, time.Minute)
+	t.MarkCounted(h, r)
+	t.inFlight[key] = r
+}
+
+func (t *testTable) finish(now Time, key string, sig Signals) {
+	h := t.Get(key)
+	r := t.inFlight[key]
+	h.Answer(now, r, sig)
+	if h.IsPaused(now) {
+		t.MarkPaused(h)
+	}
+	h.Finish(now, r)
+	t.MarkIdle(h)
+}
+
+// keys returns the keys of all hosts.
+func (t *testTable) keys() string {
+	var keys []string
+	for h := range t.All() {
+		keys = append(keys, h.Key)
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, " ")
+}
+
+// Each row is a sequence of events, and hosts are those that are in the table
+// after each event. An event is a word and a host: "get" starts and ends a
+// request with status 200, and "start" only starts one. "paused" is a request
+// that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
+// "known" is a request with a Crawl-delay of 2 s, and "slow" with one of two
+// hours. "done" ends a request.
+func TestTable(t *testing.T) {
+	type step struct {
+		now   Time
+		event string
+		hosts string
+	}
+	const minute, hour = 60 * s, 3600 * s
+	for _, tt := range []struct {
+		name     string
+		maxHosts int
+		steps    []step
+	}{
+		{"one that nothing is known about is forgotten for a new one", 10, []step{{0, "get a", "a"}, {minute, "get b", "b"}, {2 * minute, "get b", "b"}}},
+		{"but not within its interval", 10, []step{{0, "get a", "a"}, {999 * ms, "get b", "a b"}, {s, "get c", "b c"}}},
+		{"two at a time", 10, []step{{0, "get a", "a"}, {0, "get b", "a b"}, {0, "get c", "a b c"}, {s, "get d", "c d"}}},
+		{"a known one stays while there is room", 10, []step{{0, "known a", "a"}, {hour, "get b", "a b"}, {2 * hour, "get c", "a c"}}},
+		{"a known one hides no other", 10, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {0, "get c", "a b c"}, {hour, "get d", "a b c d"}, {hour, "get e", "a b d e"}}},
+		{"without room, the least recently used goes", 2, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {minute, "known a", "a b"}, {2 * minute, "known c", "a c"}}},
+		{"one with a request stays", 2, []step{{0, "start a", "a"}, {0, "known b", "a b"}, {30 * s, "get c", "a c"}, {31 * s, "get d", "a d"}}},
+		{"all have requests", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {30 * s, "start c", "a b c"}}},
+		{"above the maximum, two go for one", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {0, "start c", "a b c"}, {s, "done a", "a b c"}, {s, "done b", "a b c"}, {s, "done c", "a b c"}, {3 * s, "get d", "c d"}}},
+		{"all have abandoned requests", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {2 * minute, "get c", "b c"}, {3 * minute, "get d", "d"}}},
+		{"a paused one stays while there is room", 10, []step{{0, "paused a", "a"}, {minute, "get b", "a b"}, {2 * minute, "get c", "a c"}}},
+		{"without room, another goes first", 3, []step{{0, "paused p", "p"}, {0, "known a", "a p"}, {0, "known b", "a b p"}, {minute, "get c", "b c p"}}},
+		{"paused ones fill the table", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {minute, "get c", "b c"}}},
+		{"but are within their interval", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {999 * ms, "get c", "a b c"}}},
+		{"a long Crawl-delay is a pause", 1, []step{{0, "slow a", "a"}, {minute - 1, "get b", "a b"}}},
+		{"which may end early", 1, []step{{0, "slow a", "a"}, {minute, "get b", "b"}}},
+		{"the pause is over", 10, []step{{0, "paused a", "a"}, {hour, "get b", "a b"}, {hour, "get c", "a b c"}, {hour + 2*s, "get d", "a c d"}}},
+		{"the pause is over and nothing else is known", 10, []step{{0, "throttled a", "a"}, {6 * s, "get a", "a"}, {minute, "get b", "b"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			table := newTestTable(tt.maxHosts)
+			evicted := 0
+			table.Evicted = func(h *Host) {
+				evicted++
+				if h.IsEvicted() || table.Get(h.Key) != h {
+					t.Errorf("%s is evicted before it is reported", h.Key)
+				}
+			}
+			made := make(map[*Host]bool)
+			for i, step := range tt.steps {
+				event, key, _ := strings.Cut(step.event, " ")
+				r := new(Request)
+				sig := Signals{Status: 200, Class: Good}
+				switch event {
+				case "paused":
+					sig = Signals{Status: 503, Class: Throttled, RetryAfter: time.Hour}
+				case "throttled":
+					sig = Signals{Status: 429, Class: Throttled}
+				case "known":
+					r = &Request{Declared: true, CrawlDelay: 2 * s}
+				case "slow":
+					r = &Request{Declared: true, CrawlDelay: 2 * time.Hour}
+				}
+				if event != "done" {
+					table.start(step.now, key, r)
+					table.Get(key).Declare(r)
+				}
+				if event != "start" {
+					table.finish(step.now, key, sig)
+				}
+				if got := table.keys(); got != step.hosts {
+					t.Errorf("after event %d: %s, want %s", i, got, step.hosts)
+				}
+				for h := range table.All() {
+					made[h] = true
+					if table.MayBeEvicted(h) == h.IsBusy() && h.paused == 0 {
+						t.Errorf("after event %d: %s may be evicted: %t, busy: %t", i, h.Key, table.MayBeEvicted(h), h.IsBusy())
+					}
+				}
+			}
+			if want := len(made) - table.Len(); evicted != want {
+				t.Errorf("%d evictions are reported, want %d", evicted, want)
+			}
+			for h := range made {
+				if isHere := table.Get(h.Key) == h; h.IsEvicted() == isHere {
+					t.Errorf("%s is evicted: %t, in the table: %t", h.Key, h.IsEvicted(), isHere)
+				}
+			}
+		})
+	}
+}
+
+// A host of a fleet that this member owns or has requested is not evicted
+// before the Ownership has ended.
+func TestTable_Ownership(t *testing.T) {
+	table := newTestTable(1)
+	h := table.obtain(0, "a")
+	table.MarkBusy(h)
+	h.RequestOwnership(0, new(Ownership))
+	table.MarkIdle(h)
+	table.obtain(s, "b")
+	if table.MayBeEvicted(h) || table.Get("a") != h {
+		t.Error("it is evicted although it is owned")
+	}
+	h.Ownership = nil
+	table.MarkIdle(h)
+	table.obtain(2*s, "c")
+	if table.Get("a") != nil {
+		t.Error("it stays after its ownership has ended")
+	}
+}
+
+// The host of a request whose outcome comes late may be evicted already. It
+// does not become idle again.
+func TestTable_LateOutcome(t *testing.T) {
+	table := newTestTable(1)
+	table.start(0, "a", new(Request))
+	a := table.Get("a")
+	table.obtain(61*s, "b") // the lease is over
+	table.MarkIdle(a)
+	if !a.IsEvicted() || table.MayBeEvicted(a) {
+		t.Errorf("evicted %t, and in a list of the table %t", a.IsEvicted(), table.MayBeEvicted(a))
+	}
+}
+
+// New hosts come all the time, and every second one is then paused for a day.
+// There are never many more than MaxHosts, and not all of them are paused ones.
+func TestTable_IsBounded(t *testing.T) {
+	const maxHosts = 1000
+	table := newTestTable(maxHosts)
+	number := 0
+	table.Settings.Random = func() float64 { // some number below 1
+		number = (number*1103515245 + 12345) & (1<<31 - 1)
+		return float64(number) / (1 << 31)
+	}
+	now := Time(0)
+	for i := range 20 * maxHosts {
+		key := fmt.Sprint(i)
+		sig := Signals{Status: 200, Class: Good}
+		if i%2 == 0 {
+			sig = Signals{Status: 429, Class: Throttled, RetryAfter: 24 * time.Hour}
+		}
+		table.start(now, key, new(Request))
+		table.finish(now, key, sig)
+		now += 2 * ms
+	}
+	if n := table.Len(); n > maxHosts+maxHosts/10 {
+		t.Errorf("%d hosts, want about %d at most", n, maxHosts)
+	}
+	if n := len(table.paused); n > maxHosts-maxHosts/10 {
+		t.Errorf("%d hosts are paused, want %d at most", n, maxHosts-maxHosts/10)
+	}
+}
