@@ -5,8 +5,14 @@
 //	})
 //	...
 //	resp, err := client.Get("https://example.com/page")
-//	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-//		log.Print(blocked.Decision) // which rule, on which line of which file
+//	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+//		decision := disallowed.Decision
+//		switch {
+//		case errors.Is(err, robotsmw.ErrDisallowed):
+//			log.Print(decision) // with the rule and its line in robots.txt
+//		case errors.Is(err, robotsmw.ErrUnreachable):
+//			log.Print("not now: ", decision) // with the cause and the next try
+//		}
 //	}
 //
 // The client fetches the robots.txt of an origin when it is first needed, and
