@@ -5,7 +5,8 @@
 // With this client, requests to one host start at least one second apart, one
 // at a time, from any number of goroutines. If the host answers 429 or 503 with
 // a Retry-After field, no request to it starts before that time is over. The
-// fields of [Limiter] configure the delays:
+// response itself is returned to the caller, and is not retried. The fields of
+// [Limiter] configure the delays:
 //
 //	limiter := &politeness.Limiter{Delay: 5 * time.Second, MaxWait: time.Minute}
 //	client := &http.Client{Transport: &politeness.Transport{Limiter: limiter}}

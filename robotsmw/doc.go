@@ -18,7 +18,9 @@
 // The client fetches the robots.txt of an origin when it is first needed, and
 // keeps it for up to 24 hours (RFC 9309 §2.4). A disallowed request fails
 // before it is sent. Requests to one host are delayed as package politeness
-// describes.
+// describes. The response to a request that was sent is returned whatever its
+// status: a 429 or 503 delays the later requests to its host, but is not
+// retried.
 //
 // # Deciding and enforcing
 //

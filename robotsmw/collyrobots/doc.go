@@ -76,11 +76,12 @@
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //
 // The Example "Retries" (example_test.go) counts the tries, and leaves out what
-// PutBack heals. RetryThrottled is for 429 and 503. What the extension repeats
-// comes to OnError too, but a Retry of it only returns the error, as does any
-// Retry at once after a refusal; a later one waits. So repeat by Retry, not by
-// a queue, unless Extension.WillRepeat returns true. c.Visit and c.Post return
-// the first error.
+// PutBack heals. A response with 429 or 503 comes to OnError, and is repeated
+// only if Extension.RetryThrottled is set. What the extension repeats comes to
+// OnError too, but a Retry of it only returns the error, as does any Retry at
+// once after a refusal; a later one waits. So repeat by Retry, not by a queue,
+// unless Extension.WillRepeat returns true. c.Visit and c.Post return the first
+// error.
 //
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
@@ -93,6 +94,16 @@
 // SetProxy and SetProxyFunc change the proxy alone, also for robots.txt. A
 // client is copied and not changed; what changes on it later takes effect.
 // SetRequestTimeout limits each attempt; a wait never counts.
+//
+// # LimitRules
+//
+// The Delay of a colly.LimitRule and the Delay of Options.Limiter are not added
+// to each other. Both must be over before the next request starts, so the
+// longer one decides. The Limiter's Delay counts from the start of a request to
+// the same host. The Delay and RandomDelay of a LimitRule count from the end of
+// a response, in each of its Parallelism slots, and a rule with the DomainGlob
+// "*" applies to all hosts together. A program that needs only a delay per host
+// should set the Limiter's, and no LimitRule.
 //
 // # Decisions
 //
