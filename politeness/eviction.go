@@ -38,7 +38,7 @@ func (l *Limiter) find(key string, now schedule.Time) *host {
 // interval, pause and quota are over, and the Limiter knows nothing else about
 // the host that matters. sweep runs once for each new host. So nothing has to
 // run in the background. In a long crawl, the only hosts that pile up are those
-// about which the Limiter has learnt something that matters.
+// about which the Limiter has learned something that matters.
 func (l *Limiter) sweep(now schedule.Time) {
 	l.somePaused(1, now)
 	for range 2 {

@@ -68,7 +68,7 @@ type Flight struct {
 	rec  *record.Record
 	err  error // why rec is nil: a *politeness.DelayError, or an invalid Limiter
 
-	ctx  context.Context // cancelled when the flight is dropped or has ended
+	ctx  context.Context // canceled when the flight is dropped or has ended
 	drop context.CancelCauseFunc
 
 	// Only the flight's own goroutine uses these two.
@@ -79,7 +79,7 @@ type Flight struct {
 	callers int                    // how many of them wait for it
 	refresh bool                   // whether it goes on if nobody waits for it
 	begun   bool                   // it has waited for a slot, and waits no longer
-	dropped bool                   // nobody waited for it any more, so ctx was cancelled
+	dropped bool                   // nobody waited for it any more, so ctx was canceled
 	delay   *politeness.DelayError // what Expect was told last: when it gets its slot; nil means it waits for none
 	instead *record.Record         // a good copy, marked as delayed, for use while the host rests
 	moved   chan struct{}          // closed by Expect when delay changes

@@ -13,7 +13,7 @@ import (
 const (
 	MinLifetime  = 5 * time.Minute
 	MaxLifetime  = 24 * time.Hour
-	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be mended
+	LoopLifetime = time.Hour // after redirects in a circle, which are probably a mistake that will be fixed
 )
 
 // Lifetime returns how long a response with header h may be used, which came at
