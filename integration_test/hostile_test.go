@@ -94,9 +94,9 @@ func hint(f *http2.Framer, id uint32) {
 	f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: early, EndHeaders: true})
 }
 
-// The servers may name others of the web: neighbour and honest return the
+// The servers may name others of the web: neighbor and honest return the
 // "host:port" of any.
-func hostileServers(neighbour, honest func() string) []hostileServer {
+func hostileServers(neighbor, honest func() string) []hostileServer {
 	rules := []byte("User-agent: *\nDisallow: /private/\n")
 	megabyte := bytes.Repeat([]byte("x"), 1<<20)
 	bomb := gzipped(make([]byte, 64<<20))
@@ -253,7 +253,7 @@ func hostileServers(neighbour, honest func() string) []hostileServer {
 			}
 		})},
 		{name: "redirects in a ring", answer: func(conn net.Conn, path string, _ <-chan struct{}) {
-			respond(conn, "302 Found", nil, "Location: http://"+neighbour()+path)
+			respond(conn, "302 Found", nil, "Location: http://"+neighbor()+path)
 		}},
 		{name: "redirects to odd spellings", answer: html(func(conn net.Conn, _ <-chan struct{}) {
 			host, port, _ := net.SplitHostPort(honest())

@@ -110,7 +110,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	// The member gives all hosts back. For each host, Redis then keeps the time
 	// from which the host may get requests again, and what the member has
-	// learnt about the host.
+	// learned about the host.
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
 	// A hash with the same names and no values shows what names and buckets

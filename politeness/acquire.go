@@ -17,12 +17,12 @@ import (
 //
 // Acquire returns a [*DelayError] as soon as it knows that it must refuse the
 // request: the wait would outlast the context's deadline or MaxWait, or there
-// is another cause that DelayError lists. If the context is cancelled, the
-// error wraps the context's error. If a check of [WithCheck] fails, the error
-// wraps the check's error. If the Limiter's fields are invalid, the error is
-// that of [Limiter.Validate]. Any other error states what is wrong with u.
-// After an error, the request has used up no slot and no budget, and the next
-// request in the queue moves up.
+// is another cause that DelayError lists. If the context is canceled, the error
+// wraps the context's error. If a check of [WithCheck] fails, the error wraps
+// the check's error. If the Limiter's fields are invalid, the error is that of
+// [Limiter.Validate]. Any other error states what is wrong with u. After an
+// error, the request has used up no slot and no budget, and the next request in
+// the queue moves up.
 func (l *Limiter) Acquire(ctx context.Context, u *url.URL) (*Grant, error) {
 	g := new(Grant)
 	if err := l.acquire(ctx, u, g); err != nil {

@@ -249,7 +249,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 					context.AfterFunc(ctx, func() {})
 				}
 				resp, err := answer(200, "hello")(r)
-				resp.Body = &cancelling{resp.Body, cancel}
+				resp.Body = &canceling{resp.Body, cancel}
 				return resp, err
 			})}
 		var wg sync.WaitGroup
@@ -304,14 +304,14 @@ func attemptAndEnd(ctx context.Context, tr *Transport) {
 	resp.Body.Close()
 }
 
-// cancelling is a body that cancels a context when the body ends or is closed,
+// canceling is a body that cancels a context when the body ends or is closed,
 // as some bodies of net/http do.
-type cancelling struct {
+type canceling struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-func (b *cancelling) Read(p []byte) (int, error) {
+func (b *canceling) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		b.cancel()
@@ -319,7 +319,7 @@ func (b *cancelling) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *cancelling) Close() error {
+func (b *canceling) Close() error {
 	b.cancel()
 	return b.ReadCloser.Close()
 }

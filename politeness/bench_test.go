@@ -126,7 +126,7 @@ func BenchmarkDueTimes(b *testing.B) {
 }
 
 // BenchmarkWaiters queues 100,000 requests to 1,000 hosts and cancels them. It
-// reports their memory and how long the cancelling takes.
+// reports their memory and how long the canceling takes.
 func BenchmarkWaiters(b *testing.B) {
 	const hosts, each = 1000, 100
 	for b.Loop() {

@@ -199,14 +199,14 @@ func TestWithCheck_Panic(t *testing.T) {
 }
 
 func TestWithCheck_Observer(t *testing.T) {
-	var cancelled int
+	var canceled int
 	l := &politeness.Limiter{Observer: &politeness.Observer{
 		Granted:  func(context.Context, politeness.Event) { t.Error("granted") },
-		Canceled: func(_ context.Context, e politeness.Event) { cancelled++ },
+		Canceled: func(_ context.Context, e politeness.Event) { canceled++ },
 	}}
 	l.Acquire(politeness.WithCheck(t.Context(), unwanted), &url.URL{Scheme: "http", Host: "www.example.com"})
-	if cancelled != 1 {
-		t.Errorf("Canceled was called %d times", cancelled)
+	if canceled != 1 {
+		t.Errorf("Canceled was called %d times", canceled)
 	}
 }
 

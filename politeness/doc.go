@@ -5,7 +5,8 @@
 // With this client, requests to one host start at least one second apart, one
 // at a time, from any number of goroutines. If the host answers 429 or 503 with
 // a Retry-After field, no request to it starts before that time is over. The
-// fields of [Limiter] configure the delays:
+// response itself is returned to the caller, and is not retried. The fields of
+// [Limiter] configure the delays:
 //
 //	limiter := &politeness.Limiter{Delay: 5 * time.Second, MaxWait: time.Minute}
 //	client := &http.Client{Transport: &politeness.Transport{Limiter: limiter}}
@@ -45,6 +46,11 @@
 // http.Client includes the wait and should be 0; the AttemptTimeout of a
 // [Transport] does not include it.
 //
+// If an http.Client follows a redirect (the request's Response is set), the
+// request may wait longer than MaxWait: by Delay, MaxCrawlDelay or the
+// intervals of PerHost, whichever is longest. Otherwise the interval after the
+// redirect would make each retry fail.
+//
 // # Job queues
 //
 // Workers of a job queue should not block while a host is not due. With a
@@ -64,8 +70,20 @@
 //
 // # Fleets
 //
-// If the Limiter of each process has the same [Limiter.Fleet], each host is
-// owned by one Limiter at a time. Package redislimit provides a Fleet.
+// If the Limiter of each process has a [Limiter.Fleet], each host is owned by
+// one Limiter at a time. Package redislimit provides Fleets. A Limiter gives a
+// host away after 2 s, or soon after its last request to the host is over, if
+// another Limiter waits for the host. All members should have the same fields,
+// and PerHost should return the same settings in each.
+//
+// # Two limits at once
+//
+// [Limiter.Within] is for a machine that serves many hosts:
+//
+//	limiter := &politeness.Limiter{Within: &politeness.Limiter{Key: politeness.IPKey(nil)}}
+//
+// To limit only the number of requests in flight to all hosts, give Within a
+// Key that is the same for all URLs, a Delay of -1, and a Concurrency.
 //
 // # Decisions
 //

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// A DelayError says that a request may not start yet and cannot wait, for one
-// of these causes:
+// A DelayError is the error of a request that may not start yet, and that
+// cannot wait for one of these reasons:
 //
 //   - The wait would outlast the context's deadline or MaxWait.
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
 //   - The host's Budget is spent, or MaxHosts leaves no room for its count.
 //
-// The error comes as soon as the Limiter knows the cause. The request has used
-// up no slot and no budget. So the caller can ask other hosts first, and come
-// back at the time in Until.
+// The error is returned as soon as the reason is known. No request was sent,
+// and no slot or budget was used up. The caller should retry at Until, and may
+// send requests to other hosts meanwhile.
 //
-// An http.Client wraps the DelayError in a *url.Error. Find it with errors.As
-// or errors.AsType.
+// An http.Client wraps the DelayError in a *url.Error; errors.As and
+// errors.AsType find it.
 type DelayError struct {
-	Host  string    // the key of the host, as Limiter.Key names it
-	Until time.Time // when to ask again; at that time, other requests may come first
+	Host  string    // the key of the host: the result of Limiter.Key
+	Until time.Time // when to retry; at that time, other requests may start first
 
 	// Reason is what the request would have to wait for.
 	Reason Reason
 
-	// Err is nil if nothing but time holds up the request. If Err is not nil,
-	// it says what else holds it up: another Limiter of the Fleet owns the
-	// host, or the fleet cannot be reached. The time in Until is then a guess.
+	// Err is nil unless the end of the wait is unknown, because another Limiter
+	// of the Fleet owns the host, or the Fleet is unreachable. Until is then an
+	// estimate.
 	Err error
 }
 
@@ -56,9 +56,10 @@ func (e *DelayError) Temporary() bool { return true }
 // Is makes errors.Is(err, context.DeadlineExceeded) return true.
 func (e *DelayError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// ErrInvalidLimiter is found by errors.Is in the error of Acquire and RoundTrip
-// if a field of the Limiter is invalid. The message names the field. No request
-// can pass such a Limiter, so retrying does not help.
+// ErrInvalidLimiter is the error of Acquire and RoundTrip, as errors.Is
+// reports, if a field of the Limiter is invalid. The message names the field.
+// Retrying does not help. [Limiter.Validate] finds the error before the first
+// request.
 var ErrInvalidLimiter = errors.New("politeness: a field of the Limiter is invalid")
 
 // invalidError is the error of a request to a Limiter with an invalid field.
@@ -68,7 +69,7 @@ func (e invalidError) Error() string        { return e.err.Error() }
 func (e invalidError) Is(target error) bool { return target == ErrInvalidLimiter }
 func (e invalidError) Unwrap() error        { return e.err }
 
-// cancelError says that the context of a request ended while the request
+// cancelError is the error of a request whose context ended while the request
 // waited.
 type cancelError struct {
 	host       string
@@ -81,7 +82,8 @@ func (e *cancelError) Error() string {
 
 func (e *cancelError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// timeoutError says that an attempt took longer than Transport.AttemptTimeout.
+// timeoutError is the error of an attempt that took longer than
+// Transport.AttemptTimeout.
 type timeoutError struct {
 	after time.Duration
 	err   error // what Base returned; nil if that was context.DeadlineExceeded

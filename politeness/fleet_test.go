@@ -487,7 +487,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 	})
 }
 
-// The fleet remembers for an hour what was learnt about a host.
+// The fleet remembers for an hour what was learned about a host.
 func TestFleet_RemembersForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -556,7 +556,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// If all requests to a host are cancelled before the host is owned, the Hold
+// If all requests to a host are canceled before the host is owned, the Hold
 // ends.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -214,7 +214,7 @@ func CanonicalURL(u *url.URL) *url.URL {
 	return &sent
 }
 
-// nextForm takes one step from a host's spelling towards its one form. The one
+// nextForm takes one step from a host's spelling toward its one form. The one
 // form itself is returned unchanged.
 func nextForm(host string) string {
 	if strings.IndexByte(host, ':') >= 0 {

@@ -66,11 +66,11 @@ func TestIPKey(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		if _, err := c.key(ctx, mustURL(t, "http://later.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("a look-up that was cancelled: %v", err)
+			t.Errorf("a look-up that was canceled: %v", err)
 		}
 		answers["later.example"] = []string{"192.0.2.8"}
 		if got, _ := c.key(t.Context(), mustURL(t, "http://later.example/")); got != "192.0.2.8" {
-			t.Errorf("a cancelled look-up was remembered: %q", got)
+			t.Errorf("a canceled look-up was remembered: %q", got)
 		}
 		if _, err := c.key(t.Context(), &url.URL{Path: "/"}); err == nil {
 			t.Error("a URL without a host has a key")

@@ -18,190 +18,163 @@ import (
 )
 
 // A Limiter decides when the next request to a host may start. One Limiter
-// serves all the hosts of a crawl. Each host has its own queue and its own
-// pace. A request waits for requests to other hosts only if Within or
-// GlobalRate is set.
+// serves all the hosts of a crawl. Each host has its own queue. A request waits
+// for requests to other hosts only if Within or GlobalRate is set.
 //
-// The zero value is polite: each host gets at most one request per second, one
-// at a time. Most programs set Delay, Concurrency and MaxWait. The next fields
-// say how far a host's own wishes are followed, then how to be gentler, then
-// what is limited beyond one host or one moment. [Limiter.Validate] checks
-// them. The fields must not be changed after the first use, and a Limiter must
-// not be copied. All methods are safe for concurrent use.
+// The zero value allows one request per second to each host, one at a time.
+// Most programs set only Delay, Concurrency and MaxWait. [Limiter.Validate]
+// checks the fields. They must not be changed after the first use, and a
+// Limiter must not be copied. All methods are safe for concurrent use.
 type Limiter struct {
-	// The pace of a host:
+	// The delay of a host:
 
-	// Delay is the least time between the starts of two requests to one host. 0
-	// means [DefaultDelay], 1 s. Negative means none, but Concurrency,
-	// Crawl-delays and pauses still apply.
+	// Delay is the minimum time between the starts of two requests to one host.
+	// 0 means [DefaultDelay], 1 s. Negative means none. Concurrency,
+	// Crawl-delays and pauses apply in any case.
 	Delay time.Duration
 
-	// Concurrency is how many requests to one host may be in flight, from their
-	// start until [Grant.Done]. It is always 1 for a host with a Crawl-delay. 0
-	// means 1. Negative means no limit.
+	// Concurrency is the maximum number of requests to one host in flight, from
+	// their start until [Grant.Done]. It is always 1 for a host with a
+	// Crawl-delay. 0 means 1. Negative means no limit.
 	Concurrency int
 
-	// MaxWait is the longest time that Acquire waits. A request that would wait
-	// longer is refused with a [*DelayError] as soon as that is known. 0 means
-	// as long as the context allows. Negative means no wait at all.
-	//
-	// In a Transport, a request that follows a redirect of an http.Client (its
-	// Response is set) may wait longer by Delay, MaxCrawlDelay or the intervals
-	// of PerHost, whichever is longest. Otherwise the interval after the
-	// redirect would refuse it each time that its caller comes back.
+	// MaxWait is the longest time that Acquire waits. A request that would have
+	// to wait longer fails with a [*DelayError] as soon as that is known. A
+	// request that follows a redirect may wait one interval longer. 0 means as
+	// long as the context allows. Negative means that requests never wait.
 	MaxWait time.Duration
 
-	// How the pace heeds what a host says:
+	// What servers may request:
 
 	// MaxCrawlDelay is the longest Crawl-delay that requests wait for. If a
-	// host's Crawl-delay is longer, the first request to the host starts, and
-	// further requests are refused with a [*DelayError] until the Crawl-delay
-	// is over. If the owner of the host has agreed to a shorter one, set that
-	// in PerHost. 0 means [DefaultMaxCrawlDelay], 60 s. Negative means no
-	// maximum.
+	// host has a longer one, its first request starts, and the others fail with
+	// a [*DelayError] until the Crawl-delay is over. To let them wait, raise
+	// MaxCrawlDelay. If the owner of the host has agreed to a shorter
+	// Crawl-delay, set that in PerHost. 0 means [DefaultMaxCrawlDelay], 60 s.
+	// Negative means no maximum.
 	MaxCrawlDelay time.Duration
 
 	// MaxRetryAfter is the longest pause that a Retry-After or a spent quota
-	// can cause. A longer one is cut, so that a mistake of a server's operator
-	// does not end a crawl. A pause for a quota may last one second more than
-	// MaxRetryAfter. 0 means [DefaultMaxRetryAfter], 24 h. Negative means no
-	// maximum.
+	// can cause. A longer one is shortened, so that a mistake in a server's
+	// configuration does not end a crawl. 0 means [DefaultMaxRetryAfter], 24 h.
+	// Negative means no maximum.
 	MaxRetryAfter time.Duration
 
-	// BackOff is the pause after the first 429 without a usable Retry-After,
-	// and up to a tenth longer at random. It doubles with each further incident
-	// in a row. An incident is a refusal, together with the refusals of
-	// requests that were in flight then. After a first 503, or a first answer
-	// that is surely a challenge, a captcha or a block, the host rests for only
-	// one more interval; the second in a row counts as a 429. Any other answer
-	// below 500 is good, and undoes one doubling, unless it is a 4xx with a
-	// Retry-After. 0 means [DefaultBackOff], 5 s. Negative means none, and only
-	// a Retry-After or a spent quota pauses a host.
+	// BackOff is how long a host is paused after a response with status 429 and
+	// no usable Retry-After. The response is returned to the caller, and is not
+	// retried. With each further 429, the pause doubles, up to MaxBackOff. Each
+	// good response undoes one doubling. A random part of up to a tenth is
+	// added.
+	//
+	// After a 503, or a response that is surely a challenge, a captcha or a
+	// block, the host is paused for only one more interval. The second in a row
+	// counts as a 429. Responses to requests that were already in flight when
+	// the pause began do not double it. Any other response with a status below
+	// 500 is good, except a 4xx with a Retry-After.
+	//
+	// 0 means [DefaultBackOff], 5 s. Negative means that a host is paused only
+	// by a Retry-After or a spent quota.
 	BackOff time.Duration
 
-	// MaxBackOff is the longest pause that the doubling of BackOff reaches. 0
+	// MaxBackOff is the longest pause that the doubling of BackOff can reach. 0
 	// means [DefaultMaxBackOff], 1 h. Negative means no maximum.
 	MaxBackOff time.Duration
 
-	// A gentler pace:
+	// Changes of the delay:
 
-	// EndToStart counts every interval from the end of a request (Grant.Done)
-	// instead of from its start. So a host that answers slowly is left alone
-	// for the whole interval.
+	// EndToStart counts each interval from the end of a request (Grant.Done)
+	// instead of from its start, so that a slow host gets no request for the
+	// whole interval.
 	EndToStart bool
 
-	// Jitter lengthens each interval at random, by up to this fraction of the
-	// interval. With 0.5, an interval becomes up to half longer. 0 means no
-	// jitter. A negative Jitter, NaN or more than 100 is invalid.
+	// Jitter lengthens each interval by a random part of up to this fraction of
+	// it: with 0.5, an interval becomes up to half longer. 0 means no jitter.
+	// Jitter must be between 0 and 100.
 	Jitter float64
 
-	// Adaptive derives a delay from the host's own response times: a host rests
-	// for this many response times, such as 5, but for at most 60 s and never
-	// less than Delay. The delay rises at once, and falls by half of the
-	// difference with each 2xx answer. 0 means off. A negative Adaptive, NaN or
-	// more than 1e6 is invalid.
+	// Adaptive derives a delay from the response times of a host: this many
+	// response times, such as 5, but at most 60 s and never less than Delay.
+	// The delay rises immediately, and falls by half of the difference with
+	// each 2xx response. 0 means off. Adaptive must be between 0 and 1e6.
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the
-	// host's name, as Key returns it. Without a Key, that is the name in lower
-	// case without a port, such as "www.example.com". Three seconds for one
-	// host, and the Limiter's own fields for all others:
+	// result of Key. The package documentation has an example.
 	//
-	//	perHost := map[string]politeness.HostSettings{
-	//		"www.example.com": {Delay: 3 * time.Second},
-	//	}
-	//	limiter.PerHost = func(key string) politeness.HostSettings {
-	//		return perHost[key]
-	//	}
-	//
-	// PerHost is called when a request joins the host's queue, and by Next. The
-	// settings that it returned last apply to all requests to the host,
-	// including those that already wait. So the settings may change while a
-	// crawl runs, and take effect with the next request to the host. PerHost
-	// must be fast, and many goroutines may call it at the same time. If it
-	// panics, the request leaves all queues and uses up no slot.
-	//
-	// The fields of Within are not affected, because Within may have a PerHost
-	// of its own. In a fleet, PerHost must return the same settings in every
-	// member, because each member paces the hosts that it owns by its own. nil
-	// means that all hosts have the settings of the Limiter.
+	// PerHost is called when a request joins the host's queue, and by Next. Its
+	// latest result applies to all requests to the host, including those that
+	// already wait, so settings may change while a crawl runs. PerHost must be
+	// fast and safe for concurrent use. It does not change the settings of
+	// Within. nil means that all hosts have the settings of the Limiter.
 	PerHost func(key string) HostSettings
 
-	// Limits on more than one host, and on more than a moment:
+	// Limits for several hosts, or for a day:
 
 	// Key returns the name of the host that a URL belongs to. Requests with the
-	// same key share one pace. If Key returns an error or an empty name,
-	// Acquire returns an error. Many goroutines may call Key at the same time.
-	// nil means [HostKey].
+	// same key share one queue and one delay. If Key returns an error or an
+	// empty name, Acquire returns an error. Key must be safe for concurrent
+	// use. nil means [HostKey].
 	Key func(ctx context.Context, u *url.URL) (string, error)
 
 	// Within, if not nil, is a second Limiter: a request starts when both allow
-	// it. Give it another Key, such as [IPKey], to be gentle with a machine
-	// that serves many hosts. Its Delay and Concurrency apply to all hosts that
-	// share a key of the second Limiter. As everywhere, a zero Delay means 1 s
-	// and a zero Concurrency means 1: all hosts with one key together get one
-	// request per second, one at a time. A Key that is the same for all URLs
-	// would slow the whole crawl down to that. To limit only the requests in
-	// flight to all hosts, set Delay to -1, and Concurrency. The second Limiter
-	// keeps its own Delay, EndToStart, Jitter, Concurrency, MaxWait, Lease,
-	// MaxHosts, GlobalRate and Within. It must have neither Fleet nor Budget.
-	// Crawl-delay, back-off, quotas and adaptive pace apply only in the first
-	// Limiter, whose Observer and Logger serve both. Several Limiters may share
-	// one Within.
+	// it. Its Key, such as [IPKey], gives one key to several hosts, and its
+	// Delay and Concurrency apply to all of them together. If these fields are
+	// 0, that is one request per second, one at a time.
+	//
+	// Crawl-delays, back-off, quotas and Adaptive apply only in the first
+	// Limiter, whose Observer and Logger serve both. Within must have neither
+	// Fleet nor Budget. Several Limiters may share one Within.
 	Within *Limiter
 
-	// GlobalRate, if not nil, limits the requests to all hosts together: each
-	// request takes a token from it. Other parts of the program may take tokens
-	// from it too.
+	// GlobalRate, if not nil, limits the requests to all hosts together. Each
+	// request takes one token. Other parts of the program may take tokens too.
+	// The burst of GlobalRate must be at least 1.
 	GlobalRate *rate.Limiter
 
-	// Budget limits what each host is asked for in a day. The zero value is no
-	// limit.
+	// Budget limits the requests and bytes of each host in one day. The zero
+	// value is no limit.
 	Budget Budget
 
-	// Fleet, if not nil, makes sure that only one of many Limiters owns a host
-	// at any time, so that the processes of a fleet keep one pace. Give all of
-	// these Limiters the same fields. A request to a host that another Limiter
-	// owns waits until the owner gives the host away. The owner usually does so
-	// after 2 s, or soon after its last request to the host is over. A Fleet
-	// serves one Limiter, which cannot be the Within of another. nil means that
-	// this process paces alone.
+	// Fleet, if not nil, connects this Limiter with those of other processes,
+	// which should have the same fields. Only one of them owns a host at any
+	// time, so all of them together keep one delay. A request to a host that
+	// another Limiter owns waits until that Limiter gives the host away. A
+	// Fleet serves one Limiter, which must not be the Within of another. nil
+	// means that the Limiter is used alone.
 	Fleet Fleet
 
-	// What the Limiter remembers and reports:
+	// Memory and monitoring:
 
-	// MaxHosts is how many hosts are remembered. When new hosts come, the
-	// Limiter forgets hosts whose interval and pause are over. If it knows more
-	// about a host, such as a Crawl-delay or a history of refusals, it forgets
-	// the host only when there are MaxHosts. Then the host that was used
-	// longest ago goes. A host with requests, or within its interval, stays,
-	// above MaxHosts if need be. Paused hosts, and those within a Crawl-delay
-	// longer than MaxCrawlDelay or an hour, hold nine tenths of the places at
-	// most: beyond that, and when nothing else can go, one of them goes, at
-	// random. So no new host is refused. But with a Budget, MaxHosts limits how
-	// many hosts are asked in one day, because their counts are kept all day. 0
-	// means [DefaultMaxHosts], 1,000,000. Negative means no limit.
+	// MaxHosts is how many hosts are remembered. Beyond that, the least
+	// recently used host is evicted, with its Crawl-delay and its history. A
+	// host with requests, or within its interval, is not evicted. Paused hosts,
+	// and those within a Crawl-delay longer than MaxCrawlDelay or an hour, may
+	// occupy at most 90% of MaxHosts; beyond that, a random one of them is
+	// evicted. With a Budget, MaxHosts is the maximum number of hosts in one
+	// day, because their counts are kept all day. 0 means [DefaultMaxHosts],
+	// 1,000,000. Negative means no limit.
 	MaxHosts int
 
-	// Lease is how long a grant holds its slot if Done is not called. It has to
-	// be longer than the longest request. A Transport prolongs the Lease to
-	// AttemptTimeout if AttemptTimeout is longer. 0 means [DefaultLease], 10
-	// min. Negative means no limit.
+	// Lease is how long a request holds its slot if Done is not called. It must
+	// be longer than the longest request. A Transport uses its AttemptTimeout
+	// instead if that is longer. 0 means [DefaultLease], 10 min. Negative means
+	// no limit.
 	Lease time.Duration
 
-	// Observer reports what happens to requests and hosts. [Join] combines
-	// several Observers. nil means no reports.
+	// Observer receives the events of requests and hosts. [Join] combines
+	// several Observers. nil means none.
 	Observer *Observer
 
-	// Logger gets warnings about a response body that nobody reads. At debug
-	// level it gets each back-off. nil means [slog.Default].
+	// Logger receives a warning if a response body that is not read delays
+	// other requests and, at debug level, each back-off. nil means
+	// [slog.Default].
 	Logger *slog.Logger
 
 	once    sync.Once
 	invalid error
 	set     settings
 	epoch   time.Time     // a point in time is kept as the duration since epoch, on the monotonic clock
-	global  *Limiter      // lets one request at a time ask GlobalRate; nil means that GlobalRate is nil
+	global  *Limiter      // takes tokens from GlobalRate for one request at a time; nil if GlobalRate is nil
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 
@@ -216,8 +189,8 @@ type Limiter struct {
 	accounts schedule.Accounts // of the hosts' Budgets
 }
 
-// A Fleet lets only one of many Limiters at a time ask a host. See
-// [Limiter.Fleet]. Package redislimit makes Fleets; its methods are for the
+// A Fleet gives each host to only one of many Limiters at a time. See
+// [Limiter.Fleet]. Package redislimit makes Fleets. Their methods are for the
 // Limiter alone.
 type Fleet = fleet.Fleet
 

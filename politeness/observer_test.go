@@ -82,10 +82,10 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		l.Acquire(ctx, u)
 		want("hurried")
 
-		ctx, cancel = context.WithCancel(with("cancelled"))
+		ctx, cancel = context.WithCancel(with("canceled"))
 		go func() { synctest.Wait(); cancel() }()
 		l.Acquire(ctx, u)
-		want("cancelled")
+		want("canceled")
 
 		g, _ := l.Acquire(with("by hand"), mustURL(t, "http://other.example/"))
 		g.Done(Outcome{Status: 503})
@@ -179,16 +179,16 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 }
 
 // A tally counts what its observer is told.
-type tally struct{ granted, refused, cancelled, backedOff atomic.Int64 }
+type tally struct{ granted, refused, canceled, backedOff atomic.Int64 }
 
 func (n *tally) observer() *Observer {
 	count := func(n *atomic.Int64) func(context.Context, Event) {
 		return func(context.Context, Event) { n.Add(1) }
 	}
-	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Canceled: count(&n.cancelled), BackedOff: count(&n.backedOff)}
+	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Canceled: count(&n.canceled), BackedOff: count(&n.backedOff)}
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("granted %d, refused %d, cancelled %d, backed off %d",
-		n.granted.Load(), n.refused.Load(), n.cancelled.Load(), n.backedOff.Load())
+	return fmt.Sprintf("granted %d, refused %d, canceled %d, backed off %d",
+		n.granted.Load(), n.refused.Load(), n.canceled.Load(), n.backedOff.Load())
 }

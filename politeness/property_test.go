@@ -218,7 +218,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 
 // In random schedules, every request starts at exactly the nanosecond that
 // ideal() computes. So the Limiter keeps the interval and the order, leaves no
-// gap after a cancelled request, and wastes no time.
+// gap after a canceled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 // With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
 // exact starts cannot be predicted. But no two starts are closer than the
 // interval, no start falls into a pause, and the order is kept. Every request
-// is granted, refused or cancelled.
+// is granted, refused or canceled.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -276,7 +276,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 		next(time.Minute)
 		time.Sleep(2 * time.Minute)
 		next(0)
-		if n.granted.Load() != 1 || n.cancelled.Load() != 3 {
+		if n.granted.Load() != 1 || n.canceled.Load() != 3 {
 			t.Error(&n)
 		}
 		if got := l.Next(&url.URL{Path: "/"}); !got.Equal(time.Now()) {
@@ -499,7 +499,7 @@ func TestKeys(t *testing.T) {
 		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full-width letters
 		{"http://straße.example。/", "xn--strae-oqa.example", "xn--strae-oqa.example"},
 		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // IDNA does not map an ASCII name
-		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids this name, so it is dialled without conversion
+		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids this name, so it is dialed without conversion
 	}
 	for _, tt := range tests {
 		u := mustURL(t, tt.url)
@@ -667,7 +667,7 @@ func TestStatsAndObserver(t *testing.T) {
 		if s, want := l.Stats(), (Stats{Hosts: 1}); s != want || paused(l) != 1 {
 			t.Errorf("%+v, want %+v; %d paused", s, want, paused(l))
 		}
-		if got, want := n.String(), "granted 6, refused 1, cancelled 1, backed off 1"; got != want {
+		if got, want := n.String(), "granted 6, refused 1, canceled 1, backed off 1"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		slices.Sort(waits)

@@ -72,7 +72,7 @@ func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.C
 	return httptrace.WithClientTrace(ctx, &w.trace)
 }
 
-// getConn is called before a connection is dialled or taken from the pool. The
+// getConn is called before a connection is dialed or taken from the pool. The
 // pool for HTTP/2 is locked during this call, so getConn must not block.
 func (w *wire) getConn(address string) {
 	if w.mayConnect(address) {

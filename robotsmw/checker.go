@@ -41,6 +41,10 @@ import (
 // Store (package diskstore, redisstore) keeps them over a restart or shares
 // them.
 //
+// No call discards a record early. To read all files again now, make a new
+// Checker or Transport with the same Limiter, and without the Store or with an
+// empty one.
+//
 // When memory is full, the least recently used origin is evicted. An
 // unreachable origin stays until its next try, because otherwise the next
 // request would be sent to an overloaded server. Such origins may occupy at

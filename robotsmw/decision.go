@@ -18,9 +18,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Decision is whether a URL may be fetched, and why. String returns a
-// sentence for people. As JSON, a decision has the hash of the robots.txt in
-// force. So a log of decisions proves which file was obeyed, and when.
+// A Decision is the result of a check: whether a URL may be fetched, and why.
+// String returns it as a sentence. Its JSON form includes the hash of the
+// robots.txt in force, so that a log of decisions proves which file was obeyed,
+// and when.
 type Decision struct {
 	URL     *url.URL // the URL that was checked: the caller's own, not a copy
 	Allowed bool
@@ -29,14 +30,13 @@ type Decision struct {
 
 	// The rule that decided, if Reason is ByRule.
 	Kind robotstxt.Kind // Allow or Disallow
-	Rule string         // the rule's pattern as written
+	Rule string         // the rule's pattern, verbatim
 	Line int            // the rule's line in robots.txt, counted from 1
 
-	// Resolved is set if the rules allow path and query as they are written,
-	// but disallow another form of them. Resolved is this other form, such as
-	// "/private/" for "/x/%2e%2e/private/" or "//private/". It has no dot
-	// segments and no empty segments. "" means that the URL was decided as it
-	// is written.
+	// Resolved is the form of path and query that the rules disallow, if they
+	// allow the form in the URL. It has no dot segments and no empty segments,
+	// such as "/private/" for "/x/%2e%2e/private/" or "//private/". "" means
+	// that the form in the URL was decisive.
 	Resolved string
 
 	// Group has the user-agent lines of the group that the decision follows, if
@@ -53,9 +53,9 @@ type Decision struct {
 	RobotsURL string
 
 	// Status is the status of the robots.txt response that the decision follows
-	// from, or 0 if there is none. Fetched is when this response came or was
-	// last confirmed. Expires is when the response's lifetime ends. If Reason
-	// is Unreachable, Fetched is zero and Expires is NextTry.
+	// from, or 0 if there is none. Fetched is when this response was received
+	// or last confirmed. Expires is when its lifetime ends. If Reason is
+	// Unreachable, Fetched is zero and Expires is NextTry.
 	Status  int
 	Fetched time.Time
 	Expires time.Time
@@ -64,8 +64,9 @@ type Decision struct {
 	// Cause, FailedSince and NextTry are set only while robots.txt cannot be
 	// fetched. Cause is the text of the last error, printable and at most 300
 	// bytes long, such as "no such host" or "status 503 Service Unavailable".
-	// FailedSince is when fetches began to fail. NextTry is when the next fetch
-	// may be tried. For the error itself, see DisallowedError.
+	// FailedSince is when fetches began to fail. NextTry is when robots.txt may
+	// be fetched again: the first request after that time fetches it. For the
+	// error itself, see DisallowedError.
 	Cause       string
 	FailedSince time.Time
 	NextTry     time.Time
@@ -74,52 +75,47 @@ type Decision struct {
 	err error // what DisallowedError.Unwrap returns
 }
 
-// A Reason is what a Decision is based on, in lower case, with hyphens.
+// A Reason is what a Decision is based on. Its text is in lower case, with
+// hyphens.
 //
-// # What an answer to robots.txt means
+// # Responses to a request for robots.txt
 //
-// RFC 9309 §2.3.1 distinguishes three outcomes, and so does Decision.Reason:
+// RFC 9309 §2.3.1 distinguishes three outcomes:
 //
-//   - Successful (2xx): the file's rules are obeyed, whatever its type.
-//   - Unavailable (4xx except 429 and 430; more than five redirects, or a
-//     redirect that leads nowhere): there are no rules; all is allowed. With
-//     Options.DisallowForbidden, a 401 or 403 disallows all, as the draft of
-//     1996 advises.
-//   - Unreachable (429, Shopify's 430, 5xx and any status not named above,
-//     network failure, a truncated or undecodable body, a wall's answer): all
+//   - Successful (2xx): the rules of the file are obeyed, whatever its
+//     Content-Type.
+//   - Unavailable (4xx except 429 and 430; more than five redirects; a redirect
+//     without a usable target): there are no rules, and everything is allowed.
+//     With Options.DisallowForbidden, a 401 or 403 disallows everything.
+//   - Unreachable (429, 430, 5xx, any other status, a network failure, a
+//     truncated or undecodable body, a response of bot protection): everything
 //     is disallowed until the file can be fetched. If there is an earlier good
-//     copy, the copy is obeyed instead. After its lifetime, the copy is marked
-//     Decision.Stale. The next try is after Retry-After (up to 24 hours), or
-//     else after 1 minute, doubling up to 1 hour. With
-//     Options.AllowAfter30Days, an origin that has been unreachable for 30
-//     days, without a good copy, allows all.
+//     copy, the copy is obeyed instead.
 //
-// A good copy is also obeyed past its lifetime if a fetch would have to wait
-// for its slot for more than ten seconds. Then the copy is used at once and
-// marked stale, and robots.txt is fetched later, when the host's pace allows
-// it. If the fetch would wait for less than that, for example until an interval
-// is over, the request waits for the new file.
+// An unreachable robots.txt is fetched again by the first request after
+// Decision.NextTry. That is after the Retry-After of the response (up to 24
+// hours), or else 1 minute after the first failure, then 2, 4 and so on, up to
+// 1 hour. See also Options.AllowAfter30Days.
 //
-// A wall is a service that answers in the site's place: with a challenge, a
-// block, a price or a demand for a licence, whatever the status. Package
-// politeness/refusal knows the signs of walls. Two more answers are not the
-// site's robots.txt. One is a 202 with an HTML page. The other is a 206,
-// because no range was asked for. But a 451 is a 4xx like the others, and a
-// guess from a page's marks does not outweigh a 404 or 410. An HTML page with
-// status 200 and no sign of a wall is read like any robots.txt. It has no
-// rules, unless some of its lines look like rules.
+// A good copy whose lifetime is over is obeyed, and marked Decision.Stale,
+// while robots.txt is unreachable, and while a fetch would have to wait for its
+// host for more than ten seconds. It is then fetched when the host is due.
 //
-// An answer may have one content coding and be up to 4 MiB long before
-// decoding. A name that is no coding, such as utf-8 or none, is ignored before
-// plain text. Decoding must end within Options.RobotsTimeout. Decision.Cause
-// keeps 300 bytes of what went wrong. A redirect to a URL of more than 8 KiB
-// leads nowhere.
+// # Bot protection
 //
-// A *DisallowedError has one of three reasons. errors.Is(err, ErrDisallowed)
-// means that robots.txt or an option forbids the URL. errors.Is(err,
-// ErrUnreachable) means that the rules are not known now. errors.Is(err,
-// ErrAddressRefused) means that the rules are not known because
-// Options.RefuseAddress refused the address.
+// Bot protection may respond instead of the site, with any status: with a
+// challenge, a block, a price or a demand for a license. Package
+// politeness/refusal recognizes such responses. A 202 with an HTML page, and a
+// 206, are not the site's robots.txt either. If only marks in a page indicate
+// bot protection, a 404 or 410 still counts as unavailable. A 451 is like any
+// other 4xx. An HTML page with status 200 that has no sign of bot protection is
+// read like any robots.txt.
+//
+// # Limits
+//
+// A response may have one content coding, and may be 4 MiB long before it is
+// decoded. An unknown coding, such as utf-8, is ignored if the text is plain. A
+// redirect to a URL of more than 8 KiB has no usable target.
 type Reason string
 
 // The reasons. ByRule, NoMatch, EmptyGroup, NoGroup and TooMuchWork follow from
@@ -129,21 +125,21 @@ const (
 	ByRule        Reason = "rule"           // the longest matching rule decided: see Decision.Kind (RFC 9309 §2.2.2)
 	NoMatch       Reason = "no-match"       // no rule of the crawler's group matches: allowed
 	EmptyGroup    Reason = "empty-group"    // the crawler's group has no rule that can match: allowed
-	NoGroup       Reason = "no-group"       // no group names the crawler or "*": allowed (RFC 9309 §2.2.1)
+	NoGroup       Reason = "no-group"       // there is no group for the crawler or "*": allowed (RFC 9309 §2.2.1)
 	IsRobotsTxt   Reason = "robots-txt"     // the URL is /robots.txt itself: allowed (RFC 9309 §2.2.2)
 	TooMuchWork   Reason = "too-much-work"  // matching the URL with the group would take too much work: disallowed
 	Unavailable   Reason = "unavailable"    // there is no robots.txt, as after a 404: allowed (RFC 9309 §2.3.1.3)
-	Forbidden     Reason = "forbidden"      // robots.txt answers 401 or 403, with Options.DisallowForbidden: disallowed
+	Forbidden     Reason = "forbidden"      // robots.txt has status 401 or 403, with Options.DisallowForbidden: disallowed
 
-	// Unreachable: robots.txt cannot be fetched now. For example, the server
-	// answers 429 or 5xx, a wall answers in its place, the network fails, or
-	// Options.RefuseAddress refuses the address. The URL is disallowed (RFC
-	// 9309 §2.3.1.4), or allowed by Options.AllowAfter30Days.
+	// Unreachable: robots.txt cannot be fetched now, for example because of a
+	// 429 or 5xx, a response of bot protection, a network failure, or an error
+	// of Options.RefuseAddress. The URL is disallowed (RFC 9309 §2.3.1.4), or
+	// allowed by Options.AllowAfter30Days.
 	Unreachable Reason = "unreachable"
 )
 
-// knowsGroup reports whether a decision with this reason says what the
-// Crawl-delay is, or that there is none.
+// knowsGroup reports whether it follows from a decision with this reason what
+// the Crawl-delay is, or that there is none.
 func (r Reason) knowsGroup() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:

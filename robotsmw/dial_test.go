@@ -123,7 +123,7 @@ func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 		"/run/some.sock": false,
 	} {
 		if err := control("tcp", address, nil); (err == nil) != public {
-			t.Errorf("dialling %s: %v", address, err)
+			t.Errorf("dialing %s: %v", address, err)
 		}
 	}
 }

@@ -20,13 +20,13 @@ import (
 // followed, resp is the last response, and PageDirectives looks at no other:
 // the header of a redirect says nothing about the redirect's target.
 //
-// PageDirectives also reports a refusal, such as the challenge of a wall. A
-// refusal found by status and header is known at once. A refusal found by marks
-// in the HTML is known when the marks have been read. A sure refusal has no
-// directives, because it is not the page.
+// PageDirectives also reports a refusal, such as a challenge of bot protection.
+// A refusal that status and header show is known at once. A refusal that marks
+// in the HTML show is known when the marks have been read. A sure refusal has
+// no directives, because it is not the page.
 //
-// If resp did not come through a Transport, PageDirectives returns what the
-// header says to everybody, with PageNotExamined.
+// If resp did not come through a Transport, PageDirectives returns the
+// directives of the header for all robots, with PageNotExamined.
 //
 // PageDirectives may be called any number of times, also while another
 // goroutine reads the body, and after the body was closed.

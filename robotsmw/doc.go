@@ -5,14 +5,22 @@
 //	})
 //	...
 //	resp, err := client.Get("https://example.com/page")
-//	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-//		log.Print(blocked.Decision) // which rule, on which line of which file
+//	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+//		decision := disallowed.Decision
+//		switch {
+//		case errors.Is(err, robotsmw.ErrDisallowed):
+//			log.Print(decision) // with the rule and its line in robots.txt
+//		case errors.Is(err, robotsmw.ErrUnreachable):
+//			log.Print("not now: ", decision) // with the cause and the next try
+//		}
 //	}
 //
 // The client fetches the robots.txt of an origin when it is first needed, and
 // keeps it for up to 24 hours (RFC 9309 §2.4). A disallowed request fails
 // before it is sent. Requests to one host are delayed as package politeness
-// describes.
+// describes. The response to a request that was sent is returned whatever its
+// status: a 429 or 503 delays the later requests to its host, but is not
+// retried.
 //
 // # Deciding and enforcing
 //

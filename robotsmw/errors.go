@@ -9,60 +9,56 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// For a *DisallowedError, errors.Is returns true with exactly one of these
-// values.
+// For each *DisallowedError, errors.Is reports exactly one of these errors.
 var (
 	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
 	// forbids the URL.
 	ErrDisallowed = errors.New("robotsmw: disallowed by robots.txt")
 
 	// ErrUnreachable: robots.txt cannot be fetched, so everything is disallowed
-	// for now (RFC 9309 §2.3.1.4). The URL may be tried again at
-	// Decision.NextTry.
+	// for now (RFC 9309 §2.3.1.4). The caller should retry at Decision.NextTry.
 	ErrUnreachable = errors.New("robotsmw: robots.txt is unreachable")
 
-	// ErrAddressRefused: Options.RefuseAddress, DialControl or PublicOnly
-	// refused the address that a request would have been sent to, so no
-	// connection was made. errors.Is returns true for a page, for the
-	// robots.txt that it needs, and for the target of a redirect of either. For
-	// a page or its redirect, the error is a *DisallowedError only if
-	// robots.txt was needed first, which is the case unless a record of it is
-	// in memory or in the Store, or there is an Override.
+	// ErrAddressRefused: Options.RefuseAddress or DialControl refused the
+	// address of the URL, of its robots.txt or of a redirect of either, so no
+	// connection was made. The error is a *DisallowedError only if robots.txt
+	// had to be fetched first.
 	//
-	// A refused address is not ErrUnreachable, because the crawler's own
-	// configuration is the reason, not the site. It does not count as a failed
-	// fetch: it is not stored in Options.Store, and does not count toward
-	// AllowAfter30Days. The name is looked up again at Decision.NextTry, one
-	// minute later, because its address may have changed.
+	// The reason is the crawler's own configuration and not the site, so the
+	// error is not ErrUnreachable, is not kept in Options.Store, and does not
+	// count toward AllowAfter30Days. The name is looked up again at
+	// Decision.NextTry, one minute later.
 	ErrAddressRefused = address.ErrRefused
 )
 
-// DisallowedError is what RoundTrip returns for a URL that may not be fetched.
+// DisallowedError is the error of RoundTrip for a URL that may not be fetched.
 // The request was not sent. errors.AsType[*DisallowedError] finds it, also in
-// the *url.Error of an http.Client.
+// the *url.Error of an http.Client. Its reason is one of three:
 //
-// If robots.txt could not be fetched, errors.Is and errors.AsType also find the
-// reason, as long as the failure is in memory: a *net.DNSError, a *net.OpError,
-// a syscall.Errno such as syscall.ECONNREFUSED, a
-// *tls.CertificateVerificationError, an x509.HostnameError or other error of
-// x509, and the error that Options.RefuseAddress returned. They are copies
-// without the parts that are large: a certificate has only its dates and some
-// of its names. A timeout is os.ErrDeadlineExceeded. It is never
-// context.DeadlineExceeded, unless RefuseAddress returned that, because the
-// fetch belongs to no caller: see Checker.Check for the end of a caller's
-// context. If the failure comes from a Store, only the text of Decision.Cause
-// is known.
+//   - ErrDisallowed: robots.txt or an option forbids the URL.
+//   - ErrUnreachable: the rules are not known now.
+//   - ErrAddressRefused: the rules are not known, because Options.RefuseAddress
+//     refused the address.
 //
-// For a Decision of Checker.Check, make a DisallowedError of it to use
+// If robots.txt is unreachable because of the network, errors.Is and
+// errors.AsType also find the network error: a *net.DNSError, a *net.OpError, a
+// syscall.Errno, a *tls.CertificateVerificationError, an error of x509, the
+// error that Options.RefuseAddress returned, or, after a timeout,
+// os.ErrDeadlineExceeded (not context.DeadlineExceeded, because the fetch
+// belongs to no caller). These errors are copies without their large parts,
+// such as most of a certificate. If the failure was loaded from a Store, only
+// the text in Decision.Cause is known.
+//
+// A caller of Checker.Check can make a DisallowedError of the Decision, to use
 // errors.Is and errors.AsType.
 type DisallowedError struct {
 	Decision Decision
 }
 
-// Error returns the reason why the URL may not be fetched. If robots.txt could
-// not be fetched, the text begins with that, and includes the cause and the
-// time of the next try. Error leaves the URL out, because the *url.Error of an
-// http.Client names it. Decision.String names it too.
+// Error returns the reason why the URL may not be fetched. If robots.txt is
+// unreachable, the text includes the cause and the time of the next try. It
+// does not include the URL, which the *url.Error of an http.Client and
+// Decision.String include.
 func (e *DisallowedError) Error() string {
 	d := &e.Decision
 	if d.Reason == Unreachable {
@@ -99,11 +95,11 @@ func (e *DisallowedError) Is(target error) bool {
 }
 
 // Unwrap returns the error that ended the fetch of robots.txt, in the form that
-// DisallowedError describes. It returns nil if robots.txt was fetched, if its
-// status or its content is what makes it unreachable, or if the error is no
-// longer in memory.
+// DisallowedError describes. It returns nil if robots.txt was fetched, if it is
+// unreachable because of its status or content, or if the error is no longer in
+// memory.
 func (e *DisallowedError) Unwrap() error { return e.Decision.err }
 
-// Timeout returns false, even if a timeout made robots.txt unreachable. Many
-// callers repeat a request at once after a timeout, which would not help here.
+// Timeout returns false, even if a timeout made robots.txt unreachable, because
+// many callers retry immediately after a timeout, which would not help.
 func (e *DisallowedError) Timeout() bool { return false }

@@ -16,7 +16,7 @@ type Page struct {
 	robotsmeta.Directives
 	State PageState
 
-	// Refusal is zero unless the response is a refusal in place of the page, or
+	// Refusal is zero unless the response is a refusal instead of the page, or
 	// may be one. A refusal is a challenge, a block, a demand for payment or
 	// for a license, a refusal for legal reasons, or a rate limit.
 	//

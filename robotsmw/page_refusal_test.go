@@ -41,7 +41,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "go-away's challenge", status: 418, headers: []string{html, "Refresh: 2; url=/?__goaway=1"}, body: article, by: "go-away", kind: refusal.Challenge, likely: true},
 		{name: "legal reasons", status: 451, headers: []string{html}, body: noIndexPage, kind: refusal.Legal},
 		{name: "Cloudflare's price", status: 402, headers: []string{html, "Crawler-Price: USD 0.01"}, body: article, by: "Cloudflare", kind: refusal.Payment},
-		{name: "RSL's licence", status: 401, headers: []string{"Www-Authenticate: License"}, kind: refusal.License},
+		{name: "RSL's license", status: 401, headers: []string{"Www-Authenticate: License"}, kind: refusal.License},
 		{name: "no content", status: 204},
 		{name: "a rate limit", status: 429, headers: []string{html, noindex, "Retry-After: 30"}, body: article, kind: refusal.RateLimit},
 		{name: "Shopify's rate limit", status: 430, headers: []string{html, noindex}, body: article, kind: refusal.RateLimit},
@@ -79,7 +79,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "a page behind AWS WAF", status: 200, headers: []string{html, "X-Amzn-Waf-Action: allow"}, body: article},
 		{name: "a page behind Vercel", status: 200, headers: []string{html, "X-Vercel-Id: fra1::1"}, body: article},
 		{name: "a page that was paid for", status: 200, headers: []string{html, "Crawler-Charged: USD 0.01"}, body: article},
-		{name: "a page with a licence", status: 200, headers: []string{html, `Link: <https://a.example/license.xml>; rel="license"`}, body: article},
+		{name: "a page with a license", status: 200, headers: []string{html, `Link: <https://a.example/license.xml>; rel="license"`}, body: article},
 		{name: "payment required, by the site itself", status: 402, headers: []string{html}, body: article},
 		{name: "a mark in what is no HTML", status: 200, headers: []string{"Content-Type: text/plain"}, body: anubis},
 	} {

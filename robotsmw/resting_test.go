@@ -67,9 +67,9 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 		url   func(int) string
 		leave func(context.CancelFunc) // how the callers leave; if nil, by their deadline
 	}{
-		"one origin, cancelled":             {oneHost, func(cancel context.CancelFunc) { cancel() }},
+		"one origin, canceled":              {oneHost, func(cancel context.CancelFunc) { cancel() }},
 		"one origin, deadline at the slot":  {oneHost, nil},
-		"20,000 origins, cancelled":         {ports, func(cancel context.CancelFunc) { cancel() }},
+		"20,000 origins, canceled":          {ports, func(cancel context.CancelFunc) { cancel() }},
 		"20,000 origins, deadline too soon": {ports, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) 
 
 func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
 
-// A new process finds in the Store what another process has learnt: a file, a
+// A new process finds in the Store what another process has learned: a file, a
 // missing file, or an unreachable server.
 func TestWarmStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

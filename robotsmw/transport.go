@@ -84,7 +84,7 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // no GetBody, RoundTrip returns an error. If a robots.txt that was read
 // meanwhile forbids the request, it is not sent and uses up no slot.
 //
-// RoundTrip sends what it has judged. The Host is spelt as in the request for
+// RoundTrip sends what it has judged. The Host is spelled as in the request for
 // robots.txt, even if the caller spells it differently. A request has exactly
 // one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -5,6 +5,6 @@ package main
 type explanation struct{ file, before, after string }
 
 // explained maps a change to the reason why no test needs to notice it. For
-// example, the changed behaviour is not promised, or it cannot be seen from
+// example, the changed behavior is not promised, or it cannot be seen from
 // outside.
 var explained = map[explanation]string{}

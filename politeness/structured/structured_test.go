@@ -236,7 +236,7 @@ func TestDictionary(t *testing.T) {
 				got := refused
 				d, ok := dictionary(tt.text)
 				if ok {
-					got = serialise(d)
+					got = serialize(d)
 				} else if d != nil {
 					t.Errorf("%q: refused, but of it %v is returned", tt.text, d)
 				}
@@ -362,13 +362,13 @@ func FuzzDictionary(f *testing.F) {
 		if !ok {
 			return
 		}
-		once := serialise(d)
+		once := serialize(d)
 		again, ok := dictionary(once)
 		if !ok && len(once) <= limit {
-			t.Fatalf("%q: serialised as %q, which is refused", text, once)
+			t.Fatalf("%q: serialized as %q, which is refused", text, once)
 		}
-		if twice := serialise(again); ok && twice != once {
-			t.Fatalf("%q: serialised as %q, then as %q", text, once, twice)
+		if twice := serialize(again); ok && twice != once {
+			t.Fatalf("%q: serialized as %q, then as %q", text, once, twice)
 		}
 		if ok && !reflect.DeepEqual(again, d) {
 			t.Fatalf("%q: read as %v, then as %v", text, d, again)
@@ -383,8 +383,8 @@ const limit = 64 << 10
 
 func dictionary(text string) ([]Member, bool) { return Dictionary([]string{text}, limit) }
 
-// serialise serialises a dictionary (RFC 9651 §4.1.2).
-func serialise(members []Member) string {
+// serialize serializes a dictionary (RFC 9651 §4.1.2).
+func serialize(members []Member) string {
 	var parts []string
 	for _, m := range members {
 		part := m.Key

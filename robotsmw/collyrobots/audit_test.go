@@ -106,7 +106,7 @@ func kinds() []kind {
 			allowed: []string{"/", "/a/b"}, refused: []string{"/~joe", "/a%2Fb", "/%E3%83%84", "/black"}},
 		{name: "index.html opens nothing else", robots: text("User-agent: *\nDisallow: /d\nAllow: /d/index.html\n"),
 			allowed: []string{"/", "/d/index.html"}, refused: []string{"/d/", "/d/x"}},
-		{name: "misspelt", robots: text("useragent: *\ndisalow: /a\nDisallow /b\nallow-from: /c\ndisallow: /c\n"),
+		{name: "misspelled", robots: text("useragent: *\ndisalow: /a\nDisallow /b\nallow-from: /c\ndisallow: /c\n"),
 			allowed: []string{"/"}, refused: []string{"/a", "/b", "/c"}},
 		{name: "a rule without a slash", robots: text("User-agent: *\nDisallow: a\nDisallow: b\n"), allowed: all},
 		{name: "other lines between user agents", robots: text("User-agent: other\nCrawl-delay: 9\nSitemap: http://x/\nUser-agent: *\nCrawl-delay: 3\nDisallow: /a\n"),

@@ -116,6 +116,16 @@
 // changes on the original later. SetRequestTimeout limits each attempt. The
 // time for which a request waits does not count.
 //
+// # LimitRules
+//
+// The Delay of a colly.LimitRule and the Delay of Options.Limiter are not added
+// to each other. Both must be over before the next request starts, so the
+// longer one decides. The Limiter's Delay counts from the start of a request to
+// the same host. The Delay and RandomDelay of a LimitRule count from the end of
+// a response, in each of its Parallelism slots, and a rule with the DomainGlob
+// "*" applies to all hosts together. A program that needs only a delay per host
+// should set the Limiter's, and no LimitRule.
+//
 // # Decisions
 //
 //   - All methods are checked, including the HEAD of CheckHead, and so are

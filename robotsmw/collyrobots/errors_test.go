@@ -46,7 +46,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 	loopback := netip.MustParseAddrPort("127.0.0.1:80")
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(loopback), Err: robotsmw.PublicOnly(loopback.Addr())}
 	// colly writes these URLs in another form, or refuses them itself.
-	notWithColly := []string{"a rule for another form of the path", "the host spelt otherwise", "a port that is none"}
+	notWithColly := []string{"a rule for another form of the path", "the host spelled otherwise", "a port that is none"}
 	for _, tt := range []struct {
 		name  string
 		site  http.Handler
@@ -58,7 +58,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 	}{
 		{"a rule", shut, "", page, nil, `robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt`, as[*robotsmw.DisallowedError]},
 		{"a rule for another form of the path", shut, "", "http://shop.example/x/../cart/7", nil, "line 2 of robots.txt, as /cart/7", as[*robotsmw.DisallowedError]},
-		{"the host spelt otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError]},
+		{"the host spelled otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError]},
 		{"after a redirect", pages(map[string]http.Handler{"/": http.RedirectHandler("/cart/7", http.StatusFound), "/robots.txt": shut}),
 			"", "http://shop.example/", nil, "line 2 of robots.txt", as[*robotsmw.DisallowedError]},
 		{"an override", shut, "", page, func(o *robotsmw.Options) {

@@ -154,7 +154,7 @@ func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
 	}
 }
 
-// The time that a request waits for a LimitRule does not count towards its
+// The time that a request waits for a LimitRule does not count toward its
 // timeout. Requests that wait for a rule fail when the Context ends.
 func TestTimeoutsUnderALimitRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

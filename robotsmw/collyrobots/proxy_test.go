@@ -101,9 +101,9 @@ func TestSetProxyKeepsTheTransport(t *testing.T) {
 			c.Clone().SetProxy(proxy)
 		},
 	} {
-		var dialled atomic.Int32
+		var dialed atomic.Int32
 		users := &http.Transport{MaxResponseHeaderBytes: 12345}
-		users.DialContext = httpDialer(&dialled)
+		users.DialContext = httpDialer(&dialed)
 		web := shop()
 		c := colly.NewCollector()
 		c.WithTransport(users)
@@ -113,7 +113,7 @@ func TestSetProxyKeepsTheTransport(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		wantAsked(t, web, "GET http://shop.example/shoes")
-		if dialled.Load() == 0 {
+		if dialed.Load() == 0 {
 			t.Errorf("%s: the program's own DialContext was not asked", name)
 		}
 		if users.Proxy != nil || users.DisableKeepAlives {
@@ -122,9 +122,9 @@ func TestSetProxyKeepsTheTransport(t *testing.T) {
 	}
 }
 
-func httpDialer(dialled *atomic.Int32) func(ctx context.Context, network, address string) (net.Conn, error) {
+func httpDialer(dialed *atomic.Int32) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialled.Add(1)
+		dialed.Add(1)
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 }

@@ -745,7 +745,7 @@ func (trickling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A gate must not be a way into the private network: addresses are checked when
-// they are dialled, for pages, robots.txt and names that lead there.
+// they are dialed, for pages, robots.txt and names that lead there.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -2,7 +2,7 @@ package robotstxt
 
 import "testing"
 
-// Google's documentation of robots.txt has tables of its crawlers' behaviour.
+// Google's documentation of robots.txt has tables of its crawlers' behavior.
 // These tests have the tables about the content of a file. The tables about its
 // origin and status are tested in the packages that fetch files.
 

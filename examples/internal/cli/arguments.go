@@ -73,7 +73,7 @@ func advise(flags *flag.FlagSet, err error) error {
 }
 
 // IsNear reports whether a and b differ by at most one typing error: a byte
-// omitted, added or replaced, or two neighbouring bytes swapped.
+// omitted, added or replaced, or two neighboring bytes swapped.
 func IsNear(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -170,7 +170,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 
 // handOut asks for a page whenever one of the places for them is free, until
 // ctx ends. It lets each request for a page end by itself: a page that the
-// server sends while such a request is cancelled would be nobody's until its
+// server sends while such a request is canceled would be nobody's until its
 // AckWait is over.
 func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, h *handler) {
 	places := make(chan struct{}, settings.AtOnce)

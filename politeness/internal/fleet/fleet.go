@@ -9,7 +9,7 @@
 // The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
 // tells the Hold when the host is owned and when the host is lost. Later the
 // Fleet takes the host back from the Hold, and gives the host to another
-// Limiter, together with what was learnt about the host.
+// Limiter, together with what was learned about the host.
 package fleet
 
 import "time"
@@ -86,7 +86,7 @@ type Hold interface {
 
 // A Record is what members tell each other about a host.
 type Record struct {
-	State    []byte        // what was learnt about the host; nil means nothing is known
+	State    []byte        // what was learned about the host; nil means nothing is known
 	Keep     time.Duration // from Give and for Landed: how long the State matters
 	InFlight int           // requests in flight of members that do not own the host
 	Age      time.Duration // how old the State is

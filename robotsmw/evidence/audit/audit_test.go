@@ -489,7 +489,7 @@ func TestRead_AtTheSameTime(t *testing.T) {
 	wg.Wait()
 }
 
-// Read returns an error when its context is cancelled. TestMain checks that no
+// Read returns an error when its context is canceled. TestMain checks that no
 // goroutine is left.
 func TestRead_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

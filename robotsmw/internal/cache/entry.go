@@ -10,7 +10,7 @@ type entry struct {
 	rec        *record.Record // nil until the first fetch ends
 	flight     *Flight        // nil unless a fetch is under way
 	pins       int            // how many requests wait that were judged by the record
-	prev, next *entry         // neighbours in the list
+	prev, next *entry         // neighbors in the list
 	at         int            // 1 + index in the heap; 0 if not in the heap
 }
 

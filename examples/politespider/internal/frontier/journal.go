@@ -32,7 +32,7 @@ import (
 // "add" queues pages, "done" finishes a page, and "put" puts a page back into
 // the queue. The host rests until "next". If a "put" line also has a "due", the
 // page itself waits until "due". If a "done" line has "free", the page does not
-// count towards the maximum. If it has "refused", the page counts towards the
+// count toward the maximum. If it has "refused", the page counts toward the
 // limit of refused pages of its host. When a page is handed out, no line is
 // written: the page stays queued in the journal until it is done.
 //

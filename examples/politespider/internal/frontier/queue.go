@@ -212,7 +212,7 @@ func (q *Queue) done(p *Page, asked time.Time, interval time.Duration, refused b
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count towards the maximum. The host may be asked as early as if the page had
+// count toward the maximum. The host may be asked as early as if the page had
 // not been handed out.
 func (q *Queue) Refund(p *Page) {
 	q.mu.Lock()

@@ -35,7 +35,7 @@ var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Blocked, 
 // kinds has what the outputs need to know about each verdict.
 var kinds = map[Verdict]struct {
 	letter byte   // stands for the verdict in the report
-	colour string // of the verdict on a terminal (ECMA-48, SGR)
+	color  string // of the verdict on a terminal (ECMA-48, SGR)
 	lost   bool
 	count  func(*Summary) *int // how many URLs have this final verdict; nil if it is not a final one
 }{
@@ -56,8 +56,8 @@ var kinds = map[Verdict]struct {
 // Letter returns the letter that stands for the verdict in the report.
 func (v Verdict) Letter() byte { return kinds[v].letter }
 
-// Colour returns the code of the verdict's colour on a terminal.
-func (v Verdict) Colour() string { return kinds[v].colour }
+// Color returns the code of the verdict's color on a terminal.
+func (v Verdict) Color() string { return kinds[v].color }
 
 // Lost reports whether the crawl failed to get a page that probably exists.
 func (v Verdict) Lost() bool { return kinds[v].lost }

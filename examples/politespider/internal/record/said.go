@@ -31,7 +31,7 @@ type Said struct {
 	Refresh     string   `json:"refresh,omitempty"` // where the page redirects its reader, and after how long
 }
 
-// A License is a link to licence terms.
+// A License is a link to license terms.
 type License struct {
 	URL   string `json:"url"`
 	Where string `json:"where"`          // "robots.txt", "header" or "link"

@@ -41,8 +41,8 @@ func TestEvidence(t *testing.T) {
 		said Said
 		want []Evidence
 	}{
-		{"a licence in robots.txt", Said{Licenses: []License{{URL: "https://a.example/rsl.xml", Where: "robots.txt", Line: 3}}}, []Evidence{{"robots.txt, line 3: License: https://a.example/rsl.xml", true}}},
-		{"a licence in a link", Said{Licenses: []License{{URL: "https://a.example/\x1b", Where: "link"}}}, []Evidence{{`link: License: https://a.example/\x1b`, false}}},
+		{"a license in robots.txt", Said{Licenses: []License{{URL: "https://a.example/rsl.xml", Where: "robots.txt", Line: 3}}}, []Evidence{{"robots.txt, line 3: License: https://a.example/rsl.xml", true}}},
+		{"a license in a link", Said{Licenses: []License{{URL: "https://a.example/\x1b", Where: "link"}}}, []Evidence{{`link: License: https://a.example/\x1b`, false}}},
 		{"another address", Said{Canonical: "http://a.example/"}, []Evidence{{"canonical: http://a.example/", false}}},
 		{"a refresh", Said{Refresh: "5; url=/next"}, []Evidence{{"refresh: 5; url=/next", false}}},
 		{"a reservation, which is no directive", Said{

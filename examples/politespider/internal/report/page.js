@@ -73,8 +73,8 @@ function timeline(h) {
 
 const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
 
-// colourOf returns the colour of a mark. It depends on the kind of the mark, but a request that came too early has the colour bad,
-// and an unreachable robots.txt or a check that failed the colour lost.
+// colourOf returns the color of a mark. It depends on the kind of the mark, but a request that came too early has the color bad,
+// and an unreachable robots.txt or a check that failed the color lost.
 function colourOf(d, i) {
 	const p = colours(), status = d.status[i];
 	if (d.earlyOf.has(i)) return p.bad;
@@ -389,7 +389,7 @@ function shape(c, name, x, y, size) {
 function drawDense(c, d, first, last, width, height) {
 	const p = colours(), floor = height - baseline, top = 16, line = top + (floor - top) / 3;
 	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), shade = new Uint8Array(columns); // 1: too early, 2: not faded
-	const rare = new Map(); // by colour and column
+	const rare = new Map(); // by color and column
 	const columnOf = i => Math.min(Math.max(Math.round(xOf(d.at[i], width)), 0), columns - 1);
 	let before = sentBefore(d, first);
 	const begin = before < 0 ? first : before;

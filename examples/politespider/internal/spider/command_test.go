@@ -189,7 +189,7 @@ func TestRun_URLs(t *testing.T) {
 		}
 	}
 	if strings.Contains(stdout.String(), "\x1b") {
-		t.Error("colours in a pipe")
+		t.Error("colors in a pipe")
 	}
 }
 

@@ -178,7 +178,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 }
 
 // report returns the report on a page. notRead says, by URL, why the terms of a
-// licence could not be read.
+// license could not be read.
 func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input, notRead map[string]string) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial
@@ -216,7 +216,7 @@ const (
 	maxTermsSize = 2 << 20
 )
 
-// addTerms fetches the RSL files that the licences of in name, and adds them to
+// addTerms fetches the RSL files that the licenses of in name, and adds them to
 // in. It fetches each file once, and at most maxTerms files. t obeys robots.txt
 // and keeps the pace. The result says, by URL, why a file could not be read; it
 // is "" for the others.

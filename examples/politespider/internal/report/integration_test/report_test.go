@@ -89,7 +89,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// Each mark has the colour of its kind, or red if its request came too early.
+// Each mark has the color of its kind, or red if its request came too early.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 1)
@@ -116,7 +116,7 @@ func TestTimeline(t *testing.T) {
 	}](tb, marks) {
 		seen[mark.Kind]++
 		if !slices.Contains(mark.Pixels, want[mark.Kind]) {
-			t.Errorf("a mark of kind %q has the colours %q, without %s", mark.Kind, mark.Pixels, want[mark.Kind])
+			t.Errorf("a mark of kind %q has the colors %q, without %s", mark.Kind, mark.Pixels, want[mark.Kind])
 		}
 	}
 	if seen["f"] == 0 || seen["r"] != 3 || seen["early"] != 1 {
@@ -463,7 +463,7 @@ func TestSaid_Folds(t *testing.T) {
 	}
 }
 
-// Kinds of marks differ in shape, not only in colour.
+// Kinds of marks differ in shape, not only in color.
 func TestKinds_HaveShapes(t *testing.T) {
 	t.Parallel()
 	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)

@@ -12,13 +12,13 @@ import (
 )
 
 // A textPrinter writes a line for each record, and the summary as tables. On a
-// terminal, it uses colours and styles, and shows a progress line below the
+// terminal, it uses colors and styles, and shows a progress line below the
 // records.
 type textPrinter struct {
-	w      io.Writer
-	live   bool
-	colour bool
-	told   map[string]bool // what was told once about a host
+	w     io.Writer
+	live  bool
+	color bool
+	told  map[string]bool // what was told once about a host
 }
 
 const evidenceIndent = "                     "
@@ -46,7 +46,7 @@ func (p *textPrinter) record(r record.Record) {
 	if r.Waited >= 0.05 {
 		waited = seconds(r.Waited)
 	}
-	verdict := p.paint(r.Verdict.Colour(), fmt.Sprintf("%-11s", r.Verdict))
+	verdict := p.paint(r.Verdict.Color(), fmt.Sprintf("%-11s", r.Verdict))
 	fmt.Fprintln(p.w, columns(seconds(r.Seconds), waited, verdict, status(r), r.URL, p.note(r)))
 	for _, e := range r.Evidence() {
 		if e.OfSite {
@@ -109,7 +109,7 @@ func status(r record.Record) string {
 }
 
 func (p *textPrinter) paint(sgr, text string) string {
-	if !p.colour || sgr == "" {
+	if !p.color || sgr == "" {
 		return text
 	}
 	return "\x1b[" + sgr + "m" + text + "\x1b[0m"

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The text output has a line for each record. Colours do not change the text of
+// The text output has a line for each record. Colors do not change the text of
 // the lines.
 func TestTextPrinter(t *testing.T) {
 	const u = "http://a.example/"
@@ -53,17 +53,17 @@ func TestTextPrinter(t *testing.T) {
 			"  1m20s           unreachable        http://a.example/                           robots.txt: 503 Service Unavailable"},
 	}
 	for _, tt := range tests {
-		var plain, colour bytes.Buffer
+		var plain, color bytes.Buffer
 		(&textPrinter{w: &plain}).record(tt.record)
-		(&textPrinter{w: &colour, colour: true}).record(tt.record)
+		(&textPrinter{w: &color, color: true}).record(tt.record)
 		if got := strings.TrimSuffix(plain.String(), "\n"); got != tt.want {
 			t.Errorf("plain\n got %q\nwant %q", got, tt.want)
 		}
-		if got := uncoloured(colour.String()); got != plain.String() {
-			t.Errorf("without its colours, the line is\n %q, want\n %q", got, plain.String())
+		if got := uncolored(color.String()); got != plain.String() {
+			t.Errorf("without its colors, the line is\n %q, want\n %q", got, plain.String())
 		}
-		if !strings.Contains(colour.String(), "\x1b[") {
-			t.Errorf("no colour: %q", colour.String())
+		if !strings.Contains(color.String(), "\x1b[") {
+			t.Errorf("no color: %q", color.String())
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestLivePrinter(t *testing.T) {
 	}
 }
 
-func uncoloured(s string) string {
+func uncolored(s string) string {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(s, "\x1b[")
