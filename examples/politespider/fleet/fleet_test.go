@@ -187,7 +187,7 @@ func TestRun_RedisGone(t *testing.T) {
 	}}
 	out := runThrough(t, site, "-redis", "redis://"+server.Addr, "-max-time=15s") // on a busy machine, the first word about Redis comes after 8 s
 	for _, want := range []string{
-		"Redis does not answer: the crawl waits for it",
+		"Redis is unreachable; the crawl is paused",
 		"politespider: it goes on in its other processes, or when the same command is given again\n",
 	} {
 		if !strings.Contains(out, want) {

@@ -154,7 +154,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		return nil, err
 	}
 	tasks := asynq.NewServerFromRedisClient(client, asynq.Config{
-		Queues: map[string]int{queue: 1}, Concurrency: settings.AtOnce,
+		Queues: map[string]int{queue: 1}, Concurrency: settings.Concurrency,
 		RetryDelayFunc: retryDelay, IsFailure: isFailure,
 		TaskCheckInterval: 200 * time.Millisecond, DelayedTaskCheckInterval: 200 * time.Millisecond,
 		ShutdownTimeout: time.Minute, LogLevel: asynq.ErrorLevel,

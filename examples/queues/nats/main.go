@@ -173,7 +173,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 // server sends while such a request is canceled would be nobody's until its
 // AckWait is over.
 func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, h *handler) {
-	places := make(chan struct{}, settings.AtOnce)
+	places := make(chan struct{}, settings.Concurrency)
 	for ctx.Err() == nil {
 		places <- struct{}{}
 		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Second))

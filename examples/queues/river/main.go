@@ -162,7 +162,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	pages := river.NewWorkers()
 	river.AddWorker(pages, &pageWorker{worker: w, pool: pool})
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Queues:  map[string]river.QueueConfig{part(settings.Part): {MaxWorkers: settings.AtOnce}},
+		Queues:  map[string]river.QueueConfig{part(settings.Part): {MaxWorkers: settings.Concurrency}},
 		Workers: pages, FetchPollInterval: 200 * time.Millisecond,
 		JobTimeout: min(*rescue, time.Minute), RescueStuckJobsAfter: *rescue,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),

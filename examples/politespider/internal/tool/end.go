@@ -19,21 +19,21 @@ import (
 // of the page. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	j, p := v.job, v.page
-	j.witness.pages.Delete(v.URL())
-	j.seed(v.seen.decision)
+	j.witness.attempts.Delete(v.URL())
+	j.seed(v.attempt.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
 		return
 	}
-	r := record.Record{URL: v.URL(), Host: p.Host, From: p.From, Decision: v.seen.decision}
-	if !v.seen.sent.IsZero() {
-		r.Waited = record.Seconds(v.seen.sent.Sub(p.Ready))
-		r.Requests = v.seen.requests
+	r := record.Record{URL: v.URL(), Host: p.Host, From: p.From, Decision: v.attempt.decision}
+	if !v.attempt.start.IsZero() {
+		r.Waited = record.Seconds(v.attempt.start.Sub(p.Ready))
+		r.Requests = v.attempt.requests
 		for i := range r.Requests {
 			r.Requests[i].Interval = record.Seconds(v.interval())
 		}
-		r.PausedUntil = j.witness.pause(r.Host)
+		r.PausedUntil = j.witness.takePauseEnd(r.Host)
 	}
 	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is clear from the status alone
 		r.Refusal = &v.says.Refusal
@@ -64,7 +64,7 @@ func (v *Visit) checked(r record.Record, err error) {
 		return
 	}
 	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL
-	answered, rest := false, v.seen.sent.Add(v.interval())
+	answered, rest := false, v.attempt.start.Add(v.interval())
 	switch {
 	case err != nil:
 		r.Error = reason(err)
@@ -77,7 +77,7 @@ func (v *Visit) checked(r record.Record, err error) {
 		}
 	}
 	v.job.health.checked(record.OriginOf(v.page.URL), answered)
-	if !v.seen.sent.IsZero() {
+	if !v.attempt.start.IsZero() {
 		v.job.ledger.Add(r)
 	}
 	v.job.frontier.PutBack(v.page, rest)
@@ -92,14 +92,14 @@ func (v *Visit) fitForCheck() bool {
 
 // giveBack queues the page again, unchanged. If a request was sent, the host
 // must be left alone for one interval from that request on.
-func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.seen.sent.Add(v.interval())) }
+func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.attempt.start.Add(v.interval())) }
 
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
 	if r.Verdict == record.Refused {
-		v.job.frontier.Refuse(v.page, v.seen.sent, v.interval())
+		v.job.frontier.Refuse(v.page, v.attempt.start, v.interval())
 	} else {
-		v.job.frontier.Done(v.page, v.seen.sent, v.interval())
+		v.job.frontier.Done(v.page, v.attempt.start, v.interval())
 	}
 }
 
@@ -260,8 +260,8 @@ func (v *Visit) unanswered(r record.Record, err error) {
 // Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
-	if v.seen.decision != nil {
-		interval = max(interval, v.seen.decision.CrawlDelay)
+	if v.attempt.decision != nil {
+		interval = max(interval, v.attempt.decision.CrawlDelay)
 	}
 	return interval
 }

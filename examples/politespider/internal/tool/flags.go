@@ -96,7 +96,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.output.Report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
 	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
 	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
-	flags.Var(&repeated{add: o.policyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")
+	flags.Var(&repeated{add: o.addPolicyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")
 	flags.Var(&repeated{add: o.addTerms}, "rsl", "`file` of RSL 1.0 with the terms of sites, which are read like what their owners say about use;\na path in it applies to each host; may be repeated")
 	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, except those that say noindex or noarchive, or cannot be examined")
 	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep these pages, too")
@@ -120,15 +120,18 @@ func (o *options) setCard(text string) error {
 	return nil
 }
 
-func (o *options) policyToken(text string) error {
+// addPolicyToken parses and adds a value of -policy-token.
+func (o *options) addPolicyToken(text string) error {
 	use, token, ok := strings.Cut(text, "=")
 	if !ok || token == "" || !slices.Contains(uses, preference.Use(use)) {
-		return fmt.Errorf("write a use (%s, %s or %s) and a name, as in train-ai=Google-Extended", uses[0], uses[1], uses[2])
+		const format = "specify a use (%s, %s or %s) and a name, as in train-ai=Google-Extended"
+		return fmt.Errorf(format, uses[0], uses[1], uses[2])
 	}
 	if o.policyTokens == nil {
 		o.policyTokens = make(map[preference.Use][]string)
 	}
-	o.policyTokens[preference.Use(use)] = append(o.policyTokens[preference.Use(use)], token)
+	key := preference.Use(use)
+	o.policyTokens[key] = append(o.policyTokens[key], token)
 	return nil
 }
 

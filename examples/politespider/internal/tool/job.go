@@ -47,12 +47,20 @@ type Job struct {
 // observe sets what the Crawler puts around base, and where its pages come
 // from.
 func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
-	w := &witness{base: base, interval: max(j.Delay, 0), ledger: j.ledger, files: make(map[string][]record.Request)}
-	j.Base, j.witness = w, w
-	j.Observer = &robotsmw.Observer{Decided: w.decided, Asked: w.asked, Fetched: w.fetched}
+	w := &witness{
+		base:     base,
+		interval: max(j.Delay, 0),
+		ledger:   j.ledger,
+		files:    make(map[string][]record.Request),
+	}
+	j.Base = w
+	j.witness = w
+	j.Observer = &robotsmw.Observer{Decided: w.decided, Asked: w.robotsResponse, Fetched: w.fetched}
 	j.PaceObserver = &politeness.Observer{BackedOff: w.backedOff}
 	j.Wrap = j.revisits.around
-	j.Fleet, j.Store, j.frontier = kept.Fleet, kept.Store, kept.Queue
+	j.Fleet = kept.Fleet
+	j.Store = kept.Store
+	j.frontier = kept.Queue
 	j.stopProgress = func() {}
 }
 

@@ -13,11 +13,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// The spider reports what owners say about these uses of their pages. The
+// uses are the uses for which the spider reports the preferences of owners. The
 // spider itself does not use pages in these ways, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
+// newSaid returns the directives of a page, and the preferences and licenses in
+// the input.
+func newSaid(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
 	said := record.Said{Examined: says.State.String(), Directives: slices.Collect(says.Rules())}
 	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
 		said.Examined = robotsmw.PagePartial.String()
@@ -29,11 +31,16 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	for _, use := range uses {
 		said.Uses = append(said.Uses, in.For(use))
 	}
-	if !slices.ContainsFunc(said.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
+	hasEvidence := func(v preference.Verdict) bool { return len(v.Evidence) > 0 }
+	if !slices.ContainsFunc(said.Uses, hasEvidence) {
 		said.Uses = nil
 	}
 	if reuse, by := in.ContentUse(); reuse != "" {
-		said.Reuse = &preference.Verdict{Use: preference.Use(reuse), Answer: by.Answer, Evidence: []preference.Statement{by}}
+		said.Reuse = &preference.Verdict{
+			Use:      preference.Use(reuse),
+			Answer:   by.Answer,
+			Evidence: []preference.Statement{by},
+		}
 	}
 	for _, l := range in.Licenses() {
 		said.Licenses = append(said.Licenses, record.License(l))
@@ -41,10 +48,9 @@ func saidOf(r *colly.Response, says robotsmw.Page, in preference.Input) record.S
 	return said
 }
 
-// linksOf returns the links that may be followed and the links that may not be
-// followed. It also sets those fields of said that come from links:
-// NotFollowed, Licenses, Canonical and Refresh.
-func linksOf(page *pagelinks.Page, said *record.Said) (links keptLinks) {
+// classifyLinks returns the links that may be followed and the links that may
+// not be followed, each once.
+func classifyLinks(page *pagelinks.Page) (links keptLinks) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {
 		links.Follow = append(links.Follow, u.String())
@@ -57,9 +63,15 @@ func linksOf(page *pagelinks.Page, said *record.Said) (links keptLinks) {
 		}
 		known[link] = true
 		links.Leave = append(links.Leave, link)
-		if !page.Says.NoFollow() {
-			said.NotFollowed = append(said.NotFollowed, link)
-		}
+	}
+	return links
+}
+
+// addLinkFacts sets those fields of said that are derived from links:
+// NotFollowed, Licenses, Canonical and Refresh.
+func addLinkFacts(page *pagelinks.Page, links keptLinks, said *record.Said) {
+	if !page.Says.NoFollow() {
+		said.NotFollowed = slices.Clone(links.Leave)
 	}
 	for _, l := range page.Licenses {
 		said.Licenses = append(said.Licenses, record.License{URL: l.String(), Where: "link"})
@@ -70,5 +82,4 @@ func linksOf(page *pagelinks.Page, said *record.Said) (links keptLinks) {
 	if page.Refresh != nil {
 		said.Refresh = fmt.Sprintf("%s after %v", page.Refresh.URL, page.Refresh.Delay)
 	}
-	return links
 }

@@ -21,7 +21,7 @@ type Visit struct {
 	job        *Job
 	page       *frontier.Page
 	check      string // the URL to ask for in place of the page, to check the server; "" if none
-	seen       seen
+	attempt    attempt
 	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
 	said       record.Said
@@ -42,7 +42,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 			}
 			v := &Visit{job: j, page: page}
 			v.check = j.health.check(record.OriginOf(page.URL), page.URL)
-			j.witness.pages.Store(v.URL(), &v.seen)
+			j.witness.attempts.Store(v.URL(), &v.attempt)
 			if !yield(v) {
 				return
 			}
@@ -90,16 +90,19 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 		PolicyTokens: v.job.opts.policyTokens,
 		RSL:          v.job.opts.terms,
 	}
-	if v.seen.decision != nil {
-		in.Robots = v.seen.decision.File()
+	if v.attempt.decision != nil {
+		in.Robots = v.attempt.decision.File()
 	}
-	v.said = saidOf(r, says, in)
+	v.said = newSaid(r, says, in)
 }
 
 // Follow keeps the links of the page. The argument err says why the links could
 // not be read, or is nil.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
-	if v.linksError = err; err == nil {
-		v.links = linksOf(page, &v.said)
+	v.linksError = err
+	if err != nil {
+		return
 	}
+	v.links = classifyLinks(page)
+	addLinkFacts(page, v.links, &v.said)
 }

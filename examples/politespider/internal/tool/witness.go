@@ -15,17 +15,20 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A witness records what a crawl really sends, and when. It is the innermost
-// RoundTripper. Its methods also serve as observers of robots.txt and of the
-// pace. A witness writes facts about a page into the page's seen, and facts
-// about a robots.txt into the ledger. It is safe for concurrent use.
+// A witness records the requests of a crawl. It is the innermost RoundTripper.
+// Its methods also serve as observers of robots.txt and of the pace. A witness
+// writes facts about a page into the page's attempt, and facts about a
+// robots.txt into the ledger. It is safe for concurrent use.
 type witness struct {
 	base     http.RoundTripper
-	interval time.Duration // how long a host is left alone after a request for robots.txt
+	interval time.Duration // the delay of a host after a request for robots.txt
 	ledger   *output.Ledger
-	pages    sync.Map // URL → *seen, while the one attempt at the URL is under way
-	pauses   sync.Map // host → the end of its pause; pause deletes the entry
-	sent     sync.Map // URL → record.Request, the latest request for a robots.txt there
+	attempts sync.Map // URL → *attempt, while the one attempt at the URL is under way
+	pauses   sync.Map // host → the end of its pause; takePauseEnd deletes the entry
+
+	// robotsRequests contains the latest request to each URL that is not a
+	// page of the crawl: URL → record.Request. Such requests are for robots.txt.
+	robotsRequests sync.Map
 
 	// The keys are URLs of robots.txt files. The values are the requests for
 	// each file, redirects included, that are not yet part of a record.
@@ -33,61 +36,75 @@ type witness struct {
 	mu    sync.Mutex // guards files
 }
 
-// A seen is what was observed during one attempt at a page. Read it only after
-// the attempt is over.
-type seen struct {
-	sent     time.Time          // when the request was sent; zero means nothing was sent
+// An attempt is what was observed during one attempt at a page. Read it only
+// after the attempt is over.
+type attempt struct {
+	start    time.Time          // when the latest request was sent; zero means that no request was sent
 	requests []record.Request   // the requests, without their Interval
-	decision *robotsmw.Decision // nil means robots.txt was not consulted
+	decision *robotsmw.Decision // nil means that robots.txt was not consulted
 }
 
-func (w *witness) page(url string) *seen {
-	if s, ok := w.pages.Load(url); ok {
-		return s.(*seen)
+// attempt returns the attempt at the URL, or nil if none is under way.
+func (w *witness) attempt(url string) *attempt {
+	if a, ok := w.attempts.Load(url); ok {
+		return a.(*attempt)
 	}
 	return nil
 }
 
-// RoundTrip sends the request, and records it.
+// RoundTrip sends the request, records it, and decompresses gzip (see unpack).
 func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
-	sent := time.Now()
+	start := time.Now()
 	host := frontier.HostKey(req.URL)
-	page := w.page(req.URL.String())
-	if page != nil {
-		page.sent = sent
+	attempt := w.attempt(req.URL.String())
+	if attempt != nil {
+		attempt.start = start
 	}
-	w.ledger.Sent(host, page != nil, sent)
+	w.ledger.Sent(host, attempt != nil, start)
 	resp, err := w.base.RoundTrip(req)
-	r := record.Request{At: w.ledger.Offset(sent), Took: record.Since(sent)}
+	r := record.Request{
+		At:   w.ledger.Offset(start),
+		Took: record.Since(start),
+	}
 	if err == nil {
 		r.Status = resp.StatusCode
-		switch r.Status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests: // draft-ietf-webbotauth-httpsig-protocol-01 section 5.3
+		if mayAskForSignature(resp.StatusCode) {
 			r.Asked = webbotauth.Asked(resp)
 		}
 		unpack(resp)
 	}
-	if page != nil {
-		page.requests = append(page.requests, r)
+	if attempt != nil {
+		attempt.requests = append(attempt.requests, r)
 	} else {
-		r.URL, r.Host, r.Interval = req.URL.String(), host, record.Seconds(w.interval)
-		w.sent.Store(r.URL, r)
+		r.URL = req.URL.String()
+		r.Host = host
+		r.Interval = record.Seconds(w.interval)
+		w.robotsRequests.Store(r.URL, r)
 	}
 	return resp, err
 }
 
-// decided records what robots.txt says about a URL. A robotsmw.Observer calls
-// it.
+// mayAskForSignature reports whether a response with the status may request a
+// signature: draft-ietf-webbotauth-httpsig-protocol-01 section 5.3.
+func mayAskForSignature(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+// decided records the decision on a URL. A robotsmw.Observer calls it.
 func (w *witness) decided(_ context.Context, d robotsmw.Decision) {
-	if page := w.page(d.URL.String()); page != nil {
-		page.decision = &d
+	if attempt := w.attempt(d.URL.String()); attempt != nil {
+		attempt.decision = &d
 	}
 }
 
-// asked notes a request as one for the robots.txt at robotsURL. A
-// robotsmw.Observer calls it.
-func (w *witness) asked(_ context.Context, robotsURL string, resp *http.Response, _ []byte, _ error) {
-	if r, ok := w.sent.LoadAndDelete(resp.Request.URL.String()); ok {
+// robotsResponse assigns the request that led to resp to the robots.txt at
+// robotsURL. A robotsmw.Observer calls it.
+func (w *witness) robotsResponse(_ context.Context, robotsURL string, resp *http.Response, _ []byte, _ error) {
+	if r, ok := w.robotsRequests.LoadAndDelete(resp.Request.URL.String()); ok {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.files[robotsURL] = append(w.files[robotsURL], r.(record.Request))
@@ -96,28 +113,48 @@ func (w *witness) asked(_ context.Context, robotsURL string, resp *http.Response
 
 // fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
 func (w *witness) fetched(_ context.Context, f robotsmw.Fetch) {
-	r := record.Record{Verdict: record.RobotsTxt, URL: f.URL, Status: f.Status, Redirects: f.Redirects, Error: record.Cause(f.Cause)}
-	if u, err := url.Parse(f.URL); err == nil {
-		r.Host = frontier.HostKey(u)
+	r := record.Record{
+		Verdict:   record.RobotsTxt,
+		URL:       f.URL,
+		Host:      parseHost(f.URL),
+		Status:    f.Status,
+		Redirects: f.Redirects,
+		Error:     record.Cause(f.Cause),
+		Requests:  w.takeRequests(f.URL),
 	}
-	w.mu.Lock()
-	r.Requests = w.files[f.URL]
-	delete(w.files, f.URL)
-	w.mu.Unlock()
-	r.PausedUntil = w.pause(r.Host)
+	r.PausedUntil = w.takePauseEnd(r.Host)
 	w.ledger.Add(r)
 }
 
-// backedOff records that a host is left alone, and until when. A
+// parseHost returns the host of a URL, or "" if the URL is invalid.
+func parseHost(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return ""
+	}
+	return frontier.HostKey(u)
+}
+
+// takeRequests returns the requests for the robots.txt at robotsURL that are
+// not yet part of a record, and forgets them.
+func (w *witness) takeRequests(robotsURL string) []record.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	requests := w.files[robotsURL]
+	delete(w.files, robotsURL)
+	return requests
+}
+
+// backedOff records that a host is paused, and until when. A
 // politeness.Observer calls it.
 func (w *witness) backedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
 	w.ledger.Paused(e.Host, time.Now(), e.Until)
 }
 
-// pause returns when the pause of a host ends, in seconds since the run began.
-// It returns each pause only once. It returns 0 if there is no pause.
-func (w *witness) pause(host string) float64 {
+// takePauseEnd removes the pause of a host, and returns when it ends, in seconds
+// since the run began. It returns 0 if there is no pause.
+func (w *witness) takePauseEnd(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
 		return 0

@@ -18,16 +18,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Settings are what the flags of a command say.
+// Settings are the values of the flags of a command.
 type Settings struct {
-	Agent   string
-	AtOnce  int           // how many pages a worker has in hand
-	Workers int           // how many parts the queue has
-	Part    int           // this worker's part
-	Delay   time.Duration // the least interval of a host
-	Wait    time.Duration // how long a page may wait in the worker
-	Rest    time.Duration // how long a worker waits before its first request
-	Retry   Retry         // how often a page comes again whose server answers with 5xx
+	Agent       string
+	Concurrency int           // how many pages a worker processes at a time
+	Workers     int           // how many parts the queue has
+	Part        int           // this worker's part
+	Delay       time.Duration // the minimum interval between two requests to a host
+	Wait        time.Duration // how long a page may wait in the worker
+	StartDelay  time.Duration // how long a worker waits before its first request
+	Retry       Retry         // when a page is retried after a 5xx response
 
 	hasParts bool // the queue has parts
 }
@@ -36,16 +36,16 @@ type Settings struct {
 // Wait, and those of a queue in parts if parts is true.
 func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler, with a page about it")
-	flag.IntVar(&s.AtOnce, "at-once", 100, "how many pages a worker has in hand")
+	flag.IntVar(&s.Concurrency, "at-once", 100, "how many pages a worker has in hand")
 	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the least time between two requests to a host")
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
-	flag.IntVar(&s.Retry.Times, "failures", 8, "how many times a server may answer with 5xx for a page before the page is dropped")
+	flag.IntVar(&s.Retry.Failures, "failures", 8, "how many times a server may answer with 5xx for a page before the page is dropped")
 	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute, "when a page comes again after the first 5xx; it doubles with each further one, up to an hour")
 	s.hasParts = parts
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "how many workers there are; each serves the hosts of its part of the queue")
 		flag.IntVar(&s.Part, "part", 0, "which part this worker serves, from 0")
-		flag.DurationVar(&s.Rest, "rest", 10*time.Second, "how long to wait before the first request, because the worker before this one may have just asked")
+		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second, "how long to wait before the first request, because the worker before this one may have just asked")
 	}
 }
 
@@ -54,44 +54,47 @@ func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }
 
-// check returns an error if a flag has a value that cannot be used. It connects
-// to no server.
+// check returns an error if a flag has an invalid value. It does not connect to
+// a server.
 func (s *Settings) check() error {
 	switch {
-	case s.AtOnce < 1:
-		return fmt.Errorf("-at-once %d: write a positive number", s.AtOnce)
+	case s.Concurrency < 1:
+		return fmt.Errorf("-at-once %d: must be a positive number", s.Concurrency)
 	case s.Delay <= 0:
-		return fmt.Errorf("-delay %v: write a positive time such as 2s", s.Delay)
-	case s.Retry.Times < 1:
-		return fmt.Errorf("-failures %d: write a positive number", s.Retry.Times)
+		return fmt.Errorf("-delay %v: must be a positive duration such as 2s", s.Delay)
+	case s.Retry.Failures < 1:
+		return fmt.Errorf("-failures %d: must be a positive number", s.Retry.Failures)
 	case s.Retry.Wait <= 0:
-		return fmt.Errorf("-retry %v: write a positive time such as 1m", s.Retry.Wait)
-	case s.Rest < 0:
-		return fmt.Errorf("-rest %v: write a positive time such as 10s, or 0 for none", s.Rest)
+		return fmt.Errorf("-retry %v: must be a positive duration such as 1m", s.Retry.Wait)
+	case s.StartDelay < 0:
+		return fmt.Errorf("-rest %v: must be a positive duration such as 10s, or 0 for no delay", s.StartDelay)
 	case s.hasParts && s.Workers < 1:
-		return fmt.Errorf("-workers %d: write a positive number", s.Workers)
+		return fmt.Errorf("-workers %d: must be a positive number", s.Workers)
 	case s.hasParts && (s.Part < 0 || s.Part >= s.Workers):
-		return fmt.Errorf("-part %d: of %d workers, the parts are 0 to %d", s.Part, s.Workers, s.Workers-1)
+		return fmt.Errorf("-part %d: must be 0 to %d for %d workers", s.Part, s.Workers-1, s.Workers)
 	}
-	if _, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: s.Agent, Limiter: s.Limiter(nil)}); err != nil {
+	if err := s.Limiter(nil).Validate(); err != nil {
+		return err
+	}
+	if _, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: s.Agent}); err != nil {
 		return fmt.Errorf("-user-agent %q: %w", s.Agent, err)
 	}
 	return nil
 }
 
-// Start makes the worker after the rest.
+// Start returns a new worker after s.StartDelay.
 func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, error) {
 	opts.UserAgent = s.Agent
 	w, err := New(opts, s.Retry)
 	if err != nil {
 		return nil, err
 	}
-	if s.Rest > 0 {
-		fmt.Println("begins after", s.Rest, "(see -rest)")
+	if s.StartDelay > 0 {
+		fmt.Printf("the first request is sent after %v (see -rest)\n", s.StartDelay)
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(s.Rest):
+	case <-time.After(s.StartDelay):
 	}
 	return w, nil
 }

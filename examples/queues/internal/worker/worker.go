@@ -36,13 +36,13 @@ type Worker struct {
 	Tally
 }
 
-// A Retry is how often a page is requested whose server answers with 5xx.
+// A Retry determines when a page is retried after a 5xx response.
 type Retry struct {
-	// Times is the number of such answers after which the page is dropped.
-	Times int
+	// Failures is the number of 5xx responses after which the page is dropped.
+	Failures int
 
-	// Wait is the time after the first such answer at which the page may come
-	// again. It doubles after each further answer, up to maxWait.
+	// Wait is the time between the first 5xx response and the next request for
+	// the page. It doubles after each further 5xx response, up to maxWait.
 	Wait time.Duration
 }
 
@@ -125,8 +125,8 @@ func (w *Worker) failed(u *url.URL, status string, failures func() (int, error))
 		return time.Now().Add(w.retry.Wait), fmt.Errorf("%s: %s; the number of its failures is unknown: %w", u, status, err)
 	}
 	n := before + 1
-	err = fmt.Errorf("%s: %w: %s (%d of %d times)", u, ErrFailed, status, n, w.retry.Times)
-	if n >= w.retry.Times {
+	err = fmt.Errorf("%s: %w: %s (%d of %d times)", u, ErrFailed, status, n, w.retry.Failures)
+	if n >= w.retry.Failures {
 		return time.Time{}, err
 	}
 	again = time.Now().Add(w.retry.after(n))

@@ -25,7 +25,7 @@ func TestFetch_NotStored(t *testing.T) {
 		w, err := New(robotsmw.Options{
 			UserAgent: "TestBot", Base: &web,
 			Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1},
-		}, Retry{Times: 1, Wait: time.Minute})
+		}, Retry{Failures: 1, Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestFetch_ServerFails(t *testing.T) {
 		w, err := New(robotsmw.Options{
 			UserAgent: "TestBot", Base: &web,
 			Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1},
-		}, Retry{Times: 8, Wait: time.Minute})
+		}, Retry{Failures: 8, Wait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -134,6 +134,8 @@ func (t *tally) robot(name string) *robotRow {
 	return r
 }
 
+// addProblems counts the problems of one file. t.Files already includes the
+// file.
 func (t *tally) addProblems(problems []lint.Problem) {
 	if len(problems) == 0 {
 		t.Worst["none"]++
@@ -141,13 +143,14 @@ func (t *tally) addProblems(problems []lint.Problem) {
 	}
 	worst := lint.Info
 	for _, p := range problems {
-		kind := lint.Problem{Code: p.Code, Severity: p.Severity}
-		row := t.problems[kind]
+		key := lint.Problem{Code: p.Code, Severity: p.Severity}
+		row := t.problems[key]
 		if row == nil {
 			row = &problemRow{Code: p.Code, Severity: p.Severity.String(), severity: p.Severity}
-			t.problems[kind] = row
+			t.problems[key] = row
 		}
-		if row.Times++; row.last != t.Files {
+		row.Times++
+		if row.last != t.Files {
 			row.Files++
 			row.last = t.Files
 		}

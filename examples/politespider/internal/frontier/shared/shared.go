@@ -29,9 +29,9 @@ import (
 // process. Until the page is given back, no process gets another page of that
 // host. Each process extends the leases of its pages every few seconds. If a
 // process is silent for the length of a lease, other processes claim its pages
-// when they ask for a page. So a page is fetched twice only in two cases: if a
-// process was killed before it gave the page back, or if it was cut off from
-// Redis for the length of a lease while it had the page.
+// when they call Take. Therefore a page is fetched twice only if a process was
+// killed before it gave the page back, or was cut off from Redis for the length
+// of a lease while it had the page.
 //
 // The process that had a host's latest page may take the host's next page one
 // second before the other processes. Usually this process also owns the host in
@@ -39,8 +39,8 @@ import (
 // dead or busy with other hosts, another process takes the page one second
 // later.
 //
-// While Redis does not answer, every call waits for it. If Redis comes back
-// without the data of the crawl, the crawl ends with an error.
+// While Redis is unreachable, every call waits for it. If Redis is reachable
+// again but has lost the data of the crawl, the crawl ends with an error.
 //
 // In Redis, an ACL user needs only these rights:
 //
@@ -53,19 +53,19 @@ import (
 type Queue struct {
 	client redis.Scripter // only scripts are run
 	Options
-	epoch string
-	me    string // this process's name as a consumer of the group
+	epoch    string
+	memberID string // this process's name as a consumer of the group
 
-	ctx     context.Context // outlasts Open's context by grace, so that pages can be given back
-	cancel  context.CancelFunc
-	beating sync.WaitGroup
-	turn    chan struct{} // holds a value while a caller asks Redis for a page
-	wake    chan struct{} // holds a value when there may be a page now
+	ctx        context.Context // outlasts Open's context by grace, so that pages can be put back
+	cancel     context.CancelFunc
+	heartbeats sync.WaitGroup
+	sem        chan struct{} // contains a value while a call of Take requests pages
+	wakeup     chan struct{} // contains a value if a page may have become available
 
-	mu    sync.Mutex
-	held  map[string]*frontier.Page // the pages that this process has, by entry and host
-	state frontier.State
-	away  time.Time // when Redis stopped answering; zero if it answers
+	mu               sync.Mutex
+	leased           map[string]*frontier.Page // the pages that this process has, by leaseKey
+	state            frontier.State
+	unreachableSince time.Time // zero while Redis responds
 }
 
 // Options are the options of a frontier in Redis.
@@ -74,16 +74,19 @@ type Options struct {
 	About  frontier.About // what is crawled: the same for all processes
 	Limits frontier.Limits
 	Lease  time.Duration // how long a process may be silent before it counts as dead
-	Logger *slog.Logger  // logs when Redis stops answering, and when it answers again
+	Logger *slog.Logger  // logs when Redis becomes unreachable, and when it is reachable again
 }
 
 const (
-	grace     = 3 * time.Second        // how long pages can be given back after the crawl was stopped
-	poll      = 100 * time.Millisecond // how often a waiting process asks Redis for a page
+	grace     = 3 * time.Second        // how long pages can be put back after the crawl was stopped
+	poll      = 100 * time.Millisecond // how often a waiting process requests a page
 	keepOver  = 24 * time.Hour         // how long Redis remembers that a crawl is over
 	batchSize = 500                    // maximum number of pages that one call adds
 
-	minPause, maxPause = 50 * time.Millisecond, 2 * time.Second // the first and the longest pause before a retry if Redis does not answer
+	// minPause and maxPause are the first and the longest pause before a retry
+	// while Redis is unreachable.
+	minPause = 50 * time.Millisecond
+	maxPause = 2 * time.Second
 )
 
 var (
@@ -97,93 +100,102 @@ var (
 	take string
 	//go:embed lua/give.lua
 	give string
-	//go:embed lua/beat.lua
-	beat string
+	//go:embed lua/heartbeat.lua
+	heartbeat string
 	//go:embed lua/ended.lua
 	ended string
 
-	joinScript  = redis.NewScript(join)
-	addScript   = redis.NewScript(crawl + add)
-	takeScript  = redis.NewScript(crawl + take)
-	giveScript  = redis.NewScript(crawl + give)
-	beatScript  = redis.NewScript(crawl + beat)
-	endedScript = redis.NewScript(crawl + ended)
+	joinScript      = redis.NewScript(join)
+	addScript       = redis.NewScript(crawl + add)
+	takeScript      = redis.NewScript(crawl + take)
+	giveScript      = redis.NewScript(crawl + give)
+	heartbeatScript = redis.NewScript(crawl + heartbeat)
+	endedScript     = redis.NewScript(crawl + ended)
 )
 
-// Open joins the crawl named opts.Crawl, or begins it. For three seconds
-// after the end of the context, pages can be given back. Close does not close
-// the client.
+// Open joins the crawl named opts.Crawl, or begins it. Pages can be put back
+// until the grace period after ctx ends. Close does not close the client.
 func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, error) {
-	r := &Queue{
-		client:  client,
-		Options: opts,
-		me:      rand.Text(),
-		turn:    make(chan struct{}, 1),
-		wake:    make(chan struct{}, 1),
-		held:    make(map[string]*frontier.Page),
+	q := &Queue{
+		client:   client,
+		Options:  opts,
+		memberID: rand.Text(),
+		sem:      make(chan struct{}, 1),
+		wakeup:   make(chan struct{}, 1),
+		leased:   make(map[string]*frontier.Page),
 	}
 	about, err := json.Marshal(opts.About)
 	if err != nil {
 		return nil, err
 	}
-	joined, err := joinScript.Run(ctx, client, r.keys()[:1], rand.Text(), about).StringSlice()
+	joined, err := joinScript.Run(ctx, client, q.keys()[:1], rand.Text(), about).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("join the crawl %q in Redis: %w", opts.Crawl, err)
 	}
-	r.epoch = joined[0]
-	var kept frontier.About
-	if err := json.Unmarshal([]byte(joined[1]), &kept); err != nil {
-		return nil, fmt.Errorf("the crawl %q in Redis is of another version of this program: name another crawl: %w", opts.Crawl, err)
+	q.epoch = joined[0]
+	var existing frontier.About
+	if err := json.Unmarshal([]byte(joined[1]), &existing); err != nil {
+		const format = "the crawl %q in Redis was created by another version of this program; use another crawl name: %w"
+		return nil, fmt.Errorf(format, opts.Crawl, err)
 	}
-	if err := opts.About.Check(fmt.Sprintf("Redis under the name %q", opts.Crawl), kept); err != nil {
+	if err := opts.About.Check(fmt.Sprintf("Redis under the name %q", opts.Crawl), existing); err != nil {
 		return nil, err
 	}
-	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.beating.Go(r.beat)
-	context.AfterFunc(ctx, func() { time.AfterFunc(grace, r.cancel) })
-	return r, nil
+	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	q.heartbeats.Go(q.heartbeat)
+	context.AfterFunc(ctx, func() { time.AfterFunc(grace, q.cancel) })
+	return q, nil
 }
 
 // keys returns the keys of the crawl, except those of the hosts' streams. The
 // braces in the names put all keys on one node of a cluster.
-func (r *Queue) keys() []string {
-	prefix := r.prefix()
-	return []string{prefix + "meta", prefix + "seen", prefix + "due", prefix + "held", prefix + "mine:" + r.me, prefix + "refused", prefix + "ended"}
+func (q *Queue) keys() []string {
+	prefix := q.prefix()
+	return []string{
+		prefix + "meta",
+		prefix + "seen",
+		prefix + "due",
+		prefix + "held",
+		prefix + "mine:" + q.memberID,
+		prefix + "refused",
+		prefix + "ended",
+	}
 }
 
-func (r *Queue) prefix() string { return "{politespider:" + r.Crawl + "}:" }
+func (q *Queue) prefix() string { return "{politespider:" + q.Crawl + "}:" }
 
 // Add is like [frontier.Queue.Add]. Redis remembers a URL by the first 16
 // bytes of its SHA-256.
-func (r *Queue) Add(pages ...*frontier.Page) int {
+func (q *Queue) Add(pages ...*frontier.Page) int {
 	fresh := 0
 	for batch := range slices.Chunk(pages, batchSize) {
 		var args []any
 		for _, p := range batch {
 			hash := sha256.Sum256([]byte(p.URL))
-			args = append(args, hash[:16], p.Host, written(p))
+			args = append(args, hash[:16], p.Host, encode(p))
 		}
-		if reply, ok := r.call(addScript, args...); ok {
+		if reply, ok := q.call(addScript, args...); ok {
 			fresh += int(reply[0].(int64))
 		}
 	}
 	if fresh > 0 {
-		r.hurry()
+		q.wakeTake()
 	}
 	return fresh
 }
 
 // Take is like [frontier.Queue.Take]. The crawl is not over while any process
 // has a page that it has not given back.
-func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
+func (q *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	select {
 	case <-ctx.Done():
 		return nil, false
-	case r.turn <- struct{}{}:
+	case q.sem <- struct{}{}:
 	}
-	defer func() { <-r.turn }()
+	defer func() { <-q.sem }()
 	for ctx.Err() == nil {
-		reply, ok := r.call(takeScript, r.Limits.Pages, r.Lease.Milliseconds(), keepOver.Milliseconds(), r.Limits.Refused)
+		args := []any{q.Limits.Pages, q.Lease.Milliseconds(), keepOver.Milliseconds(), q.Limits.Refused}
+		reply, ok := q.call(takeScript, args...)
 		if !ok {
 			return nil, false
 		}
@@ -191,40 +203,41 @@ func (r *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 		case "over":
 			return nil, false
 		case "page":
-			p, err := pageOf(reply[1:])
+			p, err := parsePage(reply[1:])
 			if err != nil {
-				r.fail(err)
+				q.fail(err)
 				return nil, false
 			}
-			if r.hold(p) {
+			if q.addLease(p) {
 				return p, true
 			}
 			continue
 		}
 		wait := poll
 		if d := time.Duration(reply[1].(int64)) * time.Millisecond; d >= 0 {
-			r.mu.Lock()
-			r.state.Next, r.state.Wait = reply[2].(string), d
-			r.mu.Unlock()
+			q.mu.Lock()
+			q.state.Next = reply[2].(string)
+			q.state.Wait = d
+			q.mu.Unlock()
 			wait = min(wait, d)
 		}
 		select {
 		case <-ctx.Done():
-		case <-r.wake:
+		case <-q.wakeup:
 		case <-time.After(wait):
 		}
 	}
 	return nil, false
 }
 
-func written(p *frontier.Page) []byte {
+func encode(p *frontier.Page) []byte {
 	text, _ := json.Marshal(p) // JSON can hold all values of a page
 	return text
 }
 
-// pageOf returns the page in a reply. The reply holds the host, the ID of the
-// page's entry in the stream, and the page as stored.
-func pageOf(reply []any) (*frontier.Page, error) {
+// parsePage returns the page in a reply. The reply contains the host, the ID of
+// the page's entry in the stream, and the page as stored.
+func parsePage(reply []any) (*frontier.Page, error) {
 	p := new(frontier.Page)
 	if err := json.Unmarshal([]byte(reply[2].(string)), p); err != nil {
 		return nil, fmt.Errorf("read a page of the crawl in Redis: %w", err)
@@ -232,74 +245,83 @@ func pageOf(reply []any) (*frontier.Page, error) {
 	if err := p.SetHost(); err != nil {
 		return nil, err
 	}
-	p.ID, p.Ready, p.Due = reply[1].(string), time.Now(), time.Time{}
+	p.ID = reply[1].(string)
+	p.Ready = time.Now()
+	p.Due = time.Time{}
 	return p, nil
 }
 
-// hold() remembers that this process has a page. It returns false if the
-// process has the page already: if a process was silent for the length of a
+// addLease adds a page to the pages that this process has. It returns false if
+// the process has the page already: if a process was silent for the length of a
 // lease, Redis may hand its page out again, even to the same process.
-func (r *Queue) hold(p *frontier.Page) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := p.ID + " " + p.Host
-	if r.held[key] != nil {
+func (q *Queue) addLease(p *frontier.Page) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	key := leaseKey(p)
+	if q.leased[key] != nil {
 		return false
 	}
-	r.held[key] = p
+	q.leased[key] = p
 	return true
 }
 
+func leaseKey(p *frontier.Page) string { return p.ID + " " + p.Host }
+
 // Done is like [frontier.Queue.Done]. If another process has taken over the
 // page, Done has no effect on the page.
-func (r *Queue) Done(p *frontier.Page, asked time.Time, interval time.Duration) {
-	r.give(p, "done", time.Until(asked.Add(interval)))
+func (q *Queue) Done(p *frontier.Page, requested time.Time, interval time.Duration) {
+	q.giveBack(p, "done", time.Until(requested.Add(interval)))
 }
 
 // Refuse is like [frontier.Queue.Refuse]. The refused pages of all processes
 // count together. If the processes have different limits, each of them obeys
 // its own.
-func (r *Queue) Refuse(p *frontier.Page, asked time.Time, interval time.Duration) {
-	r.give(p, "refused", time.Until(asked.Add(interval)))
+func (q *Queue) Refuse(p *frontier.Page, requested time.Time, interval time.Duration) {
+	q.giveBack(p, "refused", time.Until(requested.Add(interval)))
 }
 
 // Refund is like [frontier.Queue.Refund].
-func (r *Queue) Refund(p *frontier.Page) { r.give(p, "refund", 0) }
+func (q *Queue) Refund(p *frontier.Page) { q.giveBack(p, "refund", 0) }
 
 // PutBack is like [frontier.Queue.PutBack].
-func (r *Queue) PutBack(p *frontier.Page, until time.Time) { r.give(p, "putback", time.Until(until)) }
-
-// give() gives a page back, and lets its host rest.
-func (r *Queue) give(p *frontier.Page, fate string, rest time.Duration) {
-	r.call(giveScript, p.Host, p.ID, fate, max(rest, 0).Milliseconds()+2, written(p), max(time.Until(p.Due), 0).Milliseconds(), p.Puts)
-	r.mu.Lock()
-	delete(r.held, p.ID+" "+p.Host)
-	r.mu.Unlock()
-	r.hurry()
+func (q *Queue) PutBack(p *frontier.Page, until time.Time) {
+	q.giveBack(p, "putback", time.Until(until))
 }
 
-// hurry() makes a waiting Take ask Redis at once.
-func (r *Queue) hurry() {
+// giveBack gives a page back. No process gets another page of its host before
+// the pause is over.
+func (q *Queue) giveBack(p *frontier.Page, outcome string, pause time.Duration) {
+	hostPause := max(pause, 0).Milliseconds() + 2
+	pagePause := max(time.Until(p.Due), 0).Milliseconds()
+	q.call(giveScript, p.Host, p.ID, outcome, hostPause, encode(p), pagePause, p.Puts)
+	q.mu.Lock()
+	delete(q.leased, leaseKey(p))
+	q.mu.Unlock()
+	q.wakeTake()
+}
+
+// wakeTake makes a waiting Take request a page immediately.
+func (q *Queue) wakeTake() {
 	select {
-	case r.wake <- struct{}{}:
+	case q.wakeup <- struct{}{}:
 	default:
 	}
 }
 
-// State returns the state of the crawl at the latest answer of Redis.
-func (r *Queue) State() frontier.State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state
+// State returns the state of the crawl in the latest reply of Redis.
+func (q *Queue) State() frontier.State {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state
 }
 
 // Ended is like [frontier.Queue.Ended]. It returns nil if Redis does not
 // answer.
-func (r *Queue) Ended() map[string]int {
-	if r.Limits.Refused == 0 {
+func (q *Queue) Ended() map[string]int {
+	if q.Limits.Refused == 0 {
 		return nil
 	}
-	reply, ok := r.call(endedScript, r.Limits.Refused)
+	reply, ok := q.call(endedScript, q.Limits.Refused)
 	if !ok {
 		return nil
 	}
@@ -312,102 +334,127 @@ func (r *Queue) Ended() map[string]int {
 
 // Close stops the heartbeat. If pages are still out, other processes take them
 // over when their leases expire.
-func (r *Queue) Close() error {
-	r.cancel()
-	r.beating.Wait()
+func (q *Queue) Close() error {
+	q.cancel()
+	q.heartbeats.Wait()
 	return nil
 }
 
-// beat() extends the leases of the pages that this process holds. It returns
-// when r.ctx ends.
-func (r *Queue) beat() {
-	ticker := time.NewTicker(r.Lease / 3)
+// heartbeat extends the leases of the pages that this process has. It returns
+// when q.ctx ends.
+func (q *Queue) heartbeat() {
+	ticker := time.NewTicker(q.Lease / 3)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-r.ctx.Done():
+		case <-q.ctx.Done():
 			return
 		case <-ticker.C:
-			args := []any{r.Lease.Milliseconds()}
-			r.mu.Lock()
-			for _, p := range r.held {
+			args := []any{q.Lease.Milliseconds()}
+			q.mu.Lock()
+			for _, p := range q.leased {
 				args = append(args, p.Host, p.ID)
 			}
-			r.mu.Unlock()
+			q.mu.Unlock()
 			if len(args) > 1 {
-				r.call(beatScript, args...)
+				q.call(heartbeatScript, args...)
 			}
 		}
 	}
 }
 
-// call() runs a script and retries until Redis answers. The answer begins with
-// the state of the crawl. call() returns the rest of the answer, and true. If
-// the crawl has ended or cannot go on, call() returns false. If only the answer
-// was lost, the retry runs the script a second time, which must do no harm.
-func (r *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
-	args = append([]any{r.epoch, r.prefix() + "host:", r.me}, args...)
+// call runs a script and retries until Redis responds. The reply begins with
+// the state of the crawl. call returns the rest of the reply, and true. If the
+// crawl has ended or cannot go on, call returns false. If only the reply was
+// lost, the retry runs the script a second time, which must do no
+// harm.
+func (q *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
+	args = append([]any{q.epoch, q.prefix() + "host:", q.memberID}, args...)
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
-		if r.State().Err != nil {
+		if q.State().Err != nil {
 			return nil, false
 		}
-		reply, err := script.Run(r.ctx, r.client, r.keys(), args...).Slice()
+		reply, err := script.Run(q.ctx, q.client, q.keys(), args...).Slice()
 		switch {
 		case err == nil:
-			r.answered(reply)
+			q.markReachable(reply)
 			return reply[5:], true
-		case r.ctx.Err() != nil:
+		case q.ctx.Err() != nil:
 			return nil, false
 		case isFinal(err):
-			r.fail(err)
+			q.fail(err)
 			return nil, false
 		}
-		r.unanswered(err)
+		q.markUnreachable(err)
 		select {
-		case <-r.ctx.Done():
+		case <-q.ctx.Done():
 		case <-time.After(pause):
 		}
 	}
 }
 
-// answered notes the state of the crawl, with which a reply begins.
-func (r *Queue) answered(reply []any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state = frontier.State{Queued: int(reply[0].(int64)), Out: int(reply[1].(int64)), Spent: int(reply[2].(int64)), Hosts: int(reply[3].(int64)), Free: int(reply[4].(int64)), Err: r.state.Err}
-	if !r.away.IsZero() && r.state.Err == nil {
-		r.Logger.Warn("Redis answers again: the crawl goes on", "after", time.Since(r.away).Round(time.Millisecond))
-		r.away = time.Time{}
+// markReachable stores the state of the crawl from the beginning of a reply.
+func (q *Queue) markReachable(reply []any) {
+	count := func(i int) int { return int(reply[i].(int64)) }
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.state = frontier.State{
+		Queued: count(0),
+		Out:    count(1),
+		Spent:  count(2),
+		Hosts:  count(3),
+		Free:   count(4),
+		Err:    q.state.Err,
+	}
+	if !q.unreachableSince.IsZero() && q.state.Err == nil {
+		outage := time.Since(q.unreachableSince).Round(time.Millisecond)
+		q.Logger.Warn("Redis is reachable again; resuming the crawl", "after", outage)
+		q.unreachableSince = time.Time{}
 	}
 }
 
-func (r *Queue) unanswered(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.away.IsZero() {
-		r.away = time.Now()
-		r.Logger.Warn("Redis does not answer: the crawl waits for it", "error", err)
+func (q *Queue) markUnreachable(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unreachableSince.IsZero() {
+		q.unreachableSince = time.Now()
+		q.Logger.Warn("Redis is unreachable; the crawl is paused", "error", err)
 	}
 }
 
-func (r *Queue) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.state.Err == nil {
+func (q *Queue) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.state.Err == nil {
 		if redis.HasErrorPrefix(err, "LOST") {
-			err = errors.New("it was flushed, or came back without what it knew: begin the crawl anew")
+			err = errors.New("Redis has lost the data of the crawl; start a new crawl")
 		}
-		r.state.Err = fmt.Errorf("the crawl %q in Redis: %w", r.Crawl, err)
+		q.state.Err = fmt.Errorf("the crawl %q in Redis: %w", q.Crawl, err)
 	}
 }
 
-// passing are words in errors of Redis that a retry may not meet again.
-var passing = []string{"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "OOM", "BUSY", "max number of clients"}
+// transientErrors are parts of the errors of Redis after which a retry may
+// succeed.
+var transientErrors = []string{
+	"LOADING",
+	"READONLY",
+	"MASTERDOWN",
+	"CLUSTERDOWN",
+	"TRYAGAIN",
+	"NOREPLICAS",
+	"MISCONF",
+	"OOM",
+	"BUSY",
+	"max number of clients",
+}
 
-// isFinal reports whether Redis has answered with an error that a retry would
+// isFinal reports whether Redis has responded with an error that a retry would
 // not change. Up to Redis 6.2, an error from a script does not begin with the
 // error's name.
 func isFinal(err error) bool {
-	_, answered := errors.AsType[redis.Error](err)
-	return answered && !slices.ContainsFunc(passing, func(name string) bool { return strings.Contains(err.Error(), name) })
+	if _, ok := errors.AsType[redis.Error](err); !ok {
+		return false
+	}
+	isTransient := func(name string) bool { return strings.Contains(err.Error(), name) }
+	return !slices.ContainsFunc(transientErrors, isTransient)
 }

@@ -202,7 +202,7 @@ func TestRedis_TakenOver(t *testing.T) {
 	p, _ := asleep.Take(t.Context())
 	lost := *p
 	asleep.mu.Lock()
-	clear(asleep.held) // without held pages, the process sends no heartbeats
+	clear(asleep.leased) // without leased pages, the process sends no heartbeats
 	asleep.mu.Unlock()
 
 	other := openRedis(t, server, Options{Lease: lease})
@@ -327,7 +327,7 @@ func TestRedis_Away(t *testing.T) {
 				t.Error(err)
 			}
 			for i, line := range log.lines {
-				if want := []string{"Redis does not answer: the crawl waits for it", "Redis answers again: the crawl goes on"}[i%2]; line != want {
+				if want := []string{"Redis is unreachable; the crawl is paused", "Redis is reachable again; resuming the crawl"}[i%2]; line != want {
 					t.Errorf("line %d of the log is %q, want %q", i, line, want)
 				}
 			}
@@ -365,7 +365,7 @@ func TestRedis_Flushed(t *testing.T) {
 	if _, ok := r.Take(t.Context()); ok {
 		t.Error("a page out of nowhere")
 	}
-	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: it was flushed, or came back without what it knew`) {
+	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: Redis has lost the data of the crawl`) {
 		t.Errorf("%v; want one that says what happened", err)
 	}
 }
@@ -559,13 +559,13 @@ func TestRedis_AnotherVersion(t *testing.T) {
 	server := startRedis(t)
 	server.do("hset", "{politespider:crawl}:meta", "epoch", "1", "about", "[]")
 	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl"})
-	if want := `the crawl "crawl" in Redis is of another version of this program: name another crawl: `; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := `the crawl "crawl" in Redis was created by another version of this program; use another crawl name: `; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
 
-func TestPageOf_Broken(t *testing.T) {
-	if _, err := pageOf([]any{"a.example", "1-0", "{"}); err == nil || !strings.HasPrefix(err.Error(), "read a page of the crawl in Redis: ") {
+func TestParsePage_Broken(t *testing.T) {
+	if _, err := parsePage([]any{"a.example", "1-0", "{"}); err == nil || !strings.HasPrefix(err.Error(), "read a page of the crawl in Redis: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -584,7 +584,7 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	r.Add(newPage(t, "http://a.example/"))
 	p, _ := r.Take(ctx)
 	server.Kill()
-	if line := <-away; !strings.HasPrefix(line, "Redis does not answer") { // only the heartbeat calls Redis here
+	if line := <-away; !strings.HasPrefix(line, "Redis is unreachable") { // only the heartbeat calls Redis here
 		t.Errorf("the log says %q", line)
 	}
 	ctrlC()
