@@ -10,10 +10,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A Detect recognizes refusals, as refusal.OfPage does.
+// A Detect recognizes refusals, as refusal.OfPage does. Nil is refusal.OfPage.
 type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 
-// refusal returns which bot wall answered instead of the site, and how, such
+// cause returns which bot wall answered instead of the site, and how, such
 // as "AWS WAF: challenge (202, x-amzn-waf-action: challenge)". It returns "" if
 // the site itself seems to have answered, or if the status alone decides. begin
 // is the beginning of the body, as far as it was read.
@@ -21,8 +21,7 @@ type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 // RFC 9309 does not mention bot walls. A wall that answers for robots.txt says
 // nothing about the site's rules, so the file is unreachable (RFC 9309
 // §2.3.1.4), not missing.
-func (c *Client) refusal(resp *http.Response, begin []byte) string {
-	detect := c.Detect
+func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	if detect == nil {
 		detect = refusal.OfPage
 	}
