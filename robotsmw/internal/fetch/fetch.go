@@ -120,7 +120,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		if isSuccess(resp) {
 			ans.Body = begin
 		}
-		if ans.Refusal = c.botProtection(resp, begin); ans.Refusal != "" {
+		if ans.Refusal = c.Detect.cause(resp, begin); ans.Refusal != "" {
 			err = nil // it does not matter how the body of a refusal ends
 		}
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A Detect recognizes responses of bot protection, as refusal.OfPage does.
+// A Detect recognizes responses of bot protection, as refusal.OfPage does. Nil
+// is refusal.OfPage.
 type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 
-// botProtection describes a response of bot protection, such as "AWS WAF:
-// challenge (202, x-amzn-waf-action: challenge)". It returns "" if the site
-// itself seems to have responded, or if the status alone decides. begin is the
-// part of the body that was read.
+// cause describes a response of bot protection, such as "AWS WAF: challenge
+// (202, x-amzn-waf-action: challenge)". It returns "" if the site itself seems
+// to have responded, or if the status alone decides. begin is the part of the
+// body that was read.
 //
 // RFC 9309 does not mention bot protection. Its response does not indicate
 // whether the site has rules, so the file is unreachable (RFC 9309 §2.3.1.4),
 // and not missing.
-func (c *Client) botProtection(resp *http.Response, begin []byte) string {
-	detect := c.Detect
+func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	if detect == nil {
 		detect = refusal.OfPage
 	}
