@@ -151,8 +151,8 @@ func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	l.markIdle(h)
 }
 
-// waitForOwner returns how long g has to wait, and why, while the Fleet does not
-// let this Limiter send requests to g's host.
+// waitForOwner returns how long g has to wait, and why, while the Fleet does
+// not let this Limiter send requests to g's host.
 func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if o := g.host.Ownership; !o.Owned && o.Earliest > now {
