@@ -136,9 +136,9 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 	l.Fleet.Look(p)
 }
 
-// endOwnership ends the ownership of h. If requests are waiting, end requests it anew.
-// If given is true, the Fleet knows what was used of the host's Budget, and all
-// members may use the remainder.
+// endOwnership ends the ownership of h. If requests are waiting, endOwnership
+// requests it anew. If given is true, the Fleet knows what was used of the
+// host's Budget, and all members may use the remainder.
 func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	p := holder(h)
 	h.Ownership = nil
@@ -151,8 +151,8 @@ func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	l.markIdle(h)
 }
 
-// waitForOwner returns how long g has to wait, and why, while the fleet does not let
-// this Limiter ask g's host.
+// waitForOwner returns how long g has to wait, and why, while the Fleet does
+// not let this Limiter send requests to g's host.
 func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if o := g.host.Ownership; !o.Owned && o.Earliest > now {

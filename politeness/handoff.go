@@ -19,7 +19,8 @@ func (l *Limiter) hasChanged(h *schedule.Host) bool {
 
 // export returns the state that h leaves to its next owner, and how long the
 // state matters. If final is false, this Limiter keeps the host, and the state
-// contains only what was learned from the host and what is reserved of its Budget.
+// contains only what was learned from the host and what is reserved of its
+// Budget.
 func (l *Limiter) export(h *schedule.Host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
 	s, keep := h.Export(now, final)
 	day, reserved := l.accounts.Export(utcDay(), h.Key, final)

@@ -356,7 +356,9 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 			})
 		}
 		requests.Wait()
-		if calls.Load() > 10*n {
+		// Each start wakes the first page and the first robots.txt request, and
+		// both may have left the queue of Within meanwhile.
+		if calls.Load() > 15*n {
 			t.Errorf("%d calls for %d requests", calls.Load(), n)
 		}
 		if len(l.perHost.shared) > 1 || len(l.Within.perHost.shared) > 1 {

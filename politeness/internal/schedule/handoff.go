@@ -204,7 +204,8 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned)
 	k.Incident = max(k.Incident, incident)
 }
 
-// Lasting returns what was learned from h that must not be lost if its owner dies.
+// Lasting returns what was learned from h that must not be lost if its owner
+// dies.
 func (h *Host) Lasting() Learned {
 	if h.Learned == nil {
 		return Learned{PauseEnd: Never, Latest: Good}

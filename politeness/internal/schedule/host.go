@@ -83,9 +83,13 @@ type queue struct {
 	// request as that request took, in whole intervals.
 	robotsFrom Time
 
-	// files has the requests in robots by the origin of the file. If several
-	// requests are for one file, files has the oldest.
-	files map[origin]*Request
+	// files has the requests in robots by the origin of the file, each in the
+	// order of arrival.
+	files map[origin][]*Request
+
+	// checked is the first page, if a request for its robots.txt has started
+	// while the page was due: see Host.isNeeded.
+	checked *Request
 
 	// rejoining is the origin of the latest page that left its line because its
 	// check failed: see Host.Rejoins.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -125,11 +126,9 @@ func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 	switch {
 	case r.Overtakes:
 		if q.files == nil {
-			q.files = make(map[origin]*Request)
+			q.files = make(map[origin][]*Request)
 		}
-		if q.files[r.origin()] == nil {
-			q.files[r.origin()] = r
-		}
+		q.files[r.origin()] = append(q.files[r.origin()], r)
 		if q.rejoining == r.origin() {
 			q.rejoining = origin{} // it goes first only once
 		}
@@ -145,10 +144,12 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	l := q.line(r)
 	wasFirst = l.first == r
 	l.remove(r)
-	file := r.origin()
+	if r == q.checked {
+		q.checked = nil
+	}
 	switch {
-	case r.Overtakes && q.files[file] == r:
-		delete(q.files, file)
+	case r.Overtakes:
+		q.removeFile(r)
 	case wasFirst && q.pages.first != nil:
 		q.prefer(q.pages.first.origin())
 	}
@@ -158,6 +159,30 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 		h.queue = nil
 	}
 	return wasFirst
+}
+
+// removeFile removes r from files. As a rule, r is the oldest request for its
+// file.
+func (q *queue) removeFile(r *Request) {
+	file := r.origin()
+	requests := q.files[file]
+	switch i := slices.Index(requests, r); {
+	case len(requests) == 1:
+		delete(q.files, file)
+	case i == 0:
+		requests[0] = nil
+		q.files[file] = requests[1:]
+	default:
+		q.files[file] = slices.Delete(requests, i, i+1)
+	}
+}
+
+// oldest returns the oldest request for the robots.txt of an origin, or nil.
+func (q *queue) oldest(file origin) *Request {
+	if requests := q.files[file]; len(requests) > 0 {
+		return requests[0]
+	}
+	return nil
 }
 
 // Rejoins notes that page r leaves its line because its check has failed. The
@@ -170,7 +195,7 @@ func (h *Host) Rejoins(r *Request) {
 		return
 	}
 	file := r.origin()
-	if q.files[file] == nil {
+	if q.oldest(file) == nil {
 		q.rejoining = file
 		return
 	}
@@ -181,7 +206,7 @@ func (h *Host) Rejoins(r *Request) {
 // prefer moves the request for the robots.txt of an origin to the front of its
 // line, if there is such a request.
 func (q *queue) prefer(file origin) {
-	r := q.files[file]
+	r := q.oldest(file)
 	if file == (origin{}) || r == nil || q.robots.first == r {
 		return
 	}
@@ -193,16 +218,32 @@ func (q *queue) prefer(file origin) {
 // to the front: no other request for its file waits, and a page needs the file.
 func (h *Host) isPreferred(r *Request) bool {
 	file := r.origin()
-	if h.queue == nil || file == (origin{}) || h.queue.files[file] != nil {
+	if h.queue == nil || file == (origin{}) || h.queue.oldest(file) != nil {
 		return false
 	}
 	return h.isNeeded(r) || file == h.queue.rejoining
 }
 
-// isNeeded reports whether r is for the robots.txt of the first page's origin.
+// isNeeded reports whether r is for the robots.txt of the first page's origin,
+// and no such request has started while this page was due. Otherwise a loop
+// that requests this file could keep the page from starting.
 func (h *Host) isNeeded(r *Request) bool {
+	return h.isForFirstPage(r) && h.queue.pages.first != h.queue.checked
+}
+
+// isForFirstPage reports whether r is for the robots.txt of the first page's
+// origin.
+func (h *Host) isForFirstPage(r *Request) bool {
 	page, _ := h.heads()
 	return page != nil && r.URL != nil && page.origin() == r.origin()
+}
+
+// beginTurn notes the turn of r, which starts now.
+func (h *Host) beginTurn(now Time, r *Request) {
+	h.lastWasRobots = r.Overtakes
+	if r.Overtakes && h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
+		h.queue.checked = h.queue.pages.first
+	}
 }
 
 // Next returns the request that starts next, as far as intervals, pauses and
@@ -217,9 +258,10 @@ func (h *Host) isNeeded(r *Request) bool {
 //     request that took 30 s, because a port does not answer, is followed by
 //     30 s of pages. See ReadyAt.
 //   - A robots.txt request overrides both rules if it is for the origin of the
-//     first page. Otherwise the file that allows this page may run out just
-//     before the page starts. The page would then lose its place in the line,
-//     and so would all pages of its origin behind it.
+//     first page, but only one does so for each page. Otherwise the file that
+//     allows this page may run out just before the page starts. The page would
+//     then lose its place in the line, and so would all pages of its origin
+//     behind it.
 //
 // A page that waits for its first robots.txt is in no queue: it joins the queue
 // when the file has allowed it. When a page has reached the front and its file

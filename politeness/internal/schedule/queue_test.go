@@ -61,9 +61,12 @@ func TestHost_Next(t *testing.T) {
 		{name: "a page becomes the first of its line, and its file goes first",
 			events: []event{{joins: "page 80, page 8080, robots 1, robots 2, robots 8080"}},
 			want:   "robots 1 0s, page 80 1s, robots 8080 2s, page 8080 3s, robots 2 4s"},
-		{name: "files of one origin keep their order",
-			events: []event{{joins: "page 80, robots 80, robots 80, robots 1"}},
-			want:   "robots 80 0s, robots 80 1s, page 80 2s, robots 1 3s"},
+		{name: "the file of the first page overrides the turn only once",
+			events: []event{{joins: "page 80, robots 80, robots 80, robots 80, robots 1"}},
+			want:   "robots 80 0s, page 80 1s, robots 80 2s, robots 80 3s, robots 1 4s"},
+		{name: "a loop that requests the file of the first page",
+			events: []event{{joins: "page 80, page 80, robots 80"}, {at: 500 * ms, joins: "robots 80"}, {at: 1500 * ms, joins: "robots 80"}, {at: 2500 * ms, joins: "robots 80"}, {at: 3500 * ms, joins: "robots 80"}},
+			want:   "robots 80 0s, page 80 1s, robots 80 2s, page 80 3s, robots 80 4s, robots 80 5s, robots 80 6s"},
 		{name: "robots.txt requests that take long get no more time than pages",
 			events: []event{{takes: 4 * s, joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80, page 80, page 80, page 80, page 80"}},
 			want:   "robots 1 0s, page 80 4s, page 80 5s, page 80 6s, page 80 7s, robots 2 8s, page 80 12s"},
@@ -263,6 +266,37 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 		}
 		if estimate > now {
 			t.Errorf("a request was estimated to start at %v, and started at %v", time.Duration(estimate), time.Duration(now))
+		}
+	}
+}
+
+// Two requests for one robots.txt wait. The first starts, and then a page of
+// this origin becomes the first. The second request goes before those for other
+// ports, as the first would have done. It also does if the first gives up, or
+// the one between two others.
+func TestHost_NextHasAllRequestsForAFile(t *testing.T) {
+	for leaves := range 3 {
+		h := testHost()
+		h.Enqueue(0, waitingRequest("page 9"), new(Spare))
+		var files []*Request
+		for range 3 {
+			file := waitingRequest("robots 80")
+			files = append(files, file)
+			h.Enqueue(0, file, new(Spare))
+			h.Enqueue(0, waitingRequest("robots 1"), new(Spare))
+		}
+		h.Enqueue(0, waitingRequest("page 80"), new(Spare))
+		h.Dequeue(files[leaves], new(Spare))
+		want := files[0]
+		if leaves == 0 {
+			want = files[1]
+		}
+		h.Dequeue(h.FirstWaiting(), new(Spare))
+		if _, first := h.heads(); first != want {
+			t.Errorf("when request %d has left, the first robots.txt is %v, want that of the page", leaves, first.Owner)
+		}
+		for h.Waiting() > 0 {
+			h.Dequeue(h.Next(0), new(Spare))
 		}
 	}
 }
