@@ -55,8 +55,9 @@ func (e *event) time() int64 { return max(e.at, e.end) }
 
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 
-// before is the order in which events are judged. Of two at the same time, a
-// request for robots.txt is first: the log cannot say that it was not.
+// before is the order in which events are judged. A request for robots.txt
+// precedes other requests of the same time, because the log does not show
+// whether it was later.
 func (e *event) before(f *event) bool {
 	return e.at < f.at || e.at == f.at && e.isFile && !f.isFile
 }

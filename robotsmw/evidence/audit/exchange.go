@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A half is a request or an answer. In a WARC file, these are two records near
-// each other. Either of them may come first. Each may have the other's ID in
-// its WARC-Concurrent-To.
+// A half is a request or a response. In a WARC file, these are two records near
+// each other, in either order. Each may contain the other's ID in its
+// WARC-Concurrent-To.
 type half struct {
 	ids       []string // the IDs of the record, and of the records named in it
 	isRequest bool
@@ -110,8 +110,8 @@ func (h *half) join(other *half) *half {
 	return h
 }
 
-// response reads an answer: its status, and how long a Retry-After asks to
-// wait. For a robots.txt it also reads the body, or the target of a redirect.
+// response reads a response: its status and the delay of a Retry-After. For a
+// robots.txt it also reads the body, or the target of a redirect.
 func (x *exchanges) response(r *warcRecord, e *event) error {
 	isFile := isRobots(r.target)
 	if r.kind == "revisit" {

@@ -120,9 +120,9 @@ func firstLine(line []byte) string {
 	return string(line)
 }
 
-// json reads a line of a JSON object. If format is "", its members tell which
-// format it has. A line that docker or a log shipper has put into an object is
-// read as what it is.
+// json reads a line that is a JSON object. If format is "", it is derived from
+// the members. If docker or a log shipper has put the line of another format
+// into the object, that line is read.
 func (p *parser) json(line []byte, format string) (entry, error) {
 	if line[0] != '{' {
 		return entry{}, errJSON

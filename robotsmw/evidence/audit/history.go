@@ -30,9 +30,9 @@ func (h *history) only() (host string) {
 	return host
 }
 
-// isFailure reports whether a status says that robots.txt cannot be had, so
-// that an older copy stays in use (RFC 9309 §2.3.1.4). nginx writes 444 and 499
-// for requests that got no answer.
+// isFailure reports whether a status means that robots.txt is unreachable, so
+// an older copy stays in use (RFC 9309 §2.3.1.4). nginx logs 444 and 499 for
+// requests without a response.
 func isFailure(status int) bool {
 	return status/100 == 5 || httpstatus.IsThrottled(status) || status == 444 || status == 499
 }
@@ -96,8 +96,8 @@ func (h *history) line(scheme, host string) *timeline {
 	if line := h.origins[scheme+"://"+host]; line != nil {
 		return line
 	}
-	// If there is a file for another scheme of this host, h.hosts may have that
-	// file. So h.hosts is not used for a scheme then.
+	// If there is a file for another scheme of this host, h.hosts may contain
+	// that file, so it is not used.
 	isOther := scheme != "" && (h.origins["http://"+host] != nil || h.origins["https://"+host] != nil)
 	if line := h.hosts[host]; line != nil && !isOther {
 		return line

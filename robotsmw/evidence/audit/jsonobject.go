@@ -12,12 +12,12 @@ var (
 	errObject = errors.New("the object has no request with a time and a URL")
 )
 
-// member returns the first value with this name in a line of JSON, as it stands
-// there. Of an array, such as a header field, it returns the first value, and
-// of an object some bytes that say that there is one. The result is empty if
-// nothing has that name. No text looks like a member, because a quote within a
-// text has a backslash, and no header field has the name of another member,
-// because the names of header fields begin with a capital.
+// member returns the first value with this name in a line of JSON, verbatim. Of
+// an array, such as a header field, it returns the first value, and of an
+// object some bytes that indicate one. The result is empty if nothing has that
+// name. No text looks like a member, because a quote within a text has a
+// backslash, and no header field has the name of another member, because the
+// names of header fields begin with a capital.
 func member(line []byte, name string) []byte {
 	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
 	value = bytes.TrimLeft(value, " [")

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// peers finds the addresses that stand for many clients: proxies, load
-// balancers, and gateways of networks. What comes from such an address may come
-// from any of its clients, so that it proves no gap.
+// peers finds the addresses that represent many clients: proxies, load
+// balancers, and gateways of networks. A request from such an address may be
+// from any of its clients, so it proves no gap.
 type peers struct {
 	byAddress map[string]*peer
 	seed      maphash.Seed
@@ -26,7 +26,7 @@ const (
 	// Whoever tests robots has several of them on one machine.
 	mostRobots = 7
 	// mostPrivateRobots is mostRobots of a private address. Clients on the
-	// Internet have none, so that it is mostly a proxy's.
+	// Internet have none, so it is mostly that of a proxy.
 	mostPrivateRobots = 2
 	// surveyedLines is how many lines of each log are searched for proxies from
 	// its beginning on, and after them one of surveyInterval lines. A proxy has

@@ -66,7 +66,7 @@ func (j *recordReader) request(v *recordLine) {
 	}
 }
 
-// isFree reports whether a decision says rightly that no robots.txt governs a
+// isFree reports whether a decision is correct that no robots.txt applies to a
 // URL.
 func isFree(target, reason string) bool {
 	u, err := url.Parse(target)
@@ -114,8 +114,8 @@ func (j *recordReader) page(v *recordLine) error {
 	return groundless
 }
 
-// decided judges a page that robots.txt allows by the decision that the crawler
-// had. m is what robots.txt says.
+// decided checks the crawler's decision about a page that robots.txt allows. m
+// is the result of robots.txt.
 func (j *recordReader) decided(v *recordLine, in state, m robotstxt.Match) error {
 	switch d := v.Decision; {
 	case !d.Allowed:

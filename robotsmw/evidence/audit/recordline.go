@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A recordLine has what an audit needs from one line of a record. The comment
-// above each group of fields says which kinds of line have these fields.
+// A recordLine contains what an audit needs from one line of a record. The
+// comment above each group of fields lists the kinds of line with these fields.
 type recordLine struct {
 	Event string    `json:"event"`
 	Time  time.Time `json:"time"`
@@ -83,7 +83,7 @@ type recordCut struct {
 	Offset  int64 `json:"offset"`
 }
 
-// recordPieces say where parts of a WARC file are, or what is in all of it.
+// recordPieces are the positions of parts of a WARC file, or its size and hash.
 type recordPieces struct {
 	File     string       `json:"file"`
 	Request  *recordPiece `json:"request"`
@@ -125,7 +125,7 @@ const (
 )
 
 // The method "follows" reports whether a decision has the rule, line and group
-// of m. m is what the decision's robots.txt says about the URL.
+// of m, which is the result of the decision's robots.txt for the URL.
 func (d *recordDecision) follows(m robotstxt.Match) bool {
 	var agents []string
 	var lines []int

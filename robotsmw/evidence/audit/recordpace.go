@@ -15,10 +15,10 @@ const (
 
 	// noted is how much later than the slot is free its end may be noted.
 	noted = 10 * time.Millisecond
-	// late is how late a line may come. At the end of a session it may come too
-	// late for the record.
+	// late is how late a line may be written. At the end of a session it may be
+	// too late for the record.
 	late = time.Second
-	// stepped is how far the wall clocks of two sessions may be apart.
+	// stepped is how much the wall clocks of two sessions may differ.
 	stepped = time.Second
 )
 
@@ -82,12 +82,12 @@ func (m *paceEvent) rank() int {
 	return math.MaxInt
 }
 
-// crawlDelay returns the Crawl-delay that a request must keep. This is the
-// longer of two: the Crawl-delay in the request's line, and the one in the
-// robots.txt that the request's decision names. The latter is at most the
-// Limiter's MaxCrawlDelay if ClampDelay is set, as Limiters could be told to do
-// when old records were written. If the request's line says that
-// its Crawl-delay was agreed with the owner of the host, that one counts alone.
+// crawlDelay returns the Crawl-delay that a request must observe: the longer
+// one of the Crawl-delay in the request's line and that of the robots.txt in
+// the request's decision. If ClampDelay is set, which was an option of Limiters
+// in old records, the latter is at most the Limiter's MaxCrawlDelay. If the
+// Crawl-delay in the request's line was agreed with the owner of the host, only
+// that one counts.
 func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
 	if v.Agreed || v.Decision == nil || p.files[v.Decision.SHA256] == nil {
@@ -202,8 +202,8 @@ func (p *recordReader) gap(m *paceEvent, h *recordHost) {
 	h.last = m
 }
 
-// lacks returns by how much a request comes too soon. It is 0 or less if the
-// request does not.
+// lacks returns by how much a request is too early. It is 0 or less if the
+// request is not.
 func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
 	if k.start.IsZero() || want <= 0 {
 		return 0

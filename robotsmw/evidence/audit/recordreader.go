@@ -19,14 +19,14 @@ type recordReader struct {
 	name  string // of the robot
 	end   chain.Link
 	open  bool          // a session has begun and has no close line yet
-	after bool          // a line that cannot be used comes before the next one
+	after bool          // a line that cannot be used precedes the next one
 	file  string        // the segment being read
 	line  int           // the number of the line in that segment
 	sent  *sentRequests // nil unless the record is compared with a log
 }
 
-// A paceEvent is the start or the end of a request, an answer that asks the
-// crawler to stay away, or a pause. Each Limiter has a clock of its own.
+// A paceEvent is the start or the end of a request, a response with a
+// Retry-After, or a pause. Each Limiter has its own clock.
 type paceEvent struct {
 	*recordLine
 	at     time.Time // by the Limiter's clock

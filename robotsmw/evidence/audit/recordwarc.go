@@ -74,7 +74,7 @@ func (v *recordLine) isAnswer(packed io.Reader) bool {
 	return err == nil && hex.EncodeToString(sum[:]) == v.SHA256
 }
 
-// isPlain reports whether a WARC file has this URL as it is.
+// isPlain reports whether a WARC file contains this URL unescaped.
 func isPlain(url string) bool {
 	return !strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }

@@ -17,7 +17,7 @@ type product struct {
 // products are published facts, by the name in the User-Agent, in lower case.
 // Those of Google are at developers.google.com/crawling/docs/crawlers-fetchers,
 // in google-common-crawlers and google-special-case-crawlers. That they share
-// what they have fetched is said in Google's specification of robots.txt, at
+// what they have fetched is in Google's specification of robots.txt, at
 // developers.google.com/crawling/docs/robots-txt/robots-txt-spec.
 var products = map[string]product{
 	"googlebot":             {groups: []string{"Googlebot"}, family: "google"},
@@ -49,8 +49,8 @@ var families = map[string]string{
 	"baiduspider": "Baiduspider", // https://www.baidu.com/search/robots_english.html
 }
 
-// productOf returns what is known of the robot with this name. more has what
-// Auditor.Groups says.
+// productOf returns what is known about the robot with this name. more is
+// Auditor.Groups.
 func productOf(name string, more map[string][]string) product {
 	for robot, groups := range more {
 		if strings.EqualFold(robot, name) && len(groups) > 0 {
@@ -127,7 +127,7 @@ func robotOf(userAgent string) string {
 // healthChecks are how the User-Agents of health checks begin, as their vendors
 // document them: of load balancers, clusters, hosting platforms, and monitors
 // that a site runs itself. "Amazon CloudFront" is what CloudFront sends instead
-// of the client's User-Agent, unless it is told to forward that.
+// of the client's User-Agent, unless it is configured to forward that.
 var healthChecks = []string{
 	"kube-probe/",                         // Kubernetes
 	"ELB-HealthChecker/",                  // AWS Elastic Load Balancing

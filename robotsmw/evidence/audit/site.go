@@ -18,17 +18,17 @@ type site struct {
 	paces   map[string]*pace // by the client's address
 }
 
-// A host has what is known about it, whoever asks.
+// A host is what is known about a host, for all robots.
 type host struct {
 	*Tally
-	gone  int // the 4xx for robots.txt after which no 200 came; 0 if there is none
+	gone  int // the latest 4xx for robots.txt without a later 200; 0 if there is none
 	cache cacheProof
 }
 
 // visits are the fetches of robots.txt, on one host, by the robots of a family.
 type visits struct {
 	asked   bool
-	fetches []fetch // the latest that were answered, so that the robot knows what it may
+	fetches []fetch // the latest ones with a file, or without one after a 4xx
 	failed  int64   // the latest that was answered by a 5xx or 429; 0 means none
 }
 
@@ -73,18 +73,18 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 // by up to event.doubt or, if that is a minute, not before pace.since. If all
 // gaps so far were long enough, the latest request cannot have been sent before
 // pace.earliest. This calculation leaves out the gaps that are already proven
-// too short. If the next request came before pace.earliest plus the
-// Crawl-delay, then more came than the Crawl-delay allows.
+// too short. If the next request arrived before pace.earliest plus the
+// Crawl-delay, there were more requests than the Crawl-delay allows.
 type pace struct {
-	since         int64 // no page was asked for before this time; "never" means not known
+	since         int64 // no page was requested before this time; "never" means unknown
 	earliest      int64
 	latest        int64 // the time of the latest request, as logged; "never" means none
-	refused, left int64 // when an answer asked the robot to stay away, and until when
+	refused, left int64 // the time of a response with a Retry-After, and when it ends
 }
 
-// next adds a request for a page, and reports whether it proves that more came
-// than one page in each period of want. The other result is how far the request
-// is from the one before it; it is negative if there was none.
+// next adds a request for a page, and reports whether it proves that more than
+// one page was requested in each period of want. gap is the time since the
+// previous request; it is negative if there was none.
 func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 	sent := e.at - e.doubt
 	if e.doubt == longestAnswer && p.since <= e.at {
@@ -103,7 +103,7 @@ func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 	return isShort, gap
 }
 
-// rest notes that an answer asks the robot to stay away.
+// rest notes a response with a Retry-After.
 func (p *pace) rest(e *event) {
 	p.refused = e.time()
 	if e.end == never {

@@ -234,7 +234,7 @@ func (r *warcRecord) http() (*message, error) {
 // most one byte more than robotstxt.MaxSize. The header may name a coding that
 // the body does not have, because the software that wrote the file has already
 // decoded the body. The body is then read unchanged. br and zstd are not
-// decoded here, so that a body in them is an error.
+// supported, so a body in them is an error.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -289,8 +289,8 @@ func beginsWithChunk(in *bufio.Reader) bool {
 // RobotsTxts returns the answers to requests for a robots.txt in a WARC file,
 // which may be compressed with gzip. The Body of a 2xx is decoded; of a longer
 // one it has one byte more than [robotstxt.MaxSize]. Other answers have an
-// empty Body. Request.URL says whose the answer is. Header also has the fields
-// of the WARC record that begin with "Warc-", such as Warc-Date.
+// empty Body. Request.URL is the URL of the robots.txt. Header also has the
+// fields of the WARC record that begin with "Warc-", such as Warc-Date.
 //
 // If a record cannot be read, there is an error, and others may follow. The
 // response then has nothing but its Request, whose URL may be nil. If the

@@ -14,8 +14,8 @@ const (
 	windowBytes  = 16 << 20 // about how many bytes they may take
 )
 
-// A window sorts events. An event that comes too late for it is judged at once,
-// but not on order: see Auditor.judge.
+// A window sorts events. An event that is too late for it is judged at once,
+// but not compared with earlier events: see Auditor.judge.
 type window struct {
 	events []*event // in order
 	bytes  int
@@ -38,14 +38,14 @@ func (w *window) push(e *event) {
 	w.events = slices.Insert(w.events, i, e)
 }
 
-// pop takes the first event, if no earlier one can come, if the window holds
-// too much, or if all is true. Otherwise it returns nil.
+// pop removes and returns the first event if no earlier one can be added, if
+// the window is full, or if all is true. Otherwise it returns nil.
 func (w *window) pop(all bool) *event {
 	if n := len(w.events); n == 0 || !all && w.events[0].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
 		return nil
 	}
 	e := w.events[0]
-	w.events[0] = nil // so that its memory is free
+	w.events[0] = nil // releases its memory
 	w.events = w.events[1:]
 	w.bytes -= e.size()
 	return e
