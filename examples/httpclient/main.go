@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 var (
-	errTooLong = errors.New("the page is longer than 1 MiB: this is the text of the first 1 MiB")
+	errTooLong = errors.New("the page is longer than 1 MiB; only the text of the first 1 MiB is shown")
 	errTooSlow = errors.New("the page took longer than 20 seconds")
 )
 

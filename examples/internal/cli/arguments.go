@@ -41,7 +41,7 @@ func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		flags.VisitAll(func(f *flag.Flag) {
 			if IsNear(unknown, f.Name) {
-				err = fmt.Errorf("there is no flag -%s: did you mean -%s?", unknown, f.Name)
+				err = fmt.Errorf("unknown flag -%s; did you mean -%s?", unknown, f.Name)
 			}
 		})
 		return err

@@ -44,10 +44,10 @@ func main() {
 		}
 		fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, cmp.Or(v.Error, why))
 	}}
-	agent := flag.String("user-agent", "", "`name` and address of your crawler, as the gate has it; required")
+	agent := flag.String("user-agent", "", "`name` and address of your crawler, identical to the one of the gate; required")
 	flag.StringVar(&g.gate, "gate", "http://127.0.0.1:8500", "`URL` of the politegate")
 	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"), "`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
-	flag.BoolVar(&g.subresources, "subresources", false, "judge and pace images, scripts and the like, too")
+	flag.BoolVar(&g.subresources, "subresources", false, "also check and rate-limit images, scripts and other subresources")
 	flag.Parse()
 	if *agent == "" || flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: browser -user-agent NAME [flags] URL...")

@@ -28,7 +28,7 @@ type place struct {
 // Define defines the flags that say which crawl.
 func (p *place) Define(flags *flag.FlagSet) {
 	flags.StringVar(&p.url, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
-	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; a crawl that is complete cannot be begun again under its name")
+	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; the name of a complete crawl cannot be reused")
 	flags.DurationVar(&p.lease, "lease", 15*time.Second, "`time` that a process may be silent before others take over its pages")
 }
 
@@ -37,11 +37,11 @@ func (p *place) Define(flags *flag.FlagSet) {
 func (p *place) Check() error {
 	switch {
 	case p.url == "":
-		return errors.New("say with -redis where the crawl is shared")
+		return errors.New("-redis is required: the URL of the Redis server that the processes of the crawl share")
 	case p.crawl == "" || strings.ContainsAny(p.crawl, `{}*?[]\ `):
-		return fmt.Errorf("-crawl %q: write a name without spaces, braces, brackets, *, ? and \\", p.crawl)
+		return fmt.Errorf("-crawl %q: must be a name without spaces, braces, brackets, *, ? and \\", p.crawl)
 	case p.lease < time.Second:
-		return fmt.Errorf("-lease %v: write a time of a second or more", p.lease)
+		return fmt.Errorf("-lease %v: must be at least 1s", p.lease)
 	}
 	client, err := newClient(p.url, time.Second)
 	if err != nil {
@@ -92,11 +92,11 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		Queue:    q,
 		Store:    store,
 		Fleet:    fleet,
-		GoOn:     "it goes on in its other processes, or when the same command is given again",
-		Complete: fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", p.crawl),
+		GoOn:     "the other processes continue the crawl; to resume it here, run the same command again",
+		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl", p.crawl),
 		Disconnect: func() {
 			if err := fleet.Close(); err != nil {
-				opts.Logger.Warn("politespider: the hosts of this process are not given back", "error", err)
+				opts.Logger.Warn("politespider: the hosts of this process could not be released", "error", err)
 			}
 			client.Close()
 			hasty.Close()
@@ -111,14 +111,14 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // drops the URL, which may contain a password
 		}
-		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
+		return fmt.Errorf("-redis: %w; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)", err)
 	}
 	u, err := url.Parse(rawURL)
 	switch {
 	case err != nil:
 		return nil, bad(err)
 	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix":
-		return nil, bad(errors.New("that is no URL of a Redis"))
+		return nil, bad(errors.New("not a Redis URL"))
 	}
 	switch query := u.Query(); {
 	case query.Has("master_name"):

@@ -25,10 +25,11 @@
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
 //     Fetch without its count, failed and place; then the error putBack, with
-//     RetryDelayFunc, which returns the time until the page may come again, and
-//     IsFailure, which returns true only for a 5xx. So asynq counts the 5xx of a
-//     page, in GetRetryCount, and neither a host that is not due nor a killed
-//     worker. MaxRetry has no effect: Fetch knows when a page is dropped.
+//     RetryDelayFunc, which returns the time until the page may be retried,
+//     and IsFailure, which returns true only for a 5xx. Therefore asynq counts
+//     the 5xx of a page, in GetRetryCount, and neither a host that is not due
+//     nor a killed worker. MaxRetry has no effect: Fetch knows when a page is
+//     dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
 //     host to any worker, so that the workers must share the pace. Redis also
@@ -90,7 +91,7 @@ func main() {
 func connect(ctx context.Context) (redis.UniversalClient, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
 	if err := client.Ping(ctx).Err(); err != nil {
-		return nil, fmt.Errorf("no Redis at %s: %w", *server, err)
+		return nil, fmt.Errorf("connect to Redis at %s: %w", *server, err)
 	}
 	return client, nil
 }

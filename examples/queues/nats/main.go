@@ -76,7 +76,7 @@ import (
 var (
 	settings worker.Settings
 	server   = flag.String("nats", nats.DefaultURL, "the server's `URL`")
-	ackWait  = flag.Duration("ack-wait", time.Minute, "when the pages of a killed worker come again")
+	ackWait  = flag.Duration("ack-wait", time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {
@@ -88,7 +88,7 @@ func main() {
 func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 	conn, err := nats.Connect(*server, nats.MaxReconnects(-1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("no NATS at %s: %w", *server, err)
+		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", *server, err)
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -212,7 +212,7 @@ func (h *handler) handle(ctx context.Context, msg jetstream.Msg) {
 	again, err := h.worker.Fetch(ctx, string(msg.Data()), failures, save)
 	if errors.Is(err, worker.ErrFailed) && !again.IsZero() {
 		if err := h.setCount(ctx, msg, number+1); err != nil {
-			fmt.Println("a failure is not counted:", err)
+			fmt.Println("could not count a failure:", err)
 		}
 	}
 	switch {

@@ -82,7 +82,7 @@ import (
 var (
 	settings worker.Settings
 	database = flag.String("postgres", os.Getenv("DATABASE_URL"), "the database's `URL`")
-	rescue   = flag.Duration("rescue", 5*time.Minute, "when the pages of a killed worker come again")
+	rescue   = flag.Duration("rescue", 5*time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {

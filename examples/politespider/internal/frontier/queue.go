@@ -20,7 +20,7 @@ type Queue struct {
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
 	refused map[string]int        // how many pages each host has refused, by HostKey
-	due     hostHeap              // hosts that have queued pages, and no page that is handed out, and whose crawl has not ended
+	due     hostHeap              // hosts with queued pages and no page out, whose crawl has not ended
 	state   State                 // without Hosts, Next and Wait
 	changed chan struct{}
 }

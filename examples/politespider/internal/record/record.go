@@ -148,8 +148,8 @@ func (r Record) Brief() Record {
 // A Summary is the outcome of a crawl.
 type Summary struct {
 	Seconds     float64       `json:"seconds"`           // summed over all runs of the crawl that are known
-	Runs        int           `json:"runs,omitempty"`    // how many runs the crawl has had; left out if this run knows of no other
-	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early: "interrupted", "max-pages", "max-refused", "max-time", "failed"
+	Runs        int           `json:"runs,omitempty"`    // number of runs of the crawl; omitted if no other run is known
+	Stopped     string        `json:"stopped,omitempty"` // why it stopped early, such as "max-pages"; "" if it did not
 	Fetched     int           `json:"fetched"`
 	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
 	Moved       int           `json:"moved"`
@@ -161,7 +161,7 @@ type Summary struct {
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
 	Left        int           `json:"left"`                // how many URLs are still queued, those of Ended included
-	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has ended at -max-refused, by name; their queued URLs are missing
+	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has stopped at -max-refused, by name
 	Elsewhere   int           `json:"elsewhere,omitempty"` // how many other URLs unknown runs and processes of this crawl have finished
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`

@@ -41,7 +41,7 @@ const (
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// Pages of a host that say the same about themselves are reported together. At
+// Pages of a host that agree about themselves are reported together. At
 // most maxExamples of them are listed, each with at most maxExamples of its
 // rel=nofollow links.
 const maxExamples = 20
@@ -101,7 +101,7 @@ type rule struct {
 }
 
 // The type "said" has what some pages of a host say about themselves. All these
-// pages say the same.
+// pages agree.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -117,7 +117,7 @@ type saidBy struct {
 }
 
 // New returns an empty report of a crawl that began at the given time. The
-// interval is the least time between two requests to a host.
+// interval is the minimum time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		Began: began, what: what, userAgent: userAgent, interval: interval,
@@ -186,7 +186,7 @@ func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
 	}
 }
 
-// heard() adds what a page says. If several pages of a host say the same, they
+// heard() adds what a page says. If several pages of a host agree, they
 // are counted together.
 func (h *host) heard(c *Crawl, r record.Record) {
 	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed

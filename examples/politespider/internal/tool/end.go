@@ -173,7 +173,7 @@ func (v *Visit) unchanged(r *record.Record) (again bool) {
 	links, ok := v.job.revisits.recall(r.URL)
 	v.links = links
 	if !ok && (v.job.revisits == nil || isWhole) {
-		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
+		r.Verdict, r.Error = record.Failed, "an unexpected 304 (Not Modified)"
 		return false
 	}
 	return !ok
@@ -197,7 +197,7 @@ func (v *Visit) putOff(r record.Record) {
 	if broken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
 		if r.Tries < record.MaxTries {
-			r.Error = "meanwhile its server has answered other requests"
+			r.Error = "its server has responded to other requests in the meantime"
 		}
 		v.done(r)
 		return
@@ -234,7 +234,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		if delay.Reason == politeness.ReasonBudget && delay.Err == nil {
-			j.Logger.Warn("the budget of a host is spent for today: it goes on tomorrow", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
+			j.Logger.Warn("the daily budget of a host is exhausted; its crawl resumes the next day", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
 		}
 		j.frontier.PutBack(p, delay.Until) // nothing was sent, so there is nothing to report
 		return

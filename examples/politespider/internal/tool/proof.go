@@ -41,7 +41,7 @@ func openProof(dir string, logger *slog.Logger, say func(string, ...any)) (*proo
 }
 
 func (p *proof) sayHead(say func(string, ...any)) {
-	say("the record is in %s; its head is %s", p.dir, p.Head())
+	say("the evidence record is in %s; its head is %s", p.dir, p.Head())
 }
 
 // close ends the record, and returns the proof for each URL that was left

@@ -119,7 +119,7 @@ func (o *options) purpose() string {
 	case o.pages.All:
 		return "a copy of each page is kept"
 	}
-	return "a copy of each page is kept, but for those that say noindex or noarchive"
+	return "a copy of each page is kept, except pages with noindex or noarchive"
 }
 
 // crawl opens what a run needs, runs the crawl, and prints its outcome.
@@ -190,9 +190,9 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 	lost := job.ledger.Err()
 	switch stopped := summary.Stopped != "" || lost != nil; {
 	case summary.Stopped == "max-pages" && kept.GoOn != "":
-		c.say("%s; add a larger -max-pages", kept.GoOn)
+		c.say("%s, with a larger -max-pages", kept.GoOn)
 	case summary.Stopped == "max-refused" && kept.GoOn != "":
-		c.say("%s; add a larger -max-refused", kept.GoOn)
+		c.say("%s, with a larger -max-refused", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
 	case !stopped && job.ledger.Idle() && kept.Complete != "":

@@ -17,7 +17,7 @@ func normalize(rawURL string) (*url.URL, error) {
 		return nil, err
 	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in %s", rawURL, inFull(rawURL))
+		return nil, fmt.Errorf("%q is not an http or https URL; use a complete URL such as %s", rawURL, inFull(rawURL))
 	}
 	u, err = url.Parse((&colly.Request{URL: u}).AbsoluteURL(rawURL))
 	if err != nil || u.Host == "" {

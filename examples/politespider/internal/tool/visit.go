@@ -58,7 +58,7 @@ func (j *Job) begin() {
 		j.frontier.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
 	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
-		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
+		j.say("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
 	}
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)

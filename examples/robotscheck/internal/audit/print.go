@@ -89,7 +89,7 @@ func printBreaches(w io.Writer, found *breaches) {
 		fmt.Fprintf(w, "\n%s  %s\n  %s\n", command.Printable(one.Robot), one, sentence(one.Violation))
 	}
 	if n := len(found.all) - shownBreaches; n > 0 {
-		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", cli.Count(n, "more broken rule"))
+		fmt.Fprintf(w, "\n… and %s; use -v, -json or -html to see all\n", cli.Count(n, "more broken rule"))
 	}
 }
 

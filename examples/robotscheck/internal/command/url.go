@@ -79,7 +79,7 @@ func CheckScheme(target string) error {
 		meant = meantSite(target)
 	}
 	if meant != "" {
-		return Usagef("%q is no URL: did you mean %s?", target, meant)
+		return Usagef("%q is not a URL; did you mean %s?", target, meant)
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func ParseURL(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, UsageError(err.Error())
 	case u.Scheme != "http" && u.Scheme != "https" && MeantURL(s) != "":
-		return nil, Usagef("%q: there is no scheme %q: did you mean %s?", s, u.Scheme, MeantURL(s))
+		return nil, Usagef("%q: unknown scheme %q; did you mean %s?", s, u.Scheme, MeantURL(s))
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, Usagef("%q: write a URL with http or https and a host", s)
+		return nil, Usagef("%q: must be an http or https URL with a host", s)
 	}
 	return u, nil
 }

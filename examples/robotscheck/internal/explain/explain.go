@@ -23,18 +23,18 @@ var Command = command.Command{
 	Short: "may a robot fetch a path, and which line says so",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
-		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
-		urls := flags.String("urls", "", "a `file` with further PATHs, one a line, \"-\" for standard input")
+		urls := flags.String("urls", "", "a `file` with further PATHs, one per line; \"-\" for standard input")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(*agents) == 0:
-				return 0, command.Usagef("whom is it about? Add -agent with the robot's product token, such as -agent ExampleBot")
+				return 0, command.Usagef("-agent is required: the product token of the robot, such as -agent ExampleBot")
 			case len(args) == 0:
-				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
+				return 0, command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
 			case *around < 0:
-				return 0, command.Usagef("-context %d: write 0 or more lines", *around)
+				return 0, command.Usagef("-context %d: must be 0 or more", *around)
 			case command.StdinTwice(args[0], *urls):
 				return 0, command.Usagef("only one of the robots.txt and -urls can be standard input")
 			}
@@ -117,7 +117,7 @@ func targetsOf(args []string) ([]string, error) {
 			return args, nil
 		}
 	}
-	return nil, command.Usagef("name a PATH, such as /private/a.html")
+	return nil, command.Usagef("specify a PATH, such as /private/a.html")
 }
 
 type explanation struct {
@@ -219,7 +219,7 @@ func printSource(w io.Writer, s *robots.Source) {
 	case "":
 		fmt.Fprintf(w, ", %s, sha256 %.12s", cli.Count(len(s.Text), "byte"), d.SHA256())
 	case robotsmw.Unreachable:
-		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+		fmt.Fprintf(w, ": unreachable: %s; next try at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}
 	fmt.Fprint(w, "\n\n")
 }
@@ -269,7 +269,7 @@ func (x explanation) printDialects(w io.Writer) {
 		differs = differs || !isSame(v)
 	}
 	if !differs {
-		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 say the same")
+		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 agree")
 		return
 	}
 	for _, d := range robots.Dialects {

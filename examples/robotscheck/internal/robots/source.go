@@ -46,7 +46,7 @@ func New(name string, text []byte) *Source {
 // unknown.
 func (s *Source) Unreachable() error {
 	if s.Absent == robotsmw.Unreachable {
-		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, command.Printable(s.Decision.Cause))
+		return fmt.Errorf("%s is unreachable, so everything is disallowed for now: %s", s.Name, command.Printable(s.Decision.Cause))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (s *Source) CheckTarget(target string) error {
 	}
 	switch isURL := command.IsURL(target); {
 	case !isURL && !strings.HasPrefix(target, "/"):
-		return command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
+		return command.Usagef("%q: must be a path that begins with \"/\", or an absolute URL", target)
 	case !isURL, s.Decision == nil:
 		return nil
 	}
@@ -88,7 +88,7 @@ func (s *Source) CheckTarget(target string) error {
 		return err
 	}
 	if origin(u) != origin(s.Decision.URL) {
-		return command.Usagef("%s does not govern %s: that has a robots.txt of its own", s.Name, target)
+		return command.Usagef("%s does not apply to %s, which has its own robots.txt", s.Name, target)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read what happened before: %s: %w; without that file, the crawl goes on and tells nothing of what happened before", h.file.Name(), err)
+		return fmt.Errorf("read the history of the crawl: %s: %w; if that file is removed, the crawl continues without its history", h.file.Name(), err)
 	}
 	return h.file.Truncate(good)
 }

@@ -83,7 +83,7 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 		err = cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
 	}
 	if err != nil {
-		return fmt.Errorf("keep a page: %w", err)
+		return fmt.Errorf("store a page: %w", err)
 	}
 	return nil
 }

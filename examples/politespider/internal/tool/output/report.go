@@ -50,8 +50,11 @@ func ReadSummary(path string) (*record.Summary, error) {
 		err = in.Decode(&line)
 		summary = cmp.Or(line.Summary, summary)
 	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("-compare: %w", err)
+	}
 	if err != io.EOF || summary == nil {
-		return nil, fmt.Errorf("-compare %s: there is no summary (%w): name what -json printed of a crawl that came to its end", path, err)
+		return nil, fmt.Errorf("-compare %s: no summary found; use the -json output of a completed crawl", path)
 	}
 	return summary, nil
 }

@@ -95,7 +95,7 @@ func (p *textPrinter) note(r record.Record) string {
 		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
 	if r.Verdict == record.PutOff {
-		add("asked for again in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
+		add("retry in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
 	}
 	notes = append(notes, r.Circumstances()...)
 	return strings.Join(notes, ", ")
