@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/readable"
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -71,7 +72,7 @@ func (e *blockedError) Error() string { return "the site refused: " + e.refusal.
 // fetch returns the page at a URL.
 func (f *fetcher) fetch(ctx context.Context, raw string) (*document, error) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || !weburl.IsAbsolute(u) {
 		return nil, fmt.Errorf("%q: %w", raw, errURL)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.maxTime, errTooSlow)

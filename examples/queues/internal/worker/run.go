@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -157,7 +158,7 @@ func urls(args []string, in io.Reader) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		if !weburl.IsAbsolute(u) {
 			return nil, fmt.Errorf("%q is not an http or https URL", arg)
 		}
 	}

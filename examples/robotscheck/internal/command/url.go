@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 )
 
 // A UsageError is a mistake on the command line. Command.Run prints it with the
@@ -93,7 +94,7 @@ func ParseURL(s string) (*url.URL, error) {
 		return nil, UsageError(err.Error())
 	case u.Scheme != "http" && u.Scheme != "https" && MeantURL(s) != "":
 		return nil, Usagef("%q: unknown scheme %q; did you mean %s?", s, u.Scheme, MeantURL(s))
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case !weburl.IsAbsolute(u):
 		return nil, Usagef("%q: must be an http or https URL with a host", s)
 	}
 	return u, nil
