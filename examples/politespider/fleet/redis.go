@@ -25,7 +25,7 @@ type place struct {
 	lease time.Duration // how long a process may be silent before others take over its pages
 }
 
-// Define defines the flags that say which crawl.
+// Define defines the flags that identify the crawl.
 func (p *place) Define(flags *flag.FlagSet) {
 	flags.StringVar(&p.url, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
 	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; the name of a complete crawl cannot be reused")
@@ -84,7 +84,13 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		return nil, err
 	}
 	opts.About.Flags = nil // the flags of the processes may differ
-	q, err := shared.Open(ctx, client, shared.Options{Crawl: p.crawl, About: opts.About, Limits: opts.Limits, Lease: p.lease, Logger: opts.Logger})
+	q, err := shared.Open(ctx, client, shared.Options{
+		Crawl:  p.crawl,
+		About:  opts.About,
+		Limits: opts.Limits,
+		Lease:  p.lease,
+		Logger: opts.Logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
@@ -126,23 +132,34 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 		if err != nil {
 			return nil, bad(err)
 		}
-		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-		opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+		opts.DialTimeout = timeout
+		opts.ReadTimeout = timeout
+		opts.WriteTimeout = timeout
+		opts.ContextTimeoutEnabled = true
+		opts.DisableIdentity = true
+		opts.MaxRetries = -1
 		return redis.NewFailoverClient(opts), nil
 	case query.Has("addr"):
 		opts, err := redis.ParseClusterURL(rawURL)
 		if err != nil {
 			return nil, bad(err)
 		}
-		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-		opts.ContextTimeoutEnabled, opts.DisableIdentity = true, true
+		opts.DialTimeout = timeout
+		opts.ReadTimeout = timeout
+		opts.WriteTimeout = timeout
+		opts.ContextTimeoutEnabled = true
+		opts.DisableIdentity = true
 		return redis.NewClusterClient(opts), nil
 	}
 	opts, err := redis.ParseURL(rawURL)
 	if err != nil {
 		return nil, bad(err)
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-	opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+	opts.DialTimeout = timeout
+	opts.ReadTimeout = timeout
+	opts.WriteTimeout = timeout
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
+	opts.MaxRetries = -1
 	return redis.NewClient(opts), nil
 }

@@ -141,7 +141,9 @@ type Request struct {
 // Brief returns the record without Decision, Said and Requests. The lists of
 // the summary have records in this form.
 func (r Record) Brief() Record {
-	r.Decision, r.Said, r.Requests = nil, Said{}, nil
+	r.Decision = nil
+	r.Said = Said{}
+	r.Requests = nil
 	return r
 }
 

@@ -134,17 +134,22 @@ func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 	if rule != nil {
 		c.blocked(h, rule, h.note(c, note))
 	}
-	h.heard(c, r)
+	h.addSaid(c, r)
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
-		m.at, m.took, m.note = began+record.Duration(r.Seconds), -time.Millisecond, h.note(c, note)
+		m.at = began + record.Duration(r.Seconds)
+		m.took = -time.Millisecond
+		m.note = h.note(c, note)
 		c.keep(h, m)
 	}
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
-		m.at, m.took, m.owed = began+record.Duration(request.At), record.Duration(request.Took), record.Duration(request.Interval)
-		m.url, m.status = cmp.Or(request.URL, r.URL), uint16(request.Status)
+		m.at = began + record.Duration(request.At)
+		m.took = record.Duration(request.Took)
+		m.owed = record.Duration(request.Interval)
+		m.url = cmp.Or(request.URL, r.URL)
+		m.status = uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
 			if r.PausedUntil > 0 {
@@ -186,13 +191,16 @@ func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
 	}
 }
 
-// heard() adds what a page says. If several pages of a host agree, they
-// are counted together.
-func (h *host) heard(c *Crawl, r record.Record) {
-	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	// The links are not part of the key. So pages that differ only in their
-	// links are counted together.
-	if r.NotFollowed = nil; len(links) > 0 {
+// addSaid adds the directives and preferences of a page. Pages of a host with
+// the same directives and preferences are counted together.
+func (h *host) addSaid(c *Crawl, r record.Record) {
+	flags := r.Flags()
+	evidence := []string{}
+	links := r.NotFollowed
+	// The links are not part of the key, so that pages that differ only in
+	// their links are counted together.
+	r.NotFollowed = nil
+	if len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
 	}
 	for _, e := range r.Evidence() {

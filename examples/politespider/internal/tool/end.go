@@ -63,7 +63,9 @@ func (v *Visit) checked(r record.Record, err error) {
 		v.unanswered(r, err) // the page waits until the host may be asked
 		return
 	}
-	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL
+	r.Verdict = record.Checked
+	r.From = ""
+	r.For = v.page.URL
 	answered, rest := false, v.attempt.start.Add(v.interval())
 	switch {
 	case err != nil:

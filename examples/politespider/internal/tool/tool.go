@@ -52,7 +52,9 @@ type Command struct {
 func (c Command) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
-	c.Args, c.Stdout, c.Stderr = os.Args[1:], os.Stdout, os.Stderr
+	c.Args = os.Args[1:]
+	c.Stdout = os.Stdout
+	c.Stderr = os.Stderr
 	os.Exit(c.Run(ctx))
 }
 

@@ -140,7 +140,7 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	all, overridden, agreed := 0, 0, 0
+	var all, overridden, agreed int
 	for _, one := range r.Records {
 		name, n := command.Printable(one.Name), one.Counts
 		add(1, "%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), one.Head)

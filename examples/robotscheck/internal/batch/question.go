@@ -169,7 +169,7 @@ func newRulesCache(limit int) *rulesCache {
 	return &rulesCache{limit: limit, kept: make(map[rulesKey]cachedRules)}
 }
 
-// rulesFor returns the rules for a question, and makes them if it has to.
+// rulesFor returns the rules for q, parsing them on first use.
 func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	c.mu.RLock()
 	rules, ok := c.kept[rulesKey{string(q.robots), q.isPath, q.agent}]

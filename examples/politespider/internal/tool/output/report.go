@@ -66,7 +66,9 @@ func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) e
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds, l.report.Began, l.report.Proofs = record.Since(l.began), l.began, proofs
+	s.Seconds = record.Since(l.began)
+	l.report.Began = l.began
+	l.report.Proofs = proofs
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

@@ -43,7 +43,8 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	}
 	fmt.Fprintln(p.w)
 	shown := hosts[:min(len(hosts), mostHosts)]
-	width, paused, ports := len("host"), false, false
+	width := len("host")
+	var paused, ports bool
 	for _, h := range shown {
 		width = max(width, len(h.Host))
 		paused = paused || h.Paused > 0
