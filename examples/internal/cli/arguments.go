@@ -18,8 +18,8 @@ import (
 // A flag may stand before, between or after them. Everything after "--" is an
 // argument, and so no flag can have the value "--". Parse returns the error of
 // the flag set, such as flag.ErrHelp. For an unknown flag, the error names the
-// flag that the user probably meant. For a wrong number or time, it says what
-// to write.
+// flag that the user probably meant. For a wrong number or time, it describes a
+// valid value.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {

@@ -106,7 +106,7 @@ func open(ctx context.Context, agent string, g *guard) (_ context.Context, close
 	return ctx, closeAll, nil
 }
 
-// A page is what the site and its document say.
+// A page is the response of a site with its document.
 type page struct {
 	url, title string
 	status     int64
@@ -114,7 +114,7 @@ type page struct {
 }
 
 // errLeft: the page opened another page (a refresh, a script) before its
-// document could be read. What the document says of indexing is not known.
+// document could be read. The indexing directives of the document are unknown.
 var errLeft = errors.New("the page was left for another page before its document was read")
 
 // readDocument returns the title and the source of the present document, in

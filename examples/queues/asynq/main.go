@@ -5,7 +5,7 @@
 //	go run ./asynq put http://example.com/ http://example.com/page
 //	go run ./asynq work
 //
-// Flags, such as -redis and -user-agent, come before put or work. Without
+// Flags, such as -redis and -user-agent, precede put or work. Without
 // arguments, put reads URLs from standard input.
 //
 // A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
@@ -13,13 +13,13 @@
 // Another worker takes the pages of one that was killed; their hosts rest for
 // up to 25 s. Redirects are not followed: in save, put resp.Location() into the
 // queue. If you put links too, keep finished tasks with asynq.Retention:
-// otherwise a page is fetched anew for each link that comes after it.
+// otherwise a page is fetched anew for each later link.
 //
-// A page whose server answers with 5xx comes again after a minute, then after
+// A page whose server responds with 5xx is retried after a minute, then after
 // 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
 // the first, asynq archives the page (flags -failures and -retry). A page that
-// got no answer, or could not be stored, comes again after a minute, without
-// end. The worker prints why.
+// got no answer, or could not be stored, is retried after a minute, without a
+// limit. The worker prints why.
 //
 // What to copy:
 //
@@ -113,7 +113,7 @@ func put(ctx context.Context, urls []string) error {
 	return nil
 }
 
-// putBack is the error of a page that has to come again.
+// putBack is the error of a page that must be retried.
 type putBack struct {
 	again time.Time
 	error

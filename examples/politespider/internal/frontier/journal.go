@@ -91,8 +91,8 @@ func openJournal(dir string) (*journal, error) {
 // read calls take with each line of the journal, up to the first damaged line.
 // It cuts off the rest, and logs why. A killed process may leave an incomplete
 // last line, and a power cut may damage several lines. The lines after a
-// damaged line are not used, because they may say that a page is done although
-// the links of the page are lost.
+// damaged line are not used, because they may mark a page as done although the
+// links of the page are lost.
 func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 	good, err := readJournal(j.file, take)
 	why := cmp.Or(err, errors.New("the last line is cut short"))
@@ -131,8 +131,8 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 
 var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or was written by another version of this program; use another directory")
 
-// errOldJournal is the error about a line that says nothing to this version.
-// Earlier versions rewrote journals, with lines such as {"seen":[…]}.
+// errOldJournal is the error for a line that this version cannot read. Earlier
+// versions rewrote journals, with lines such as {"seen":[…]}.
 var errOldJournal = errors.New("this crawl was started by an older version of this program; start a new crawl in another directory")
 
 // ReadAbout returns the description of the crawl in dir, with the flags of its

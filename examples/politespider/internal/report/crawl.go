@@ -10,8 +10,8 @@
 //
 // For each host, the file shows when requests were sent, the interval that they
 // had to keep, and the pauses after a 429 or 503. It shows which line of which
-// robots.txt blocked which URLs, and what pages say about themselves. It also
-// shows what was lost, and which hosts are slow.
+// robots.txt blocked which URLs, and the directives and preferences of pages.
+// It also shows what was lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The report treats this text as
 // data and never as markup. A Content-Security-Policy allows only the report's
@@ -23,7 +23,7 @@
 // that was left alone. A mark takes about 100 bytes. There are at most
 // [MaxMarks] marks. The Crawl also keeps up to [MaxText] bytes of text:
 // robots.txt files that blocked something, statements, errors. A Crawl leaves
-// out what exceeds these limits, and the report says so.
+// out what exceeds these limits, and the report notes the omission.
 package report
 
 import (
@@ -64,7 +64,8 @@ type Crawl struct {
 	full  bool                // whether text was left out
 }
 
-// A Proof names the line of an evidence record that says why a URL was blocked.
+// A Proof names the line of an evidence record that proves why a URL was
+// blocked.
 type Proof struct {
 	File string `json:"file"` // a link to the file of the record
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
@@ -100,8 +101,8 @@ type rule struct {
 	Count       int    `json:"count"`
 }
 
-// The type "said" has what some pages of a host say about themselves. All these
-// pages agree.
+// The type "said" has the directives and preferences that some pages of a host
+// have in common.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -275,8 +276,8 @@ func (c *Crawl) spend(nbytes int) bool {
 	return true
 }
 
-// noteOf returns what a record says beyond its verdict, such as the rule or the
-// error.
+// noteOf returns the details of a record beyond its verdict, such as the rule
+// or the error.
 func noteOf(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -9,8 +9,8 @@ import (
 // tolerance allows for times that are rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
-// A pace says whether the requests to a host came too early, and how fast the
-// host answered. Times are in milliseconds.
+// A pace describes whether the requests to a host were too early, and how fast
+// the host responded. Times are in milliseconds.
 type pace struct {
 	early []time.Duration // by how much each mark came too early; 0 if it did not
 	Early int             `json:"early"` // how many requests came too early

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End reports how the page's request ended, and tells the frontier what becomes
-// of the page. The argument err is the request's error, if there is one.
+// End reports how the page's request ended, and passes the outcome of the page
+// to the frontier. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	j, p := v.job, v.page
 	j.witness.attempts.Delete(v.URL())
@@ -105,8 +105,8 @@ func (v *Visit) done(r record.Record) {
 	}
 }
 
-// fetched() handles an answer other than 429 or 503. It keeps the page, notes
-// what the page says about itself, and queues the URLs to which it leads.
+// fetched() handles an answer other than 429 or 503. It keeps the page, records
+// its directives, and queues the URLs of its links.
 func (v *Visit) fetched(r record.Record) {
 	j := v.job
 	r.Verdict, r.Status = record.VerdictOf(v.response.StatusCode), v.response.StatusCode
@@ -144,7 +144,7 @@ func (v *Visit) fetched(r record.Record) {
 	}
 	r.LinksLeft = len(v.links.Leave)
 	switch r.Verdict {
-	case record.Fetched, record.Moved, record.Unchanged: // other answers say nothing about the page
+	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
 		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
 		r.Links += j.follow(next, v.links.Follow)
 	}

@@ -45,8 +45,8 @@ func (p *proof) sayHead(say func(string, ...any)) {
 }
 
 // close ends the record, and returns the proof for each URL that was left
-// alone: the line of the record that says why. The file from will link to these
-// lines.
+// alone: the line of the record with the reason. The file from will link to
+// these lines.
 func (p *proof) close(from string) (map[string]report.Proof, error) {
 	p.hours.Stop()
 	if err := p.Close(); err != nil {

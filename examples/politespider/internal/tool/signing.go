@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A signing says how requests are signed, so that servers can tell who sends
-// them. With the zero value, requests are not signed.
+// A signing determines how requests are signed, so that servers can identify
+// the crawler. With the zero value, requests are not signed.
 type signing struct {
 	keyFile string // the file of the private key; "" means requests are not signed
 	webbotauth.Transport

@@ -113,7 +113,7 @@ func (c Command) printCard(ctx context.Context, o *options) (status int, err err
 	return ExitOK, nil
 }
 
-// purpose says what is done with the pages.
+// purpose describes what is done with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":

@@ -50,7 +50,8 @@ func (s *Settings) Flags(parts bool, wait time.Duration) {
 	}
 }
 
-// Limiter returns a Limiter as the flags say. A nil fleet is none.
+// Limiter returns a Limiter with the settings of the flags. A nil fleet is
+// none.
 func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // open opens a file. Other commands take URLs, but audit does not. If the name
-// is a URL, perhaps a mistyped one, the error says this.
+// is a URL, perhaps a mistyped one, the error states this.
 func open(e command.Env, name string, watch func(n int)) (io.ReadCloser, error) {
 	file, err := e.Open(name)
 	if _, isMistyped := errors.AsType[command.UsageError](err); isMistyped || err != nil && command.IsURL(name) {
@@ -61,7 +61,7 @@ func openAll(e command.Env, names []string, watch func(n int)) (inputs []audit.I
 	return inputs, closeAll, nil
 }
 
-// A watchedFile tells how many bytes are read of it.
+// A watchedFile counts the bytes that are read of it.
 type watchedFile struct {
 	*os.File
 	watch func(n int)
@@ -183,7 +183,7 @@ func (h *history) readArchive(name string, in io.Reader, known map[string]bool, 
 			h.files = append(h.files, newRobotsFile(resp.Request.URL.String(), text))
 		}
 		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
-			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
+			known[strings.ToLower(resp.Request.URL.Host)] = true // the others do not contain their robots.txt
 		}
 	}
 	return nil
@@ -310,7 +310,7 @@ func (l *brokenLines) count(input string, line int, err error) *repeats {
 	return r
 }
 
-// end says how many lines and records were not reported.
+// end reports how many lines and records were not reported.
 func (l *brokenLines) end() {
 	for _, r := range l.order {
 		if n := r.times - maxReported; n > 0 {

@@ -48,8 +48,8 @@ func isPartial(r *audit.Result) bool {
 	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || isBroken || hasNoAgents(r)
 }
 
-// hasNoAgents reports whether no line names a User-Agent, so that no robot can
-// be told from a browser.
+// hasNoAgents reports whether no line names a User-Agent, so that robots and
+// browsers are indistinguishable.
 func hasNoAgents(r *audit.Result) bool {
 	return r.Requests > 0 && r.Counts["unnamed"] == r.Requests
 }

@@ -36,8 +36,8 @@ func (q *question) text() ([]byte, error) {
 
 var errNoString = errors.New(`"robots" or "file" is not a JSON string`)
 
-// decode reads a question of any valid form. For any other line, the error says
-// what is wrong.
+// decode reads a question of any valid form. For any other line, the error
+// describes what is wrong.
 func (q *question) decode(line []byte) error {
 	var v struct {
 		Robots, File json.RawMessage

@@ -128,8 +128,8 @@ type explanation struct {
 	Group    []userAgentLine           `json:"group,omitempty"`
 	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
 	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // the verdicts of other dialects, by their names
-	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
-	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
+	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses for which the file has preferences
+	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if there is none
 	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
 	Fetched  *fetchInfo                `json:"fetched,omitempty"`
 }
@@ -139,7 +139,7 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// fetchInfo says how a robots.txt was fetched, as -json prints it.
+// fetchInfo describes how a robots.txt was fetched, as -json prints it.
 type fetchInfo struct {
 	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
@@ -315,8 +315,7 @@ func (x explanation) groupText() string {
 }
 
 // printAround prints the given line, some lines on each side of it, and the
-// user-agent line of its group. around says how many lines to print on each
-// side.
+// user-agent line of its group. around is the number of lines on each side.
 func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
 	last := 0
 	for number, text := range file.Lines() {

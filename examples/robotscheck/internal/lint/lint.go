@@ -92,8 +92,8 @@ func lacksFile(s *robots.Source) error {
 }
 
 // findings() returns the counts of problems in words, by severity, as in "1
-// error, 2 warnings, 21 info". If there are none, it says which severities were
-// looked for, because the file may have problems of other severities.
+// error, 2 warnings, 21 info". If there are none, it lists the severities that
+// were looked for, because the file may have problems of other severities.
 func findings(found []int, least lint.Severity) string {
 	var parts []string
 	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {

@@ -70,7 +70,7 @@ var Command = command.Command{
 }
 
 type check struct {
-	tokens []string // the robot's name; nil means what the page tells all robots
+	tokens []string // the robot's name; nil means all robots
 	header http.Header
 	links  bool
 	terms  []string // the names of the RSL files to read
@@ -177,8 +177,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report returns the report on a page. notRead says, by URL, why the terms of a
-// licence could not be read.
+// report returns the report on a page. notRead is, by URL, the reason why the
+// terms of a license could not be read.
 func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input, notRead map[string]string) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial
@@ -216,10 +216,10 @@ const (
 	maxTermsSize = 2 << 20
 )
 
-// addTerms fetches the RSL files that the licences of in name, and adds them to
+// addTerms fetches the RSL files that the licenses of in name, and adds them to
 // in. It fetches each file once, and at most maxTerms files. t obeys robots.txt
-// and keeps the pace. The result says, by URL, why a file could not be read; it
-// is "" for the others.
+// and keeps the pace. The result is, by URL, the reason why a file could not be
+// read; it is "" for the others.
 func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) map[string]string {
 	why := make(map[string]string)
 	for _, l := range in.Licenses() {

@@ -108,7 +108,8 @@ func NewVisitor(e command.Env, userAgent string, tokens ...string) (*Visitor, er
 	return v, nil
 }
 
-// Doubt says why the robots.txt of a decision is doubtful, or "" if it is not.
+// Doubt returns why the robots.txt of a decision is doubtful, or "" if it is
+// not.
 func (v *Visitor) Doubt(d *robotsmw.Decision) string { return Doubt(v.text(d), true) }
 
 func (v *Visitor) text(d *robotsmw.Decision) []byte {

@@ -15,7 +15,7 @@ import (
 )
 
 // A History is a file of JSON lines with the records of a crawl. Before the
-// records of each run, a line says when the run began.
+// records of each run, a line has the time when the run began.
 type History struct {
 	file  *os.File
 	lines *json.Encoder // writes to the file

@@ -18,7 +18,7 @@ type textPrinter struct {
 	w      io.Writer
 	live   bool
 	colour bool
-	told   map[string]bool // what was told once about a host
+	told   map[string]bool // notes about hosts that were already printed
 }
 
 const evidenceIndent = "                     "
@@ -74,8 +74,8 @@ func (p *textPrinter) tell(text string) {
 	fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, text))
 }
 
-// note returns what a record says beyond its verdict, such as the rule or the
-// error.
+// note returns the details of a record beyond its verdict, such as the rule or
+// the error.
 func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
