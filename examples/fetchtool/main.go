@@ -80,7 +80,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	flags := flag.NewFlagSet("fetchtool", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	agent := flags.String("user-agent", "", "`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
+	agent := flags.String("user-agent", "",
+		"`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
 	address := flags.String("http", "", "serve HTTP at this loopback `address` instead of standard input and output")
 	delay := flags.Duration("delay", politeness.DefaultDelay, "minimum `time` between two requests to a host")
 	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")

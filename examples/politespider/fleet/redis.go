@@ -27,9 +27,11 @@ type place struct {
 
 // Define defines the flags that identify the crawl.
 func (p *place) Define(flags *flag.FlagSet) {
-	flags.StringVar(&p.url, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
+	flags.StringVar(&p.url, "redis", "",
+		"share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
 	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; the name of a complete crawl cannot be reused")
-	flags.DurationVar(&p.lease, "lease", 15*time.Second, "`time` that a process may be silent before others take over its pages")
+	flags.DurationVar(&p.lease, "lease", 15*time.Second,
+		"`time` that a process may be silent before others take over its pages")
 }
 
 // Check returns an error if a flag has a bad value. It does not connect to

@@ -36,17 +36,20 @@ type Settings struct {
 // Flags defines the flags that the commands have in common, with the default of
 // Wait, and those of a queue in parts if parts is true.
 func (s *Settings) Flags(parts bool, wait time.Duration) {
-	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler and the URL of a page about it")
+	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)",
+		"the `name` of your crawler and the URL of a page about it")
 	flag.IntVar(&s.Concurrency, "at-once", 100, "maximum number of pages that a worker processes at a time")
 	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the minimum time between two requests to a host")
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; a negative value means not at all")
 	flag.IntVar(&s.Retry.Failures, "failures", 8, "number of 5xx responses for a page after which the page is dropped")
-	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute, "how long to wait before a page is retried after the first 5xx response; the wait doubles after each further 5xx response, up to an hour")
+	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute,
+		"how long to wait before a page is retried after the first 5xx response; the wait doubles after each further 5xx response, up to an hour")
 	s.hasParts = parts
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "number of workers; each fetches the hosts of its part of the queue")
 		flag.IntVar(&s.Part, "part", 0, "the part that this worker fetches, counted from 0")
-		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second, "how long to wait before the first request, because the previous worker of this part may just have sent one")
+		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second,
+			"how long to wait before the first request, because the previous worker of this part may just have sent one")
 	}
 }
 

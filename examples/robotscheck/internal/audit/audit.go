@@ -26,13 +26,18 @@ var Command = command.Command{
 		o := options{groups: make(map[string][]string)}
 		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
 		flags.BoolVar(&o.verbose, "v", false, "list every violation")
-		flags.StringVar(&o.robots, "robots", "", "the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
-		flags.StringVar(&o.head, "head", "", "the `HEAD` that the record must have, as printed by politespider -evidence: a hash, or LINE:HASH")
-		command.ListVar(flags, &o.against, "against", "compare the record with this `LOG` of the site, and list the requests that are in only one of them; may be repeated")
+		flags.StringVar(&o.robots, "robots", "",
+			"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+		flags.StringVar(&o.head, "head", "",
+			"the `HEAD` that the record must have, as printed by politespider -evidence: a hash, or LINE:HASH")
+		command.ListVar(flags, &o.against, "against",
+			"compare the record with this `LOG` of the site, and list the requests that are in only one of them; may be repeated")
 		flags.StringVar(&o.page, "html", "", "also write an HTML page to this `file`")
-		command.ListVar(flags, &o.ignore, "ignore", "do not judge the robot of this `NAME`, only count its requests; may be repeated")
+		command.ListVar(flags, &o.ignore, "ignore",
+			"do not judge the robot of this `NAME`, only count its requests; may be repeated")
 		flags.StringVar(&o.format, "format", "", "the format of all logs, a `NAME` of "+strings.Join(audit.Formats(), ", ")+"; if omitted, the format is detected")
-		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
+		flags.Func("since",
+			"judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
 		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
 		flags.Func("obeys", "the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; may be repeated", func(value string) error {
 			name, groups, ok := strings.Cut(value, "=")

@@ -23,9 +23,11 @@ var Command = command.Command{
 	Usage: "[flags] [FILE]",
 	Short: "answer many questions: JSON lines in, verdicts out",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
+		cache := flags.Int("cache", 256,
+			"`MiB` of robots.txt files to keep after reading them; the process may take twice that")
 		flags.Bool("json", true, "always on")
-		urls := flags.String("urls", "", "a `file` with one URL or \"/path?query\" per line; \"-\" for standard input. FILE is then the robots.txt, or its URL")
+		urls := flags.String("urls", "",
+			"a `file` with one URL or \"/path?query\" per line; \"-\" for standard input. FILE is then the robots.txt, or its URL")
 		agents := robots.TokensFlag(flags, "with -urls: product `token` of the robot, such as ExampleBot, or \"*\"; may be repeated")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

@@ -20,7 +20,8 @@ var Command = command.Command{
 	Usage: "[flags] OLD NEW -urls FILE",
 	Short: "which URLs an edit opens or closes, for whom",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		urls := flags.String("urls", "", "`file` with one URL or \"/path?query\" per line; \"-\" for standard input; required")
+		urls := flags.String("urls", "",
+			"`file` with one URL or \"/path?query\" per line; \"-\" for standard input; required")
 		named := robots.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
 		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		userAgent := robots.UserAgentFlag(flags)

@@ -30,8 +30,10 @@ var Command = command.Command{
 	Setup: func(flags *flag.FlagSet) command.Action {
 		var m maker
 		flags.StringVar(&m.dir, "out", "", "create the directory in `DIR` instead of checking one")
-		command.ListVar(flags, &m.keys, "key", "with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
-		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: the `time` for which the signatures are valid")
+		command.ListVar(flags, &m.keys, "key",
+			"with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
+		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour,
+			"with -out: the `time` for which the signatures are valid")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

@@ -32,8 +32,10 @@ var Command = command.Command{
 			}
 			return robots.CheckName(s)
 		})
-		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
-		command.ListVar(flags, &p.terms, "rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
+		flags.Func("header",
+			"`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
+		command.ListVar(flags, &p.terms, "rsl",
+			"RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
 		flags.BoolVar(&p.links, "links", false, "list the links of the page, and whether a polite robot follows them")
 		base := flags.String("base", "", "`URL` of the page in a FILE; required with -links")
 		asJSON := flags.Bool("json", false, "print JSON, one object")

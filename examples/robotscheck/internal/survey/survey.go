@@ -21,7 +21,8 @@ var Command = command.Command{
 	Usage: "[flags] DIR|LIST|ARCHIVE",
 	Short: "what many robots.txt files have in common",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		match := flags.String("match", "", "read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
+		match := flags.String("match", "",
+			"read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
 		top := flags.Int("top", 20, "maximum number of robots to list")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
