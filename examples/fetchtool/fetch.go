@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/readable"
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/preference"
@@ -52,16 +53,16 @@ type document struct {
 
 // Errors of fetch, beside those of an http.Client that obeys robots.txt.
 var (
-	errURL     = errors.New("not a URL with http:// or https:// and a host")
+	errURL     = errors.New("not an http or https URL")
 	errTooSlow = errors.New("the time limit was reached")
 
-	errForgotten = errors.New("the page is fresh, but its text was forgotten")
+	errForgotten = errors.New("the page is unchanged, but its text is no longer in memory")
 )
 
 // A statusError is a response that has no page: its status is not 2xx.
 type statusError struct{ status string }
 
-func (e *statusError) Error() string { return "the server answered " + e.status }
+func (e *statusError) Error() string { return "the server responded with " + e.status }
 
 // A blockedError is a response of bot protection instead of the page.
 type blockedError struct{ refusal refusal.Refusal }
@@ -71,7 +72,7 @@ func (e *blockedError) Error() string { return "the site refused: " + e.refusal.
 // fetch returns the page at a URL.
 func (f *fetcher) fetch(ctx context.Context, raw string) (*document, error) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || !weburl.IsAbsolute(u) {
 		return nil, fmt.Errorf("%q: %w", raw, errURL)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.maxTime, errTooSlow)

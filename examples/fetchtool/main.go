@@ -80,9 +80,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	flags := flag.NewFlagSet("fetchtool", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	agent := flags.String("user-agent", "", "`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
+	agent := flags.String("user-agent", "",
+		"`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
 	address := flags.String("http", "", "serve HTTP at this loopback `address` instead of standard input and output")
-	delay := flags.Duration("delay", politeness.DefaultDelay, "least `time` between two requests to a host")
+	delay := flags.Duration("delay", politeness.DefaultDelay, "minimum `time` between two requests to a host")
 	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")
 	version := flags.Bool("version", false, "print the version of this build and of the Go that built it, and exit")
 	rest, err := cli.Parse(flags, args)
@@ -96,7 +97,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "fetchtool "+cli.Version())
 		return 0
 	case err == nil && len(rest) > 0:
-		err = fmt.Errorf("%q is not a flag: fetchtool takes no arguments", rest[0])
+		err = fmt.Errorf("unexpected argument %q: fetchtool takes only flags", rest[0])
 	case err == nil && *delay <= 0:
 		err = errors.New("-delay must be more than 0")
 	}
@@ -158,7 +159,7 @@ func serveHTTP(ctx context.Context, server *mcp.Server, address string, stderr i
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		listener.Close()
-		return fmt.Errorf("-http %s is not on loopback, and the tool would fetch for everybody who can reach it", address)
+		return fmt.Errorf("-http %s is not on loopback; any host that reaches the address could use the tool", address)
 	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	mux := http.NewServeMux()

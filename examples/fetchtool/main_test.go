@@ -186,7 +186,7 @@ func TestCommandLine(t *testing.T) {
 		"help":            {[]string{"-h"}, 0, "-user-agent"},
 		"version":         {[]string{"-version"}, 0, "fetchtool "},
 		"no agent":        {nil, 2, "UserAgent is empty"},
-		"an argument":     {[]string{"x"}, 2, "takes no arguments"},
+		"an argument":     {[]string{"x"}, 2, "takes only flags"},
 		"an unknown flag": {[]string{"-agent", "x"}, 2, "-h lists the flags"},
 		"no delay":        {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
 		"not on loopback": {[]string{"-user-agent", agent, "-http", "0.0.0.0:0"}, 1, "not on loopback"},

@@ -24,10 +24,10 @@ func (f *fetcher) call(ctx context.Context, args Arguments) (string, error) {
 		args.MaxLength = defaultLength
 	}
 	if args.MaxLength < 1 || args.MaxLength > maxLength {
-		return "", fmt.Errorf("max_length is %d, and must be 1 to %d", args.MaxLength, maxLength)
+		return "", fmt.Errorf("max_length is %d; must be 1 to %d", args.MaxLength, maxLength)
 	}
 	if args.StartIndex < 0 {
-		return "", fmt.Errorf("start_index is %d, and must not be negative", args.StartIndex)
+		return "", fmt.Errorf("start_index is %d; must not be negative", args.StartIndex)
 	}
 	d, err := f.fetch(ctx, args.URL)
 	if err != nil {

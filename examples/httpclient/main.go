@@ -36,6 +36,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/examples/internal/readable"
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -85,8 +86,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return wrongUsage
 	}
 	page, err := url.Parse(flags.Arg(0))
-	if err != nil || page.Host == "" || page.Scheme != "http" && page.Scheme != "https" {
-		return fail(wrongUsage, fmt.Errorf("%q is not a URL that begins with http:// or https:// and a host", flags.Arg(0)))
+	if err != nil || !weburl.IsAbsolute(page) {
+		return fail(wrongUsage, fmt.Errorf("%q is not an http or https URL", flags.Arg(0)))
 	}
 	opts := robotsmw.Options{UserAgent: *agent}
 	if !*private {
@@ -109,7 +110,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 var (
-	errTooLong = errors.New("the page is longer than 1 MiB: this is the text of the first 1 MiB")
+	errTooLong = errors.New("the page is longer than 1 MiB; only the text of the first 1 MiB is shown")
 	errTooSlow = errors.New("the page took longer than 20 seconds")
 )
 

@@ -80,9 +80,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&opts.UserAgent, "user-agent", "", "`name` and address of your crawler; required")
 	listen := flags.String("listen", "127.0.0.1:8500", "`address` to listen on")
-	tokenFile := flags.String("token-file", "", "`file` with the token that clients send who are not on loopback")
-	flags.DurationVar(&limiter.Delay, "delay", politeness.DefaultDelay, "least `time` between two requests to a host")
-	flags.DurationVar(&limiter.Lease, "lease", politeness.DefaultLease, "`time` for which a client holds a slot at most")
+	tokenFile := flags.String("token-file", "", "`file` with the token that clients outside of loopback must send")
+	flags.DurationVar(&limiter.Delay, "delay", politeness.DefaultDelay, "minimum `time` between two requests to a host")
+	flags.DurationVar(&limiter.Lease, "lease", politeness.DefaultLease, "maximum `time` for which a client holds a slot")
 	store := flags.String("store", "", "keep robots.txt in this `directory`")
 	maxBody := flags.Int64("max-body", 64<<20, "`bytes` of a page that /fetch passes on at most")
 	private := flags.Bool("allow-private", false, "let clients reach private and loopback addresses")
@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	rest, err := cli.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe doc of package robotsmw/gate says what clients may ask.")
+		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe documentation of package robotsmw/gate describes the requests of clients.")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return 0
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "politegate "+cli.Version())
 		return 0
 	case err == nil && len(rest) > 0:
-		err = fmt.Errorf("%q is no flag: politegate takes no arguments", rest[0])
+		err = fmt.Errorf("unexpected argument %q: politegate takes only flags", rest[0])
 	case err == nil && (limiter.Delay <= 0 || limiter.Lease <= 0 || *maxBody <= 0):
 		err = errors.New("-delay, -lease and -max-body must be more than 0")
 	}
@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if *tokenFile != "" {
 		token, err := os.ReadFile(*tokenFile)
 		if h.Token = strings.TrimSpace(string(token)); err == nil && len(h.Token) < 16 {
-			err = errors.New("a token of less than 16 characters can be guessed: write a longer one into " + *tokenFile)
+			err = errors.New("the token must have at least 16 characters in " + *tokenFile)
 		}
 		if err != nil {
 			return fail(2, fmt.Errorf("-token-file: %w", err))
@@ -134,7 +134,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && h.Token == "" {
 		listener.Close()
-		return fail(2, fmt.Errorf("-listen %s is not on loopback: set -token-file, or nobody could ask", *listen))
+		return fail(2, fmt.Errorf("-listen %s is not on loopback; -token-file is required", *listen))
 	}
 	server := &http.Server{
 		Handler:           h,
@@ -157,6 +157,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := server.Shutdown(grace); err != nil {
 		server.Close()
 	}
-	fmt.Fprintf(stderr, "politegate: stopped after %d requests that robots.txt allows, and %d that it does not\n", total.allowed.Load(), total.refused.Load())
+	fmt.Fprintf(stderr, "politegate: stopped after %d requests that robots.txt allows and %d that it disallows\n", total.allowed.Load(), total.refused.Load())
 	return 0
 }

@@ -113,7 +113,7 @@ func TestGate(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	status, stderr := stop()
-	if status != 0 || !strings.Contains(stderr, "stopped after 1 requests that robots.txt allows, and 1 that it does not") {
+	if status != 0 || !strings.Contains(stderr, "stopped after 1 requests that robots.txt allows and 1 that it disallows") {
 		t.Errorf("exit status %d:\n%s", status, stderr)
 	}
 	waitForRecord(t, store)
@@ -161,12 +161,12 @@ func TestCommandLine(t *testing.T) {
 	}{
 		"help":              {[]string{"-h"}, 0, ""},
 		"no agent":          {nil, 2, "UserAgent"},
-		"an argument":       {[]string{"http://example.com/"}, 2, "takes no arguments"},
+		"an argument":       {[]string{"http://example.com/"}, 2, "takes only flags"},
 		"an unknown flag":   {[]string{"-agent", "x"}, 2, "-h lists the flags"},
 		"no delay":          {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
 		"no name":           {nil, 2, `politegate: -user-agent "": robotsmw: Options.UserAgent is empty`},
-		"not on loopback":   {[]string{"-user-agent", agent, "-listen", "0.0.0.0:0"}, 2, "set -token-file"},
-		"a short token":     {[]string{"-user-agent", agent, "-token-file", short}, 2, "can be guessed"},
+		"not on loopback":   {[]string{"-user-agent", agent, "-listen", "0.0.0.0:0"}, 2, "-token-file is required"},
+		"a short token":     {[]string{"-user-agent", agent, "-token-file", short}, 2, "at least 16 characters"},
 		"no file of tokens": {[]string{"-user-agent", agent, "-token-file", short + "x"}, 2, "-token-file"},
 		"a bad address":     {[]string{"-user-agent", agent, "-listen", "nowhere"}, 1, "nowhere"},
 	} {

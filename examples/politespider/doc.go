@@ -1,4 +1,4 @@
-// Politespider crawls websites as their robots.txt asks. Its source shows how
+// Politespider crawls websites and obeys their robots.txt. Its source shows how
 // to build a polite crawler from colly and Courtesy.
 //
 //	politespider [flags] URL...       crawl these sites
@@ -7,11 +7,11 @@
 //
 // The spider obeys every robots.txt, paces its requests to each host, and obeys
 // noindex and nofollow. It also leaves out links with rel="nofollow", as Attach
-// does if Extension.ObeyRelNoFollow is set. If a server asks the spider to come
-// back later, the spider does so. It follows links that stay on the hosts of
-// its start URLs. The flag -scope makes the spider follow more links, or fewer.
-// The flag -depth limits how many links lead from a start URL to a page. With
-// -sitemaps, the spider also starts from the URLs in the sites' sitemaps.
+// does if Extension.ObeyRelNoFollow is set. If a response requests a delay, the
+// spider waits that long. It follows links that stay on the hosts of its start
+// URLs. The flag -scope makes the spider follow more links, or fewer. The flag
+// -depth limits how many links lead from a start URL to a page. With -sitemaps,
+// the spider also starts from the URLs in the sites' sitemaps.
 //
 // # What becomes of a URL
 //
@@ -42,27 +42,27 @@
 // then this page gets a 503 again, without a Retry-After. In this case, the
 // spider gives this page up.
 //
-// If only pages that were put off are left, the spider cannot tell a broken
-// page from a server that is down. So it checks the server: it asks again for a
-// page that the server has sent. The output shows this as "checked". If the
-// server answers the checks, a page is given up at its third try. The checks
-// end if three in a row fail, or if the server has answered 24 of them but no
-// request for a page.
+// If only pages that were put off are left, the spider cannot distinguish a
+// broken page from a server that is down. Therefore it checks the server: it
+// requests again a page that the server has sent. The output shows this as
+// "checked". If the server answers the checks, a page is given up at its third
+// try. The checks end if three in a row fail, or if the server has answered 24
+// of them but no request for a page.
 //
-// For each page, the spider prints what the page and its robots.txt say, and
-// where they say it. They may have directives such as noindex. They may also
-// say whether the owner agrees to the use of the page for search, for AI
-// training, and as input to AI. With -rsl FILE, the spider also reads the terms
-// in FILE, in the format RSL 1.0. What owners say about use does not change
-// what the spider fetches. Some statements use a signal that is defined in a
-// draft, not in a final document. The output marks these statements with
-// "(draft)", and the summary names the draft.
+// For each page, the spider prints the directives, such as noindex, and the
+// usage preferences that the page and its robots.txt contain, each with its
+// place. Usage preferences state whether the owner agrees to the use of the
+// page for search, for AI training, and as input to AI. With -rsl FILE, the
+// spider also reads the terms in FILE, in the format RSL 1.0. Usage preferences
+// do not change what the spider fetches. Some statements use a signal that is
+// defined in a draft, not in a final document. The output marks these
+// statements with "(draft)", and the summary names the draft.
 //
-// If an answer is a refusal instead of a page, the spider says so and names the
-// evidence. For example, the answer may be a challenge or ask for a payment.
-// The spider does not solve a challenge, repeat the request at once or get
-// round the refusal. It neither keeps such an answer nor follows links in it.
-// If a 2xx is perhaps a refusal, but not surely, it counts as a page, and the
+// If a response is from bot protection instead of a page, such as a challenge
+// or a request for payment, the spider reports it with the evidence. The spider
+// does not solve a challenge, repeat the request immediately or circumvent the
+// bot protection. It neither keeps such a response nor follows links in it. If
+// a 2xx is perhaps a refusal, but not surely, it counts as a page, and the
 // summary lists it.
 //
 // With -max-refused N, the crawl of a host ends when the host has refused N
@@ -79,7 +79,7 @@
 // the gaps between requests with the interval in force. It shows the pauses
 // after a 429 or 503, and how much time they cost. It shows the answers by
 // status, and how long the answers took. It also shows which line of which
-// robots.txt blocked which URLs, what pages say, and what was lost.
+// robots.txt blocked which URLs, the directives of pages, and the lost URLs.
 //
 // The spider writes the report after Ctrl-C too. If -resume continues a crawl,
 // the report covers the whole crawl. With -compare FILE, it also shows what
@@ -103,14 +103,14 @@
 // # Saying who crawls
 //
 // With -key FILE and -signature-agent URL, the spider signs each request over
-// https (Web Bot Auth). A server can read the public key at URL to find out who
-// asks. A server that answers 401, 403 or 429 may ask for a signature, in the
-// header Accept-Signature. If a server does so, the output says in words what
-// the server asks for, even if the requests are signed.
+// https (Web Bot Auth). A server can read the public key at URL to identify the
+// crawler. A server that responds with 401, 403 or 429 may request a signature,
+// in the header Accept-Signature. The output then describes the requested
+// signature, even if the requests are signed.
 //
-// -card prints a card for others to read. The card says who crawls, by which
-// rules and at what pace. The spider makes the card from the settings that the
-// crawl would use.
+// -card prints a card that identifies the crawler and describes its rules and
+// its pace. The spider makes the card from the settings that the crawl would
+// use.
 //
 // # Stopping and going on
 //

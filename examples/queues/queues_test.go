@@ -36,7 +36,7 @@ var engines = []struct {
 	start  func(*testing.T) []string
 	flags  []string
 	killed []string      // so that the test with a killed worker need not wait for an hour
-	late   time.Duration // when the pages of a killed worker come again, by the command's doc
+	late   time.Duration // when the pages of a killed worker are retried, by the command's doc
 }{
 	{name: "asynq", start: startRedis, late: 2 * time.Minute}, // the first, because after a kill it takes longest
 	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}, late: 10 * time.Second},

@@ -152,7 +152,7 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 				meant = "did you mean " + c.Name + "?"
 			}
 		}
-		fmt.Fprintf(e.Stderr, "robotscheck: there is no command %q; %s\n", name, meant)
+		fmt.Fprintf(e.Stderr, "robotscheck: unknown command %q; %s\n", name, meant)
 		return command.CannotTell
 	}
 	c := commands[i]
@@ -186,6 +186,6 @@ func printOverview(w io.Writer) {
 		fmt.Fprintf(w, "  robotscheck %-8s %s\n", c.Name, c.Short)
 	}
 	fmt.Fprint(w, "\nFILE may be \"-\" for standard input. A URL stands for the robots.txt in force there.\n"+
-		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell, 3 told, but of a file that was cut or is none.\n"+
-		"\"robotscheck help COMMAND\" tells more about a command; \"robotscheck version\" names the build.\n")
+		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell, 3 doubtful (the file was cut, or is not a robots.txt).\n"+
+		"\"robotscheck help COMMAND\" describes a command; \"robotscheck version\" prints the version.\n")
 }

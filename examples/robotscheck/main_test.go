@@ -216,14 +216,14 @@ func TestHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const unknown = "robotscheck: there is no command \"eggsplain\"; \"robotscheck help\" lists them\n"
+	const unknown = "robotscheck: unknown command \"eggsplain\"; \"robotscheck help\" lists them\n"
 	for _, tt := range []struct {
 		args []string
 		want string
 	}{
 		{nil, string(overview)},
 		{[]string{"eggsplain"}, unknown},
-		{[]string{"explian"}, "robotscheck: there is no command \"explian\"; did you mean explain?\n"},
+		{[]string{"explian"}, "robotscheck: unknown command \"explian\"; did you mean explain?\n"},
 		{[]string{"help", "eggsplain"}, unknown},
 	} {
 		if status, stdout, stderr := robotscheck(t, "", tt.args...); status != command.CannotTell || stdout != "" || stderr != tt.want {
@@ -302,7 +302,7 @@ func TestRun_InputFails(t *testing.T) {
 		{[]string{"batch"}, "robotscheck batch: read the questions: the disk is gone\n"},
 		{[]string{"diff", "robots.txt", "edited.txt", "-urls", "-"}, "robotscheck diff: read <stdin>: the disk is gone\n"},
 		{[]string{"audit", "-robots", "-", "audit/access.log"}, "robotscheck audit: read <stdin>: the disk is gone\n"},
-		{[]string{"survey", "-"}, "robotscheck survey: <stdin> is taken for a list, and cannot be read: the disk is gone\n"},
+		{[]string{"survey", "-"}, "robotscheck survey: <stdin> was read as a list of files: the disk is gone\n"},
 	} {
 		var stderr strings.Builder
 		e := command.Env{Stdin: iotest.ErrReader(errors.New("the disk is gone")), Stdout: bufio.NewWriter(io.Discard), Stderr: &stderr, Base: internet()}

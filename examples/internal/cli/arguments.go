@@ -18,8 +18,8 @@ import (
 // A flag may stand before, between or after them. Everything after "--" is an
 // argument, and so no flag can have the value "--". Parse returns the error of
 // the flag set, such as flag.ErrHelp. For an unknown flag, the error names the
-// flag that the user probably meant. For a wrong number or time, it says what
-// to write.
+// flag that the user probably meant. For a wrong number or time, it describes a
+// valid value.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -41,7 +41,7 @@ func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		flags.VisitAll(func(f *flag.Flag) {
 			if IsNear(unknown, f.Name) {
-				err = fmt.Errorf("there is no flag -%s: did you mean -%s?", unknown, f.Name)
+				err = fmt.Errorf("unknown flag -%s; did you mean -%s?", unknown, f.Name)
 			}
 		})
 		return err

@@ -41,7 +41,7 @@ func TestParse_Refuses(t *testing.T) {
 		{"x -b", "flag needs an argument: -b"},
 		{"x -fast 1", "flag provided but not defined: -fast"},
 		{"x -fast=1 -b", "flag provided but not defined: -fast"},
-		{"-wiat=1 x", "there is no flag -wiat: did you mean -wait?"},
+		{"-wiat=1 x", "unknown flag -wiat; did you mean -wait?"},
 		{"---b 1", "bad flag syntax: ---b"},
 		{"-=1", "bad flag syntax: -=1"},
 		{"-c=maybe", `invalid boolean value "maybe" for -c: parse error`},

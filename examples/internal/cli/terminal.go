@@ -25,8 +25,8 @@ func Terminal(w io.Writer) io.Writer {
 // then at the beginning of the line.
 const EraseLine = "\r\x1b[2K"
 
-// A Progress is a line on a terminal that says how far a long work is. Anything
-// else that is printed there begins after a Clear.
+// A Progress is a line on a terminal that shows the progress of a long
+// operation. Anything else that is printed there begins after a Clear.
 type Progress struct {
 	Terminal io.Writer // nil if there is none
 	shown    time.Time // when the line was last shown; zero if it is not there

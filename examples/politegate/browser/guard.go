@@ -24,7 +24,7 @@ type guard struct {
 	slots        sync.Map                                   // the gate's ids, by those of the browser's requests
 }
 
-// A verdict is what the gate says. Without an ID nothing may be requested.
+// A verdict is a response of the gate. Without an ID nothing may be requested.
 type verdict struct{ ID, Reason, Rule, Error string }
 
 // watch answers for all requests of ctx's browser, until ctx ends. The Fetch
@@ -44,8 +44,9 @@ func (g *guard) watch(ctx context.Context) error {
 	return err
 }
 
-// A service worker would fetch pages that nobody could tell from images, and
-// look for its own update unpaused. A prefetch is for a person's next click.
+// A service worker would fetch pages that are indistinguishable from images,
+// and look for its own update unpaused. A prefetch is for a person's next
+// click.
 var errUnwanted = errors.New("a service worker, or a prefetch")
 
 // answer lets a request go on, once its host's turn has come, or fails it.
@@ -73,7 +74,8 @@ func (g *guard) answer(ctx context.Context, e fetch.EventRequestPaused) {
 	}
 }
 
-// done gives a request's slot back, if it has one, and tells the site's answer.
+// done gives a request's slot back, if it has one, and reports the response of
+// the site.
 func (g *guard) done(e fetch.EventRequestPaused) {
 	if id, ok := g.slots.LoadAndDelete(e.RequestID); ok {
 		said := url.Values{"id": {id.(string)}, "status": {fmt.Sprint(e.ResponseStatusCode)}}

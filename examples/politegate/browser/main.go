@@ -44,10 +44,10 @@ func main() {
 		}
 		fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, cmp.Or(v.Error, why))
 	}}
-	agent := flag.String("user-agent", "", "`name` and address of your crawler, as the gate has it; required")
+	agent := flag.String("user-agent", "", "`name` and address of your crawler, identical to the one of the gate; required")
 	flag.StringVar(&g.gate, "gate", "http://127.0.0.1:8500", "`URL` of the politegate")
 	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"), "`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
-	flag.BoolVar(&g.subresources, "subresources", false, "judge and pace images, scripts and the like, too")
+	flag.BoolVar(&g.subresources, "subresources", false, "also check and rate-limit images, scripts and other subresources")
 	flag.Parse()
 	if *agent == "" || flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: browser -user-agent NAME [flags] URL...")
@@ -106,7 +106,7 @@ func open(ctx context.Context, agent string, g *guard) (_ context.Context, close
 	return ctx, closeAll, nil
 }
 
-// A page is what the site and its document say.
+// A page is the response of a site with its document.
 type page struct {
 	url, title string
 	status     int64
@@ -114,7 +114,7 @@ type page struct {
 }
 
 // errLeft: the page opened another page (a refresh, a script) before its
-// document could be read. What the document says of indexing is not known.
+// document could be read. The indexing directives of the document are unknown.
 var errLeft = errors.New("the page was left for another page before its document was read")
 
 // readDocument returns the title and the source of the present document, in

@@ -71,14 +71,14 @@ func TestRun_Mistakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no Redis", []string{agent, "http://a.example/"}, "say with -redis where the crawl is shared"},
+		{"no Redis", []string{agent, "http://a.example/"}, "-redis is required: the URL of the Redis server that the processes of the crawl share"},
 		{"kept in two places", []string{"-resume=dir", redis}, "not defined: -resume"},
-		{"crawl without a name", []string{redis, "-crawl="}, "-crawl \"\": write a name without spaces, braces, brackets"},
-		{"crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": write a name without spaces"},
-		{"crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": write a name without spaces"},
-		{"no lease", []string{redis, "-lease=0"}, "-lease 0s: write a time of a second or more"},
-		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, ": write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS"},
-		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: that is no URL of a Redis: write it as in redis://user"},
+		{"crawl without a name", []string{redis, "-crawl="}, "-crawl \"\": must be a name without spaces, braces, brackets"},
+		{"crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": must be a name without spaces"},
+		{"crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": must be a name without spaces"},
+		{"no lease", []string{redis, "-lease=0"}, "-lease 0s: must be at least 1s"},
+		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, "; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)"},
+		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: not a Redis URL; example: redis://user"},
 		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
 		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
@@ -121,10 +121,10 @@ func TestRun_RedisCrawls(t *testing.T) {
 		says  string
 	}{
 		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
-			"politespider: it goes on in its other processes, or when the same command is given again; add a larger -max-pages\n"},
+			"politespider: the other processes continue the crawl; to resume it here, run the same command again, with a larger -max-pages\n"},
 		{"the rest", []string{"-crawl=a"}, "/2 /3 /4", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
 		{"what others finished counts too, if nothing was sent for it", []string{"-crawl=a"}, "", "Earlier runs and other processes of this crawl have finished 6 other URLs."},
-		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete: to crawl again, give it another name with -crawl\n"},
+		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete; to crawl again, use another name with -crawl\n"},
 		{"under another name", []string{"-crawl=b"}, "/0 /1 /2 /3 /4", "1 host in "}, // robots.txt comes from Redis
 	} {
 		site.asked = nil
@@ -157,7 +157,7 @@ func TestRun_SaysThatItJoins(t *testing.T) {
 	stderr := &joined{says: make(chan string, 1)}
 	var second sync.WaitGroup
 	second.Go(func() { run(t.Context(), args, &stdout, stderr) })
-	if got, want := <-stderr.says, "politespider: this process joins a crawl with 1 URL done, 1 queued and 1 host busy; it begins as soon as a host is free\n"; got != want {
+	if got, want := <-stderr.says, "politespider: joining a crawl with 1 URL done, 1 queued and 1 host busy; this process starts when a host is free\n"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	close(answer)
@@ -188,7 +188,7 @@ func TestRun_RedisGone(t *testing.T) {
 	out := runThrough(t, site, "-redis", "redis://"+server.Addr, "-max-time=15s") // on a busy machine, the first word about Redis comes after 8 s
 	for _, want := range []string{
 		"Redis is unreachable; the crawl is paused",
-		"politespider: it goes on in its other processes, or when the same command is given again\n",
+		"politespider: the other processes continue the crawl; to resume it here, run the same command again\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it says nothing of %q:\n%s", want, out)
@@ -270,8 +270,8 @@ func TestRun_MaxRefused(t *testing.T) {
 	for range 2 { // the second process finds what the first has left
 		out := crawl(tool.ExitRefused, "-max-refused=2")
 		for _, want := range []string{
-			"Ended at -max-refused, so that pages are missing:\n  a.example                                   3 URLs still in the queue\n",
-			"when the same command is given again; add a larger -max-refused\n",
+			"Hosts stopped at -max-refused (crawl incomplete):\n  a.example                                   3 URLs still in the queue\n",
+			"run the same command again, with a larger -max-refused\n",
 		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("it says nothing of %q:\n%s", want, out)

@@ -25,11 +25,13 @@ type place struct {
 	lease time.Duration // how long a process may be silent before others take over its pages
 }
 
-// Define defines the flags that say which crawl.
+// Define defines the flags that identify the crawl.
 func (p *place) Define(flags *flag.FlagSet) {
-	flags.StringVar(&p.url, "redis", "", "share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
-	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; a crawl that is complete cannot be begun again under its name")
-	flags.DurationVar(&p.lease, "lease", 15*time.Second, "`time` that a process may be silent before others take over its pages")
+	flags.StringVar(&p.url, "redis", "",
+		"share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
+	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; the name of a complete crawl cannot be reused")
+	flags.DurationVar(&p.lease, "lease", 15*time.Second,
+		"`time` that a process may be silent before others take over its pages")
 }
 
 // Check returns an error if a flag has a bad value. It does not connect to
@@ -37,11 +39,11 @@ func (p *place) Define(flags *flag.FlagSet) {
 func (p *place) Check() error {
 	switch {
 	case p.url == "":
-		return errors.New("say with -redis where the crawl is shared")
+		return errors.New("-redis is required: the URL of the Redis server that the processes of the crawl share")
 	case p.crawl == "" || strings.ContainsAny(p.crawl, `{}*?[]\ `):
-		return fmt.Errorf("-crawl %q: write a name without spaces, braces, brackets, *, ? and \\", p.crawl)
+		return fmt.Errorf("-crawl %q: must be a name without spaces, braces, brackets, *, ? and \\", p.crawl)
 	case p.lease < time.Second:
-		return fmt.Errorf("-lease %v: write a time of a second or more", p.lease)
+		return fmt.Errorf("-lease %v: must be at least 1s", p.lease)
 	}
 	client, err := newClient(p.url, time.Second)
 	if err != nil {
@@ -84,7 +86,13 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		return nil, err
 	}
 	opts.About.Flags = nil // the flags of the processes may differ
-	q, err := shared.Open(ctx, client, shared.Options{Crawl: p.crawl, About: opts.About, Limits: opts.Limits, Lease: p.lease, Logger: opts.Logger})
+	q, err := shared.Open(ctx, client, shared.Options{
+		Crawl:  p.crawl,
+		About:  opts.About,
+		Limits: opts.Limits,
+		Lease:  p.lease,
+		Logger: opts.Logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
@@ -92,11 +100,11 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		Queue:    q,
 		Store:    store,
 		Fleet:    fleet,
-		GoOn:     "it goes on in its other processes, or when the same command is given again",
-		Complete: fmt.Sprintf("the crawl %q is complete: to crawl again, give it another name with -crawl", p.crawl),
+		GoOn:     "the other processes continue the crawl; to resume it here, run the same command again",
+		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl", p.crawl),
 		Disconnect: func() {
 			if err := fleet.Close(); err != nil {
-				opts.Logger.Warn("politespider: the hosts of this process are not given back", "error", err)
+				opts.Logger.Warn("politespider: the hosts of this process could not be released", "error", err)
 			}
 			client.Close()
 			hasty.Close()
@@ -111,14 +119,14 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // drops the URL, which may contain a password
 		}
-		return fmt.Errorf("-redis: %w: write it as in redis://user:password@127.0.0.1:6379/0, with rediss for TLS", err)
+		return fmt.Errorf("-redis: %w; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)", err)
 	}
 	u, err := url.Parse(rawURL)
 	switch {
 	case err != nil:
 		return nil, bad(err)
 	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix":
-		return nil, bad(errors.New("that is no URL of a Redis"))
+		return nil, bad(errors.New("not a Redis URL"))
 	}
 	switch query := u.Query(); {
 	case query.Has("master_name"):
@@ -126,23 +134,34 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 		if err != nil {
 			return nil, bad(err)
 		}
-		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-		opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+		opts.DialTimeout = timeout
+		opts.ReadTimeout = timeout
+		opts.WriteTimeout = timeout
+		opts.ContextTimeoutEnabled = true
+		opts.DisableIdentity = true
+		opts.MaxRetries = -1
 		return redis.NewFailoverClient(opts), nil
 	case query.Has("addr"):
 		opts, err := redis.ParseClusterURL(rawURL)
 		if err != nil {
 			return nil, bad(err)
 		}
-		opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-		opts.ContextTimeoutEnabled, opts.DisableIdentity = true, true
+		opts.DialTimeout = timeout
+		opts.ReadTimeout = timeout
+		opts.WriteTimeout = timeout
+		opts.ContextTimeoutEnabled = true
+		opts.DisableIdentity = true
 		return redis.NewClusterClient(opts), nil
 	}
 	opts, err := redis.ParseURL(rawURL)
 	if err != nil {
 		return nil, bad(err)
 	}
-	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = timeout, timeout, timeout
-	opts.ContextTimeoutEnabled, opts.DisableIdentity, opts.MaxRetries = true, true, -1
+	opts.DialTimeout = timeout
+	opts.ReadTimeout = timeout
+	opts.WriteTimeout = timeout
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
+	opts.MaxRetries = -1
 	return redis.NewClient(opts), nil
 }

@@ -37,7 +37,7 @@ func TestDisconnect_RedisGone(t *testing.T) {
 	}
 	server.Kill()
 	kept.Disconnect()
-	if got := log.String(); !strings.Contains(got, `msg="politespider: the hosts of this process are not given back" error="redislimit: Close: Redis does not answer`) {
+	if got := log.String(); !strings.Contains(got, `msg="politespider: the hosts of this process could not be released" error="redislimit: Close: Redis does not answer`) {
 		t.Errorf("it logs\n%s", got)
 	}
 }

@@ -5,7 +5,7 @@
 //	go run ./asynq put http://example.com/ http://example.com/page
 //	go run ./asynq work
 //
-// Flags, such as -redis and -user-agent, come before put or work. Without
+// Flags, such as -redis and -user-agent, precede put or work. Without
 // arguments, put reads URLs from standard input.
 //
 // A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
@@ -13,22 +13,23 @@
 // Another worker takes the pages of one that was killed; their hosts rest for
 // up to 25 s. Redirects are not followed: in save, put resp.Location() into the
 // queue. If you put links too, keep finished tasks with asynq.Retention:
-// otherwise a page is fetched anew for each link that comes after it.
+// otherwise a page is fetched anew for each later link.
 //
-// A page whose server answers with 5xx comes again after a minute, then after
+// A page whose server responds with 5xx is retried after a minute, then after
 // 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
 // the first, asynq archives the page (flags -failures and -retry). A page that
-// got no answer, or could not be stored, comes again after a minute, without
-// end. The worker prints why.
+// got no answer, or could not be stored, is retried after a minute, without a
+// limit. The worker prints why.
 //
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
 //     Fetch without its count, failed and place; then the error putBack, with
-//     RetryDelayFunc, which returns the time until the page may come again, and
-//     IsFailure, which returns true only for a 5xx. So asynq counts the 5xx of
-//     a page, in GetRetryCount, and neither a host that is not due nor a killed
-//     worker. MaxRetry has no effect: Fetch knows when a page is dropped.
+//     RetryDelayFunc, which returns the time until the page may be retried,
+//     and IsFailure, which returns true only for a 5xx. Therefore asynq counts
+//     the 5xx of a page, in GetRetryCount, and neither a host that is not due
+//     nor a killed worker. MaxRetry has no effect: Fetch knows when a page is
+//     dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
 //     host to any worker, so that the workers must share the pace. Redis also
@@ -90,7 +91,7 @@ func main() {
 func connect(ctx context.Context) (redis.UniversalClient, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
 	if err := client.Ping(ctx).Err(); err != nil {
-		return nil, fmt.Errorf("no Redis at %s: %w", *server, err)
+		return nil, fmt.Errorf("connect to Redis at %s: %w", *server, err)
 	}
 	return client, nil
 }
@@ -112,7 +113,7 @@ func put(ctx context.Context, urls []string) error {
 	return nil
 }
 
-// putBack is the error of a page that has to come again.
+// putBack is the error of a page that must be retried.
 type putBack struct {
 	again time.Time
 	error

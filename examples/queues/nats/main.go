@@ -7,8 +7,8 @@
 //	go run ./nats -part 1 work
 //	go run ./nats -part 2 work
 //
-// Flags, such as -nats and -user-agent, come before put or work. Without
-// arguments, put reads URLs from standard input.
+// Flags, such as -nats and -user-agent, precede put or work. Without arguments,
+// put reads URLs from standard input.
 //
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
 // Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
@@ -16,11 +16,11 @@
 // the same part. Redirects are not followed: in save, put resp.Location() into
 // the queue.
 //
-// A page whose server answers with 5xx comes again after a minute, then after
+// A page whose server responds with 5xx is retried after a minute, then after
 // 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
 // the first, the page is dropped (flags -failures and -retry). A page that got
-// no answer, or could not be stored, comes again after a minute, without end.
-// The worker prints why.
+// no answer, or could not be stored, is retried after a minute, without a
+// limit. The worker prints why.
 //
 // What to copy:
 //
@@ -76,7 +76,7 @@ import (
 var (
 	settings worker.Settings
 	server   = flag.String("nats", nats.DefaultURL, "the server's `URL`")
-	ackWait  = flag.Duration("ack-wait", time.Minute, "when the pages of a killed worker come again")
+	ackWait  = flag.Duration("ack-wait", time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {
@@ -88,7 +88,7 @@ func main() {
 func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 	conn, err := nats.Connect(*server, nats.MaxReconnects(-1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("no NATS at %s: %w", *server, err)
+		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", *server, err)
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -168,7 +168,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	return w, errors.Join(err, conn.Flush()) // the server has the answers
 }
 
-// handOut asks for a page whenever one of the places for them is free, until
+// handOut requests a page whenever one of the places for them is free, until
 // ctx ends. It lets each request for a page end by itself: a page that the
 // server sends while such a request is canceled would be nobody's until its
 // AckWait is over.
@@ -212,7 +212,7 @@ func (h *handler) handle(ctx context.Context, msg jetstream.Msg) {
 	again, err := h.worker.Fetch(ctx, string(msg.Data()), failures, save)
 	if errors.Is(err, worker.ErrFailed) && !again.IsZero() {
 		if err := h.setCount(ctx, msg, number+1); err != nil {
-			fmt.Println("a failure is not counted:", err)
+			fmt.Println("could not count a failure:", err)
 		}
 	}
 	switch {

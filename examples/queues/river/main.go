@@ -13,7 +13,7 @@
 // as root. The command put makes the tables. The workers follow links and
 // redirects within the hosts that you put.
 //
-// Flags, such as -postgres and -user-agent, come before put or work. Without
+// Flags, such as -postgres and -user-agent, precede put or work. Without
 // arguments, put reads URLs from standard input.
 //
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
@@ -21,11 +21,11 @@
 // build the command for that.) A worker that was killed is started again with
 // the same part.
 //
-// A page whose server answers with 5xx comes again after a minute, then after
+// A page whose server responds with 5xx is retried after a minute, then after
 // 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
 // the first, its job is canceled (flags -failures and -retry). A page that got
-// no answer, or could not be stored, comes again after a minute, without end.
-// The worker prints why.
+// no answer, or could not be stored, is retried after a minute, without a
+// limit. The worker prints why.
 //
 // What to copy:
 //
@@ -82,7 +82,7 @@ import (
 var (
 	settings worker.Settings
 	database = flag.String("postgres", os.Getenv("DATABASE_URL"), "the database's `URL`")
-	rescue   = flag.Duration("rescue", 5*time.Minute, "when the pages of a killed worker come again")
+	rescue   = flag.Duration("rescue", 5*time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {
@@ -220,9 +220,9 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 		return err
 	}
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		// The links come before the page. Who inserts a link waits for whoever
-		// is updating its row, and two pages that had updated their own rows
-		// first would wait for each other.
+		// The links are inserted before the page. Who inserts a link waits for
+		// whoever is updating its row, and two pages that had updated their own
+		// rows first would wait for each other.
 		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// An About says which crawl a frontier belongs to. It is stored with a crawl
-// that is kept. No crawl goes on with other start URLs or another scope,
-// because the kept crawl has already left out links outside its own scope.
+// An About identifies the crawl of a frontier. It is stored with a crawl that
+// is kept. No crawl goes on with other start URLs or another scope, because the
+// kept crawl has already left out links outside its own scope.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo
 	Scope string              `json:"scope"` // which links are followed
@@ -16,13 +16,13 @@ type About struct {
 }
 
 // Check returns an error if the start URLs or the scope of the kept crawl
-// differ from the receiver's. The error says that the kept crawl is stored in
-// name.
+// differ from the receiver's. The error contains name, the place of the kept
+// crawl.
 func (a About) Check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil
 	}
-	return fmt.Errorf("the crawl in %s is another one: it began at %v, not at %v: go on with it as it began, or name another place", name, kept, a)
+	return fmt.Errorf("the crawl in %s is a different one: it began at %v, not at %v; resume it with its own URLs and scope, or keep this crawl elsewhere", name, kept, a)
 }
 
 // String returns the start URLs and the scope.

@@ -66,7 +66,7 @@ type replay struct {
 	about  About
 	added  []*Page          // in the order in which they were added
 	queued map[string]*Page // the pages that are not done, by URL
-	rests  map[string]line  // by host: the line that says when the host may be asked again
+	rests  map[string]line  // by host: the line with the time of the next request to the host
 }
 
 func (r *replay) line(l line) error {

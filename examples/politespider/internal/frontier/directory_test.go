@@ -207,7 +207,7 @@ func TestDirectory_Mistakes(t *testing.T) {
 	t.Run("in use", func(t *testing.T) {
 		dir := t.TempDir()
 		openDirectory(t, dir, 1)
-		wantError(t, dir, frontier.About{}, "another process is crawling in "+dir+": wait for its end, or name another directory")
+		wantError(t, dir, frontier.About{}, "another process is crawling in "+dir+"; wait until it ends, or use another directory")
 	})
 	t.Run("another crawl", func(t *testing.T) {
 		dir := t.TempDir()
@@ -272,8 +272,8 @@ func TestDirectory_SaysWhatIsLost(t *testing.T) {
 	whole := readFile(t, dir)
 	for added, want := range map[string]string{
 		``:                     ``,
-		`{"done":"http://a.ex`: `level=WARN msg="the journal is not whole: what its end said is done again" directory=DIR error="the last line is cut short" bytes=20`,
-		"\x00\n" + `{"done":"http://a.example/"}` + "\n": `level=WARN msg="the journal is not whole: what its end said is done again" directory=DIR error="line 3 is damaged: invalid character '\\x00' looking for beginning of value" bytes=31`,
+		`{"done":"http://a.ex`: `level=WARN msg="the end of the journal is damaged; the requests recorded there are repeated" directory=DIR error="the last line is cut short" bytes=20`,
+		"\x00\n" + `{"done":"http://a.example/"}` + "\n": `level=WARN msg="the end of the journal is damaged; the requests recorded there are repeated" directory=DIR error="line 3 is damaged: invalid character '\\x00' looking for beginning of value" bytes=31`,
 	} {
 		dir := directoryWith(t, append(bytes.Clone(whole), added...))
 		var log bytes.Buffer
@@ -303,7 +303,7 @@ func TestDirectory_RewrittenJournal(t *testing.T) {
 	} {
 		dir := directoryWith(t, []byte(begin+`{"add":[{"url":"http://a.example/3"}]}`+"\n"+rest+"\n"))
 		before := readFile(t, dir)
-		wantError(t, dir, frontier.About{}, "begun by an older version of this program: begin it anew")
+		wantError(t, dir, frontier.About{}, "started by an older version of this program; start a new crawl")
 		if !bytes.Equal(readFile(t, dir), before) {
 			t.Errorf("%s: the journal is another", rest)
 		}

@@ -62,25 +62,24 @@ func (p *Page) SetHost() error {
 
 // Limits limit a crawl. They count all runs of the crawl together.
 type Limits struct {
-	// Pages is the maximum number of pages to hand out. Pages that are refunded
-	// or put back do not count.
-	Pages int
-
-	// Refused is the number of refused pages after which the crawl of a host
-	// ends. 0 means no limit.
-	Refused int
+	Pages   int // maximum number of pages handed out, without refunds and put-backs
+	Refused int // refused pages after which the crawl of a host ends; 0 means no limit
 }
 
 // A State is a summary of a frontier.
 type State struct {
 	Queued int
-	Out    int           // pages handed out, to all processes of the crawl
-	Spent  int           // pages for which Done or Refuse was called, in all runs and by all processes
-	Free   int           // pages for which Refund was called, likewise
-	Hosts  int           // hosts with queued pages and no page out; of a shared crawl perhaps too many
-	Next   string        // the host that is due next; "" if a host is due now, or if none is known
-	Wait   time.Duration // how long the crawl waits until Next is due
-	Err    error         // the error that ended the crawl; nil if there is none
+	Out    int // pages handed out, to all processes of the crawl
+	Spent  int // pages given to Done or Refuse, in all runs and by all processes
+	Free   int // pages given to Refund, likewise
+
+	// Hosts is the number of hosts with queued pages and no page out, without
+	// those whose crawl has ended. For a shared crawl, it may be too high.
+	Hosts int
+
+	Next string        // the host that is due next; "" if a host is due now, or if none is known
+	Wait time.Duration // how long the crawl waits until Next is due
+	Err  error         // the error that ended the crawl; nil if there is none
 }
 
 // HostKey returns the host name of u. Each host has one pace, whatever the

@@ -79,7 +79,7 @@ func openJournal(dir string) (*journal, error) {
 	if ok, err := lock.TryLock(); err != nil {
 		return nil, err
 	} else if !ok {
-		return nil, fmt.Errorf("another process is crawling in %s: wait for its end, or name another directory", dir)
+		return nil, fmt.Errorf("another process is crawling in %s; wait until it ends, or use another directory", dir)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -91,8 +91,8 @@ func openJournal(dir string) (*journal, error) {
 // read calls take with each line of the journal, up to the first damaged line.
 // It cuts off the rest, and logs why. A killed process may leave an incomplete
 // last line, and a power cut may damage several lines. The lines after a
-// damaged line are not used, because they may say that a page is done although
-// the links of the page are lost.
+// damaged line are not used, because they may mark a page as done although the
+// links of the page are lost.
 func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 	good, err := readJournal(j.file, take)
 	why := cmp.Or(err, errors.New("the last line is cut short"))
@@ -104,7 +104,7 @@ func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 		return err
 	}
 	if lost := info.Size() - good; lost > 0 {
-		logger.Warn("the journal is not whole: what its end said is done again", "error", why, "bytes", lost)
+		logger.Warn("the end of the journal is damaged; the requests recorded there are repeated", "error", why, "bytes", lost)
 	}
 	return j.file.Truncate(good)
 }
@@ -129,11 +129,11 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 	return good, err
 }
 
-var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or of another version of this program: name another directory")
+var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or was written by another version of this program; use another directory")
 
-// errOldJournal is the error about a line that says nothing to this version.
-// Earlier versions rewrote journals, with lines such as {"seen":[…]}.
-var errOldJournal = errors.New("this crawl was begun by an older version of this program: begin it anew, in another directory")
+// errOldJournal is the error for a line that this version cannot read. Earlier
+// versions rewrote journals, with lines such as {"seen":[…]}.
+var errOldJournal = errors.New("this crawl was started by an older version of this program; start a new crawl in another directory")
 
 // ReadAbout returns the description of the crawl in dir, with the flags of its
 // last run. It returns nil if there is no crawl.

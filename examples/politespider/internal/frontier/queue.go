@@ -20,7 +20,7 @@ type Queue struct {
 	seen    map[string]bool       // every URL ever added
 	hosts   map[string]*hostQueue // the queues, by HostKey
 	refused map[string]int        // how many pages each host has refused, by HostKey
-	due     hostHeap              // hosts that have queued pages, and no page that is handed out
+	due     hostHeap              // hosts with queued pages and no page out, whose crawl has not ended
 	state   State                 // without Hosts, Next and Wait
 	changed chan struct{}
 }
@@ -162,7 +162,7 @@ func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	full := q.state.Spent+q.state.Out >= q.limits.Pages
-	// If no page is out, each host that may be asked is in q.due.
+	// If no page is out, each host that is due is in q.due.
 	over := q.state.Out == 0 && (len(q.due) == 0 || full)
 	if q.state.Err != nil || over {
 		return nil, nil, 0
@@ -182,10 +182,11 @@ func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	return host.next(now), nil, 0
 }
 
-// Done reports that a page is finished, and when its host was last asked. The
-// host may be asked again one interval after that time. Add the links of the
-// page before you call Done. If you call Done first, a crash between the two
-// calls loses the links, because a page that is done is not fetched again.
+// Done reports that a page is finished, and when the last request to its host
+// was sent. The next request to the host may be sent one interval after that
+// time. Add the links of the page before you call Done. If you call Done first,
+// a crash between the two calls loses the links, because a page that is done is
+// not fetched again.
 func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
 	q.done(p, asked, interval, false)
 }
@@ -212,8 +213,8 @@ func (q *Queue) done(p *Page, asked time.Time, interval time.Duration, refused b
 }
 
 // Refund is like Done for a page that needed no request. The page does not
-// count toward the maximum. The host may be asked as early as if the page had
-// not been handed out.
+// count toward the maximum. The next request to the host is due as early as if
+// the page had not been handed out.
 func (q *Queue) Refund(p *Page) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -96,8 +96,8 @@ type Record struct {
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
 	Location  string  `json:"location,omitempty"`   // where the redirect leads, if the Verdict is Moved
-	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta or X-Robots-Tag says noindex
-	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag says nofollow
+	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta or X-Robots-Tag has noindex
+	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag has nofollow
 	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
 	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
 	Tries     int     `json:"tries,omitempty"`      // how many times the page was requested, if the Verdict is PutOff or GivenUp
@@ -106,24 +106,24 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Refusal says who refused the page, and why. It is nil if the answer shows
-	// no refusal, or only a rate limit. If Refusal.Sure is false, Refusal does
-	// not change the verdict.
+	// Refusal is the bot protection that blocked the page, with the evidence.
+	// It is nil if the response is not from bot protection, or is only a rate
+	// limit. If Refusal.Sure is false, Refusal does not change the verdict.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
 	// Requests are the requests that were sent, if any. There are several if
 	// net/http repeated a request, or if a robots.txt redirected.
 	Requests []Request `json:"requests,omitempty"`
 
-	// PausedUntil is when the host may be asked again, in seconds since the run
-	// began. It is set if this answer, such as a 429 or 503, made the crawl
-	// leave the host alone. Otherwise it is 0.
+	// PausedUntil is when the pause of the host ends, in seconds since the run
+	// began. It is 0 if this response, such as a 429 or 503, did not pause the
+	// host.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
 	Said // set only if the Verdict is Fetched or Moved
 
-	// Decision is what robots.txt says, with the rule and its line. It is nil
-	// if robots.txt was not consulted.
+	// Decision is the decision of robots.txt, with the rule and its line. It is
+	// nil if robots.txt was not consulted.
 	Decision *robotsmw.Decision `json:"decision,omitempty"`
 }
 
@@ -134,14 +134,16 @@ type Request struct {
 	At       float64 `json:"at"`               // when the request started, in seconds since the run began
 	Took     float64 `json:"took"`             // seconds until the answer began
 	Status   int     `json:"status,omitempty"` // the status of the answer; 0 if there was no answer
-	Interval float64 `json:"interval"`         // how many seconds the host must be left alone, counted from At
-	Asked    string  `json:"asked,omitempty"`  // the signature that the answer asks for, in words
+	Interval float64 `json:"interval"`         // minimum seconds from At to the next request to the host
+	Asked    string  `json:"asked,omitempty"`  // the signature that the response requests, in words
 }
 
 // Brief returns the record without Decision, Said and Requests. The lists of
 // the summary have records in this form.
 func (r Record) Brief() Record {
-	r.Decision, r.Said, r.Requests = nil, Said{}, nil
+	r.Decision = nil
+	r.Said = Said{}
+	r.Requests = nil
 	return r
 }
 
@@ -150,8 +152,8 @@ func (r Record) Brief() Record {
 // "failed".
 type Summary struct {
 	Seconds     float64       `json:"seconds"`           // summed over all runs of the crawl that are known
-	Runs        int           `json:"runs,omitempty"`    // how many runs the crawl has had; left out if this run knows of no other
-	Stopped     string        `json:"stopped,omitempty"` // why the crawl stopped early
+	Runs        int           `json:"runs,omitempty"`    // number of runs of the crawl; omitted if no other run is known
+	Stopped     string        `json:"stopped,omitempty"` // why it stopped early, such as "max-pages"; "" if it did not
 	Fetched     int           `json:"fetched"`
 	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
 	Moved       int           `json:"moved"`
@@ -163,13 +165,13 @@ type Summary struct {
 	Failed      int           `json:"failed"`
 	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
 	Left        int           `json:"left"`                // how many URLs are still queued, those of Ended included
-	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has ended at -max-refused, by name
+	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has stopped at -max-refused, by name
 	Elsewhere   int           `json:"elsewhere,omitempty"` // how many other URLs unknown runs and processes of this crawl have finished
 	NoIndex     int           `json:"noindex"`
 	NoFollow    int           `json:"nofollow"`
 	Hosts       []HostSummary `json:"hosts"`              // sorted by name
 	Lost        []Record      `json:"lost"`               // the Records whose Verdict is Refused, Unreachable, GivenUp or Failed
-	NotToKeep   []Record      `json:"not_to_keep"`        // fetched and moved pages that say noindex
+	NotToKeep   []Record      `json:"not_to_keep"`        // fetched and moved pages with noindex
 	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages that are perhaps refusals
 	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 

@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said is what a page says about itself and about the use of its content. Some
-// of this may be addressed to this crawler by name.
+// Said contains the directives of a page and the preferences for the use of its
+// content. Some of them may be addressed to this crawler by name.
 type Said struct {
 	// Examined is how much of the page was examined: "complete", "partial"
 	// (only its beginning), "header only" (it is not HTML), or "not examined"
@@ -22,8 +22,8 @@ type Said struct {
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []preference.Verdict `json:"uses,omitempty"`  // one for each use; nil if nothing was said about any use
-	Reuse    *preference.Verdict  `json:"reuse,omitempty"` // how far it may be reused; nil if nothing was said
+	Uses     []preference.Verdict `json:"uses,omitempty"`  // one for each use; nil if the page has no usage preferences
+	Reuse    *preference.Verdict  `json:"reuse,omitempty"` // how far it may be reused; nil if the page has no such preference
 	Licenses []License            `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
@@ -38,7 +38,7 @@ type License struct {
 	Line  int    `json:"line,omitempty"` // 0 if Where is "link"
 }
 
-// An Evidence is one line that says what was stated, and where.
+// An Evidence is one line with a statement and its place.
 type Evidence struct {
 	Text   string
 	OfSite bool // everything on the line comes from robots.txt or an RSL file
@@ -48,8 +48,8 @@ type Evidence struct {
 // a page. Evidence only counts the others.
 const mostLinks = 3
 
-// Evidence returns what the page says, each statement with its place. A line
-// that begins with "uses:" sums up the statements about use, if there are any.
+// Evidence returns the statements of the page, each with its place. A line that
+// begins with "uses:" sums up the preferences for use, if there are any.
 func (s Said) Evidence() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})

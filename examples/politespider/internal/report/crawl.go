@@ -10,8 +10,8 @@
 //
 // For each host, the file shows when requests were sent, the interval that they
 // had to keep, and the pauses after a 429 or 503. It shows which line of which
-// robots.txt blocked which URLs, and what pages say about themselves. It also
-// shows what was lost, and which hosts are slow.
+// robots.txt blocked which URLs, and the directives and preferences of pages.
+// It also shows what was lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The report treats this text as
 // data and never as markup. A Content-Security-Policy allows only the report's
@@ -23,7 +23,7 @@
 // that was left alone. A mark takes about 100 bytes. There are at most
 // [MaxMarks] marks. The Crawl also keeps up to [MaxText] bytes of text:
 // robots.txt files that blocked something, statements, errors. A Crawl leaves
-// out what exceeds these limits, and the report says so.
+// out what exceeds these limits, and the report notes the omission.
 package report
 
 import (
@@ -41,7 +41,7 @@ const (
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// Pages of a host that say the same about themselves are reported together. At
+// Pages of a host that agree about themselves are reported together. At
 // most maxExamples of them are listed, each with at most maxExamples of its
 // rel=nofollow links.
 const maxExamples = 20
@@ -64,7 +64,8 @@ type Crawl struct {
 	full  bool                // whether text was left out
 }
 
-// A Proof names the line of an evidence record that says why a URL was blocked.
+// A Proof names the line of an evidence record that proves why a URL was
+// blocked.
 type Proof struct {
 	File string `json:"file"` // a link to the file of the record
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
@@ -100,8 +101,8 @@ type rule struct {
 	Count       int    `json:"count"`
 }
 
-// The type "said" has what some pages of a host say about themselves. All these
-// pages say the same.
+// The type "said" has the directives and preferences that some pages of a host
+// have in common.
 type said struct {
 	Flags    []string `json:"flags"`
 	Evidence []string `json:"evidence"`
@@ -117,7 +118,7 @@ type saidBy struct {
 }
 
 // New returns an empty report of a crawl that began at the given time. The
-// interval is the least time between two requests to a host.
+// interval is the minimum time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
 		Began: began, what: what, userAgent: userAgent, interval: interval,
@@ -134,17 +135,22 @@ func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 	if rule != nil {
 		c.blocked(h, rule, h.note(c, note))
 	}
-	h.heard(c, r)
+	h.addSaid(c, r)
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
-		m.at, m.took, m.note = began+record.Duration(r.Seconds), -time.Millisecond, h.note(c, note)
+		m.at = began + record.Duration(r.Seconds)
+		m.took = -time.Millisecond
+		m.note = h.note(c, note)
 		c.keep(h, m)
 	}
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
-		m.at, m.took, m.owed = began+record.Duration(request.At), record.Duration(request.Took), record.Duration(request.Interval)
-		m.url, m.status = cmp.Or(request.URL, r.URL), uint16(request.Status)
+		m.at = began + record.Duration(request.At)
+		m.took = record.Duration(request.Took)
+		m.owed = record.Duration(request.Interval)
+		m.url = cmp.Or(request.URL, r.URL)
+		m.status = uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
 			m.note = h.note(c, note)
 			if r.PausedUntil > 0 {
@@ -186,13 +192,16 @@ func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
 	}
 }
 
-// heard() adds what a page says. If several pages of a host say the same, they
-// are counted together.
-func (h *host) heard(c *Crawl, r record.Record) {
-	flags, evidence, links := r.Flags(), []string{}, r.NotFollowed
-	// The links are not part of the key. So pages that differ only in their
-	// links are counted together.
-	if r.NotFollowed = nil; len(links) > 0 {
+// addSaid adds the directives and preferences of a page. Pages of a host with
+// the same directives and preferences are counted together.
+func (h *host) addSaid(c *Crawl, r record.Record) {
+	flags := r.Flags()
+	evidence := []string{}
+	links := r.NotFollowed
+	// The links are not part of the key, so that pages that differ only in
+	// their links are counted together.
+	r.NotFollowed = nil
+	if len(links) > 0 {
 		evidence = append(evidence, "rel=nofollow on links of the page")
 	}
 	for _, e := range r.Evidence() {
@@ -267,8 +276,8 @@ func (c *Crawl) spend(nbytes int) bool {
 	return true
 }
 
-// noteOf returns what a record says beyond its verdict, such as the rule or the
-// error.
+// noteOf returns the details of a record beyond its verdict, such as the rule
+// or the error.
 func noteOf(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -9,8 +9,8 @@ import (
 // tolerance allows for times that are rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
 
-// A pace says whether the requests to a host came too early, and how fast the
-// host answered. Times are in milliseconds.
+// A pace describes whether the requests to a host were too early, and how fast
+// the host responded. Times are in milliseconds.
 type pace struct {
 	early []time.Duration // by how much each mark came too early; 0 if it did not
 	Early int             `json:"early"` // how many requests came too early
@@ -69,7 +69,10 @@ func paceOf(marks []mark, interval time.Duration) pace {
 		slices.Sort(took)
 		// This is the nearest-rank method: the p90 of ten values is the ninth.
 		rank := func(percent int) int64 { return ms(took[(len(took)*percent+99)/100-1]) }
-		p.Median, p.P90, p.P99, p.Slowest = ms(took[len(took)/2]), rank(90), rank(99), rank(100)
+		p.Median = ms(took[len(took)/2])
+		p.P90 = rank(90)
+		p.P99 = rank(99)
+		p.Slowest = rank(100)
 	}
 	return p
 }

@@ -107,10 +107,13 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 		c.host(h.Host)
 	}
 	names := slices.Sorted(maps.Keys(c.hosts))
-	requests, early, paused := 0, 0, int64(0)
+	var requests, early int
+	var paused int64
 	for _, name := range names {
 		o := c.hosts[name].overview(name, summaries[name], c.interval)
-		requests, early, paused = requests+o.Requests, early+o.Early, paused+o.Paused
+		requests += o.Requests
+		early += o.Early
+		paused += o.Paused
 		all.Hosts = append(all.Hosts, o)
 	}
 	var timelines iter.Seq2[int, timeline] = func(yield func(int, timeline) bool) { // a timeline is made only when it is written
@@ -153,13 +156,25 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 	p := paceOf(h.marks, interval)
 	n := len(h.marks)
 	t := timeline{
-		At: make([]int64, n), Took: make([]int64, n), Owed: make([]int64, n), Status: make([]uint16, n),
-		URLs: make([]string, n), Note: make([]uint32, n), Notes: h.notes, Pauses: [][2]int64{}, Early: [][2]int64{}, Proofs: make(map[int]Proof),
+		At:     make([]int64, n),
+		Took:   make([]int64, n),
+		Owed:   make([]int64, n),
+		Status: make([]uint16, n),
+		URLs:   make([]string, n),
+		Note:   make([]uint32, n),
+		Notes:  h.notes,
+		Pauses: [][2]int64{},
+		Early:  [][2]int64{},
+		Proofs: make(map[int]Proof),
 	}
 	verdicts := make([]byte, n)
 	for i, m := range h.marks {
-		verdicts[i], t.Status[i], t.Note[i] = m.letter, m.status, m.note
-		t.At[i], t.Took[i], t.Owed[i] = ms(m.at), ms(m.took), ms(m.owed)
+		verdicts[i] = m.letter
+		t.Status[i] = m.status
+		t.Note[i] = m.note
+		t.At[i] = ms(m.at)
+		t.Took[i] = ms(m.took)
+		t.Owed[i] = ms(m.owed)
 		t.URLs[i] = m.url
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path

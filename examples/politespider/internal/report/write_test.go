@@ -411,7 +411,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// If pages say the same about themselves, they share one row, even if their
+// If pages agree about themselves, they share one row, even if their
 // links with rel=nofollow differ.
 func TestWrite_FoldsLinks(t *testing.T) {
 	c := New("x", "Bot/1.0", time.Now(), time.Second)

@@ -300,7 +300,7 @@ func TestDemo_Text(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Crawling a demo internet on loopback as ExampleBot/1.0 ", "  200 after 1 redirect\n", "  404: everything allowed\n", "  nothing allowed: status 503 Service Unavailable\n",
-			"\nFetched, but not to be kept (noindex):\n", "\nWhat owners say about use, in pages:\n", "\n  (draft) Content-Usage: draft-ietf-aipref-",
+			"\nFetched, but must not be kept (noindex):\n", "\nUsage preferences, by number of pages:\n", "\n  (draft) Content-Usage: draft-ietf-aipref-",
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("nothing is printed of %q:\n%s", want, out.String())

@@ -20,7 +20,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-var said = regexp.MustCompile(`the record is in \S.*; its head is [0-9]+:[0-9a-f]{64}\n`)
+var said = regexp.MustCompile(`the evidence record is in \S.*; its head is [0-9]+:[0-9a-f]{64}\n`)
 
 // The report says why a page was not fetched, and names the line of the record
 // that proves the reason.

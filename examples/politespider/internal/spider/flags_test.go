@@ -153,7 +153,7 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 		if !strings.Contains(stdout.String(), ": 2 pages fetched") {
 			t.Errorf("with two pages the budget is spent:\n%s", stdout.String())
 		}
-		if !strings.Contains(stderr.String(), "the budget of a host is spent for today: it goes on tomorrow") {
+		if !strings.Contains(stderr.String(), "the daily budget of a host is exhausted; its crawl resumes the next day") {
 			t.Errorf("standard error: %s", stderr.String())
 		}
 	})
@@ -320,7 +320,7 @@ func TestRun_PagesNoRoom(t *testing.T) {
 	if status := run(t.Context(), append(args, server.URL+"/0"), &stdout, &stderr); status != tool.ExitFailed {
 		t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 	}
-	if !strings.Contains(stderr.String(), "keep a page") || !strings.Contains(stdout.String(), "Failed: 1 URL still in the queue") {
+	if !strings.Contains(stderr.String(), "store a page") || !strings.Contains(stdout.String(), "Failed: 1 URL still in the queue") {
 		t.Errorf("standard error: %s\nstandard output: %s", stderr.String(), stdout.String())
 	}
 	if status := run(t.Context(), args, &stdout, &stderr); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-pages") {

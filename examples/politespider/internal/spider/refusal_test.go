@@ -114,7 +114,7 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 		_, after, _ := strings.Cut(out.String(), "a.example ")
 		for _, want := range []string{
 			"refused: 402, Cloudflare: payment (402, crawler-price: USD 0.01)",
-			"Fetched, but perhaps no pages:\n  http://a.example/marked",
+			"Fetched, but possibly block pages:\n  http://a.example/marked",
 		} {
 			if !strings.Contains(after, want) {
 				t.Errorf("the summary has no %q:\n%s", want, after)
@@ -273,9 +273,9 @@ func TestCrawl_MaxRefusedResume(t *testing.T) {
 				}
 			}
 		}
-		ended := "\nEnded at -max-refused, so that pages are missing:\n  a.example                                   5 URLs still in the queue\n"
+		ended := "\nHosts stopped at -max-refused (crawl incomplete):\n  a.example                                   5 URLs still in the queue\n"
 		out := crawl(tool.ExitRefused, agent, "-max-refused=3", "http://a.example/", "http://b.example/")
-		check(out, ended, "Stopped at -max-refused: 5 URLs still in the queue.", "politespider -resume "+dir+"; add a larger -max-refused\n")
+		check(out, ended, "Stopped at -max-refused: 5 URLs still in the queue.", "politespider -resume "+dir+", with a larger -max-refused\n")
 		html, err := os.ReadFile(report)
 		if err != nil {
 			t.Fatal(err)

@@ -319,7 +319,7 @@ func TestCrawl_Statuses(t *testing.T) {
 			if l.Status != 0 && l.Verdict != record.RobotsTxt && l.URL != "http://a.example/" && l.Verdict != want[l.Status] {
 				t.Errorf("%d is %q, want %q", l.Status, l.Verdict, want[l.Status])
 			}
-			if l.Status == http.StatusNotModified && l.Error != "a 304 (Not Modified), which was not asked for" {
+			if l.Status == http.StatusNotModified && l.Error != "an unexpected 304 (Not Modified)" {
 				t.Errorf("of a 304 that was not asked for is said: %q", l.Error)
 			}
 			if l.NoIndex && l.Verdict != record.Fetched && l.Verdict != record.Moved {

@@ -14,8 +14,8 @@ import (
 )
 
 // A card is a Signature Agent Card (draft-meunier-webbotauth-registry-04), with
-// its fields in the order of the draft. It says who crawls, by which rules and
-// at what pace.
+// its fields in the order of the draft. It identifies the crawler and describes
+// its rules and its pace.
 type card struct {
 	ClientID   string   `json:"client_id,omitempty"` // where the card will be served
 	ClientName string   `json:"client_name"`
@@ -34,9 +34,9 @@ type card struct {
 	} `json:"web_bot_auth"`
 }
 
-// write completes the card and writes it. It takes what it says from the
-// Crawler's own Options and Limiter, so it promises only what the crawl does.
-// It returns an error if robotsmw would refuse the Options.
+// write completes the card and writes it. Its values are those of the Crawler's
+// own Options and Limiter, so it promises only what the crawl does. It returns
+// an error if robotsmw would refuse the Options.
 func (c *card) write(w io.Writer, opts robotsmw.Options) error {
 	checker, err := robotsmw.NewChecker(opts)
 	if err != nil {

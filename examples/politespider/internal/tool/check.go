@@ -68,20 +68,20 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
 func noURL(flags *flag.FlagSet) (err error) {
-	const name = "name one, or write demo for the demo internet"
+	const name = "specify a URL, or \"demo\" for the demo internet"
 	flags.Visit(func(f *flag.Flag) {
 		switch {
 		case !slices.Contains(forSites, f.Name):
 		case f.Name == "resume":
-			err = fmt.Errorf("-resume %s: there is no crawl yet, and no URL to begin one with: %s", f.Value, name)
+			err = fmt.Errorf("-resume %s: there is no crawl to resume, and no URL to start one: %s", f.Value, name)
 		case err == nil:
-			err = fmt.Errorf("-%s: there is no URL to crawl: %s", f.Name, name)
+			err = fmt.Errorf("-%s: no URL to crawl: %s", f.Name, name)
 		}
 	})
 	return err
 }
 
-var errNobody = errors.New("say who is crawling: -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+var errNobody = errors.New("-user-agent is required to identify the crawler, such as -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
 // check returns an error if a flag has a bad value. For four flags, it
 // replaces a 0, which means no limit or no delay, by the value that the crawl
@@ -91,19 +91,19 @@ func (o *options) check() error {
 		made bool
 		says string
 	}{
-		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in %q", o.UserAgent, demoAgent)},
-		{!o.scope.known(), fmt.Sprintf("-scope %q: write host, domain or prefix", o.scope)},
-		{o.maxDepth < 0, fmt.Sprintf("-depth %d: write a positive number, or 0 for no limit", o.maxDepth)},
-		{o.keep.Limits.Pages < 0, fmt.Sprintf("-max-pages %d: write a positive number, or 0 for no limit", o.keep.Limits.Pages)},
-		{o.keep.Limits.Refused < 0, fmt.Sprintf("-max-refused %d: write a positive number, or 0 for no limit", o.keep.Limits.Refused)},
-		{o.maxTime < 0, fmt.Sprintf("-max-time %v: write a positive time such as 1h, or 0 for no limit", o.maxTime)},
-		{o.Delay < 0, fmt.Sprintf("-delay %v: write a positive time such as 2s, or 0 for none", o.Delay)},
-		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: write a number such as 5, 1000 at most, or 0 for off", o.Adaptive)},
-		{o.Budget.Requests < 0 || o.Budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: write positive numbers, or 0 for no limit", o.Budget.Requests, o.Budget.Bytes)},
-		{o.Workers < 1, fmt.Sprintf("-hosts %d: write a positive number", o.Workers)},
-		{o.pages.All && o.pages.Dir == "", "-pages-all: say with -pages where"},
-		{o.compare != "" && o.output.Report == "", "-compare: say with -report where the report goes"},
-		{o.store != "" && (o.resume != "" || o.shared != nil), "-store: with -resume and -redis robots.txt is kept there: leave it out"},
+		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: must begin with the name of your crawler, one word that is not the name of a library, as in %q", o.UserAgent, demoAgent)},
+		{!o.scope.known(), fmt.Sprintf("-scope %q: must be host, domain or prefix", o.scope)},
+		{o.maxDepth < 0, fmt.Sprintf("-depth %d: must be a positive number, or 0 for no limit", o.maxDepth)},
+		{o.keep.Limits.Pages < 0, fmt.Sprintf("-max-pages %d: must be a positive number, or 0 for no limit", o.keep.Limits.Pages)},
+		{o.keep.Limits.Refused < 0, fmt.Sprintf("-max-refused %d: must be a positive number, or 0 for no limit", o.keep.Limits.Refused)},
+		{o.maxTime < 0, fmt.Sprintf("-max-time %v: must be a positive duration such as 1h, or 0 for no limit", o.maxTime)},
+		{o.Delay < 0, fmt.Sprintf("-delay %v: must be a positive duration such as 2s, or 0 for none", o.Delay)},
+		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: must be a number such as 5, at most 1000, or 0 to disable", o.Adaptive)},
+		{o.Budget.Requests < 0 || o.Budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: must be positive numbers, or 0 for no limit", o.Budget.Requests, o.Budget.Bytes)},
+		{o.Workers < 1, fmt.Sprintf("-hosts %d: must be a positive number", o.Workers)},
+		{o.pages.All && o.pages.Dir == "", "-pages-all requires -pages, the directory for the pages"},
+		{o.compare != "" && o.output.Report == "", "-compare requires -report, the file for the report"},
+		{o.store != "" && (o.resume != "" || o.shared != nil), "-store cannot be combined with -resume or -redis, which keep robots.txt themselves"},
 	} {
 		if mistake.made {
 			return errors.New(mistake.says)
@@ -128,10 +128,10 @@ func named(userAgent string) bool {
 
 func (o *options) demo() error {
 	if o.proxy != "" {
-		return errors.New("-proxy: the demo is on this machine: give the URLs to crawl")
+		return errors.New("-proxy: the demo runs on this machine and uses no proxy; specify the URLs to crawl")
 	}
 	if o.signing.keyFile != "" {
-		return errors.New("-key: the demo has no https, without which nothing is signed: give the URLs to crawl")
+		return errors.New("-key: the demo does not use https, and only https requests are signed; specify the URLs to crawl")
 	}
 	front, err := normalize(demosite.Front)
 	if err != nil {
@@ -186,7 +186,7 @@ func proxyURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {
 		// The error does not show the URL, which may contain a password.
-		return nil, errors.New("-proxy: write it as in http://user:password@127.0.0.1:3128, or with https or socks5")
+		return nil, errors.New("-proxy: must be a URL such as http://user:password@127.0.0.1:3128, with http, https or socks5")
 	}
 	return u, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End reports how the page's request ended, and tells the frontier what becomes
-// of the page. The argument err is the request's error, if there is one.
+// End reports how the page's request ended, and passes the outcome of the page
+// to the frontier. The argument err is the request's error, if there is one.
 func (v *Visit) End(ctx context.Context, err error) {
 	j, p := v.job, v.page
 	j.witness.attempts.Delete(v.URL())
@@ -63,7 +63,9 @@ func (v *Visit) checked(r record.Record, err error) {
 		v.unanswered(r, err) // the page waits until the host may be asked
 		return
 	}
-	r.Verdict, r.From, r.For = record.Checked, "", v.page.URL
+	r.Verdict = record.Checked
+	r.From = ""
+	r.For = v.page.URL
 	answered, rest := false, v.attempt.start.Add(v.interval())
 	switch {
 	case err != nil:
@@ -103,8 +105,8 @@ func (v *Visit) done(r record.Record) {
 	}
 }
 
-// fetched() handles an answer other than 429 or 503. It keeps the page, notes
-// what the page says about itself, and queues the URLs to which it leads.
+// fetched() handles an answer other than 429 or 503. It keeps the page, records
+// its directives, and queues the URLs of its links.
 func (v *Visit) fetched(r record.Record) {
 	j := v.job
 	r.Verdict, r.Status = record.VerdictOf(v.response.StatusCode), v.response.StatusCode
@@ -142,7 +144,7 @@ func (v *Visit) fetched(r record.Record) {
 	}
 	r.LinksLeft = len(v.links.Leave)
 	switch r.Verdict {
-	case record.Fetched, record.Moved, record.Unchanged: // other answers say nothing about the page
+	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
 		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
 		r.Links += j.follow(next, v.links.Follow)
 	}
@@ -173,7 +175,7 @@ func (v *Visit) unchanged(r *record.Record) (again bool) {
 	links, ok := v.job.revisits.recall(r.URL)
 	v.links = links
 	if !ok && (v.job.revisits == nil || isWhole) {
-		r.Verdict, r.Error = record.Failed, "a 304 (Not Modified), which was not asked for"
+		r.Verdict, r.Error = record.Failed, "an unexpected 304 (Not Modified)"
 		return false
 	}
 	return !ok
@@ -197,7 +199,7 @@ func (v *Visit) putOff(r record.Record) {
 	if broken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
 		if r.Tries < record.MaxTries {
-			r.Error = "meanwhile its server has answered other requests"
+			r.Error = "its server has responded to other requests in the meantime"
 		}
 		v.done(r)
 		return
@@ -234,7 +236,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 	j, p := v.job, v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		if delay.Reason == politeness.ReasonBudget && delay.Err == nil {
-			j.Logger.Warn("the budget of a host is spent for today: it goes on tomorrow", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
+			j.Logger.Warn("the daily budget of a host is exhausted; its crawl resumes the next day", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
 		}
 		j.frontier.PutBack(p, delay.Until) // nothing was sent, so there is nothing to report
 		return

@@ -23,8 +23,8 @@ import (
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 // A Sharing keeps a crawl in which several processes take part. Define defines
-// its flags, and Check returns an error if one of them has a bad value. Open
-// joins the crawl, or begins it.
+// its flags, and Check returns an error if one of them has an invalid value.
+// Open joins the crawl, or begins it.
 type Sharing interface {
 	Define(flags *flag.FlagSet)
 	Check() error
@@ -70,51 +70,92 @@ type options struct {
 }
 
 func (o *options) define(flags *flag.FlagSet) {
-	flags.StringVar(&o.UserAgent, "user-agent", "", "`name` and address of your crawler, as in \""+demoAgent+"\"; required with URLs")
+	flags.StringVar(&o.UserAgent, "user-agent", "",
+		"`name` and address of your crawler, such as \""+demoAgent+"\"; required with URLs")
 
-	flags.StringVar(&o.signing.keyFile, "key", "", "sign requests over https with the private key in this `file`, which nobody else may read (Web Bot Auth)")
-	flags.StringVar(&o.signing.Agent, "signature-agent", "", "with -key: `URL` at which servers find the public key, as in\nhttps://bot.example/.well-known/http-message-signatures-directory")
-	flags.BoolVar(&o.signing.LegacyAgent, "legacy-signature-agent", false, "send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents; it is then an origin")
-	flags.BoolFunc("card", "print who crawls, by which rules and at what pace, as a Signature Agent Card, and do not crawl;\n-card=URL names where it will be served", o.setCard)
+	flags.StringVar(&o.signing.keyFile, "key", "",
+		"sign https requests with the private key in this `file`, which only its owner may be able to read (Web Bot Auth)")
+	flags.StringVar(&o.signing.Agent, "signature-agent", "",
+		"with -key: `URL` of the key directory, from which servers fetch the public key, such as\n"+
+			"https://bot.example/.well-known/http-message-signatures-directory")
+	flags.BoolVar(&o.signing.LegacyAgent, "legacy-signature-agent", false,
+		"send -signature-agent in the form of the drafts before architecture-04, which Cloudflare documents;\n"+
+			"-signature-agent is then an origin")
+	flags.BoolFunc("card",
+		"print the identity, the rules and the pace of the crawler as a Signature Agent Card, and do not crawl;\n"+
+			"-card=URL sets the URL at which the card will be served", o.setCard)
 
-	flags.StringVar((*string)(&o.scope), "scope", string(sameHost), "which `links` to follow: those within a URL's host, its registrable domain, or its prefix up to the last slash:\nhost, domain or prefix")
-	flags.IntVar(&o.maxDepth, "depth", 0, "maximum number of `links` from a start URL to a page; 0: no limit")
-	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100, "maximum number of `pages` to ask for; each robots.txt, and each further try of a page, is a request more; 0: no limit")
-	flags.IntVar(&o.keep.Limits.Refused, "max-refused", 0, "maximum number of `pages` that a host may refuse; then its crawl ends, and its other pages stay in the queue. 0: no limit.\nAll runs and processes of a crawl count together; a larger -max-refused goes on")
-	flags.DurationVar(&o.maxTime, "max-time", 0, "`time` after which the crawl is stopped; 0: no limit")
-	flags.BoolVar(&o.sitemaps, "sitemaps", false, "also begin with the URLs in the sitemaps that robots.txt names")
+	flags.StringVar((*string)(&o.scope), "scope", string(sameHost),
+		"which `links` to follow: those within the host of a URL, its registrable domain, or its prefix up to the last slash:\n"+
+			"host, domain or prefix")
+	flags.IntVar(&o.maxDepth, "depth", 0,
+		"maximum number of `links` from a start URL to a page; 0: no limit")
+	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100,
+		"maximum number of `pages` to request; requests for robots.txt and retries do not count; 0: no limit")
+	flags.IntVar(&o.keep.Limits.Refused, "max-refused", 0,
+		"number of blocked `pages` after which the crawl of a host stops; its other pages stay in the queue. 0: no limit.\n"+
+			"All runs and processes of a crawl are counted together; a larger -max-refused resumes the host")
+	flags.DurationVar(&o.maxTime, "max-time", 0,
+		"`time` after which the crawl is stopped; 0: no limit")
+	flags.BoolVar(&o.sitemaps, "sitemaps", false,
+		"also start with the URLs in the sitemaps that robots.txt lists")
 
-	flags.DurationVar(&o.Delay, "delay", politeness.DefaultDelay, "least `time` between two requests to a host; 0: none, for servers of your own")
-	flags.BoolVar(&o.FromEnd, "from-end", false, "count -delay and a Crawl-delay from the end of the request before, not from its start:\nso a server's own log shows them kept, however long a request was on its way")
-	flags.Float64Var(&o.Adaptive, "adaptive", 0, "let a host rest for this many `times` as long as it takes to answer, if that is longer than -delay; 0: off")
-	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0, "maximum number of `requests` to a host in a day (UTC), robots.txt included; then it waits for the next day. 0: no limit.\nEach run counts anew, also with -resume; the processes of a fleet count together, and keep the count")
-	flags.Int64Var(&o.Budget.Bytes, "budget-bytes", 0, "`bytes` of pages from a host in a day (UTC), after which no page is begun until the next day; 0: no limit")
-	flags.IntVar(&o.Workers, "hosts", 32, "`hosts` to crawl at a time")
-	flags.StringVar(&o.proxy, "proxy", "", "send everything through the proxy at this `URL`, as in http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\nwithout it, through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name")
+	flags.DurationVar(&o.Delay, "delay", politeness.DefaultDelay,
+		"minimum `time` between two requests to a host; 0: none, for your own servers")
+	flags.BoolVar(&o.FromEnd, "from-end", false,
+		"measure -delay and a Crawl-delay from the end of the previous request, not from its start,\n"+
+			"so that the server's own log shows these intervals, even if a request is slow")
+	flags.Float64Var(&o.Adaptive, "adaptive", 0,
+		"wait this many `times` the response time of a host before its next request, if that is longer than -delay; 0: off")
+	flags.Int64Var(&o.Budget.Requests, "budget-requests", 0,
+		"maximum number of `requests` to a host per day (UTC), including robots.txt; the host is then paused until the next day.\n"+
+			"0: no limit. Each run starts a new count, also with -resume; the processes of a fleet share one count, which is kept")
+	flags.Int64Var(&o.Budget.Bytes, "budget-bytes", 0,
+		"`bytes` of pages from a host per day (UTC), after which no page is requested until the next day; 0: no limit")
+	flags.IntVar(&o.Workers, "hosts", 32,
+		"maximum number of `hosts` to crawl at the same time")
+	flags.StringVar(&o.proxy, "proxy", "",
+		"send all requests through the proxy at this `URL`, such as http://127.0.0.1:3128 or socks5://127.0.0.1:1080;\n"+
+			"default: the proxies in HTTP_PROXY, HTTPS_PROXY and NO_PROXY")
 
-	flags.BoolVar(&o.output.JSON, "json", false, "print a JSON object for each line, and one for the summary; its fields are listed below")
-	flags.StringVar(&o.output.Report, "report", "", "write the outcome of the crawl (in a fleet: of this process) as an HTML `file` for a browser")
-	flags.StringVar(&o.evidence, "evidence", "", "write a record of the crawl that others can check into this `directory`, or go on with the one there;\n-report links each URL that was blocked to its proof")
-	flags.StringVar(&o.compare, "compare", "", "with -report: show what changed since an earlier crawl, whose -json output is in this `file`")
-	flags.Var(&repeated{add: o.addPolicyToken}, "policy-token", "`use=name`: a name that stands for a use in robots.txt, as in train-ai=Google-Extended; may be repeated")
-	flags.Var(&repeated{add: o.addTerms}, "rsl", "`file` of RSL 1.0 with the terms of sites, which are read like what their owners say about use;\na path in it applies to each host; may be repeated")
-	flags.StringVar(&o.pages.Dir, "pages", "", "keep the pages in this `directory`, except those that say noindex or noarchive, or cannot be examined")
-	flags.BoolVar(&o.pages.All, "pages-all", false, "with -pages: keep these pages, too")
+	flags.BoolVar(&o.output.JSON, "json", false,
+		"print one JSON object per line, the last one with the summary; the fields are listed below")
+	flags.StringVar(&o.output.Report, "report", "",
+		"write the outcome of the crawl (in a fleet: of this process) to this HTML `file`")
+	flags.StringVar(&o.evidence, "evidence", "",
+		"write a record of the crawl that third parties can verify to this `directory`, or continue the one there;\n"+
+			"-report links each blocked URL to its proof")
+	flags.StringVar(&o.compare, "compare", "",
+		"with -report: show the changes since an earlier crawl, whose -json output is in this `file`")
+	flags.Var(&repeated{add: o.addPolicyToken}, "policy-token",
+		"`use=name`: a product token that stands for a use in robots.txt, such as train-ai=Google-Extended; may be repeated")
+	flags.Var(&repeated{add: o.addTerms}, "rsl",
+		"RSL 1.0 `file` with the terms of sites, which count as preferences of their owners;\n"+
+			"a path in it applies to each host; may be repeated")
+	flags.StringVar(&o.pages.Dir, "pages", "",
+		"keep the pages in this `directory`, except pages with noindex or noarchive, and pages that cannot be examined")
+	flags.BoolVar(&o.pages.All, "pages-all", false,
+		"with -pages: keep all pages, including pages with noindex or noarchive")
 
 	if o.shared != nil {
 		o.shared.Define(flags)
 	} else {
-		flags.StringVar(&o.resume, "resume", "", "keep the state of the crawl in this `directory`, and continue the crawl that is there;\nthe program politespider/fleet shares a crawl with other processes")
+		flags.StringVar(&o.resume, "resume", "",
+			"keep the state of the crawl in this `directory`, and continue the crawl that is there;\n"+
+				"the program politespider/fleet shares a crawl with other processes")
 	}
-	flags.StringVar(&o.revisit, "revisit", "", "remember pages in this `directory`, and ask only for what may have changed since an earlier crawl with it;\nno page's text is kept there")
-	flags.StringVar(&o.store, "store", "", "keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
+	flags.StringVar(&o.revisit, "revisit", "",
+		"remember pages in this `directory`, and request only those that may have changed since an earlier crawl with it;\n"+
+			"no text of a page is kept there")
+	flags.StringVar(&o.store, "store", "",
+		"keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
 }
 
 // setCard reads the flag: -card, for which text is "true", or -card=URL.
 func (o *options) setCard(text string) error {
 	u, err := url.Parse(text)
 	if text != "true" && (err != nil || u.Scheme != "https" || u.Host == "") {
-		return errors.New("write -card, or -card=URL with the https address at which it is to be served")
+		return errors.New("must be -card, or -card=URL with the https URL at which the card will be served")
 	}
 	o.card = &card{ClientID: strings.TrimPrefix(text, "true")}
 	return nil
@@ -160,38 +201,38 @@ func (r *repeated) Set(value string) error {
 }
 
 const jsonHelp = `
-Fields of -json; those that are empty are left out:
-  seconds, paused_until        since the run began; until then an answer's host is left alone
-  verdict, url, host, from     what became of a URL of a host, and the page that it was found on
-  status, location, error      of the answer, or why there is none
-  waited, tries, again         seconds for the host's pace; requests for the page; seconds until the next one
-  for, redirects               checked: the page that was put off; robots.txt: redirects that were followed
-  requests                     [{at, took, status, interval, asked, url, host}]: those that were sent, in seconds
-  links, links_left            how many links are new; how many are not followed, because of nofollow
-  noindex, nofollow            what the page says to robots
-  examined, coding             how much of the page was read; its content coding, if that is unknown
+Fields of -json; empty fields are omitted:
+  seconds, paused_until        seconds since the run began; when the pause of the host ends, likewise
+  verdict, url, host, from     the outcome of a URL of a host, and the page on which it was found
+  status, location, error      of the response, or why there is none
+  waited, tries, again         seconds of waiting for the host; requests for the page; seconds until the next one
+  for, redirects               checked: the page that was put off; robots.txt: the number of redirects followed
+  requests                     [{at, took, status, interval, asked, url, host}]: the requests sent; times in seconds
+  links, links_left            number of new links; number of links not followed because of nofollow
+  noindex, nofollow            directives of the page
+  examined, coding             how much of the page was examined; its content coding, if unknown
   directives, unavailable_after, canonical, refresh, not_followed
-                               each with its place; when the page ends; its links
-  uses, reuse, licenses        what the owner says about use, with the evidence
-  refusal                      who refused, and why
-  decision                     what robots.txt says: {allowed, reason, rule, line, robots_url, …}
-The last line is {"summary": …}: what became of how many URLs, of each host, and what was lost;
-ended: [{host, left}]: hosts that ended at -max-refused, and how many URLs of theirs are missing.
+                               the directives, each with its place; when the page expires; its links
+  uses, reuse, licenses        preferences of the owner for the use of the page, with the evidence
+  refusal                      which bot protection blocked the page, and why
+  decision                     the decision of robots.txt: {allowed, reason, rule, line, robots_url, …}
+The last line is {"summary": …}: the number of URLs with each outcome, the hosts, and the lost URLs;
+ended: [{host, left}]: hosts stopped at -max-refused, and the number of their URLs that are missing.
 `
 
 func usage(w io.Writer, flags *flag.FlagSet) {
-	fmt.Fprintf(w, "Politespider crawls websites as their robots.txt asks.\n\n"+
+	fmt.Fprintf(w, "Politespider crawls websites and obeys their robots.txt.\n\n"+
 		"  %[1]s [flags] URL...   crawl these sites\n"+
-		"  %[1]s [flags] demo     crawl a demo internet on loopback; without any argument, too\n"+
-		"  %[1]s [flags] -card    say who would crawl, and how\n\nFlags:\n", flags.Name())
+		"  %[1]s [flags] demo     crawl a demo internet on loopback; also without arguments\n"+
+		"  %[1]s [flags] -card    print the card of the crawler\n\nFlags:\n", flags.Name())
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, jsonHelp+"\nExit status:\n"+
-		"  0    the crawl ran to its end, or to -max-pages or -max-time\n"+
-		"  1    not a single page was fetched, or something could not be kept:\n"+
+		"  0    the crawl is complete, or stopped at -max-pages or -max-time\n"+
+		"  1    no page was fetched, or one of these could not be written:\n"+
 		"       the output, the state of the crawl, a page, the report or the record\n"+
-		"  2    called wrongly\n"+
-		"  3    the crawl of a host ended at -max-refused, and pages of the host are missing,\n"+
+		"  2    usage error\n"+
+		"  3    the crawl of a host stopped at -max-refused and is incomplete,\n"+
 		"       even if no page was fetched\n"+
-		"  130  interrupted: by Ctrl-C, or SIGTERM\n")
+		"  130  interrupted by Ctrl-C or SIGTERM\n")
 }

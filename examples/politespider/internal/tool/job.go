@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A Job tells a Crawler what to crawl, and with which settings. The exported
+// A Job contains what a Crawler crawls, and with which settings. The exported
 // fields are read-only. A Job is safe for concurrent use.
 type Job struct {
 	Settings
@@ -38,7 +38,7 @@ type Job struct {
 	proof    *proof // nil without -evidence
 	ledger   *output.Ledger
 	fail     func(error)                      // ends the crawl
-	say      func(format string, args ...any) // tells the user something
+	say      func(format string, args ...any) // prints a message for the user
 
 	once         sync.Once
 	stopProgress func()

@@ -41,12 +41,12 @@ func openProof(dir string, logger *slog.Logger, say func(string, ...any)) (*proo
 }
 
 func (p *proof) sayHead(say func(string, ...any)) {
-	say("the record is in %s; its head is %s", p.dir, p.Head())
+	say("the evidence record is in %s; its head is %s", p.dir, p.Head())
 }
 
 // close ends the record, and returns the proof for each URL that was left
-// alone: the line of the record that says why. The file from will link to these
-// lines.
+// alone: the line of the record with the reason. The file from will link to
+// these lines.
 func (p *proof) close(from string) (map[string]report.Proof, error) {
 	p.hours.Stop()
 	if err := p.Close(); err != nil {

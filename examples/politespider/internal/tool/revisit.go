@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/revisit"
 )
 
-// revisits remembers pages for the next crawl: their validators, what they say
-// to robots, and where their links lead. A nil *revisits remembers nothing.
+// revisits remembers pages for the next crawl: their validators, their
+// directives, and their links. A nil *revisits remembers nothing.
 type revisits struct {
 	store  revisit.Store
 	logger *slog.Logger

@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// A scope says which links a crawl follows, relative to the start URLs.
+// A scope determines which links a crawl follows, relative to the start URLs.
 type scope string
 
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A signing says how requests are signed, so that servers can tell who sends
-// them. With the zero value, requests are not signed.
+// A signing determines how requests are signed, so that servers can identify
+// the crawler. With the zero value, requests are not signed.
 type signing struct {
 	keyFile string // the file of the private key; "" means requests are not signed
 	webbotauth.Transport
@@ -23,13 +23,13 @@ func (s *signing) open() (err error) {
 	case s.keyFile == "" && s.Agent == "" && !s.LegacyAgent:
 		return nil
 	case s.keyFile == "":
-		return errors.New("-signature-agent: say with -key what to sign with")
+		return errors.New("-signature-agent requires -key, the file of the private key")
 	case s.Agent == "":
-		return errors.New("-key: say with -signature-agent where servers find the key, as in https://bot.example" + webbotauth.DirectoryPath)
+		return errors.New("-key requires -signature-agent, the URL of the key directory, such as https://bot.example" + webbotauth.DirectoryPath)
 	}
 	u, err := url.Parse(s.Agent)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("-signature-agent %q: write a URL with https", s.Agent)
+		return fmt.Errorf("-signature-agent %q: must be an https URL", s.Agent)
 	}
 	if s.Key, err = webbotauth.ReadKey(s.keyFile); err != nil {
 		return fmt.Errorf("-key: %w", err)

@@ -52,7 +52,9 @@ type Command struct {
 func (c Command) Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
-	c.Args, c.Stdout, c.Stderr = os.Args[1:], os.Stdout, os.Stderr
+	c.Args = os.Args[1:]
+	c.Stdout = os.Stdout
+	c.Stderr = os.Stderr
 	os.Exit(c.Run(ctx))
 }
 
@@ -111,7 +113,7 @@ func (c Command) printCard(ctx context.Context, o *options) (status int, err err
 	return ExitOK, nil
 }
 
-// purpose says what is done with the pages.
+// purpose describes what is done with the pages.
 func (o *options) purpose() string {
 	switch {
 	case o.pages.Dir == "":
@@ -119,7 +121,7 @@ func (o *options) purpose() string {
 	case o.pages.All:
 		return "a copy of each page is kept"
 	}
-	return "a copy of each page is kept, but for those that say noindex or noarchive"
+	return "a copy of each page is kept, except pages with noindex or noarchive"
 }
 
 // crawl opens what a run needs, runs the crawl, and prints its outcome.
@@ -190,9 +192,9 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 	lost := job.ledger.Err()
 	switch stopped := summary.Stopped != "" || lost != nil; {
 	case summary.Stopped == "max-pages" && kept.GoOn != "":
-		c.say("%s; add a larger -max-pages", kept.GoOn)
+		c.say("%s, with a larger -max-pages", kept.GoOn)
 	case summary.Stopped == "max-refused" && kept.GoOn != "":
-		c.say("%s; add a larger -max-refused", kept.GoOn)
+		c.say("%s, with a larger -max-refused", kept.GoOn)
 	case stopped && kept.GoOn != "":
 		c.say("%s", kept.GoOn)
 	case !stopped && job.ledger.Idle() && kept.Complete != "":

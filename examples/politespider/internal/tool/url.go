@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gocolly/colly/v2"
+
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 )
 
 // normalize parses a URL into the form in which colly will send it, without a
@@ -16,8 +18,8 @@ func normalize(rawURL string) (*url.URL, error) {
 	if err != nil && strings.Contains(rawURL, "://") {
 		return nil, err
 	}
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is not an http or https URL: write it in full, as in %s", rawURL, inFull(rawURL))
+	if err != nil || !weburl.IsAbsolute(u) {
+		return nil, fmt.Errorf("%q is not an http or https URL; use a complete URL such as %s", rawURL, inFull(rawURL))
 	}
 	u, err = url.Parse((&colly.Request{URL: u}).AbsoluteURL(rawURL))
 	if err != nil || u.Host == "" {

@@ -45,7 +45,7 @@ func TestNormalize_InFull(t *testing.T) {
 		"":                   "http://example.com/",
 		"http.example/a//b":  "http://http.example/a//b",
 	} {
-		if _, err := normalize(raw); err == nil || !strings.HasSuffix(err.Error(), ": write it in full, as in "+want) {
+		if _, err := normalize(raw); err == nil || !strings.HasSuffix(err.Error(), "; use a complete URL such as "+want) {
 			t.Errorf("%q: %v, want %s", raw, err, want)
 		}
 	}

@@ -29,9 +29,9 @@ type Visit struct {
 	linksError error // why the links could not be read; nil if they were read
 }
 
-// Visits yields each page as soon as its host may be asked. It ends when no
-// page is left or ctx ends. Call End for each Visit. If several workers call
-// Visits, they share the pages.
+// Visits yields each page as soon as its host is due. It ends when no page is
+// left or ctx ends. Call End for each Visit. If several workers call Visits,
+// they share the pages.
 func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 	return func(yield func(*Visit) bool) {
 		j.once.Do(j.begin)
@@ -58,7 +58,7 @@ func (j *Job) begin() {
 		j.frontier.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
 	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
-		j.say("this process joins a crawl with %s done, %d queued and %s busy; it begins as soon as a host is free",
+		j.say("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
 	}
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
@@ -77,9 +77,9 @@ func (v *Visit) Header() http.Header {
 	return v.job.revisits.header(v.URL(), v.page.Sitemap || v.check != "")
 }
 
-// Hear keeps a response, together with what the response says about itself. It
-// also keeps what the page's owner says about use of the page. The tokens are
-// the product tokens of the robot that would use the page.
+// Hear keeps a response, together with its directives and the preferences of
+// its owner for the use of the page. The tokens are the product tokens of the
+// robot that would use the page.
 func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.response, v.says = r, says
 	in := preference.Input{
@@ -96,8 +96,8 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.said = newSaid(r, says, in)
 }
 
-// Follow keeps the links of the page. The argument err says why the links could
-// not be read, or is nil.
+// Follow keeps the links of the page. The argument err is the reason why the
+// links could not be read, or nil.
 func (v *Visit) Follow(page *pagelinks.Page, err error) {
 	v.linksError = err
 	if err != nil {

@@ -26,8 +26,8 @@ type witness struct {
 	attempts sync.Map // URL → *attempt, while the one attempt at the URL is under way
 	pauses   sync.Map // host → the end of its pause; takePauseEnd deletes the entry
 
-	// robotsRequests contains the latest request to each URL that is not a
-	// page of the crawl: URL → record.Request. Such requests are for robots.txt.
+	// robotsRequests contains the latest request to each URL that is not a page
+	// of the crawl: URL → record.Request. Such requests are for robots.txt.
 	robotsRequests sync.Map
 
 	// The keys are URLs of robots.txt files. The values are the requests for
@@ -152,8 +152,8 @@ func (w *witness) backedOff(_ context.Context, e politeness.Event) {
 	w.ledger.Paused(e.Host, time.Now(), e.Until)
 }
 
-// takePauseEnd removes the pause of a host, and returns when it ends, in seconds
-// since the run began. It returns 0 if there is no pause.
+// takePauseEnd removes the pause of a host, and returns when it ends, in
+// seconds since the run began. It returns 0 if there is no pause.
 func (w *witness) takePauseEnd(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -35,21 +36,25 @@ type Settings struct {
 // Flags defines the flags that the commands have in common, with the default of
 // Wait, and those of a queue in parts if parts is true.
 func (s *Settings) Flags(parts bool, wait time.Duration) {
-	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "the `name` of your crawler, with a page about it")
-	flag.IntVar(&s.Concurrency, "at-once", 100, "how many pages a worker has in hand")
-	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the least time between two requests to a host")
-	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; -1s: not at all")
-	flag.IntVar(&s.Retry.Failures, "failures", 8, "how many times a server may answer with 5xx for a page before the page is dropped")
-	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute, "when a page comes again after the first 5xx; it doubles with each further one, up to an hour")
+	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)",
+		"the `name` of your crawler and the URL of a page about it")
+	flag.IntVar(&s.Concurrency, "at-once", 100, "maximum number of pages that a worker processes at a time")
+	flag.DurationVar(&s.Delay, "delay", politeness.DefaultDelay, "the minimum time between two requests to a host")
+	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; a negative value means not at all")
+	flag.IntVar(&s.Retry.Failures, "failures", 8, "number of 5xx responses for a page after which the page is dropped")
+	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute,
+		"how long to wait before a page is retried after the first 5xx response; the wait doubles after each further 5xx response, up to an hour")
 	s.hasParts = parts
 	if parts {
-		flag.IntVar(&s.Workers, "workers", 3, "how many workers there are; each serves the hosts of its part of the queue")
-		flag.IntVar(&s.Part, "part", 0, "which part this worker serves, from 0")
-		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second, "how long to wait before the first request, because the worker before this one may have just asked")
+		flag.IntVar(&s.Workers, "workers", 3, "number of workers; each fetches the hosts of its part of the queue")
+		flag.IntVar(&s.Part, "part", 0, "the part that this worker fetches, counted from 0")
+		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second,
+			"how long to wait before the first request, because the previous worker of this part may just have sent one")
 	}
 }
 
-// Limiter returns a Limiter as the flags say. A nil fleet is none.
+// Limiter returns a Limiter with the settings of the flags. A nil fleet is
+// none.
 func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }
@@ -123,7 +128,7 @@ func (s *Settings) Main(put func(context.Context, []string) error, work func(con
 			fmt.Println("summary:", done)
 		}
 	default:
-		usage(errors.New(`write "put URL..." or "work" after the flags`))
+		usage(errors.New(`specify "put URL..." or "work" after the flags`))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -157,8 +162,8 @@ func urls(args []string, in io.Reader) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("%q is not the URL of a page", arg)
+		if !weburl.IsAbsolute(u) {
+			return nil, fmt.Errorf("%q is not an http or https URL", arg)
 		}
 	}
 	return args, nil

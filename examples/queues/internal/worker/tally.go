@@ -54,7 +54,7 @@ func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Con
 		case err != nil && ticks == 0:
 			return err
 		case err != nil:
-			fmt.Fprintln(out, "the queue does not answer:", err)
+			fmt.Fprintln(out, "the queue is unreachable:", err)
 		case n == 0:
 			return nil
 		case ticks%5 == 0:

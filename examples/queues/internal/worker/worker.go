@@ -1,6 +1,7 @@
 // Package worker fetches the pages of a queue. It never blocks on a host that
-// is not due: it returns when the page may come again, and its caller puts the
-// page back until then. The three commands beside it use it with three queues.
+// is not due: it returns the time when the page may be retried, and its caller
+// puts the page back until then. The three commands beside it use it with three
+// queues.
 //
 // A worker that opens pages in a browser, or with any other client that is not
 // an http.Client, calls Transport.Admit of package robotsmw before the page and
@@ -63,8 +64,8 @@ func (r Retry) after(n int) time.Duration {
 // ErrFailed is the error of Fetch if the server has answered with 5xx.
 var ErrFailed = errors.New("the server has failed")
 
-// New returns a Worker. The Limiter's MaxWait says how long a page may wait in
-// the worker; Delay must be set.
+// New returns a Worker. The Limiter's MaxWait limits how long a page may wait
+// in the worker; Delay must be set.
 func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 	robots, err := robotsmw.NewTransport(opts)
 	if err != nil {
@@ -84,8 +85,8 @@ func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 // put back until then. If again is zero, it should not be tried any more.
 //
 // failures returns how many calls of Fetch for the page have returned ErrFailed
-// so far. The queue has to remember this number, because the next call may come
-// from another process. Fetch calls failures only if it is about to return
+// so far. The queue has to remember this number, because the next call may be
+// made by another process. Fetch calls failures only if it is about to return
 // ErrFailed; then one has to be added to the number.
 func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, error), save func(*http.Response) error) (again time.Time, err error) {
 	defer func() { w.count(again, err) }()
@@ -136,10 +137,10 @@ func (w *Worker) failed(u *url.URL, status string, failures func() (int, error))
 	return again, err
 }
 
-// place returns when a page should come back whose host is due at the given
-// time. Each page that is put back comes an interval of its host after the one
-// before. If all came when the host is due, one of them could be fetched, and
-// the others would have come in vain.
+// place returns when a page should be retried whose host is due at the given
+// time. Each page that is put back is scheduled an interval of its host after
+// the previous one. If all of them were retried when the host is due, only one
+// could be fetched.
 func (w *Worker) place(u *url.URL, due time.Time) time.Time {
 	host, _ := politeness.HostKey(context.Background(), u)
 	interval := w.limiter.Delay

@@ -121,7 +121,7 @@ func readDictionary(in io.Reader) ([]byte, error) {
 	}
 	size := binary.LittleEndian.Uint32(head[4:])
 	if size > longestDictionary {
-		return nil, fmt.Errorf("it has %d bytes", size)
+		return nil, fmt.Errorf("its size is %d bytes", size)
 	}
 	dictionary := make([]byte, size)
 	if _, err := io.ReadFull(in, dictionary); err != nil {

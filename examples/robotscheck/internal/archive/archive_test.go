@@ -67,7 +67,7 @@ func TestOpen(t *testing.T) {
 		{"a dictionary", withRaw, "f " + text, ""},
 		{"a compressed dictionary", frame(zstdOf(t, raw)) + zstdOf(t, text, zstd.WithEncoderDictRaw(0, []byte(raw))), "f " + text, ""},
 		{"a dictionary that is cut", withRaw[:20], "", "f: the dictionary: "},
-		{"a huge dictionary", skippableMagic + "\xff\xff\xff\xff", "", "f: the dictionary: it has 4294967295 bytes"},
+		{"a huge dictionary", skippableMagic + "\xff\xff\xff\xff", "", "f: the dictionary: its size is 4294967295 bytes"},
 		{"zstd that is cut", zstdOf(t, text)[:20], "", "error"},
 		{"a WACZ", zipOf(t, "datapackage.json", "{}", "archive/data.warc.gz", "gz", "indexes/index.cdx", "", "archive/b.warc", text), "f:data.warc.gz gz,f:b.warc " + text, ""},
 		{"a WACZ with zstd", zipOf(t, "archive/data.warc.zst", zstdOf(t, text)), "f:data.warc.zst " + text, ""},

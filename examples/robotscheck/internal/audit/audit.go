@@ -26,34 +26,39 @@ var Command = command.Command{
 		o := options{groups: make(map[string][]string)}
 		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
 		flags.BoolVar(&o.verbose, "v", false, "list every violation")
-		flags.StringVar(&o.robots, "robots", "", "the site's robots.txt: a `FILE`, a WARC file that has it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
-		flags.StringVar(&o.head, "head", "", "a `HEAD` that the record must have, as politespider -evidence printed it: a hash, or LINE:HASH")
-		command.ListVar(flags, &o.against, "against", "compare the record with this `LOG` of the site, and name the requests that only one of them has; may be repeated")
-		flags.StringVar(&o.page, "html", "", "also write a page for a browser to this `file`")
-		command.ListVar(flags, &o.ignore, "ignore", "do not judge the robot of this `NAME`, only count its requests; may be repeated")
-		flags.StringVar(&o.format, "format", "", "the format of all logs, a `NAME` of "+strings.Join(audit.Formats(), ", ")+"; if there is none, audit finds it out")
-		flags.Func("since", "judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
+		flags.StringVar(&o.robots, "robots", "",
+			"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+		flags.StringVar(&o.head, "head", "",
+			"the `HEAD` that the record must have, as printed by politespider -evidence: a hash, or LINE:HASH")
+		command.ListVar(flags, &o.against, "against",
+			"compare the record with this `LOG` of the site, and list the requests that are in only one of them; may be repeated")
+		flags.StringVar(&o.page, "html", "", "also write an HTML page to this `file`")
+		command.ListVar(flags, &o.ignore, "ignore",
+			"do not judge the robot of this `NAME`, only count its requests; may be repeated")
+		flags.StringVar(&o.format, "format", "", "the format of all logs, a `NAME` of "+strings.Join(audit.Formats(), ", ")+"; if omitted, the format is detected")
+		flags.Func("since",
+			"judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
 		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
 		flags.Func("obeys", "the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; may be repeated", func(value string) error {
 			name, groups, ok := strings.Cut(value, "=")
 			if !ok || name == "" || groups == "" {
-				return errors.New("write it as ExampleBot-Image=ExampleBot-Image,ExampleBot")
+				return errors.New("must have the form ExampleBot-Image=ExampleBot-Image,ExampleBot")
 			}
 			o.groups[name] = strings.Split(groups, ",")
 			return nil
 		})
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
-				return 0, command.Usagef("name a log or a WARC file; - is standard input")
+				return 0, command.Usagef("specify a log or a WARC file; - is standard input")
 			}
 			if command.StdinTwice(slices.Concat(args, o.against, []string{o.robots})...) {
 				return 0, command.Usagef("only one of -robots, -against and the logs can be standard input")
 			}
 			if o.head != "" && !headForm.MatchString(o.head) {
-				return 0, command.Usagef("-head %s is no head: it is a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
+				return 0, command.Usagef("-head %s: must be a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
 			}
 			if o.format != "" && !slices.Contains(audit.Formats(), o.format) {
-				return 0, command.Usagef("-format %s: the formats are %s", o.format, strings.Join(audit.Formats(), ", "))
+				return 0, command.Usagef("-format %s: must be one of %s", o.format, strings.Join(audit.Formats(), ", "))
 			}
 			return o.run(ctx, e, args)
 		}
@@ -129,9 +134,9 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		if r.Counts["lines"] > 0 && !(o.since.IsZero() && o.until.IsZero()) {
 			when = " between -since and -until"
 		}
-		broken.say("there is no request%s in what was read: name an access log, a WARC file, or the directory of a record", when)
+		broken.say("no request found%s; specify an access log, a WARC file, or the directory of a record", when)
 		if r.Counts["broken"] > 0 {
-			broken.say("a line of a log looks like this: %s", exampleLine)
+			broken.say("an example of a log line: %s", exampleLine)
 		}
 	}
 	if o.page != "" {
@@ -140,7 +145,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 		}
 	}
 	if history.hosts > 1 && r.Counts["unaudited"] > 0 {
-		broken.say("%s has a robots.txt of %s: a log that names no host cannot be audited by it", o.robots, cli.Count(history.hosts, "host"))
+		broken.say("%s contains the robots.txt of %s; a log without host names cannot be audited with it", o.robots, cli.Count(history.hosts, "host"))
 	}
 	return o.status(r, history.doubtful), nil
 }
@@ -156,7 +161,7 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 		}
 	}
 	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
-		return command.Usagef("-head and -against are about one record: name its directory, and nothing else")
+		return command.Usagef("-head and -against require one record; specify its directory only")
 	}
 	logs, closeLogs, err := openAll(e, names, broken.read)
 	defer closeLogs()

@@ -114,7 +114,7 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt -", "words\n" + good, command.CannotTell, "<stdin>:1: "},
 		{"-robots r.txt -", "words\n" + bad, command.No, "<stdin>:1: "},
 		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
-		{"-robots r.txt empty", "", command.CannotTell, "there is no request in what was read: name an access log"},
+		{"-robots r.txt empty", "", command.CannotTell, "no request found; specify an access log"},
 		{"-robots r.txt empty good", "", command.OK, ""},
 		{"-robots r.txt words", "", command.CannotTell, `words: no line is in one of the known formats; the first is "words"; the formats are combined, caddy, nginx, traefik, w3c, alb, logpush`},
 		{"-robots history good", "", command.OK, ""},
@@ -139,14 +139,14 @@ func TestAudit_Status(t *testing.T) {
 func TestAudit_UnreadableFile(t *testing.T) {
 	bad := line("10:00:00", "/private/a", "Bot/1")
 	files := map[string]string{"r.txt": robotsTxt, "bad": bad, "gone.gz": "\x1f\x8bno WARC file", "dir/x.txt": robotsTxt, "dir/2026-11-20T10:00:01Z.txt": robotsTxt, "none/x": ""}
-	const noURL = "is no file, and audit fetches no URL: save what is there in a file"
+	const noURL = "is not a file, and audit does not fetch URLs; save the content in a file"
 	for _, tt := range []struct{ args, stderr string }{
 		{"-robots nosuch.txt bad", "open nosuch.txt: no such file"},
 		{"-robots htp://a.example/robots.txt bad", `"htp://a.example/robots.txt" ` + noURL},
 		{"-robots https://a.example/robots.txt bad", noURL},
 		{"-robots gone.gz bad", "gone.gz: "},
-		{"-robots dir bad", "dir/x.txt: name it by the time"},
-		{"-robots none bad", "no robots.txt in it"},
+		{"-robots dir bad", "dir/x.txt: name the file after the time"},
+		{"-robots none bad", "it contains no robots.txt"},
 		{"-robots r.txt nosuch.log bad", "open nosuch.log: no such file"},
 		{"-robots r.txt bad https:/a.example/access.log", noURL},
 		{"-robots r.txt bad none", "no record"},
@@ -228,7 +228,7 @@ func TestAudit_UnknownFormat(t *testing.T) {
 		"picture":                        `picture: no line is in one of the known formats; the first is "\x89PNG xxx`,
 		"good mail.log":                  `mail.log: no line is in one of the known formats; the first is "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example"` + formats,
 		"-format w3c -robots r.txt good": `good: no line is in the format w3c; the first is "192.0.2.1 - - `,
-		"-format iis good":               "-format iis: the formats are combined, caddy, nginx, traefik, w3c, alb, logpush\n",
+		"-format iis good":               "-format iis: must be one of combined, caddy, nginx, traefik, w3c, alb, logpush\n",
 	} {
 		status, stdout, stderr := try(t, files, "", strings.Fields(args)...)
 		if status != command.CannotTell || stdout != "" || !strings.Contains(stderr, want) {

@@ -74,7 +74,7 @@ func (b *breaches) ofRobot(name string) []*breach {
 	return slices.DeleteFunc(slices.Clone(b.all), func(one *breach) bool { return one.Robot != name })
 }
 
-// String says which rule was broken, how often, when and from where.
+// String describes which rule was broken, how often, when and from where.
 func (b *breach) String() string {
 	text := b.Kind
 	if b.Line > 0 {

@@ -22,11 +22,11 @@ import (
 )
 
 // open opens a file. Other commands take URLs, but audit does not. If the name
-// is a URL, perhaps a mistyped one, the error says this.
+// is a URL, perhaps a mistyped one, the error states this.
 func open(e command.Env, name string, watch func(n int)) (io.ReadCloser, error) {
 	file, err := e.Open(name)
 	if _, isMistyped := errors.AsType[command.UsageError](err); isMistyped || err != nil && command.IsURL(name) {
-		return nil, command.Usagef("%q is no file, and audit fetches no URL: save what is there in a file, and name that", name)
+		return nil, command.Usagef("%q is not a file, and audit does not fetch URLs; save the content in a file, and specify that file", name)
 	}
 	if file, ok := file.(*os.File); ok && err == nil {
 		return watchedFile{file, watch}, nil
@@ -61,7 +61,7 @@ func openAll(e command.Env, names []string, watch func(n int)) (inputs []audit.I
 	return inputs, closeAll, nil
 }
 
-// A watchedFile tells how many bytes are read of it.
+// A watchedFile counts the bytes that are read of it.
 type watchedFile struct {
 	*os.File
 	watch func(n int)
@@ -101,7 +101,7 @@ type history struct {
 	doubtful []robots.Doubtful
 }
 
-var errNoHistory = errors.New("there is no robots.txt in it")
+var errNoHistory = errors.New("it contains no robots.txt")
 
 // read reads a file, an archive or a directory. If a file cannot be read, it
 // returns an error. Without that file, the audit would judge by the wrong
@@ -183,7 +183,7 @@ func (h *history) readArchive(name string, in io.Reader, known map[string]bool, 
 			h.files = append(h.files, newRobotsFile(resp.Request.URL.String(), text))
 		}
 		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
-			known[strings.ToLower(resp.Request.URL.Host)] = true // the others say nothing of their robots.txt
+			known[strings.ToLower(resp.Request.URL.Host)] = true // the others do not contain their robots.txt
 		}
 	}
 	return nil
@@ -198,13 +198,13 @@ func (h *history) readDirectory(dir string) error {
 		return err
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("%s: %w; name them by the time from which on they were in force, %s", dir, errNoHistory, how)
+		return fmt.Errorf("%s: %w; name each file after the time from which it was in force, %s", dir, errNoHistory, how)
 	}
 	for _, name := range names {
 		file := filepath.Join(dir, name)
 		from, err := parseTime(strings.TrimSuffix(name, ".txt"))
 		if err != nil {
-			return fmt.Errorf("%s: name it by the time from which on it was in force, %s", file, how)
+			return fmt.Errorf("%s: name the file after the time from which it was in force, %s", file, how)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -224,7 +224,7 @@ func parseTime(value string) (t time.Time, err error) {
 			return t, nil
 		}
 	}
-	return t, errors.New("write it as 2026-11-20 or 2026-11-20T10:00:00Z")
+	return t, errors.New("must be a time such as 2026-11-20 or 2026-11-20T10:00:00Z")
 }
 
 const (
@@ -310,7 +310,7 @@ func (l *brokenLines) count(input string, line int, err error) *repeats {
 	return r
 }
 
-// end says how many lines and records were not reported.
+// end reports how many lines and records were not reported.
 func (l *brokenLines) end() {
 	for _, r := range l.order {
 		if n := r.times - maxReported; n > 0 {

@@ -48,8 +48,8 @@ func isPartial(r *audit.Result) bool {
 	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || isBroken || hasNoAgents(r)
 }
 
-// hasNoAgents reports whether no line names a User-Agent, so that no robot can
-// be told from a browser.
+// hasNoAgents reports whether no line names a User-Agent, so that robots and
+// browsers are indistinguishable.
 func hasNoAgents(r *audit.Result) bool {
 	return r.Requests > 0 && r.Counts["unnamed"] == r.Requests
 }
@@ -89,7 +89,7 @@ func printBreaches(w io.Writer, found *breaches) {
 		fmt.Fprintf(w, "\n%s  %s\n  %s\n", command.Printable(one.Robot), one, sentence(one.Violation))
 	}
 	if n := len(found.all) - shownBreaches; n > 0 {
-		fmt.Fprintf(w, "\n… and %s; -v, -json and -html have all\n", cli.Count(n, "more broken rule"))
+		fmt.Fprintf(w, "\n… and %s; use -v, -json or -html to see all\n", cli.Count(n, "more broken rule"))
 	}
 }
 
@@ -140,7 +140,7 @@ func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes 
 			notes = append(notes, fmt.Sprintf(format, args...))
 		}
 	}
-	all, overridden, agreed := 0, 0, 0
+	var all, overridden, agreed int
 	for _, one := range r.Records {
 		name, n := command.Printable(one.Name), one.Counts
 		add(1, "%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), one.Head)

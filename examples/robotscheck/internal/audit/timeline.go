@@ -57,7 +57,9 @@ func (p periods) add(number int64, n activity) {
 
 // halve makes one period of two.
 func (t *timeline) halve() {
-	t.width, t.first, t.last = 2*t.width, t.first/2, t.last/2
+	t.width *= 2
+	t.first /= 2
+	t.last /= 2
 	t.all = t.all.halved()
 	for robot, lane := range t.robots {
 		t.robots[robot] = lane.halved()

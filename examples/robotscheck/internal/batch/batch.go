@@ -23,21 +23,23 @@ var Command = command.Command{
 	Usage: "[flags] [FILE]",
 	Short: "answer many questions: JSON lines in, verdicts out",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		cache := flags.Int("cache", 256, "`MiB` of robots.txt files to keep after reading them; the process may take twice that")
+		cache := flags.Int("cache", 256,
+			"`MiB` of robots.txt files to keep after reading them; the process may take twice that")
 		flags.Bool("json", true, "always on")
-		urls := flags.String("urls", "", "a `file` with a URL or \"/path?query\" a line, \"-\" for standard input; FILE is then the robots.txt, or its URL")
+		urls := flags.String("urls", "",
+			"a `file` with one URL or \"/path?query\" per line; \"-\" for standard input. FILE is then the robots.txt, or its URL")
 		agents := robots.TokensFlag(flags, "with -urls: product `token` of the robot, such as ExampleBot, or \"*\"; may be repeated")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(args) > 1:
-				return 0, command.Usagef("name one FILE, or none for standard input")
+				return 0, command.Usagef("specify one FILE, or none for standard input")
 			case *cache < 1:
-				return 0, command.Usagef("-cache %d: write 1 MiB or more", *cache)
+				return 0, command.Usagef("-cache %d: must be at least 1 MiB", *cache)
 			case *urls == "" && len(*agents) > 0:
-				return 0, command.Usagef("-agent is for -urls: questions name their agents themselves")
+				return 0, command.Usagef("-agent requires -urls; questions contain their own agents")
 			case *urls != "" && (len(args) == 0 || len(*agents) == 0):
-				return 0, command.Usagef("-urls needs a robots.txt, FILE, and the robot's -agent")
+				return 0, command.Usagef("-urls requires FILE, a robots.txt, and -agent, a robot")
 			case *urls != "" && command.StdinTwice(args[0], *urls):
 				return 0, command.Usagef("only one of FILE and -urls can be standard input")
 			case *urls != "":

@@ -34,10 +34,10 @@ func (q *question) text() ([]byte, error) {
 	return []byte(text), nil
 }
 
-var errNoString = errors.New(`"robots" or "file" is no JSON string`)
+var errNoString = errors.New(`"robots" or "file" is not a JSON string`)
 
-// decode reads a question of any valid form. For any other line, the error says
-// what is wrong.
+// decode reads a question of any valid form. For any other line, the error
+// describes what is wrong.
 func (q *question) decode(line []byte) error {
 	var v struct {
 		Robots, File json.RawMessage
@@ -45,9 +45,9 @@ func (q *question) decode(line []byte) error {
 	}
 	if err := json.Unmarshal(line, &v); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return fmt.Errorf("no JSON object of strings: %w", syntax)
+			return fmt.Errorf("not a JSON object of strings: %w", syntax)
 		}
-		return errors.New("no JSON object of strings") // do not return the error of encoding/json, which names Go types
+		return errors.New("not a JSON object of strings") // do not return the error of encoding/json, which names Go types
 	}
 	text := v.Robots
 	if v.File != nil {
@@ -55,15 +55,15 @@ func (q *question) decode(line []byte) error {
 	}
 	switch {
 	case text == nil:
-		return errors.New(`"robots" is missing, the text of a robots.txt, or "file", its path`)
+		return errors.New(`missing "robots", the text of a robots.txt, or "file", its path`)
 	case v.Robots != nil && v.File != nil:
-		return errors.New(`"robots" and "file" are both there: write one of them`)
+		return errors.New(`"robots" and "file" are both present; use only one`)
 	case text[0] != '"':
 		return errNoString
 	case v.Agent == "":
-		return errors.New(`"agent" is missing, the robot's product token`)
+		return errors.New(`missing "agent", the product token of the robot`)
 	case v.URL == "":
-		return errors.New(`"url" is missing`)
+		return errors.New(`missing "url"`)
 	}
 	*q = question{text[1 : len(text)-1], v.File != nil, v.Agent, v.URL}
 	return nil
@@ -169,7 +169,7 @@ func newRulesCache(limit int) *rulesCache {
 	return &rulesCache{limit: limit, kept: make(map[rulesKey]cachedRules)}
 }
 
-// rulesFor returns the rules for a question, and makes them if it has to.
+// rulesFor returns the rules for q, parsing them on first use.
 func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	c.mu.RLock()
 	rules, ok := c.kept[rulesKey{string(q.robots), q.isPath, q.agent}]

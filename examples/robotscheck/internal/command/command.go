@@ -74,7 +74,7 @@ func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 	e.Stdout.Flush()
 	fmt.Fprintf(e.Stderr, "robotscheck %s: %v\n", c.Name, err)
 	if _, ok := errors.AsType[UsageError](err); ok {
-		fmt.Fprintf(e.Stderr, "usage: robotscheck %s %s\n\"robotscheck help %s\" tells more.\n", c.Name, c.Usage, c.Name)
+		fmt.Fprintf(e.Stderr, "usage: robotscheck %s %s\nRun \"robotscheck help %s\" for details.\n", c.Name, c.Usage, c.Name)
 	}
 	return CannotTell
 }
@@ -119,7 +119,7 @@ func (e Env) Open(name string) (io.ReadCloser, error) {
 	}
 	file, err := os.Open(name)
 	if meant := cmp.Or(MeantURL(name), meantSite(name)); meant != "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, Usagef("%q is neither a file nor a URL: did you mean %s?", name, meant)
+		return nil, Usagef("%q is neither a file nor a URL; did you mean %s?", name, meant)
 	}
 	return file, err
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/internal/weburl"
 )
 
 // A UsageError is a mistake on the command line. Command.Run prints it with the
@@ -79,7 +80,7 @@ func CheckScheme(target string) error {
 		meant = meantSite(target)
 	}
 	if meant != "" {
-		return Usagef("%q is no URL: did you mean %s?", target, meant)
+		return Usagef("%q is not a URL; did you mean %s?", target, meant)
 	}
 	return nil
 }
@@ -92,9 +93,9 @@ func ParseURL(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, UsageError(err.Error())
 	case u.Scheme != "http" && u.Scheme != "https" && MeantURL(s) != "":
-		return nil, Usagef("%q: there is no scheme %q: did you mean %s?", s, u.Scheme, MeantURL(s))
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, Usagef("%q: write a URL with http or https and a host", s)
+		return nil, Usagef("%q: unknown scheme %q; did you mean %s?", s, u.Scheme, MeantURL(s))
+	case !weburl.IsAbsolute(u):
+		return nil, Usagef("%q: must be an http or https URL with a host", s)
 	}
 	return u, nil
 }

@@ -68,8 +68,8 @@ func TestCheckScheme(t *testing.T) {
 
 func TestParseURL_Scheme(t *testing.T) {
 	for s, want := range map[string]string{
-		"htps://a.example/":   `there is no scheme "htps": did you mean https://a.example/?`,
-		"gopher://a.example/": "with http or https",
+		"htps://a.example/":   `unknown scheme "htps"; did you mean https://a.example/?`,
+		"gopher://a.example/": "must be an http or https URL",
 		"https://":            "a host",
 	} {
 		if _, err := ParseURL(s); err == nil || !strings.Contains(err.Error(), want) {

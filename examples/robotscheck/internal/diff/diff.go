@@ -20,16 +20,17 @@ var Command = command.Command{
 	Usage: "[flags] OLD NEW -urls FILE",
 	Short: "which URLs an edit opens or closes, for whom",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		urls := flags.String("urls", "", "`file` with a URL or \"/path?query\" a line, \"-\" for standard input; required")
+		urls := flags.String("urls", "",
+			"`file` with one URL or \"/path?query\" per line; \"-\" for standard input; required")
 		named := robots.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
-		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(args) != 2:
-				return 0, command.Usagef("name two robots.txt files, OLD and NEW")
+				return 0, command.Usagef("specify two robots.txt files, OLD and NEW")
 			case *urls == "":
-				return 0, command.Usagef("which URLs? Add -urls with a file that has one a line")
+				return 0, command.Usagef("-urls is required: a file with one URL per line")
 			}
 			if command.StdinTwice(args[0], args[1], *urls) {
 				return 0, command.Usagef("only one of OLD, NEW and -urls can be standard input")

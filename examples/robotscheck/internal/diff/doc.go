@@ -1,6 +1,6 @@
 // Package diff implements robotscheck diff.
 //
-// Diff says which of the URLs in a file change their verdict between two
+// Diff reports which of the URLs in a file change their verdict between two
 // robots.txt files, for which robots, and by which lines. OLD and NEW are files
 // or URLs, so you can compare an edit with the robots.txt in force:
 //

@@ -1,11 +1,11 @@
 // Package explain implements robotscheck explain.
 //
-// Explain says whether a robot may fetch each PATH, which rule of the
+// Explain reports whether a robot may fetch each PATH, which rule of the
 // robots.txt decides, and what would decide without that rule (the runner-up).
-// It also says which lines speak of the use of PATH for search and AI. If
-// Google's parser or the draft of 1996 would decide otherwise, both verdicts
-// follow. PATH is "/path?query" or a whole URL. If there is no PATH and the URL
-// has a path, that URL is explained.
+// It also lists the lines with preferences for the use of PATH for search and
+// AI. If Google's parser or the draft of 1996 would decide otherwise, both
+// verdicts follow. PATH is "/path?query" or a whole URL. If there is no PATH
+// and the URL has a path, that URL is explained.
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/ /private/a.html
 //	robotscheck explain -agent Googlebot https://example.com/private/

@@ -23,18 +23,18 @@ var Command = command.Command{
 	Short: "may a robot fetch a path, and which line says so",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
-		asJSON := flags.Bool("json", false, "print JSON, an object a line")
+		asJSON := flags.Bool("json", false, "print JSON, one object per line")
 		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
-		urls := flags.String("urls", "", "a `file` with further PATHs, one a line, \"-\" for standard input")
+		urls := flags.String("urls", "", "a `file` with further PATHs, one per line; \"-\" for standard input")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch {
 			case len(*agents) == 0:
-				return 0, command.Usagef("whom is it about? Add -agent with the robot's product token, such as -agent ExampleBot")
+				return 0, command.Usagef("-agent is required: the product token of the robot, such as -agent ExampleBot")
 			case len(args) == 0:
-				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
+				return 0, command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
 			case *around < 0:
-				return 0, command.Usagef("-context %d: write 0 or more lines", *around)
+				return 0, command.Usagef("-context %d: must be 0 or more", *around)
 			case command.StdinTwice(args[0], *urls):
 				return 0, command.Usagef("only one of the robots.txt and -urls can be standard input")
 			}
@@ -117,7 +117,7 @@ func targetsOf(args []string) ([]string, error) {
 			return args, nil
 		}
 	}
-	return nil, command.Usagef("name a PATH, such as /private/a.html")
+	return nil, command.Usagef("specify a PATH, such as /private/a.html")
 }
 
 type explanation struct {
@@ -128,8 +128,8 @@ type explanation struct {
 	Group    []userAgentLine           `json:"group,omitempty"`
 	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
 	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // the verdicts of other dialects, by their names
-	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses about which the file says something
-	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if none is said
+	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses for which the file has preferences
+	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if there is none
 	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
 	Fetched  *fetchInfo                `json:"fetched,omitempty"`
 }
@@ -139,7 +139,7 @@ type userAgentLine struct {
 	Line  int    `json:"line"`
 }
 
-// fetchInfo says how a robots.txt was fetched, as -json prints it.
+// fetchInfo describes how a robots.txt was fetched, as -json prints it.
 type fetchInfo struct {
 	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
 	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
@@ -219,7 +219,7 @@ func printSource(w io.Writer, s *robots.Source) {
 	case "":
 		fmt.Fprintf(w, ", %s, sha256 %.12s", cli.Count(len(s.Text), "byte"), d.SHA256())
 	case robotsmw.Unreachable:
-		fmt.Fprintf(w, ": unreachable: %s; to be tried again at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+		fmt.Fprintf(w, ": unreachable: %s; next try at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
 	}
 	fmt.Fprint(w, "\n\n")
 }
@@ -269,7 +269,7 @@ func (x explanation) printDialects(w io.Writer) {
 		differs = differs || !isSame(v)
 	}
 	if !differs {
-		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 say the same")
+		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 agree")
 		return
 	}
 	for _, d := range robots.Dialects {
@@ -315,8 +315,7 @@ func (x explanation) groupText() string {
 }
 
 // printAround prints the given line, some lines on each side of it, and the
-// user-agent line of its group. around says how many lines to print on each
-// side.
+// user-agent line of its group. around is the number of lines on each side.
 func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
 	last := 0
 	for number, text := range file.Lines() {

@@ -92,8 +92,8 @@ func TestExplain_OtherNames(t *testing.T) {
 // Beside the verdict of RFC 9309 stand those of the other dialects.
 func TestExplain_Dialects(t *testing.T) {
 	for _, tt := range []struct{ text, path, want string }{
-		{"User-agent: *\nDisallow: /a\n", "/a", "  others      Google's parser and the draft of 1996 say the same\n"},
-		{"", "/a", "  others      Google's parser and the draft of 1996 say the same\n"},
+		{"User-agent: *\nDisallow: /a\n", "/a", "  others      Google's parser and the draft of 1996 agree\n"},
+		{"", "/a", "  others      Google's parser and the draft of 1996 agree\n"},
 		{"User-agent: *\nAllow: /\nDisallow: /a\n", "/a", "  Google      the same\n  1996 draft  ALLOWED, line 2: Allow: /\n"},
 		{"User-agent: *\nDisallow: /\nAllow: /a\n", "/a", "  Google      the same\n  1996 draft  DISALLOWED, line 2: Disallow: /\n"},
 		{"User-agent: *\nDisallow: /\nDisallow: /a\n", "/a", "  Google      the same\n  1996 draft  disallowed too, but line 2: Disallow: /\n"},

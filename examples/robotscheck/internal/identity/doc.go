@@ -24,7 +24,7 @@
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //	robotscheck identity -out keys -key key.pem https://bot.example
 //
-// Exit status: 0 all is well, or the files are written, 1 something is wrong, 2
+// Exit status: 0 no problems, or the files are written, 1 something is wrong, 2
 // there is no answer, or the files could not be made.
 //
 // With -json, one object:

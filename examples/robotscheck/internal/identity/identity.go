@@ -29,14 +29,16 @@ var Command = command.Command{
 	Short: "whether servers can tell a crawler by its signatures",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		var m maker
-		flags.StringVar(&m.dir, "out", "", "make the directory in `DIR` instead of checking one")
-		command.ListVar(flags, &m.keys, "key", "with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
-		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour, "with -out: the `time` for which the signatures hold")
+		flags.StringVar(&m.dir, "out", "", "create the directory in `DIR` instead of checking one")
+		command.ListVar(flags, &m.keys, "key",
+			"with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
+		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour,
+			"with -out: the `time` for which the signatures are valid")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) != 1 {
-				return 0, command.Usagef("name one key directory: a URL")
+				return 0, command.Usagef("specify one key directory: a URL")
 			}
 			u, err := directoryURL(args[0])
 			if err != nil {
@@ -45,9 +47,9 @@ var Command = command.Command{
 			r := &report{URL: u.String(), Keys: []key{}}
 			switch {
 			case m.dir == "" && len(m.keys) > 0:
-				return 0, command.Usagef("-key is for -out: a directory is looked at without private keys")
+				return 0, command.Usagef("-key requires -out; a directory is checked without private keys")
 			case m.dir != "" && len(m.keys) == 0:
-				return 0, command.Usagef("-out needs a -key; openssl genpkey -algorithm ed25519 -out key.pem makes one")
+				return 0, command.Usagef("-out requires -key; openssl genpkey -algorithm ed25519 -out key.pem generates a key")
 			case m.dir != "":
 				err = m.make(r, u.Host, time.Now())
 			default:
@@ -76,7 +78,7 @@ var Command = command.Command{
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
 		if meant := command.MeantURL(s); meant != "" {
-			return nil, command.Usagef("%q is no URL: did you mean %s?", s, meant)
+			return nil, command.Usagef("%q is not a URL; did you mean %s?", s, meant)
 		}
 		s = "https://" + s
 	}
@@ -85,7 +87,7 @@ func directoryURL(s string) (*url.URL, error) {
 		return nil, err
 	}
 	if u.Scheme != "https" {
-		return nil, command.Usagef("%q: write https: keys over plain http could be anybody's", s)
+		return nil, command.Usagef("%q: must be an https URL, because keys over plain http are not authenticated", s)
 	}
 	if strings.Trim(u.Path, "/") == "" && u.RawQuery == "" {
 		u.Path = webbotauth.DirectoryPath
@@ -106,7 +108,7 @@ func (t *agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", t.userAgent)
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
-		t.err = fmt.Errorf("no answer from %s: %w", command.Printable(req.URL.Host), err)
+		t.err = fmt.Errorf("no response from %s: %w", command.Printable(req.URL.Host), err)
 	}
 	return resp, t.err
 }
@@ -176,7 +178,7 @@ func headerLines(header http.Header) string {
 // have a "$".
 func nginx(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
-		return "", fmt.Errorf("-out %s: nginx would read a variable after the \"$\": name a directory without one", filepath.Dir(file))
+		return "", fmt.Errorf("-out %s: nginx would expand a variable after the \"$\"; use a directory without \"$\"", filepath.Dir(file))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))
@@ -225,8 +227,8 @@ func (r *report) Print(w io.Writer) {
 	}
 	switch {
 	case !r.Renew.IsZero():
-		fmt.Fprintf(w, "  make it again by %s\n", r.Renew.Format(time.RFC3339))
+		fmt.Fprintf(w, "  renew it by %s\n", r.Renew.Format(time.RFC3339))
 	case len(r.Problems) == 0:
-		fmt.Fprintln(w, "  all is well")
+		fmt.Fprintln(w, "  no problems")
 	}
 }

@@ -61,7 +61,7 @@ func TestIdentity_MadeAhead(t *testing.T) {
 		name := filepath.Join(dir, "http-message-signatures-directory")
 		for _, want := range []string{
 			"https://Bot.example/.well-known/http-message-signatures-directory\n", webbotauth.KeyID(oldPublic), webbotauth.KeyID(newPublic),
-			"signed until 2000-01-05T04:00:00Z", "wrote " + name + "\n", "make it again by 2000-01-03T02:00:00Z",
+			"signed until 2000-01-05T04:00:00Z", "wrote " + name + "\n", "renew it by 2000-01-03T02:00:00Z",
 		} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("it prints no %q:\n%s", want, stdout)
@@ -89,8 +89,8 @@ func TestIdentity_MadeAhead(t *testing.T) {
 			status command.Status
 			want   string
 		}{
-			{0, command.OK, "all is well"},
-			{98 * time.Hour, command.OK, "all is well"},
+			{0, command.OK, "no problems"},
+			{98 * time.Hour, command.OK, "no problems"},
 			{90 * time.Minute, command.No, "problem: it may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s"},
 			{time.Hour, command.No, "problem: signature binding: it expired at 2000-01-05T04:00:00Z"},
 		} {
@@ -122,7 +122,7 @@ func TestIdentity_JSON(t *testing.T) {
 func TestReport_NotSigned(t *testing.T) {
 	var out strings.Builder
 	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).Print(&out)
-	const want = "https://bot.example/keys\n  key a, not signed\n  key b, signed until 2026-11-20T10:00:00Z\n  all is well\n"
+	const want = "https://bot.example/keys\n  key a, not signed\n  key b, signed until 2026-11-20T10:00:00Z\n  no problems\n"
 	if out.String() != want {
 		t.Errorf("it prints\n%swant\n%s", out.String(), want)
 	}
@@ -177,7 +177,7 @@ func TestIdentity_Refuses(t *testing.T) {
 		{"no key", []string{"-out", t.TempDir(), "-key", plain, "https://bot.example"}, "neither PKCS#8"},
 		{"no time", []string{"-out", t.TempDir(), "-key", file, "-validity", "1ms", "https://bot.example"}, "Validity"},
 		{"a variable of nginx", []string{"-out", variable, "-key", file, "https://bot.example"},
-			"-out " + variable + ": nginx would read a variable after the \"$\": name a directory without one"},
+			"-out " + variable + ": nginx would expand a variable after the \"$\"; use a directory without \"$\""},
 		{"a file in the way", []string{"-out", filepath.Join(plain, "x"), "-key", file, "https://bot.example"}, plain},
 	} {
 		status, stdout, stderr := identity(t, nil, tt.args...)

@@ -65,7 +65,7 @@ func TestIdentity_RealNginx(t *testing.T) {
 		if status == command.OK {
 			return
 		}
-		if !strings.Contains(stderr, "no answer") || time.Now().After(deadline) {
+		if !strings.Contains(stderr, "no response") || time.Now().After(deadline) {
 			t.Fatalf("%s\n%s", stdout, output.String())
 		}
 	}

@@ -24,21 +24,21 @@ var Command = command.Command{
 	Short: "what is wrong with robots.txt files",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		least := lint.Info
-		flags.Func("severity", "leave out what is less than `info`, warning or error, also from the exit status", func(s string) error {
+		flags.Func("severity", "ignore problems below this severity (`info`, warning or error), also in the exit status", func(s string) error {
 			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
 				if severity.String() == s {
 					least = severity
 					return nil
 				}
 			}
-			return errors.New("write info, warning or error")
+			return errors.New("must be info, warning or error")
 		})
-		all := flags.Bool("all", false, "show each problem in full, even if a file has it many times")
-		asJSON := flags.Bool("json", false, "print JSON, an object a line, and all of them")
+		all := flags.Bool("all", false, "show each problem in full, even if it occurs many times in a file")
+		asJSON := flags.Bool("json", false, "print JSON, one object per line, with all problems")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
-				return 0, command.Usagef("name a robots.txt: a file, \"-\", or a URL")
+				return 0, command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
 			}
 			if command.StdinTwice(args...) {
 				return 0, command.Usagef("only one FILE can be standard input")
@@ -86,14 +86,14 @@ func lacksFile(s *robots.Source) error {
 		return err
 	}
 	if s.Absent != "" {
-		return fmt.Errorf("%s: status %d, so that there is no file and everything is allowed", s.Name, s.Decision.Status)
+		return fmt.Errorf("%s: status %d; there is no file, and everything is allowed", s.Name, s.Decision.Status)
 	}
 	return nil
 }
 
 // findings() returns the counts of problems in words, by severity, as in "1
-// error, 2 warnings, 21 info". If there are none, it says which severities were
-// looked for, because the file may have problems of other severities.
+// error, 2 warnings, 21 info". If there are none, it lists the severities that
+// were looked for, because the file may have problems of other severities.
 func findings(found []int, least lint.Severity) string {
 	var parts []string
 	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {

@@ -1,13 +1,13 @@
 // Package page implements robotscheck page.
 //
-// Page lists what an HTML page and its response header tell robots (noindex,
-// nofollow and the like), what the owner says about uses of the page (search,
-// AI), and where each of these is said. A URL is fetched if its robots.txt
-// allows that to the robot of -agent or, without -agent, of -user-agent. What
-// that robots.txt says about uses counts, too, and so do the RSL files that its
-// License lines and the header's Link name. They are fetched only if their
-// robots.txt allows it, too. For a FILE, -header gives the header and -rsl the
-// RSL files.
+// Page lists the directives of an HTML page and its response header (noindex,
+// nofollow and the like), the preferences of the owner for uses of the page
+// (search, AI), and the place of each of them. A URL is fetched if its
+// robots.txt allows that to the robot of -agent or, without -agent, of
+// -user-agent. The preferences in that robots.txt count, too, and so do the RSL
+// files that its License lines and the header's Link name. They are fetched
+// only if their robots.txt allows it, too. For a FILE, -header gives the header
+// and -rsl the RSL files.
 //
 //	robotscheck page -agent ExampleBot -header 'X-Robots-Tag: noindex' a.html
 //	robotscheck page -links https://example.com/

@@ -26,21 +26,23 @@ var Command = command.Command{
 	Short: "what a page says about itself, and where",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		p := check{header: make(http.Header)}
-		flags.Func("agent", "product `token` of the robot; default: everybody for a FILE, the robot of -user-agent for a URL", func(s string) error {
+		flags.Func("agent", "product `token` of the robot; default: all robots for a FILE, the robot of -user-agent for a URL", func(s string) error {
 			if p.tokens = []string{s}; s == "*" {
-				return errors.New("leave it out for what is said to everybody")
+				return errors.New("omit -agent for the directives for all robots")
 			}
 			return robots.CheckName(s)
 		})
-		flags.Func("header", "`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
-		command.ListVar(flags, &p.terms, "rsl", "RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
-		flags.BoolVar(&p.links, "links", false, "list the page's links, and which a polite robot follows")
-		base := flags.String("base", "", "`URL` of the page in a FILE; -links needs it")
+		flags.Func("header",
+			"`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
+		command.ListVar(flags, &p.terms, "rsl",
+			"RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
+		flags.BoolVar(&p.links, "links", false, "list the links of the page, and whether a polite robot follows them")
+		base := flags.String("base", "", "`URL` of the page in a FILE; required with -links")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) != 1 {
-				return 0, command.Usagef("name one page: a file, \"-\", or a URL")
+				return 0, command.Usagef("specify one page: a file, \"-\", or a URL")
 			}
 			var r *report
 			var err error
@@ -48,15 +50,15 @@ var Command = command.Command{
 			case command.StdinTwice(append(args, p.terms...)...):
 				return 0, command.Usagef("only one of FILE and -rsl can be standard input")
 			case isPage && len(p.header) > 0:
-				return 0, command.Usagef("-header is for a FILE: a URL's header is fetched")
+				return 0, command.Usagef("-header requires a FILE; the header of a URL is fetched")
 			case isPage && len(p.terms) > 0:
-				return 0, command.Usagef("-rsl is for a FILE: those of a URL are fetched")
+				return 0, command.Usagef("-rsl requires a FILE; the RSL files of a URL are fetched")
 			case isPage && *base != "":
-				return 0, command.Usagef("-base is for a FILE: %s has its own", args[0])
+				return 0, command.Usagef("-base requires a FILE; the URL of the page is %s", args[0])
 			case isPage:
 				r, err = p.fetch(ctx, e, args[0], *userAgent)
 			case p.links && *base == "":
-				return 0, command.Usagef("-links of a FILE needs its address: add -base with a URL")
+				return 0, command.Usagef("-links with a FILE requires -base, the URL of the page")
 			default:
 				r, err = p.read(ctx, e, args[0], *base)
 			}
@@ -70,7 +72,7 @@ var Command = command.Command{
 }
 
 type check struct {
-	tokens []string // the robot's name; nil means what the page tells all robots
+	tokens []string // the robot's name; nil means all robots
 	header http.Header
 	links  bool
 	terms  []string // the names of the RSL files to read
@@ -79,7 +81,7 @@ type check struct {
 func (p *check) addHeader(line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	if name = strings.TrimSpace(name); !ok || name == "" {
-		return errors.New("write a name, a colon and a value, as in 'X-Robots-Tag: noindex'")
+		return errors.New("must be a name, a colon and a value, as in 'X-Robots-Tag: noindex'")
 	}
 	p.header.Add(name, strings.TrimSpace(value))
 	return nil
@@ -140,10 +142,10 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	defer resp.Body.Close()
 	if refused := robotsmw.PageDirectives(resp).Refusal; refused.Sure {
-		return nil, fmt.Errorf("%s: %v: there is no page to look at", resp.Request.URL, refused)
+		return nil, fmt.Errorf("%s: %v: there is no page to examine", resp.Request.URL, refused)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: status %s: there is no page to look at", resp.Request.URL, command.Printable(resp.Status))
+		return nil, fmt.Errorf("%s: status %s: there is no page to examine", resp.Request.URL, command.Printable(resp.Status))
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
 	if err != nil {
@@ -151,7 +153,7 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	says := robotsmw.PageDirectives(resp)
 	if says.State == robotsmw.PageNotExamined {
-		return nil, fmt.Errorf("%s comes in a coding that cannot be read (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
+		return nil, fmt.Errorf("%s has an unsupported content coding (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
 	}
 	page := resp.Request.URL // the URL after redirects
 	decision, err := v.Checker().Check(ctx, page)
@@ -177,8 +179,8 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	return r, nil
 }
 
-// report returns the report on a page. notRead says, by URL, why the terms of a
-// license could not be read.
+// report returns the report on a page. notRead is, by URL, the reason why the
+// terms of a license could not be read.
 func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input, notRead map[string]string) *report {
 	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
 		says.State = robotsmw.PagePartial
@@ -218,8 +220,8 @@ const (
 
 // addTerms fetches the RSL files that the licenses of in name, and adds them to
 // in. It fetches each file once, and at most maxTerms files. t obeys robots.txt
-// and keeps the pace. The result says, by URL, why a file could not be read; it
-// is "" for the others.
+// and keeps the pace. The result is, by URL, the reason why a file could not be
+// read; it is "" for the others.
 func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) map[string]string {
 	why := make(map[string]string)
 	for _, l := range in.Licenses() {

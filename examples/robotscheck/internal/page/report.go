@@ -29,7 +29,7 @@ type report struct {
 	Restrictions []string              `json:"restrictions"`
 	Directives   []robotsmeta.Rule     `json:"directives,omitempty"`
 	Uses         []preference.Verdict  `json:"uses,omitempty"`
-	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if none is said
+	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if there is none
 	Licenses     []license             `json:"licenses,omitempty"`
 	Links        []judgedLink          `json:"links,omitempty"`
 	Doubt        string                `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful
@@ -115,11 +115,11 @@ func (r *report) Print(w io.Writer) {
 	}()
 	whom := cmp.Or(r.Agent, "everybody")
 	if r.Decision != nil && !r.Decision.Allowed {
-		fmt.Fprintf(w, "%s is not for %s, so that what it says is never seen:\n  %v\n", command.Printable(r.Source), whom, r.Decision)
+		fmt.Fprintf(w, "%s is disallowed for %s, so its directives are never read:\n  %v\n", command.Printable(r.Source), whom, r.Decision)
 		return
 	}
 	told := cmp.Or(strings.Join(r.Restrictions, ", "), "nothing restricted")
-	fmt.Fprintf(w, "%s, to %s: %s\n", command.Printable(r.Source), whom, command.Printable(told))
+	fmt.Fprintf(w, "%s, for %s: %s\n", command.Printable(r.Source), whom, command.Printable(told))
 	switch r.Examined {
 	case robotsmw.PageComplete.String():
 	case robotsmw.PagePartial.String():
@@ -128,7 +128,7 @@ func (r *report) Print(w io.Writer) {
 		fmt.Fprintf(w, "(%s)\n", r.Examined)
 	}
 	if r.Refusal != nil {
-		fmt.Fprintf(w, "(it may be no page but a refusal: %s)\n", command.Printable(r.Refusal.String()))
+		fmt.Fprintf(w, "(it may be a block page: %s)\n", command.Printable(r.Refusal.String()))
 	}
 	r.printDirectives(w)
 	r.printUses(w)

@@ -36,9 +36,9 @@ func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, e
 func inDirectory(dir string) error {
 	files, err := fs.Glob(os.DirFS(dir), "*.txt")
 	if err != nil || len(files) == 0 {
-		return command.Usagef("%s is a directory: name a file; there is no .txt file in it", dir)
+		return command.Usagef("%s is a directory without .txt files; specify a file", dir)
 	}
-	return command.Usagef("%s is a directory: name files in it, such as %s", dir, filepath.Join(dir, files[0]))
+	return command.Usagef("%s is a directory; specify files in it, such as %s", dir, filepath.Join(dir, files[0]))
 }
 
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {
@@ -103,12 +103,13 @@ func NewVisitor(e command.Env, userAgent string, tokens ...string) (*Visitor, er
 		},
 	})
 	if err != nil { // the caller has checked the tokens
-		return nil, command.Usagef("-user-agent %q: begin with your crawler's name, one word that is not a library's, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
+		return nil, command.Usagef("-user-agent %q: must begin with the name of your crawler, one word that is not the name of a library, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 	}
 	return v, nil
 }
 
-// Doubt says why the robots.txt of a decision is doubtful, or "" if it is not.
+// Doubt returns why the robots.txt of a decision is doubtful, or "" if it is
+// not.
 func (v *Visitor) Doubt(d *robotsmw.Decision) string { return Doubt(v.text(d), true) }
 
 func (v *Visitor) text(d *robotsmw.Decision) []byte {

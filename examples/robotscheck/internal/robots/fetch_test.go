@@ -17,8 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRead_Directory(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ file, want string }{
-		{"notes", "is a directory: name a file; there is no .txt file in it"},
-		{"robots.txt", "is a directory: name files in it, such as " + filepath.Join(dir, "robots.txt")},
+		{"notes", "is a directory without .txt files; specify a file"},
+		{"robots.txt", "is a directory; specify files in it, such as " + filepath.Join(dir, "robots.txt")},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, tt.file), nil, 0o600); err != nil {
 			t.Fatal(err)

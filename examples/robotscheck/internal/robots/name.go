@@ -18,11 +18,11 @@ func CheckName(s string) error {
 	}
 	switch name := Name(s); {
 	case s == "":
-		return errors.New("an empty name: write the robot's product token, such as ExampleBot, or \"*\"")
+		return errors.New("empty name; use the product token of the robot, such as ExampleBot, or \"*\"")
 	case name == "", name == "Mozilla":
-		return fmt.Errorf("%q is no product token: write letters, digits, \"_\", \"-\" and \".\" only, such as ExampleBot, or \"*\"", s)
+		return fmt.Errorf("%q is not a product token, which has only letters, digits, \"_\", \"-\" and \".\"; use a name such as ExampleBot, or \"*\"", s)
 	case name != s:
-		return fmt.Errorf("%q is no product token: write %s alone, without version or address", s, name)
+		return fmt.Errorf("%q is not a product token; use %s, without version or address", s, name)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func Named(files ...*robotstxt.File) (names []string) {
 
 // UserAgentFlag declares -user-agent, the User-Agent of requests.
 func UserAgentFlag(flags *flag.FlagSet) *string {
-	return flags.String("user-agent", "robotscheck/1.0 (+https://github.com/goodbots/courtesy)", "`header` to fetch a URL with; write your crawler's own where servers tell crawlers apart")
+	return flags.String("user-agent", "robotscheck/1.0 (+https://github.com/goodbots/courtesy)", "`header` for fetching a URL; use that of your crawler if servers respond differently to different crawlers")
 }
 
 // TokensFlag declares -agent, which may be given several times. An element of

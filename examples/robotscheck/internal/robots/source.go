@@ -29,9 +29,9 @@ type Source struct {
 	Text []byte          // empty if there is no file
 	File *robotstxt.File // the text as RFC 9309 reads it
 
-	// The others are set for a URL. Decision says what the last answer means,
-	// and From is the URL of that answer, after redirects. If there is no file,
-	// Absent says why: it is Unavailable or Unreachable.
+	// The others are set for a URL. Decision is the meaning of the last
+	// response, and From is the URL of that response, after redirects. If there
+	// is no file, Absent is the reason: Unavailable or Unreachable.
 	Decision *robotsmw.Decision
 	From     string
 	Absent   robotsmw.Reason
@@ -46,12 +46,12 @@ func New(name string, text []byte) *Source {
 // unknown.
 func (s *Source) Unreachable() error {
 	if s.Absent == robotsmw.Unreachable {
-		return fmt.Errorf("%s cannot be had, so that everything is disallowed for the time being: %s", s.Name, command.Printable(s.Decision.Cause))
+		return fmt.Errorf("%s is unreachable, so everything is disallowed for now: %s", s.Name, command.Printable(s.Decision.Cause))
 	}
 	return nil
 }
 
-// Doubt says why the file is doubtful, or "" if it is not.
+// Doubt returns why the file is doubtful, or "" if it is not.
 func (s *Source) Doubt() string { return Doubt(s.Text, s.Decision != nil) }
 
 // Judge returns the verdict of a polite crawler on a target, by the rules for
@@ -79,7 +79,7 @@ func (s *Source) CheckTarget(target string) error {
 	}
 	switch isURL := command.IsURL(target); {
 	case !isURL && !strings.HasPrefix(target, "/"):
-		return command.Usagef("%q: write a path that begins with \"/\", or a whole URL", target)
+		return command.Usagef("%q: must be a path that begins with \"/\", or an absolute URL", target)
 	case !isURL, s.Decision == nil:
 		return nil
 	}
@@ -88,7 +88,7 @@ func (s *Source) CheckTarget(target string) error {
 		return err
 	}
 	if origin(u) != origin(s.Decision.URL) {
-		return command.Usagef("%s does not govern %s: that has a robots.txt of its own", s.Name, target)
+		return command.Usagef("%s does not apply to %s, which has its own robots.txt", s.Name, target)
 	}
 	return nil
 }
@@ -98,8 +98,8 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// A Verdict is what a robots.txt says about one target. Its fields are part of
-// the JSON of several commands.
+// A Verdict is the decision of a robots.txt on one target. Its fields are part
+// of the JSON of several commands.
 type Verdict struct {
 	Allowed bool            `json:"allowed"`
 	Reason  robotsmw.Reason `json:"reason"`
@@ -149,8 +149,8 @@ func (v Verdict) Word() string {
 	return "disallowed"
 }
 
-// Status returns the exit status for a verdict. The doubt says why the verdict
-// is doubtful, or is "".
+// Status returns the exit status for a verdict. The doubt is the reason why the
+// verdict is doubtful, or "".
 func (v Verdict) Status(doubt string) command.Status {
 	switch {
 	case v.Reason == robotsmw.Unreachable:
@@ -186,9 +186,9 @@ func (v Verdict) Why() string {
 	return why
 }
 
-// A Doubtful names a doubtful robots.txt and says why it is doubtful. Commands
-// that read several robots.txt files print the name, so that users know which
-// file is meant.
+// A Doubtful is a doubtful robots.txt, with the reason. Commands that read
+// several robots.txt files print the name, so that users know which file is
+// meant.
 type Doubtful struct {
 	Source string `json:"source"`
 	Doubt  string `json:"doubt"`
@@ -201,10 +201,11 @@ func (d Doubtful) String() string {
 // Print prints the String as a line.
 func (d Doubtful) Print(w io.Writer) { fmt.Fprintln(w, d) }
 
-// Doubt returns a sentence that says why verdicts by a robots.txt are doubtful,
-// or "" if they are not. The file may be longer than the 500 KiB that robots
-// read, or not meant for robots at all. If nothing is wrong, the check is fast.
-// isFetched says whether only the beginning of a long file is at hand.
+// Doubt returns a sentence with the reason why verdicts by a robots.txt are
+// doubtful, or "" if they are not. The file may be longer than the 500 KiB that
+// robots read, or not meant for robots at all. If nothing is wrong, the check
+// is fast. isFetched reports whether only the beginning of a long file is
+// available.
 func Doubt(text []byte, isFetched bool) string {
 	if !suspicious(text) {
 		return ""
@@ -213,7 +214,7 @@ func Doubt(text []byte, isFetched bool) string {
 }
 
 // Problems returns what the linter finds in a robots.txt. The end of a long
-// file is not fetched, so if isFetched is true, the linter's message says "at
+// file is not fetched, so if isFetched is true, the linter's message has "at
 // least" before the number of bytes.
 func Problems(text []byte, isFetched bool) []lint.Problem {
 	problems := lint.Check(text)
@@ -225,8 +226,8 @@ func Problems(text []byte, isFetched bool) []lint.Problem {
 	return problems
 }
 
-// DoubtOfPage returns a sentence that says that a page is not text, or "" if it
-// is text. It recognizes types as browsers do.
+// DoubtOfPage returns a sentence if a page is not text, or "" if it is text. It
+// recognizes types as browsers do.
 func DoubtOfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
 	switch kind := http.DetectContentType(text); {

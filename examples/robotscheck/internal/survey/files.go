@@ -26,7 +26,7 @@ type visit func(text []byte, err error) error
 // than 2xx.
 type noFile int
 
-func (n noFile) Error() string { return fmt.Sprintf("the answer was a %d", int(n)) }
+func (n noFile) Error() string { return fmt.Sprintf("the response was a %d", int(n)) }
 
 // eachFile finds the files that an argument stands for. If the argument is a
 // directory or an archive, match is a pattern for the paths of files. If the
@@ -59,7 +59,7 @@ func eachFile(e command.Env, arg, match string, each visit) error {
 		return eachInArchive(arg, unpacked, matches, each)
 	}
 	if match != "" {
-		return command.Usagef("-match is for a directory or an archive; %s is taken for a list", arg)
+		return command.Usagef("-match requires a directory or an archive; %s was read as a list of files", arg)
 	}
 	return eachInList(command.ShownName(arg), in, each)
 }
@@ -135,10 +135,10 @@ func eachInList(arg string, in io.Reader, each visit) error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s is taken for a list, and cannot be read: %w", arg, err)
+		return fmt.Errorf("%s was read as a list of files: %w", arg, err)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%s is taken for a list, but the first files that it names cannot be read: %s; name a directory, an archive, or a file with one path a line",
+		return fmt.Errorf("%s was read as a list of files, but the first files in it cannot be read: %s; specify a directory, an archive, or a file with one path per line",
 			arg, command.Printable(missing[0].Error())) // a file's name may have any bytes
 	}
 	return nil

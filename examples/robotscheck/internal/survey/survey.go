@@ -21,15 +21,16 @@ var Command = command.Command{
 	Usage: "[flags] DIR|LIST|ARCHIVE",
 	Short: "what many robots.txt files have in common",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		match := flags.String("match", "", "read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
-		top := flags.Int("top", 20, "how many robots to name")
+		match := flags.String("match", "",
+			"read only the files of a DIR or ARCHIVE whose path in it matches this `pattern`, such as 'robots/*.txt'")
+		top := flags.Int("top", 20, "maximum number of robots to list")
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			switch _, err := path.Match(*match, ""); {
 			case len(args) != 1:
-				return 0, command.Usagef("name one directory, list or archive")
+				return 0, command.Usagef("specify one directory, list or archive")
 			case *top < 0:
-				return 0, command.Usagef("-top %d: write 0 or more", *top)
+				return 0, command.Usagef("-top %d: must be 0 or more", *top)
 			case err != nil:
 				return 0, command.Usagef("-match %q: %v", *match, err)
 			}
@@ -45,7 +46,7 @@ var Command = command.Command{
 			case s.failed > 0:
 				return 0, fmt.Errorf("%s could not be read", cli.Count(s.failed, "file"))
 			case total.Files == 0:
-				return 0, fmt.Errorf("%s: there are no such files", command.ShownName(args[0]))
+				return 0, fmt.Errorf("%s: no files found", command.ShownName(args[0]))
 			}
 			return command.OK, nil
 		}

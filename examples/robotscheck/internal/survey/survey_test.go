@@ -179,10 +179,10 @@ func TestSurvey_NoList(t *testing.T) {
 		name, want string
 		lines      int
 	}{
-		{"robots.txt", "robots.txt is taken for a list, but the first files that it names cannot be read: open User-agent: *: no such file", 1},
-		{"short", "short is taken for a list", 1},
-		{"picture", "picture is taken for a list", 1},
-		{"late", "late is taken for a list", 1},
+		{"robots.txt", "robots.txt was read as a list of files, but the first files in it cannot be read: open User-agent: *: no such file", 1},
+		{"short", "short was read as a list of files", 1},
+		{"picture", "picture was read as a list of files", 1},
+		{"late", "late was read as a list of files", 1},
 		{"list", "27 files could not be read", 27 + 1},
 	} {
 		status, stdout, stderr := run(t, tt.name)

@@ -269,7 +269,7 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	server := startRedis(t)
 	openRedis(t, server, Options{About: frontier.About{Start: []string{"http://a.example/"}}})
 	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", About: frontier.About{Start: []string{"http://b.example/"}}})
-	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is another one: it began at http://a.example/`) {
+	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is a different one: it began at http://a.example/`) {
 		t.Errorf("%v; want one that says what the crawl is of", err)
 	}
 }

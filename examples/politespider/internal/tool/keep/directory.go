@@ -36,7 +36,7 @@ func Open(dir string, opts Options) (*Kept, error) {
 		// and a process that was killed may have left locks there.
 		Store:      struct{ robotsmw.Store }{store},
 		Disconnect: func() {},
-		GoOn:       "it goes on with: politespider -resume " + shellWord(dir),
+		GoOn:       "to resume the crawl: politespider -resume " + shellWord(dir),
 		Complete:   "the crawl in " + dir + " is complete: to crawl again, name another directory",
 	}, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // A History is a file of JSON lines with the records of a crawl. Before the
-// records of each run, a line says when the run began.
+// records of each run, a line has the time when the run began.
 type History struct {
 	file  *os.File
 	lines *json.Encoder // writes to the file
@@ -49,7 +49,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read what happened before: %s: %w; without that file, the crawl goes on and tells nothing of what happened before", h.file.Name(), err)
+		return fmt.Errorf("read the history of the crawl: %s: %w; if that file is removed, the crawl continues without its history", h.file.Name(), err)
 	}
 	return h.file.Truncate(good)
 }

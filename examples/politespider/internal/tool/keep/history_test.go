@@ -18,7 +18,7 @@ func TestHistory_PastFails(t *testing.T) {
 	}
 	h.file.Close()
 	err = h.Past(func(time.Time, record.Record, *record.Rule) {})
-	if !errors.Is(err, os.ErrClosed) || !strings.HasPrefix(err.Error(), "read what happened before: ") {
+	if !errors.Is(err, os.ErrClosed) || !strings.HasPrefix(err.Error(), "read the history of the crawl: ") {
 		t.Errorf("error %v", err)
 	}
 }

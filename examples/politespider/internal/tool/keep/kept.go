@@ -27,7 +27,7 @@ type Kept struct {
 	History  *History         // keeps the records of the crawl; nil if they are not kept
 	Fleet    politeness.Fleet // shares the hosts' pace with other processes; nil if there are none
 	GoOn     string           // how to continue a stopped crawl; "" if it cannot be continued
-	Complete string           // what to tell the user if the crawl has no more pages to fetch
+	Complete string           // message for the user if the crawl has no more pages to fetch
 
 	Disconnect func() // closes the connections; call it last
 }

@@ -19,7 +19,7 @@ import (
 // Several processes may share the directory. Pages is safe for concurrent use.
 type Pages struct {
 	Dir string // "" means that pages are not kept
-	All bool   // also keep pages that say noindex or noarchive, or that were not examined
+	All bool   // also keep pages with noindex or noarchive, or that were not examined
 
 	index *os.File // nil if pages are not kept
 }
@@ -56,7 +56,7 @@ func (p *Pages) Close() error {
 }
 
 // Keep stores the response to url if it is a page (2xx). Unless All is set, it
-// does not store a page that says noindex or noarchive, or that was not
+// does not store a page with noindex or noarchive, or a page that was not
 // examined.
 func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
@@ -83,7 +83,7 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 		err = cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
 	}
 	if err != nil {
-		return fmt.Errorf("keep a page: %w", err)
+		return fmt.Errorf("store a page: %w", err)
 	}
 	return nil
 }

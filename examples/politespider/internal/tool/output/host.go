@@ -17,7 +17,7 @@ type host struct {
 	last      time.Time          // when the host's latest page was requested
 	paused    time.Time          // the time until which the host is left alone
 	answers   map[string]string  // by origin: the outcome of fetching its robots.txt
-	intervals map[string]float64 // by origin: how many seconds are owed between two pages, as robots.txt says
+	intervals map[string]float64 // by origin: how many seconds are owed between two pages, by robots.txt
 }
 
 // summary returns the host's part of the summary at the end of the crawl. If

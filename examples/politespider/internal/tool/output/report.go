@@ -50,8 +50,11 @@ func ReadSummary(path string) (*record.Summary, error) {
 		err = in.Decode(&line)
 		summary = cmp.Or(line.Summary, summary)
 	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("-compare: %w", err)
+	}
 	if err != io.EOF || summary == nil {
-		return nil, fmt.Errorf("-compare %s: there is no summary (%w): name what -json printed of a crawl that came to its end", path, err)
+		return nil, fmt.Errorf("-compare %s: no summary found; use the -json output of a completed crawl", path)
 	}
 	return summary, nil
 }
@@ -63,7 +66,9 @@ func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) e
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds, l.report.Began, l.report.Proofs = record.Since(l.began), l.began, proofs
+	s.Seconds = record.Since(l.began)
+	l.report.Began = l.began
+	l.report.Proofs = proofs
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)

@@ -33,7 +33,7 @@ func TestReadSummary(t *testing.T) {
 			got, err := ReadSummary(path)
 			switch {
 			case tt.want == 0:
-				if err == nil || !strings.Contains(err.Error(), "there is no summary") {
+				if err == nil || !strings.Contains(err.Error(), "no summary found") {
 					t.Errorf("%v, %v", got, err)
 				}
 			case err != nil || got.Fetched != tt.want:

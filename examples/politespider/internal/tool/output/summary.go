@@ -15,8 +15,8 @@ func (p *textPrinter) summary(s record.Summary) {
 	fmt.Fprintln(p.w)
 	fmt.Fprintln(p.w, p.paint(bold, headline(s)))
 	p.hosts(s.Hosts)
-	p.list("\nFetched, but not to be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
-	p.list("\nFetched, but perhaps no pages", s.Doubtful, p.note)
+	p.list("\nFetched, but must not be kept (noindex)", s.NotToKeep, func(record.Record) string { return "" })
+	p.list("\nFetched, but possibly block pages", s.Doubtful, p.note)
 	p.uses(s)
 	p.list("\nLost", s.Lost, func(r record.Record) string {
 		why := []string{status(r), p.note(r)}
@@ -43,7 +43,8 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	}
 	fmt.Fprintln(p.w)
 	shown := hosts[:min(len(hosts), mostHosts)]
-	width, paused, ports := len("host"), false, false
+	width := len("host")
+	var paused, ports bool
 	for _, h := range shown {
 		width = max(width, len(h.Host))
 		paused = paused || h.Paused > 0
@@ -56,12 +57,12 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 			number(h.Lost), seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
 	}
 	p.more(len(hosts) - len(shown))
-	notes := "  interval: the least time owed to the host between two pages; closest: the least that there was"
+	notes := "  interval: the minimum time between two requests for pages; closest: the shortest time measured"
 	if paused {
-		notes += ";\n  paused: how long its answers, such as 429 and 503, kept it from being asked"
+		notes += ";\n  paused: how long responses such as 429 and 503 paused the host"
 	}
 	if ports {
-		notes += ";\n  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays"
+		notes += ";\n  the ports of a host share one pace, but each port has its own robots.txt and Crawl-delay"
 	}
 	fmt.Fprintln(p.w, p.paint(dim, notes))
 }
@@ -71,7 +72,7 @@ func (p *textPrinter) ended(hosts []record.EndedHost) {
 	if len(hosts) == 0 {
 		return
 	}
-	fmt.Fprintln(p.w, "\nEnded at -max-refused, so that pages are missing:")
+	fmt.Fprintln(p.w, "\nHosts stopped at -max-refused (crawl incomplete):")
 	for _, h := range hosts[:min(len(hosts), mostListed)] {
 		fmt.Fprintf(p.w, "  %-*s  %s still in the queue\n", urlWidth, h.Host, record.Count(h.Left, "URL"))
 	}
@@ -95,7 +96,7 @@ func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return
 	}
-	fmt.Fprintln(p.w, "\nWhat owners say about use, in pages:")
+	fmt.Fprintln(p.w, "\nUsage preferences, by number of pages:")
 	for _, u := range s.Uses {
 		fmt.Fprintf(p.w, "  %-9s %3d allow, %3d deny\n", u.Use, u.Allow, u.Deny)
 	}

@@ -15,10 +15,10 @@ import (
 // terminal, it uses colors and styles, and shows a progress line below the
 // records.
 type textPrinter struct {
-	w     io.Writer
-	live  bool
-	color bool
-	told  map[string]bool // what was told once about a host
+	w      io.Writer
+	live   bool
+	color  bool
+	told   map[string]bool // notes about hosts that were already printed
 }
 
 const evidenceIndent = "                     "
@@ -74,8 +74,8 @@ func (p *textPrinter) tell(text string) {
 	fmt.Fprintln(p.w, evidenceIndent+p.paint(dim, text))
 }
 
-// note returns what a record says beyond its verdict, such as the rule or the
-// error.
+// note returns the details of a record beyond its verdict, such as the rule or
+// the error.
 func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -95,7 +95,7 @@ func (p *textPrinter) note(r record.Record) string {
 		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
 	if r.Verdict == record.PutOff {
-		add("asked for again in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
+		add("retry in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
 	}
 	notes = append(notes, r.Circumstances()...)
 	return strings.Join(notes, ", ")

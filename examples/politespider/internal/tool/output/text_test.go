@@ -36,7 +36,7 @@ func TestTextPrinter(t *testing.T) {
 		{record.Record{Seconds: 4, Verdict: record.Moved, URL: u + "old", Status: 301, Location: u + "new"},
 			"   4.0s           moved         301  http://a.example/old                        -> http://a.example/new"},
 		{record.Record{Seconds: 75, Verdict: record.PutOff, URL: u + "busy", Status: 429, Tries: 1, Again: 3},
-			"  1m15s           put off       429  http://a.example/busy                       asked for again in 3.0s (try 2 of 4)"},
+			"  1m15s           put off       429  http://a.example/busy                       retry in 3.0s (try 2 of 4)"},
 		{record.Record{Seconds: 76, Verdict: record.NotFound, URL: u + "gone", Status: 410},
 			"  1m16s           not found     410  http://a.example/gone"},
 		{record.Record{Seconds: 77, Verdict: record.Refused, URL: u + "staff", Status: 403},
@@ -119,9 +119,9 @@ func TestTextPrinter_Hosts(t *testing.T) {
   host       requests  fetched  moved  not found  blocked  lost  interval  closest  paused  robots.txt
   a.example        12        7      1          2        3     1      1.0s     1.0s   1m30s  http://a.example 200; http://a.example:81 404: everything allowed
   b.example         -        -      -          -        -     -      5m0s        -       -  200 after 1 redirect
-  interval: the least time owed to the host between two pages; closest: the least that there was;
-  paused: how long its answers, such as 429 and 503, kept it from being asked;
-  the ports of a host share one pace, and have a robots.txt each, perhaps with different Crawl-delays
+  interval: the minimum time between two requests for pages; closest: the shortest time measured;
+  paused: how long responses such as 429 and 503 paused the host;
+  the ports of a host share one pace, but each port has its own robots.txt and Crawl-delay
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
@@ -164,10 +164,10 @@ func TestTextPrinter_Summary(t *testing.T) {
 	const want = `
 0 hosts in 3.0s: 2 pages fetched, 1 moved, 1 not found, 1 refused
 
-Fetched, but not to be kept (noindex):
+Fetched, but must not be kept (noindex):
   http://a.example/staff
 
-What owners say about use, in pages:
+Usage preferences, by number of pages:
   search      2 allow,   0 deny
   train-ai    1 allow,   1 deny
   (draft) Content-Usage: draft-x-01
