@@ -15,10 +15,10 @@ import (
 // terminal, it uses colors and styles, and shows a progress line below the
 // records.
 type textPrinter struct {
-	w      io.Writer
-	live   bool
-	color  bool
-	told   map[string]bool // notes about hosts that were already printed
+	w     io.Writer
+	live  bool
+	color bool
+	told  map[string]bool // notes about hosts that were already printed
 }
 
 const evidenceIndent = "                     "
