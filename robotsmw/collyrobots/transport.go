@@ -28,7 +28,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	}
 	own := unseal(req.Context())
 	p := &pageRequest{Context: own, values: req.Context(), guard: g, since: time.Now(), attempt: own}
-	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.logPause(req.URL, time.Now(), until, why) }
+	p.trace.Queued = func(until time.Time, reason politeness.Reason) { x.logPause(req.URL, time.Now(), until, reason) }
 	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
 		out.Header = req.Header.Clone()
