@@ -31,8 +31,8 @@ func (p *putBackRequest) due() bool {
 	return !time.Now().Before(p.until)
 }
 
-// putBackQueue has the requests of synchronous collectors that were put back, by
-// host. The program's own goroutine makes them, before another request or in
+// putBackQueue has the requests of synchronous collectors that were put back,
+// by host. The program's own goroutine makes them, before another request or in
 // Extension.Wait, so that callbacks do not run at the same time.
 type putBackQueue struct {
 	mu    sync.Mutex
