@@ -170,7 +170,7 @@ func racesOf(t *testing.T, program, when string) (races []collyRace) {
 
 var (
 	frame   = regexp.MustCompile(`(?m)^  (\S+)\(\)$`)
-	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.(\(\*guard\)\.|copyChange\b|isConfigured$|hasDialer$)`)
+	setting = regexp.MustCompile(`/colly/v2\.\(\*Collector\)\.(Set|With|On)\w*$|/collyrobots\.(\(\*guard\)\.|copyChange\b|isFromSetProxy$|hasDialer$)`)
 )
 
 // whatOf returns "a setting" if the access is in a function that changes a

@@ -41,9 +41,9 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 // afterFailure runs before all OnError handlers, which may Retry the request.
 func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
-		// In plain colly, Headers is nil if the server has not responseed, and
-		// programs retry then. A refusal is not such a failure: it is final, or
-		// the extension knows until when it lasts.
+		// In plain colly, Headers is nil if there is no response, and programs
+		// retry then. A refusal is not such a failure: it is final, or the
+		// extension knows until when it lasts.
 		r.Headers = new(http.Header)
 	}
 	a.restoreCached(r.Request)

@@ -25,11 +25,12 @@
 // c.Visit(ext.AbsoluteURL(e.Request, href)). Extension.AbsoluteURL shows the
 // same for a queue.
 //
-// Attach uses some unexported fields of colly. It is tested with colly v2.3.0.
-// If another version lacks a field that a promise of this package depends on,
-// Attach returns an error that states what to write instead. If it lacks any
-// other field, Attach logs what does not work. After an error of Attach, the
-// collector sends no requests: all of them fail with this error.
+// Attach uses some unexported fields of colly. It is tested with colly v2.3.0
+// and with the later commit 20d31482af5f. If another version lacks a field that
+// a promise of this package depends on, Attach returns an error that states
+// what to write instead. If it lacks any other field, Attach logs what does not
+// work. After an error of Attach, the collector sends no requests: all of them
+// fail with this error.
 //
 // # When a crawl seems to hang
 //

@@ -27,8 +27,8 @@ var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProx
 	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
 	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
 
-// errNoAnswer is the error of a RoundTripper that breaks its contract.
-var errNoAnswer = errors.New("collyrobots: the collector's transport returned neither a response nor an error")
+// errNoResponse is the error of a RoundTripper that breaks its contract.
+var errNoResponse = errors.New("collyrobots: the collector's transport returned neither a response nor an error")
 
 // blockedError is a *robotsmw.DisallowedError for which errors.Is(err,
 // colly.ErrRobotsTxtBlocked) is true.

@@ -67,11 +67,11 @@ func (g *guard) setTransport(t http.RoundTripper) {
 // make a transport that has nothing but the proxy.
 func (g *guard) withProxy(t http.RoundTripper) http.RoundTripper {
 	own, ok := g.base.(*http.Transport)
-	made, isMade := t.(*http.Transport)
-	if !ok || !isMade || own == http.DefaultTransport || made.Proxy == nil || !made.DisableKeepAlives {
+	if !ok || own == http.DefaultTransport {
 		return nil
 	}
-	if isConfigured(made) {
+	made, ok := t.(*http.Transport)
+	if !ok || !isFromSetProxy(made) {
 		return nil // the program has made it
 	}
 	own = own.Clone() // requests that are under way use it
@@ -102,7 +102,10 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 		return t, nil
 	}
 	own, ok := t.(*http.Transport)
-	if !ok || t != http.DefaultTransport && hasDialer(own) {
+	if !ok {
+		return nil, errHidden
+	}
+	if t != http.DefaultTransport && hasDialer(own) { // the dial function of the default one is Go's
 		return nil, errHidden
 	}
 	own = own.Clone()
@@ -110,14 +113,15 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 	return own, nil
 }
 
-// isConfigured reports whether t has settings that colly's SetProxyFunc does
-// not make.
-func isConfigured(t *http.Transport) bool {
+// isFromSetProxy reports whether t has only the settings of a transport that
+// colly's SetProxyFunc makes.
+func isFromSetProxy(t *http.Transport) bool {
 	hasTimeouts := t.TLSHandshakeTimeout != 0 || t.ResponseHeaderTimeout != 0 || t.ExpectContinueTimeout != 0
 	hasLimits := t.MaxConnsPerHost != 0 || t.MaxResponseHeaderBytes != 0
 	hasProtocols := t.TLSClientConfig != nil || t.ForceAttemptHTTP2
 	hasHeaders := t.DisableCompression || t.ProxyConnectHeader != nil
-	return hasDialer(t) || hasTimeouts || hasLimits || hasProtocols || hasHeaders
+	isConfigured := hasDialer(t) || hasTimeouts || hasLimits || hasProtocols || hasHeaders
+	return t.Proxy != nil && t.DisableKeepAlives && !isConfigured
 }
 
 // hasDialer reports whether t has a dial function of its own.

@@ -92,11 +92,11 @@ var collyLayout = sync.OnceValue(func() layout {
 
 func newLayout(collector, rule, request reflect.Type) layout {
 	pointer, ok := collector.FieldByName("backend")
-	if !ok || pointer.Type.Kind() != reflect.Pointer || pointer.Type.Elem().Kind() != reflect.Struct {
+	if !ok || !isPointerToStruct(pointer.Type) {
 		return layout{err: unknown("the Collector has no backend that is a pointer to a struct")}
 	}
 	matcher, ok := rule.FieldByName("compiledGlob")
-	if !ok || matcher.Type.Kind() != reflect.Interface || !reflect.TypeFor[ruleHook]().Implements(matcher.Type) {
+	if !ok || !isMatcher(matcher.Type) {
 		return layout{err: unknown("a LimitRule has no compiledGlob that is an interface with Match")}
 	}
 	types := map[structure]reflect.Type{theBackend: pointer.Type.Elem(), theRule: rule, theCollector: collector, theRequest: request}
@@ -111,6 +111,15 @@ func newLayout(collector, rule, request reflect.Type) layout {
 		l.missing[f.name] = f.lost
 	}
 	return l
+}
+
+func isPointerToStruct(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
+}
+
+// isMatcher reports whether t is an interface that a ruleHook implements.
+func isMatcher(t reflect.Type) bool {
+	return t.Kind() == reflect.Interface && reflect.TypeFor[ruleHook]().Implements(t)
 }
 
 func unknown(difference string) error {

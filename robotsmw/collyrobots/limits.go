@@ -12,16 +12,16 @@ import (
 	"github.com/goodbots/courtesy/internal/httputil"
 )
 
-// The extension enforces LimitRules in colly's place. In plain colly, a request
-// would have its rule's slot while it waits for its host's pace. The requests
-// for one host could then take all slots. Here, a request gets the slot when it
-// may be sent. The slot is free again when the body has been read and the
-// rule's delay is over. The slots are colly's own, so collectors that were
-// given the same rule share them.
+// The extension enforces LimitRules instead of colly. In colly, a request would
+// occupy a slot of its rule while it waits for its host, so that the requests
+// for one host could occupy all slots. Here, a request gets a slot when it may
+// be sent. The slot is free again when the body has been read and the delay of
+// the rule is over. The slots are those of colly, so that collectors with the
+// same rule share them.
 
-// enter waits for a slot of the LimitRule for a domain, if there is a rule. It
-// returns a function that gives the slot back after the rule's delay. Only its
-// first call counts.
+// acquireSlot waits for a slot of the LimitRule for a domain, if there is a
+// rule. It returns a function that gives the slot back after the rule's delay.
+// Only its first call counts.
 func (g *guard) acquireSlot(ctx context.Context, domain string) (releaseSlot func(), err error) {
 	rule := g.ruleFor(domain)
 	if rule == nil {
@@ -34,8 +34,8 @@ func (g *guard) acquireSlot(ctx context.Context, domain string) (releaseSlot fun
 		return nil, context.Cause(ctx)
 	}
 	return sync.OnceFunc(func() {
-		rest := rule.Delay + rand.N(max(rule.RandomDelay, 1)) // rand.N panics if it gets 0
-		time.AfterFunc(rest, func() { <-slots })
+		delay := rule.Delay + rand.N(max(rule.RandomDelay, 1)) // rand.N panics if it gets 0
+		time.AfterFunc(delay, func() { <-slots })
 	}), nil
 }
 

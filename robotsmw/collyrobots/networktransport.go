@@ -89,7 +89,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	hasReturned = true
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
 	if resp == nil && err == nil {
-		err = errNoAnswer
+		err = errNoResponse
 	}
 	if err != nil || resp.Body == nil {
 		cancel()
@@ -112,7 +112,7 @@ func (t networkTransport) sendForRobots(req *http.Request) (*http.Response, erro
 	}
 	resp, err := base.RoundTrip(req)
 	if resp == nil && err == nil {
-		err = errNoAnswer
+		err = errNoResponse
 	}
 	return resp, err
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// longPause is how long a pause is that is worth a line in the log.
+// longPause is the length of the shortest pause that is logged.
 const longPause = time.Minute
 
-// pauseReasons are the reasons for which a host that makes a request wait is
-// paused, and not just busy.
+// pauseReasons are the reasons to wait for a host that is paused, and not just
+// busy with other requests.
 var pauseReasons = []politeness.Reason{
 	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
 }
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
 
-// maxPausedHosts is how many paused hosts are remembered.
+// maxPausedHosts bounds the paused hosts that are remembered.
 const maxPausedHosts = 10_000
 
 // logPause logs a long pause once. It is called when a request begins to wait
 // for its host. The pause began at since or before.
-func (x *Extension) logPause(u *url.URL, since, until time.Time, why politeness.Reason) {
-	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, why) {
+func (x *Extension) logPause(u *url.URL, since, until time.Time, reason politeness.Reason) {
+	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, reason) {
 		return
 	}
 	now := time.Now()
@@ -43,6 +43,6 @@ func (x *Extension) logPause(u *url.URL, since, until time.Time, why politeness.
 	}
 	x.mu.Unlock()
 	if !logged {
-		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(why), "until", until)
+		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(reason), "until", until)
 	}
 }

@@ -32,9 +32,9 @@ func (p *putBackRequest) due() bool {
 	return !time.Now().Before(p.until)
 }
 
-// putBackQueue are the requests of synchronous collectors that were put back,
-// by host. The program's own goroutine makes them: before another request, or
-// in Extension.Wait. So the callbacks never run at the same time.
+// putBackQueue has the requests of synchronous collectors that were put back,
+// by host. The program's own goroutine makes them, before another request or in
+// Extension.Wait, so that callbacks do not run at the same time.
 type putBackQueue struct {
 	mu    sync.Mutex
 	hosts map[string][]*putBackRequest
@@ -55,13 +55,15 @@ func (q *putBackQueue) take() (p *putBackRequest, next time.Time) {
 	for host, list := range q.hosts {
 		first := list[0]
 		if first.due() {
-			if q.hosts[host] = list[1:]; len(list) == 1 {
+			q.hosts[host] = list[1:]
+			if len(list) == 1 {
 				delete(q.hosts, host)
 			}
 			return first, time.Time{}
 		}
 		if p == nil || first.until.Before(next) {
-			p, next = first, first.until
+			p = first
+			next = first.until
 		}
 	}
 	return p, next

@@ -35,8 +35,9 @@ func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBod
 	b.done.Add(1)
 	b.alarm = time.AfterFunc(readAheadAfter, func() {
 		defer b.done.Done()
-		var n int64
-		if n, b.err = io.CopyN(&b.ahead, body, maxReadAhead); n == maxReadAhead {
+		n, err := io.CopyN(&b.ahead, body, maxReadAhead)
+		b.err = err
+		if n == maxReadAhead {
 			context.AfterFunc(attempt, func() { body.Close() })
 		}
 	})

@@ -47,10 +47,13 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 
 // isThrottled reports whether RetryThrottled applies to a response.
 func (a *attachedCollector) isThrottled(r *colly.Response) bool {
-	if !httpstatus.IsThrottled(r.StatusCode) && !httpstatus.IsOverloaded(r.StatusCode) {
+	if a.RetryThrottled <= 0 {
 		return false
 	}
-	return a.RetryThrottled > 0 && (r.Request.Method == http.MethodGet || r.Request.Method == http.MethodHead)
+	if r.Request.Method != http.MethodGet && r.Request.Method != http.MethodHead {
+		return false
+	}
+	return httpstatus.IsThrottled(r.StatusCode) || httpstatus.IsOverloaded(r.StatusCode)
 }
 
 // repeatThrottled repeats a GET or HEAD that was answered 429, 430, 503 or 529,
@@ -122,10 +125,15 @@ func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 // repeat submits a request again. OnError gets the error if the request fails,
 // but not if colly refuses to make the request.
 func (a *attachedCollector) repeat(r *colly.Request) {
-	switch err := r.Retry(); {
-	case err == colly.ErrMaxRequests, err == colly.ErrRetryBodyUnseekable:
+	err := r.Retry()
+	if err == colly.ErrMaxRequests || err == colly.ErrRetryBodyUnseekable {
 		a.tally(&a.counts.GivenUp, 1)
-	case err == nil && a.collector.CheckHead && !a.collector.Async && r.Method == http.MethodHead:
+	}
+	if err != nil {
+		return
+	}
+	visitsAfterHead := a.collector.CheckHead && !a.collector.Async
+	if visitsAfterHead && r.Method == http.MethodHead {
 		// With CheckHead, Visit sends a HEAD before the GET. It returned when
 		// this HEAD failed the first time, so the GET is sent here.
 		page := *r

@@ -14,12 +14,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// repeatMark marks a request that failed, or that repeats one. It is the
-// request's Body, instead of the body that the request had. Request.Retry and
-// Request.Do make colly rewind the body before all else, so repeatMark is
-// notified of each repeat by Seek, which may end it. If the repeat has to wait,
-// beforeRequest waits, in the repeat's own goroutine. When the repeat is sent,
-// the guard gives it the body that it had.
+// repeatMark marks a request that failed, that repeats another request, or that
+// checkCached has changed. It is the request's Body, instead of the body that
+// the request had. Request.Retry and Request.Do make colly rewind the body
+// before all else, so that Seek is called before each repeat, and can end it
+// with an error. If the repeat has to wait, beforeRequest waits, in the
+// goroutine of the repeat. Before the repeat is sent, it gets back its body.
 type repeatMark struct {
 	body io.Reader // the body that the request had; nil means none
 
@@ -44,18 +44,21 @@ type repeatMark struct {
 // isRefusal reports whether the extension has refused a request, so that it was
 // not sent.
 func isRefusal(err error) bool {
-	_, delayed := errors.AsType[*politeness.DelayError](err)
-	return delayed || errors.Is(err, robotsmw.ErrDisallowed) || errors.Is(err, robotsmw.ErrUnreachable) ||
-		errors.Is(err, robotsmw.ErrAddressRefused) || errors.Is(err, ErrBypassed)
+	_, isDelayed := errors.AsType[*politeness.DelayError](err)
+	return isDelayed || isAny(err, robotsmw.ErrDisallowed, robotsmw.ErrUnreachable, robotsmw.ErrAddressRefused, ErrBypassed)
 }
 
-// isLost reports whether err means that a request got no answer. It does not if
-// the program, its options or colly itself stopped the request or its redirect.
+// isLost reports whether err means that a request got no response, and neither
+// the program nor its options nor colly stopped the request or its redirect.
 func isLost(err error) bool {
-	own := []error{colly.ErrAbortedBeforeRequest, colly.ErrAbortedAfterHeaders, colly.ErrForbiddenDomain,
-		colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, robotsmw.ErrAddressRefused}
-	_, visited := errors.AsType[*colly.AlreadyVisitedError](err)
-	return !visited && !slices.ContainsFunc(own, func(e error) bool { return errors.Is(err, e) })
+	_, isVisited := errors.AsType[*colly.AlreadyVisitedError](err)
+	return !isVisited && !isAny(err, colly.ErrAbortedBeforeRequest, colly.ErrAbortedAfterHeaders, colly.ErrForbiddenDomain,
+		colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, robotsmw.ErrAddressRefused)
+}
+
+// isAny reports whether err is one of the targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // repeatMarkFor returns the mark of a request. If the request has none, the
@@ -67,6 +70,7 @@ func repeatMarkFor(r *colly.Request) repeatMark {
 	return repeatMark{body: r.Body}
 }
 
+// Seek is called before a repeat. An error ends the repeat.
 func (mark *repeatMark) Seek(offset int64, whence int) (int64, error) {
 	if mark.final {
 		return 0, mark.err
@@ -96,17 +100,19 @@ func (mark *repeatMark) Close() error { return nil }
 // the mark.
 func (mark *repeatMark) restore(req *http.Request) {
 	plain, _ := http.NewRequest(http.MethodPost, "http://host.invalid/", mark.body) // no error is possible
-	req.Body, req.GetBody, req.ContentLength = plain.Body, plain.GetBody, plain.ContentLength
+	req.Body = plain.Body
+	req.GetBody = plain.GetBody
+	req.ContentLength = plain.ContentLength
 }
 
 // restoreContext returns the context that the request would have without the
-// mark. If the extension repeats it, colly takes it for a Retry of the
-// program's, for which it does not check redirects for visited URLs.
+// mark. If the extension repeats a request, colly treats the repeat as a Retry
+// of the program, whose redirects may lead to visited URLs.
 func (mark *repeatMark) restoreContext(ctx context.Context) context.Context {
 	if !mark.byExtension || !mark.checksVisited {
 		return ctx
 	}
-	mark.checksVisited = false // a Retry of the answer is the program's
+	mark.checksVisited = false // the next Retry is the program's
 	return context.WithValue(ctx, colly.CheckRevisitKey, true)
 }
 

@@ -28,7 +28,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	}
 	own := unseal(req.Context())
 	p := &pageRequest{Context: own, values: req.Context(), guard: g, since: time.Now(), attempt: own}
-	p.trace.Queued = func(until time.Time, why politeness.Reason) { x.logPause(req.URL, time.Now(), until, why) }
+	p.trace.Queued = func(until time.Time, reason politeness.Reason) { x.logPause(req.URL, time.Now(), until, reason) }
 	out := req.WithContext(politeness.WithTrace(p, &p.trace))
 	if req.Header.Get("User-Agent") == collyAgent() { // of a clone that was made before Attach
 		out.Header = req.Header.Clone()
@@ -49,13 +49,18 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
 	x.tally(&x.counts.Fetched, 1)
-	if resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
+	if !isRedirect(resp) {
 		x.tally(&x.counts.Pages, 1)
 	}
 	if resp.Body != nil && resp.Body != http.NoBody {
 		resp.Body = newReadAheadBody(resp.Body, p.attempt)
 	}
 	return resp, nil
+}
+
+// isRedirect reports whether a response leads to another URL.
+func isRedirect(resp *http.Response) bool {
+	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
 }
 
 // beginRepeat gives a request that repeats another one the body that it would
