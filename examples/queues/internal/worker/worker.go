@@ -17,6 +17,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,6 +102,6 @@ func (w *Worker) place(u *url.URL, due time.Time) time.Time {
 	if next := w.places[host].Add(interval); next.After(due) {
 		due = next
 	}
-	w.places[host] = due
+	w.places[strings.Clone(host)] = due // host is a part of the page's URL
 	return due
 }
