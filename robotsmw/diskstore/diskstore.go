@@ -267,7 +267,7 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 		if isNew {
 			return func() { s.unlock(name, mark) }, true, nil
 		}
-		if free, err := s.breakLock(name); err != nil {
+		if free, err := s.breakLock(name, ttl); err != nil {
 			return nil, false, fmt.Errorf("diskstore: reading the lock of %q: %w", key, err)
 		} else if !free {
 			return nil, false, nil
@@ -300,12 +300,13 @@ func (s *Store) create(name string, mark []byte) (isNew bool, err error) {
 
 // breakLock removes a lock that has expired. It reports whether the key may be
 // free now. A lock that this user may not read counts as held. If the lock
-// cannot be read for another reason, breakLock returns the error.
-func (s *Store) breakLock(name string) (free bool, err error) {
+// cannot be read for another reason, breakLock returns the error. For ttl, see
+// ended.
+func (s *Store) breakLock(name string, ttl time.Duration) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
-		return ended(mark) && s.take(name, mark), nil
+		return ended(mark, ttl) && s.take(name, mark), nil
 	case errors.Is(err, errOdd): // something else is in the place of the lock
 		return s.take(name, nil), nil
 	case isSymlink(name): // it leads nowhere, and os.Link would find it again and again
@@ -349,10 +350,20 @@ func (s *Store) take(name string, mark []byte) bool {
 }
 
 // ended reports whether the lock with this mark has expired. A mark that is too
-// short counts as expired.
-func ended(mark []byte) bool {
-	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
+// short counts as expired. ttl is how long the caller's own lock lasts. A lock
+// that would last for a minute longer counts as expired too, because the clock
+// has been set back since, or the mark is something else.
+func ended(mark []byte, ttl time.Duration) bool {
+	if len(mark) < 8 {
+		return true
+	}
+	left := time.Until(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
+	return left <= 0 || left-ttl > time.Minute
 }
+
+// longestLock is how long a sweep leaves a lock at most. The locks of a Checker
+// last for about as long as its AttemptTimeout.
+const longestLock = 24 * time.Hour
 
 // path returns the path of a key's file with this suffix. The names of the
 // directory and of the file are made of the key's hash.
@@ -386,7 +397,7 @@ func (s *Store) sweep(isFull bool) {
 				total += info.Size()
 			}
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
-			s.breakLock(path)
+			s.breakLock(path, longestLock)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := foundFile{path, info.Size(), info.ModTime()}
 			if outlived(path, now) && v.remove() {
