@@ -41,10 +41,10 @@ func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	}
 }
 
-// A process has died with a lock. Then the clock was set back by a month, or the
-// file of the lock was replaced by 16 other bytes. TryLock and a sweep treat the
-// lock as expired. Otherwise, each fetch of the robots.txt would wait for 41 s
-// until then.
+// A process has died with a lock. Then the clock was set back by a month, or
+// the file of the lock was replaced by 16 other bytes. TryLock and a sweep
+// treat the lock as expired. Otherwise, each fetch of the robots.txt would wait
+// for 41 s until then.
 func TestLocksOfAnotherClock(t *testing.T) {
 	s, _ := Open(t.TempDir())
 	for _, mark := range []string{string(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(30*24*time.Hour).UnixNano()))) + "01234567", "sixteen letters!"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A site lists sitemaps whose URLs have 60 KB each, in indexes that list more of
-// them. Walk gives up before it remembers 3 GB of URLs.
+// A site lists sitemaps whose URLs have 60 KB each, in indexes that list more
+// of them. Walk gives up before it remembers 3 GB of URLs.
 func TestWalk_LongURLs(t *testing.T) {
 	long := strings.Repeat("x", 60_000)
 	fetched := 0

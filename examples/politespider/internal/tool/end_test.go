@@ -49,8 +49,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Bot protection refuses many pages, each with a body of a megabyte. The summary
-// lists the pages with what refused them, and keeps no bodies.
+// Bot protection refuses many pages, each with a body of a megabyte. The
+// summary lists the pages with what refused them, and keeps no bodies.
 func TestVisit_RefusalKeepsNoBody(t *testing.T) {
 	var kept []record.Record
 	before := testmain.Heap()

@@ -366,8 +366,8 @@ func TestAudit_PageOfUnauditedTimes(t *testing.T) {
 }
 
 // A hostile server names another content coding in each answer of a WARC file,
-// so each record has a problem of its own. The problems are counted, and no more
-// than 10,000 of them are kept.
+// so each record has a problem of its own. The problems are counted, and no
+// more than 10,000 of them are kept.
 func TestBrokenLines_ManyProblems(t *testing.T) {
 	var screen bytes.Buffer
 	l := &brokenLines{w: &screen, seen: make(map[problem]*repeats)}
