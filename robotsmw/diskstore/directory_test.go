@@ -41,6 +41,36 @@ func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	}
 }
 
+// A process has died with a lock. Then the clock was set back by a month, or
+// the file of the lock was replaced by 16 other bytes. TryLock and a sweep
+// treat the lock as expired. Otherwise, each fetch of the robots.txt would wait
+// for 41 s until then.
+func TestLocksOfAnotherClock(t *testing.T) {
+	s, _ := Open(t.TempDir())
+	for _, mark := range []string{string(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(30*24*time.Hour).UnixNano()))) + "01234567", "sixteen letters!"} {
+		for _, how := range []string{"TryLock", "sweep"} {
+			if isNew, err := s.create(s.path("k", lockSuffix), []byte(mark)); err != nil || !isNew {
+				t.Fatal(isNew, err)
+			}
+			if how == "sweep" {
+				s.sweep(false)
+				if n := count(s.dir, lockSuffix); n != 0 {
+					t.Errorf("%q: %d locks remain after a sweep", mark, n)
+				}
+				continue
+			}
+			unlock, ok, err := s.TryLock(context.Background(), "k", time.Minute)
+			if err != nil || !ok {
+				t.Fatalf("%q: TryLock: %v, %v", mark, ok, err)
+			}
+			if _, again, _ := s.TryLock(context.Background(), "k", 10*time.Second); again {
+				t.Errorf("%q: two hold the lock", mark)
+			}
+			unlock()
+		}
+	}
+}
+
 // Soon after the last Put, the directory is not much larger than MaxBytes.
 func TestBoundHolds(t *testing.T) {
 	dir := t.TempDir()

@@ -272,7 +272,7 @@ func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unl
 		if isNew {
 			return func() { s.unlock(name, mark) }, true, nil
 		}
-		if free, err := s.breakLock(name); err != nil {
+		if free, err := s.breakLock(name, ttl); err != nil {
 			return nil, false, fmt.Errorf("diskstore: reading the lock of %q: %w", key, err)
 		} else if !free {
 			return nil, false, nil
@@ -305,12 +305,13 @@ func (s *Store) create(name string, mark []byte) (isNew bool, err error) {
 
 // breakLock removes a lock that has expired. It reports whether the key may be
 // free now. A lock that this user may not read counts as held. If the lock
-// cannot be read for another reason, breakLock returns the error.
-func (s *Store) breakLock(name string) (free bool, err error) {
+// cannot be read for another reason, breakLock returns the error. For ttl, see
+// ended.
+func (s *Store) breakLock(name string, ttl time.Duration) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {
 	case err == nil:
-		return hasExpired(mark) && s.take(name, mark), nil
+		return hasExpired(mark, ttl) && s.take(name, mark), nil
 	case errors.Is(err, errNotOurs): // a directory, for example
 		return s.take(name, nil), nil
 	case isSymlink(name): // dangling: os.Link would find it again and again
@@ -354,10 +355,20 @@ func (s *Store) take(name string, mark []byte) bool {
 }
 
 // hasExpired reports whether the lock with this mark has expired. A mark that
-// is too short counts as expired.
-func hasExpired(mark []byte) bool {
-	return len(mark) < 8 || !time.Now().Before(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
+// is too short counts as expired. ttl is how long the caller's own lock lasts.
+// A lock that would last for more than a minute longer counts as expired too,
+// because the clock has been set back since, or the file is not a lock.
+func hasExpired(mark []byte, ttl time.Duration) bool {
+	if len(mark) < 8 {
+		return true
+	}
+	left := time.Until(time.Unix(0, int64(binary.BigEndian.Uint64(mark))))
+	return left <= 0 || left-ttl > time.Minute
 }
+
+// maxLock is how long a sweep leaves a lock at most. The locks of a Checker
+// last for about as long as its AttemptTimeout.
+const maxLock = 24 * time.Hour
 
 // path returns the path of the key's file with this suffix. The names of the
 // subdirectory and of the file are derived from the key's hash.
@@ -391,7 +402,7 @@ func (s *Store) sweep(diskFull bool) {
 				total += info.Size()
 			}
 		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
-			s.breakLock(path)
+			s.breakLock(path, maxLock)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := valueFile{path, info.Size(), info.ModTime()}
 			if isExpiredFile(path, now) && v.remove() {

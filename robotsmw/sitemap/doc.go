@@ -117,7 +117,8 @@
 //
 // The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. Read
 // stops there with an error, so that a hostile file costs little: it keeps only
-// one entry in memory. Walk adds [MaxDepth] and [MaxSitemaps].
+// one entry in memory. Walk adds [MaxDepth] and [MaxSitemaps], and reads no
+// more sitemaps when those that it knows have 32 MiB of URLs.
 //
 // # Politeness
 //

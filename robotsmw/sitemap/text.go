@@ -20,7 +20,11 @@ func cleanLoc(text []byte, charset string) string {
 		}
 		return r
 	}, loc)
-	return strings.TrimSpace(loc)
+	trimmed := strings.TrimSpace(loc)
+	if len(trimmed) < len(text)/2 {
+		trimmed = strings.Clone(trimmed) // the caller keeps it, but not the white space
+	}
+	return trimmed
 }
 
 // decode returns a text in UTF-8. charset is as the XML declaration names it.

@@ -21,7 +21,7 @@ const (
 // Errors of [Walk], besides those of Read and fetch.
 var (
 	ErrTooDeep         = errors.New("sitemap: an index is listed by an index, more than 5 deep")
-	ErrTooManySitemaps = errors.New("sitemap: more than 50,000 sitemaps")
+	ErrTooManySitemaps = errors.New("sitemap: more than 50,000 sitemaps, or more than 32 MiB of their URLs")
 )
 
 // Walk returns the pages that the sitemaps at the given URLs list, directly or
@@ -72,7 +72,12 @@ func Walk(ctx context.Context, fetch func(ctx context.Context, loc string) (io.R
 type walk struct {
 	queue []sitemapFile
 	known map[string]bool // the URLs of all files that were ever in the queue
+	bytes int             // the length of these URLs together
 }
+
+// maxKnownBytes limits walk.bytes: a URL may have 64 KiB, and an index that is
+// made to do harm has as many long ones as it may have.
+const maxKnownBytes = 32 << 20
 
 type sitemapFile struct {
 	loc   string
@@ -87,9 +92,10 @@ func (w *walk) add(loc string, depth int) error {
 	if depth > MaxDepth {
 		return ErrTooDeep
 	}
-	if len(w.known) == MaxSitemaps {
+	if len(w.known) == MaxSitemaps || w.bytes+len(loc) > maxKnownBytes {
 		return ErrTooManySitemaps
 	}
+	w.bytes += len(loc)
 	w.known[loc] = true
 	w.queue = append(w.queue, sitemapFile{loc, depth})
 	return nil

@@ -4,6 +4,7 @@ package record
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/refusal"
@@ -138,13 +139,25 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // the signature that the response requests, in words
 }
 
-// Brief returns the record without Decision, Said and Requests. The lists of
-// the summary have records in this form.
+// Brief returns the record without Decision, Said and Requests. Of a long
+// Location or Error, it has the beginning, because a server can send megabytes.
+// The lists of the summary have records in this form.
 func (r Record) Brief() Record {
 	r.Decision = nil
 	r.Said = Said{}
 	r.Requests = nil
+	r.Location = beginning(r.Location)
+	r.Error = beginning(r.Error)
 	return r
+}
+
+// beginning returns a text, or a copy of its first 2 KiB.
+func beginning(text string) string {
+	const longest = 2 << 10
+	if len(text) <= longest {
+		return strings.Clone(text)
+	}
+	return strings.ToValidUTF8(text[:longest], "") + "…"
 }
 
 // A Summary is the outcome of a crawl. Stopped is empty, or the reason why the

@@ -35,9 +35,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		r.PausedUntil = j.witness.takePauseEnd(r.Host)
 	}
-	if kind := v.says.Refusal.Kind; kind != 0 && kind != refusal.RateLimit { // a rate limit is clear from the status alone
-		r.Refusal = &v.says.Refusal
-	}
+	r.Refusal = v.refusal()
 	switch {
 	case v.check != "":
 		v.checked(r, err)
@@ -53,6 +51,17 @@ func (v *Visit) End(ctx context.Context, err error) {
 		}
 		v.fetched(r)
 	}
+}
+
+// refusal returns how bot protection refused the page, or nil if it did not. A
+// rate limit is left out, because it is clear from the status alone. The result
+// is a copy: the summary keeps it, but must not keep v with the body.
+func (v *Visit) refusal() *refusal.Refusal {
+	found := v.says.Refusal
+	if found.Kind == 0 || found.Kind == refusal.RateLimit {
+		return nil
+	}
+	return &found
 }
 
 // checked() handles the end of a request that checked the server in place of

@@ -2,10 +2,16 @@ package tool
 
 import (
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/gocolly/colly/v2"
+
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
+	"github.com/goodbots/courtesy/integration_test/testmain"
+	"github.com/goodbots/courtesy/politeness/refusal"
+	"github.com/goodbots/courtesy/robotsmw"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -41,4 +47,22 @@ func TestPatience(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Bot protection refuses many pages, each with a body of a megabyte. The
+// summary lists the pages with what refused them, and keeps no bodies.
+func TestVisit_RefusalKeepsNoBody(t *testing.T) {
+	var kept []record.Record
+	before := testmain.Heap()
+	for range 50 {
+		v := &Visit{response: &colly.Response{Body: make([]byte, 1<<20)}, says: robotsmw.Page{Refusal: refusal.Refusal{Kind: refusal.Challenge}}}
+		kept = append(kept, record.Record{Refusal: v.refusal()}.Brief())
+	}
+	if grown := testmain.Heap() - before; grown > 5<<20 {
+		t.Errorf("50 records take %d bytes", grown)
+	}
+	if kept[49].Refusal == nil || kept[49].Refusal.Kind != refusal.Challenge {
+		t.Errorf("%+v", kept[49].Refusal)
+	}
+	runtime.KeepAlive(kept)
 }

@@ -18,6 +18,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,6 +159,6 @@ func (w *Worker) place(u *url.URL, due time.Time) time.Time {
 	if next := w.places[host].Add(interval); next.After(due) {
 		due = next
 	}
-	w.places[host] = due
+	w.places[strings.Clone(host)] = due // host is a part of the page's URL
 	return due
 }

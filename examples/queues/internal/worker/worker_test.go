@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -139,5 +142,36 @@ func TestURLs(t *testing.T) {
 	}
 	if got, err := urls([]string{"a.example"}, nil); err == nil {
 		t.Errorf("an argument that is no URL: %q", got)
+	}
+}
+
+// Pages of many hosts are put back, each with a URL of a megabyte. The worker
+// remembers the hosts, and not the URLs.
+func TestPlace_KeepsNoURL(t *testing.T) {
+	var web robotstest.Internet
+	w, err := New(robotsmw.Options{UserAgent: "TestBot", Base: &web, Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for i := range 30 {
+		u, err := url.Parse(fmt.Sprintf("http://host%d.example/%s", i, strings.Repeat("x", 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.place(u, time.Now().Add(time.Hour))
+	}
+	if grown := heap() - before; grown > 10<<20 {
+		t.Errorf("%d hosts take %d bytes", len(w.places), grown)
+	}
+	if len(w.places) != 30 {
+		t.Errorf("%d hosts are known", len(w.places))
 	}
 }

@@ -364,3 +364,23 @@ func TestAudit_PageOfUnauditedTimes(t *testing.T) {
 		t.Errorf("the page does not have %s: %v", want, err)
 	}
 }
+
+// A hostile server names another content coding in each answer of a WARC file,
+// so each record has a problem of its own. The problems are counted, and no
+// more than 10,000 of them are kept.
+func TestBrokenLines_ManyProblems(t *testing.T) {
+	var screen bytes.Buffer
+	l := &brokenLines{w: &screen, seen: make(map[problem]*repeats)}
+	for i := range mostProblems + 5000 {
+		l.add("crawl.warc", i, fmt.Errorf("its Content-Encoding %d is not known here", i))
+	}
+	if len(l.seen) != mostProblems+1 || len(l.order) != mostProblems+1 {
+		t.Errorf("%d problems are kept", len(l.seen))
+	}
+	if r := l.seen[problem{"crawl.warc", "other problems"}]; r == nil || r.times != 5000 {
+		t.Errorf("%+v", r)
+	}
+	if n := bytes.Count(screen.Bytes(), []byte("\n")); n != mostProblems+maxReported {
+		t.Errorf("%d lines are reported", n)
+	}
+}

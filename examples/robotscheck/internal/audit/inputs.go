@@ -236,6 +236,10 @@ const (
 	pageFaults  = 500
 	// pageProblems is how many problems of lines are shown on the page.
 	pageProblems = 200
+	// mostProblems is how many problems are told apart, for each of which
+	// maxReported lines are reported. A server can make up more, such as
+	// content codings.
+	mostProblems = 10_000
 	// mostFiles is how many robots.txt files of an archive are kept for the
 	// page.
 	mostFiles = 100
@@ -300,6 +304,9 @@ func (l *brokenLines) add(input string, line int, err error) {
 // count counts a problem.
 func (l *brokenLines) count(input string, line int, err error) *repeats {
 	p := problem{input, err.Error()}
+	if l.seen[p] == nil && len(l.seen) >= mostProblems {
+		p = problem{input, "other problems"}
+	}
 	r := l.seen[p]
 	if r == nil {
 		r = new(repeats)

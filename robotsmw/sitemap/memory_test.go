@@ -1,0 +1,68 @@
+package sitemap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
+)
+
+// A site lists sitemaps whose URLs have 60 KB each, in indexes that list more
+// of them. Walk gives up before it remembers 3 GB of URLs.
+func TestWalk_LongURLs(t *testing.T) {
+	long := strings.Repeat("x", 60_000)
+	fetched := 0
+	fetch := func(context.Context, string) (io.ReadCloser, error) {
+		fetched++
+		if fetched > 2*MaxSitemaps {
+			t.Fatal("Walk does not end")
+		}
+		var locs []string
+		if fetched < 20 {
+			for i := range 100 {
+				locs = append(locs, fmt.Sprint(fetched, ".", i, long))
+			}
+		}
+		return io.NopCloser(strings.NewReader(sitemapIndex(locs...))), nil
+	}
+	limited := 0
+	for _, err := range Walk(t.Context(), fetch, "s0") {
+		if errors.Is(err, ErrTooManySitemaps) {
+			limited++
+		}
+	}
+	if most := maxKnownBytes/len(long) + 1; limited == 0 || fetched > most || fetched < most-20 {
+		t.Errorf("%d files were fetched, with %d errors because of the limit", fetched, limited)
+	}
+}
+
+// Each URL stands in a line with 60 KB of white space. The caller keeps the
+// URLs, and not the white space.
+func TestRead_KeepsNoWhiteSpace(t *testing.T) {
+	var file strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&file, "<url><loc>%shttp://a.example/%d</loc></url>", strings.Repeat(" ", 60_000), i)
+	}
+	text := "<urlset>" + file.String() + "</urlset>"
+	var kept []string
+	before := testmain.Heap()
+	for e, err := range Read(strings.NewReader(text)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, e.Loc)
+	}
+	if grown := testmain.Heap() - before; grown > 2<<20 {
+		t.Errorf("200 URLs take %d bytes", grown)
+	}
+	if len(kept) != 200 || kept[199] != "http://a.example/199" {
+		t.Errorf("%d URLs", len(kept))
+	}
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(text)
+}
