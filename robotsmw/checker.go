@@ -24,22 +24,22 @@ import (
 // A Checker decides whether the crawler may fetch a URL. It loads an origin's
 // robots.txt when the file is first needed, keeps the file for up to 24 hours
 // (RFC 9309 §2.4), and matches URLs with the file's rules. A Transport has a
-// Checker and obeys it. A crawler that plans ahead may ask the Checker too. All
+// Checker and obeys it. A crawler that plans ahead may use the Checker too. All
 // methods are safe for concurrent use. Make a Checker with NewChecker.
 //
 // # How long a file is kept
 //
-// A file is kept as long as Cache-Control, Expires and Age say (RFC 9111), but
-// for at least 5 minutes and at most 24 hours. If they say nothing, the file is
-// kept for 24 hours. With a long Limiter.Delay, a file is kept for at least 5
-// minutes longer than the Delay, but not for more than 24 hours. The record of
-// an unavailable file is kept for the same time. But if the file is unavailable
-// because a redirect led nowhere or there were too many redirects, the record
-// is kept for one hour. A file is revalidated with its ETag and Last-Modified.
-// The first request after four fifths of the lifetime starts a refresh in the
-// background and does not wait for it. Records are in memory, bounded by
-// Options.MaxOrigins and MaxBytes. A Store (package diskstore, redisstore)
-// keeps them over a restart or shares them.
+// A file is kept for the lifetime that Cache-Control, Expires and Age define
+// (RFC 9111), but for at least 5 minutes and at most 24 hours. Without these
+// fields, it is kept for 24 hours. With a long Limiter.Delay, a file is kept
+// for at least 5 minutes longer than the Delay, but not for more than 24 hours.
+// The record of an unavailable file is kept for the same time. But if the file
+// is unavailable because a redirect led nowhere or there were too many
+// redirects, the record is kept for one hour. A file is revalidated with its
+// ETag and Last-Modified. The first request after four fifths of the lifetime
+// starts a refresh in the background and does not wait for it. Records are in
+// memory, bounded by Options.MaxOrigins and MaxBytes. A Store (package
+// diskstore, redisstore) keeps them over a restart or shares them.
 //
 // No call discards a record early. To read all files again now, make a new
 // Checker or Transport with the same Limiter, and without the Store or with an
@@ -48,9 +48,8 @@ import (
 // When memory is full, the least recently used origin is evicted. An
 // unreachable origin stays until its next try, because otherwise the next
 // request would be sent to a server in trouble. But such origins hold nine
-// tenths of the places at most. Beyond that, a random one of them is evicted.
-// So a new origin is never refused for want of room, and no domain can shut out
-// the others.
+// tenths of the places at most. Beyond that, a random one of them is evicted,
+// so that there is always room for a new origin.
 //
 // An origin is not evicted while its robots.txt is fetched, or while a request
 // of a Transport to it waits for its host: that request is judged again when it
@@ -61,17 +60,17 @@ import (
 //
 // However many requests need a robots.txt at the same time, it is fetched once.
 // The fetch belongs to none of them: a request that gives up does not cancel it
-// for the others. Each origin follows its own redirects, at the pace of the
-// hosts that it asks. If a redirect leads to the robots.txt of an origin whose
-// record is in memory and in force, that record is used.
+// for the others. Each origin follows its own redirects, with the delays of the
+// hosts that they lead to. If a redirect leads to the robots.txt of an origin
+// whose record is in memory and in force, that record is used.
 //
-// A fetch that has not got a slot is dropped when the last request that waited
+// A fetch that has no slot yet is canceled when the last request that waited
 // for it has left. No request was sent, and no state is kept. A fetch that has
-// got a slot continues even if all requests have left, and its result is kept.
-// A refresh continues too, although no request waits for it. But while no
-// request waits, any fetch or refresh is dropped if its next slot is more than
-// ten minutes away. A redirect may lead a fetch to a host that is not due
-// now. Such a fetch counts as refused until that host is due.
+// a slot continues even if all requests have left, and its result is kept. A
+// refresh continues too, although no request waits for it. While no request
+// waits, any fetch or refresh is canceled if its next slot is more than ten
+// minutes away. If a redirect leads a fetch to a host that is not due now,
+// requests that need the file fail with a DelayError until that host is due.
 //
 // Servers may send a robots.txt and never finish it. Fetches that no request
 // waits for may take half of MaxBytes together. Beyond that, the oldest of them
@@ -204,14 +203,14 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //
 // Some servers treat different paths as one path. For example, they treat
 // /x/%2e%2e/private/ and //private/ like /private/. So a path is judged in
-// three forms: as it is written; with its dot segments resolved (RFC 3986
-// §5.2.4) and then its empty segments merged; and with these two steps in the
-// other order. If any of the three is disallowed, so is the URL.
-// Decision.Resolved has the disallowed form, unless that is the form as
-// written. %2F is not a slash (RFC 9309 §2.2.2). Semicolons, backslashes,
-// letter case and the query are not changed. The query is matched as it is
-// sent. robotstxt.Rules.MatchResolved judges all three forms.
-// robotstxt.Rules.Match judges only the form that it is given.
+// three forms: verbatim; with its dot segments resolved (RFC 3986 §5.2.4) and
+// then its empty segments merged; and with these two steps in the other order.
+// If any of the three is disallowed, so is the URL. Decision.Resolved has the
+// disallowed form, unless that is the form as written. %2F is not a slash (RFC
+// 9309 §2.2.2). Semicolons, backslashes, letter case and the query are not
+// changed. The query is matched as it is sent. robotstxt.Rules.MatchResolved
+// judges all three forms. robotstxt.Rules.Match judges only the form that it is
+// given.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (Decision, error) {
 	var d Decision
 	var buf [128]byte

@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Page is what a response says about itself, as far as it is known now. The
+// A Page has the page directives of a response, as far as they are known. The
 // X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
 // the HTML are known when the caller has read them. A Page is a snapshot: call
 // PageDirectives again when more has been read.
@@ -34,14 +34,14 @@ type Page struct {
 type PageState uint8
 
 const (
-	// PageNotExamined: the body was not examined, so what it says is unknown.
-	// The reason is one of three: the body's coding is unknown or cannot be
-	// decoded, the response is surely a refusal, or the response did not come
-	// through a Transport.
+	// PageNotExamined: the body was not examined, so its directives are
+	// unknown. The reason is one of three: the body's coding is unknown or
+	// cannot be decoded, the response is surely a refusal, or the response did
+	// not come through a Transport.
 	PageNotExamined PageState = iota
 
-	// PageHeaderOnly: there is no HTML body that could say more. A part of a
-	// page (206) is not examined either.
+	// PageHeaderOnly: there is no HTML body that could have directives. A part
+	// of a page (206) is not examined either.
 	PageHeaderOnly
 
 	// PagePending: the body has not been read to its end yet.

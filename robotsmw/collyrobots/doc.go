@@ -1,40 +1,42 @@
-// Package collyrobots makes a colly crawler that already runs obey robots.txt,
-// keep a pace and act on nofollow, with one line:
+// Package collyrobots makes an existing colly crawler obey robots.txt, delay
+// its requests to each host and act on nofollow, with one line:
 //
 //	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
 //
-// Callbacks, storage, limits, proxies and queues go on working. Each host gets
-// one request a second, one at a time (Options.Limiter changes that); its
-// Crawl-delay and Retry-After are obeyed. A refused request comes to OnError,
-// with a *robotsmw.DisallowedError that names the rule (see "Errors").
+// Callbacks, storage, limits, proxies and queues continue to work. Each host
+// gets one request per second, one at a time (Options.Limiter changes that).
+// Its Crawl-delay and Retry-After are obeyed. The OnError handlers receive the
+// error of a disallowed request: a *robotsmw.DisallowedError that contains the
+// rule (see "Errors").
 //
-//	                      robots.txt  pace  nofollow  a refused URL stays unvisited
-//	e.Request.Visit       yes         yes   yes       no
-//	c.Visit, a queue      yes         yes   no        no
-//	ext.Follow(e)         yes         yes   yes       yes
-//	ext.Visit             yes         yes   no        yes
-//	ext.AbsoluteURL       no          no    yes: ""   yes
-//	a clone               yes         yes   no        no
-//	a clone, ext.Add(it)  yes         yes   yes       no
+//	                      robots.txt  delay  nofollow  a disallowed URL stays unvisited
+//	e.Request.Visit       yes         yes    yes       no
+//	c.Visit, a queue      yes         yes    no        no
+//	ext.Follow(e)         yes         yes    yes       yes
+//	ext.Visit             yes         yes    no        yes
+//	ext.AbsoluteURL       no          no     yes: ""   yes
+//	a clone               yes         yes    no        no
+//	a clone, ext.Add(it)  yes         yes    yes       no
 //
 // For c.Visit, write c.Visit(ext.AbsoluteURL(e.Request, href)). For a queue,
 // see AbsoluteURL.
 //
 // Attach reads a few unexported fields of colly. It is tested with colly v2.3.0
 // and the newest commit. If colly lacks a field on which a promise of this
-// package depends, Attach returns an error that says what to write instead. If
-// it lacks another one, Attach logs what is lost. After an error of Attach, the
-// collector sends nothing, and all its requests fail with this error.
+// package depends, Attach returns an error that includes what to write instead.
+// If it lacks another field, Attach logs what does not work. After an error of
+// Attach, the collector sends no request, and all its requests fail with this
+// error.
 //
 // # When a crawl seems to hang
 //
-// It waits for a host. A server may ask for an hour with Retry-After. After a
-// robots.txt with a 503, a Retry waits for a minute, then longer. Each pause of
-// a minute or more is logged at Info, with host, reason and end. All pages but
-// the first of a host with a Crawl-delay of over a minute come to OnError with
-// a *politeness.DelayError. Raise Limiter.MaxCrawlDelay, or set
-// Extension.PutBack, which repeats each at its time. A slow host may hold all
-// threads of a queue, unless you refuse long waits:
+// A crawl that seems to hang waits for a host: a Retry-After may be an hour
+// long. After a robots.txt with a 503, a Retry waits for a minute, then longer.
+// Each pause of a minute or more is logged at Info, with host, reason and end.
+// If a host has a Crawl-delay of over a minute, all its pages but the first
+// fail with a *politeness.DelayError, unless Limiter.MaxCrawlDelay is raised or
+// Extension.PutBack is set, which repeats each request at its time. A slow host
+// may occupy all threads of a queue, unless long waits fail:
 //
 //	Limiter: &politeness.Limiter{MaxWait: 3 * time.Second} // in Options
 //
@@ -42,17 +44,18 @@
 //	for !q.IsEmpty() {
 //		q.Run(c)
 //		q.Stop()   // else colly's queue cannot Run again
-//		ext.Wait() // makes what is put back; callbacks may call q.AddURL
+//		ext.Wait() // makes the requests that are put back; callbacks may call q.AddURL
 //	}
 //
 // To stop, call q.Stop. When q.Run has returned, cancel Collector.Context and
-// call ext.Wait: OnError gets what was put back. Processes that share a queue
-// need a Limiter.Fleet (Example "Fleet"); others may add to an empty queue.
+// call ext.Wait: the requests that were put back then fail. Processes that
+// share a queue need a Limiter.Fleet (Example "Fleet"); others may add to an
+// empty queue.
 //
 // # Errors
 //
-// OnError and Visit get the errors of an http.Client with a robotsmw.Transport,
-// in a *url.Error. errors.Is and errors.AsType find in them
+// OnError and Visit receive the errors of an http.Client with a
+// robotsmw.Transport, in a *url.Error. errors.Is and errors.AsType find in them
 //
 //	robotsmw.ErrDisallowed      a rule or an option forbids the URL
 //	robotsmw.ErrUnreachable     robots.txt cannot be fetched: *net.DNSError, x509
@@ -62,11 +65,12 @@
 //	context.Canceled            the collector's Context has ended
 //	any other                   the error of the page itself, such as *net.OpError
 //
-// Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. A refused
-// address is one if robots.txt had to be fetched first.
+// Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. The error
+// of a refused address is a DisallowedError if robots.txt had to be fetched
+// first.
 //
 // As in plain colly, Response.Headers is nil in OnError if the server did not
-// answer. It is empty if the extension refused the request, which was not sent.
+// respond. It is empty if the extension did not send the request.
 //
 // # Retries in OnError
 //
@@ -76,12 +80,13 @@
 //	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
 //
 // The Example "Retries" (example_test.go) counts the tries, and leaves out what
-// PutBack heals. A response with 429 or 503 comes to OnError, and is repeated
-// only if Extension.RetryThrottled is set. What the extension repeats comes to
-// OnError too, but a Retry of it only returns the error, as does any Retry at
-// once after a refusal; a later one waits. So repeat by Retry, not by a queue,
-// unless Extension.WillRepeat returns true. c.Visit and c.Post return the first
-// error.
+// PutBack heals. A response with 429 or 503 is passed to OnError, and its
+// request is repeated only if Extension.RetryThrottled is set. OnError handlers
+// receive the errors of requests that the extension repeats too, but a Retry of
+// such a request only returns the error. So does a Retry immediately after a
+// request that was not sent; a later Retry waits. Programs should repeat by
+// Retry and not by a queue, unless Extension.WillRepeat returns true. c.Visit
+// and c.Post return the first error.
 //
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
@@ -109,13 +114,13 @@
 //
 //   - It checks each method (also the HEAD of CheckHead), redirects, Retry, and
 //     clones made before or after Attach.
-//   - A page in CacheDir is served without a fetch of robots.txt, and refused
-//     only if a robots.txt that is in memory has a rule that forbids it by now.
-//   - The links of a nofollow page, or of a sure challenge, are refused. Their
-//     URLs stay unvisited, so a link from another page can still lead there.
-//   - Colly's MaxRequests counts a request that is refused, because colly
-//     counts it before the extension can check it, and the count is its ID.
-//     Extension.Visit and Follow check first, so their refusals do not count.
+//   - A page in CacheDir is served without a fetch of robots.txt, and is
+//     disallowed only if a robots.txt in memory has a rule that disallows it.
+//   - The links of a nofollow page, or of a sure challenge, are not followed.
+//     Their URLs stay unvisited, so a link from another page can lead there.
+//   - Colly's MaxRequests counts a disallowed request, because colly counts it
+//     before the extension can check it, and the count is its ID.
+//     Extension.Visit and Follow check first, so they count only what is sent.
 //   - Attach sets IgnoreRobotsTxt, to true; a copy of the client; one more
 //     LimitRule; and UserAgent, if it is colly's.
 //

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// ServeHTTP answers a request. A client that may not ask gets only a 401.
+// ServeHTTP responds to a request. A client that is not authorized gets only a
+// 401.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.mayAsk(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")

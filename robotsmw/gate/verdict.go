@@ -21,7 +21,7 @@ type verdict struct {
 	Line       int        `json:"line,omitempty"`
 	RobotsURL  string     `json:"robots_url,omitempty"`
 	CrawlDelay float64    `json:"crawl_delay,omitempty"` // seconds
-	Until      *time.Time `json:"until,omitempty"`       // when to ask again
+	Until      *time.Time `json:"until,omitempty"`       // when to retry
 	ID         string     `json:"id,omitempty"`          // of the slot that is held
 	Error      string     `json:"error,omitempty"`
 
@@ -59,11 +59,11 @@ func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
 	return v, status
 }
 
-// verdictField tells a verdict from the page of a site, which may have any
-// status. A site's field of this name is not passed on.
+// verdictField distinguishes a verdict from the page of a site, which may have
+// any status. A site's field of this name is not passed on.
 const verdictField = "Courtesy-Verdict"
 
-// write answers with the verdict. A 503 says when to come again.
+// write responds with the verdict. A 503 contains when to retry.
 func (v verdict) write(w http.ResponseWriter, status int) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -7,10 +7,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/structured"
 )
 
-// Asked says in words which signature a response asks for (Accept-Signature,
-// RFC 9421 §5.1), and which parts of this signature [Transport] does not send.
-// If the response has no Accept-Signature, or an empty one, Asked returns "".
-// In a 401 or 403 a server asks for a signature, and in a 429 for a fresh one
+// Asked describes which signature a response requests (Accept-Signature, RFC
+// 9421 §5.1), and which parts of this signature [Transport] does not send. If
+// the response has no Accept-Signature, or an empty one, Asked returns "". A
+// server requests a signature with a 401 or 403, and a new one with a 429
 // (draft section 5.3).
 //
 // The text is one line of 600 bytes at most, in printable ASCII. A tag or

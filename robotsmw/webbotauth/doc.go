@@ -27,14 +27,14 @@
 //	Signature-Input: sig1=("@authority" "@method" "@path" "signature-agent";key="sig1");created=…;expires=…;keyid="…";alg="ed25519";tag="web-bot-auth"
 //	Signature: sig1=:…:
 //
-// Signature-Agent says where the keys are. Signature-Input says what is signed,
-// and how long the signature is valid. Signature is the signature itself.
+// Signature-Agent contains where the keys are. Signature-Input contains what is
+// signed, and how long the signature is valid. Signature is the signature.
 // Deployed verifiers disagree on the form of Signature-Agent: see
 // [Transport.LegacyAgent].
 //
 // A signature proves only that the holder of the key signed the request. The
-// owner of a site, or of the bot wall in front of it, decides which crawlers to
-// let in, and usually wants to know them beforehand.
+// owner of a site, or of the bot protection in front of it, decides which
+// crawlers to let in, and usually wants to know them beforehand.
 //
 // # Publishing the keys
 //

@@ -54,11 +54,11 @@ type Transport struct {
 	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
 	// False sends a dictionary with one member, as the draft demands.
 	//
-	// Cloudflare's documents of July 2026 ask for the string. They say that
-	// verification fails if the signature covers a member of a dictionary.
+	// Cloudflare's documentation of July 2026 requires the string. According to
+	// it, verification fails if the signature covers a member of a dictionary.
 	// Cloudflare's own library accepts both forms. According to reports, its
 	// network accepts both too, but Cloudflare does not document this. Amazon
-	// and Google do not say which form they accept.
+	// and Google do not document which form they accept.
 	LegacyAgent bool
 
 	// The first request that is to be signed sets these fields. They are the
