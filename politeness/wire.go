@@ -32,7 +32,7 @@ type wire struct {
 	host   string // of the request
 
 	mu        sync.Mutex
-	addresses []string // for which net/http has asked for connections
+	addresses []string // to which net/http has requested connections
 	direct    bool     // one of them is of the request's host
 	asked     int      // how often it has done so since it wrote something
 	wrote     bool     // headers were written to one of them, and no answer has come
@@ -52,12 +52,13 @@ const (
 	// sending anything. net/http has no limit, and sometimes uses none of them.
 	maxAsked = 20
 
-	// maxInformed is how many bytes of 1xx responses an attempt may get. As
-	// long as somebody has a hook for them, net/http does not limit them.
+	// maxInformed is how many bytes of 1xx responses an attempt may receive.
+	// net/http does not limit them if there is a hook for them.
 	maxInformed = 1 << 20
 )
 
-// watch returns a context that tells w what net/http does with a request for u.
+// watch returns a context by which net/http reports to w what it does with a
+// request for u.
 func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.CancelFunc) context.Context {
 	w.grant, w.cancel, w.host = g, cancel, u.Hostname()
 	w.trace = httptrace.ClientTrace{
@@ -92,12 +93,12 @@ func (w *wire) mayConnect(address string) bool {
 	case w.asked > maxAsked:
 		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxAsked)
 		return false
-	case w.wrote: // Base asked another host something first, in the same context
+	case w.wrote: // Base sent a request to another host first, in the same context
 		w.addresses, w.wrote = nil, false
 	}
 	if !known {
 		w.addresses = append(w.addresses, address)
-		// With a proxy, HTTP/2 asks by the proxy's address or by the host's.
+		// With a proxy, HTTP/2 uses the proxy's address or the host's.
 		host, _, _ := net.SplitHostPort(address)
 		w.direct = w.direct || strings.EqualFold(host, w.host)
 	}
@@ -140,13 +141,13 @@ func (w *wire) wroteHeaders() {
 	w.grant.setOnItsWay(false)
 }
 
-// setOnItsWay tells the Limiters that the request is on its way, and in the end
-// that it has reached the host. After the grant, a busy scheduler, a dial and a
-// handshake may delay the request for an unknown time. Such a delay could make
-// two requests reach the host at one moment, however far apart they were
-// granted. To prevent that, no other request starts until this one is sent. If
-// Base does not use httptrace, nobody calls setOnItsWay, and a request counts
-// from its grant.
+// setOnItsWay records in the Limiters that the request is on its way, and in
+// the end that it has reached the host. After the grant, a busy scheduler, a
+// dial and a handshake may delay the request for an unknown time. Such a delay
+// could make two requests reach the host at one moment, however far apart they
+// were granted. To prevent that, no other request starts until this one is
+// sent. If Base does not use httptrace, setOnItsWay is not called, and a
+// request counts from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {
 		if !g.request.IntervalFollows {

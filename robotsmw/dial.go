@@ -43,18 +43,18 @@ func (e notPublicError) Is(target error) bool { return target == ErrAddressRefus
 // For the errors of PublicOnly, errors.Is returns true with ErrAddressRefused.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
-	b := blockOf(addr)
+	b := findBlock(addr)
 	if b == nil {
 		return notPublicError("the zero netip.Addr is not a public address")
 	}
 	if !b.public {
 		return notPublicError(fmt.Sprintf("%s is not a public address: %s, %s", addr, b.name, b.source))
 	}
-	if b.of == nil {
+	if b.embedded == nil {
 		return nil
 	}
-	for _, leadsTo := range b.of(addr) {
-		if b := blockOf(leadsTo); !b.public {
+	for _, leadsTo := range b.embedded(addr) {
+		if b := findBlock(leadsTo); !b.public {
 			return notPublicError(fmt.Sprintf("%s is not a public address: it leads to %s: %s, %s", addr, leadsTo, b.name, b.source))
 		}
 	}

@@ -39,7 +39,7 @@ func PageDirectives(resp *http.Response) Page {
 			return p
 		}
 	}
-	e := examinedOf(resp)
+	e := examination(resp)
 	if e.refused != nil && e.refused.Sure {
 		return Page{Refusal: *e.refused}
 	}
@@ -67,15 +67,15 @@ type examined struct {
 
 type examinedKey struct{}
 
-// examinedOf takes what is known about resp from the context of the request
+// examination takes what is known about resp from the context of the request
 // that was sent, because http.Client may wrap the body.
-func examinedOf(resp *http.Response) examined {
+func examination(resp *http.Response) examined {
 	if resp.Request != nil {
 		if e, ok := resp.Request.Context().Value(examinedKey{}).(*examined); ok {
 			return *e
 		}
 	}
-	return examined{opts: new(page.Options), refused: refusalOf(resp), state: page.NotExamined}
+	return examined{opts: new(page.Options), refused: findRefusal(resp), state: page.NotExamined}
 }
 
 // examine arranges that resp, the answer to req, is examined while the caller
@@ -85,15 +85,15 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	e.refused = refusalOf(resp)
+	e.refused = findRefusal(resp)
 	if e.refused != nil && e.refused.Sure {
 		return // a sure refusal is not the page, so it is not examined
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
-// refusalOf returns what refusal.Of finds, or nil if there is no refusal.
-func refusalOf(resp *http.Response) *refusal.Refusal {
+// findRefusal returns what refusal.Of finds, or nil if there is no refusal.
+func findRefusal(resp *http.Response) *refusal.Refusal {
 	r, ok := refusal.Of(resp)
 	if !ok {
 		return nil

@@ -22,12 +22,12 @@ func (e *IdentityError) Error() string {
 	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.userAgent, e.tokens)
 }
 
-// userAgentOf returns the User-Agent in a request's header, or "" if there is
+// findUserAgent returns the User-Agent in a request's header, or "" if there is
 // none. It also reports whether the header has exactly one User-Agent and no
 // odd name, so that it can be sent unchanged. isOdd tells which names are odd.
 // Header.Set never writes an odd name. But a caller can write one into the map,
 // and net/http would send it.
-func userAgentOf(h http.Header) (agent string, plain bool) {
+func findUserAgent(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
 		agent = lines[0]
@@ -88,7 +88,7 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and names no crawler: write your own, %s", userAgent, say)
 	}
 	if tokens == nil {
-		token, err := tokenOf(userAgent)
+		token, err := parseToken(userAgent)
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +109,11 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	return append([]string(nil), tokens...), nil
 }
 
-// tokenOf returns the product token of a User-Agent: its first product, or the
-// product after "compatible;" if the first is Mozilla. If the product is not a
-// single word, tokenOf returns an error. A guess might make the crawler obey
-// another crawler's rules.
-func tokenOf(userAgent string) (string, error) {
+// parseToken returns the product token of a User-Agent: its first product, or
+// the product after "compatible;" if the first is Mozilla. If the product is
+// not a single word, parseToken returns an error. A guess might make the
+// crawler obey another crawler's rules.
+func parseToken(userAgent string) (string, error) {
 	agent := strings.TrimSpace(userAgent)
 	token, rest := cutToken(agent)
 	if strings.EqualFold(token, "Mozilla") {
@@ -156,16 +156,16 @@ func isLibrary(token string) bool {
 // suggestToken makes a valid token from an invalid one.
 func suggestToken(s string) string {
 	s, _, _ = strings.Cut(s, "/")
-	return cmp.Or(strings.Join(wordsOf(s), ""), "ExampleBot")
+	return cmp.Or(strings.Join(tokenWords(s), ""), "ExampleBot")
 }
 
-// wordsOf returns the parts of s that could be product tokens.
-func wordsOf(s string) []string {
+// tokenWords returns the parts of s that could be product tokens.
+func tokenWords(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || !isTokenByte(byte(r)) })
 }
 
 // names reports whether a User-Agent contains the token as a whole word. Case
 // does not matter.
 func names(userAgent, token string) bool {
-	return slices.ContainsFunc(wordsOf(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
+	return slices.ContainsFunc(tokenWords(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
 }

@@ -138,7 +138,7 @@ func callStart(start func(out *http.Request) error, out *http.Request, s *sent) 
 // from req in its context, its User-Agent, and the spelling of its host. The
 // context is the returned *sent, whose end must be called.
 func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
-	agent, plain := userAgentOf(req.Header)
+	agent, plain := findUserAgent(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
 		if err := t.identify(agent); err != nil {
 			return nil, nil, err
