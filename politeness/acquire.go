@@ -288,7 +288,7 @@ func (l *Limiter) waited(ctx context.Context, g *Grant, readiness *readiness, as
 }
 
 // refuse reports that g is refused, and returns its DelayError. g has waited
-// for the first duration, and may come back after the second.
+// for the first duration, and may be retried after the second.
 func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, again time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(again), Reason: why, Err: l.obstacle(g.key)}
 	l.reportRefused(ctx, g, waited, err.Until, why)

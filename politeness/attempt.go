@@ -77,7 +77,7 @@ func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 	return httputil.CloseEarly(a.cancel, body)
 }
 
-// explain returns the error to tell the caller, given one of Base. It names
+// explain returns the error for the caller, given one of Base. It names
 // AttemptTimeout if that has ended the attempt.
 func (a *attempt) explain(err error) error {
 	if ended := a.wire.failure(); ended != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// Done frees the slot and tells the Limiter how the request went. Any goroutine
-// may call it. Only the first call counts. Done of a nil Grant does nothing.
+// Done frees the slot and reports the outcome of the request to the Limiter.
+// Any goroutine may call it. Only the first call counts. Done of a nil Grant
+// does nothing.
 func (g *Grant) Done(o Outcome) { g.done(context.Background(), o) }
 
 // done is like Done. It passes the request's context to the Observer.
@@ -50,7 +51,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 }
 
-// answered tells the Limiter about a response whose body has not been read yet.
+// answered reports a response whose body has not been read yet to the Limiter.
 func (g *Grant) answered(ctx context.Context, o Outcome) {
 	l := g.limiter
 	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)

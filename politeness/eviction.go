@@ -36,9 +36,9 @@ func (l *Limiter) find(key string, now schedule.Time) *host {
 
 // sweep forgets up to two idle hosts. It forgets a host only if the host's
 // interval, pause and quota are over, and the Limiter knows nothing else about
-// the host that matters. sweep runs once for each new host. So nothing has to
-// run in the background. In a long crawl, the only hosts that pile up are those
-// about which the Limiter has learned something that matters.
+// the host that matters. sweep runs once for each new host, so that nothing has
+// to run in the background. In a long crawl, the only hosts that pile up are
+// those about which the Limiter has learned something that matters.
 func (l *Limiter) sweep(now schedule.Time) {
 	l.somePaused(1, now)
 	for range 2 {
@@ -65,8 +65,8 @@ func (l *Limiter) setAside(h *host, now schedule.Time) {
 	}
 }
 
-// dispensable returns the host that goes when there are MaxHosts hosts: the one
-// that was used longest ago. It is a paused host, at random, if these hold nine
+// dispensable returns the host to evict when there are MaxHosts hosts: the
+// least recently used one. It is a paused host, at random, if these hold nine
 // tenths of the places, or if nothing else can go. If all hosts are busy or in
 // their interval, the result is nil.
 func (l *Limiter) dispensable(now schedule.Time) *host {
@@ -153,8 +153,8 @@ func (l *Limiter) markBusy(h *host) {
 }
 
 // markIdle puts h back among the idle hosts if no request needs it any more. In
-// a fleet, the ownership of h must end first: until then, markIdle only lets the
-// fleet check whether h can be given away.
+// a fleet, the ownership of h must end first: until then, markIdle only makes
+// the fleet check whether h can be given away.
 func (l *Limiter) markIdle(h *host) {
 	if h.ownership != nil {
 		l.review(h)

@@ -170,7 +170,7 @@ func (l *Limiter) end(h *host, given bool) {
 }
 
 // unowned returns how long g has to wait, and why, while the fleet does not let
-// this Limiter ask g's host.
+// this Limiter send requests to g's host.
 func (l *Limiter) unowned(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
 	if o := g.host.ownership; !o.owned && o.earliest > now {

@@ -67,7 +67,7 @@ type Outcome struct {
 // A readiness is what a request learns when it checks whether it may start. The
 // struct is small because it lies on the stack of each request that waits.
 type readiness struct {
-	ready   bool // it may start, or has started if try was told to start it
+	ready   bool // it may start, or has started if try was to start it
 	refused bool
 	why     schedule.Reason // what the request has to wait for
 	notice  *notice         // to be reported when no lock is held any more

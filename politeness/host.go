@@ -39,7 +39,7 @@ type ownership struct {
 	ownedSince  schedule.Time    // when the host became owned
 	idleSince   schedule.Time    // when the host ran out of requests; Never while it has some
 	retryBy     schedule.Time    // a request that was refused is expected to be retried before this time
-	earliest    schedule.Time    // while the host is not owned: when it can be owned; Never means that the time is unknown
+	earliest    schedule.Time    // while the host is not owned: when it can be owned; Never means unknown
 	blockedBy   error            // while the host is not owned: the reason
 	stored      schedule.Learned // the latest result of Host.Lasting that the Fleet has stored
 

@@ -42,7 +42,7 @@ var (
 // An IP address is as [netip.Addr] prints it, without brackets, even if it is
 // written as 127.1 or 0x7f000001. An IPv4-mapped address becomes the IPv4
 // address. A zone remains only with a link-local address, because only there it
-// tells two hosts apart.
+// distinguishes two hosts.
 //
 // Scheme and port do not matter, because all ports of a host usually lead to
 // the same machine. Package robotsmw uses this form in origins too, so that

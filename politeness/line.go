@@ -40,7 +40,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// retime tells the requests that wait for h that h's times have changed.
+// retime updates the requests that wait for h after h's times have changed.
 // Requests that can no longer start in time are refused. The first request of
 // each line gets its new estimate, and so does each request with a Trace. If
 // many requests wait, retime examines only a few of them. The first request of

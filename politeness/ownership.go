@@ -112,8 +112,8 @@ func (l *Limiter) review(h *host) {
 	}
 }
 
-// inform tells the fleet at once about a new pause of h, and about requests to
-// h that have ended after h was given away. l must have a Fleet.
+// inform reports a new pause of h to the fleet immediately, and requests to h
+// that have ended after h was given away. l must have a Fleet.
 func (l *Limiter) inform(h *host) {
 	now := l.now()
 	paused := h.Learned != nil && h.Learned.PauseEnd > now
