@@ -6,13 +6,12 @@ package politeness
 // [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too, but the Budget
 // never refuses it.
 //
-// The Limiter keeps the count in memory, so a program that is started again on
-// the same day begins with a whole Budget. With a Limiter.Fleet, the fleet
-// keeps the count for all its processes, and also for one that is started
-// again. Then a process reserves a 32nd of the Budget at a time (but at least 1
-// request and 1 byte). It uses that part up before it reserves another. So a
-// process that is killed wastes at most one such part for each host. Only
-// fetches of robots.txt and bodies in flight can exceed the Budget.
+// The Limiter keeps the count in memory, so a program that restarts on the same
+// day begins with a whole Budget. With a Limiter.Fleet, the fleet keeps the
+// count for all its processes, and over restarts. A process then reserves a
+// 32nd of the Budget at a time, and at least 1 request and 1 byte. A process
+// that is killed wastes at most one such part for each host. Only fetches of
+// robots.txt and bodies in flight can exceed the Budget.
 type Budget struct {
 	// Requests is how many requests to a host may start in a day. 0 or negative
 	// means no limit.

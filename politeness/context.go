@@ -6,24 +6,24 @@ import (
 )
 
 // Exempt, passed to [WithCrawlDelay], marks the fetch of robots.txt itself. The
-// fetch waits for Delay, but not for a Crawl-delay. The Crawl-delay of later
-// requests does not count from the fetch. So after the fetch, the first page of
-// a host waits for Delay alone. The fetch holds its slot until its body is
-// closed, so close the body when the rules that were read are in force.
+// fetch waits for Delay, but not for a Crawl-delay, and the Crawl-delay of
+// later requests does not count from it: after the fetch, the first page of a
+// host waits for Delay alone. The fetch holds its slot until its body is
+// closed, so the caller should close the body when the rules are in force.
 //
 // An Exempt request does not wait behind other requests to its host. If one of
-// them is due too, it takes turns with them: at most every second request that
-// starts is Exempt, and after an Exempt request the others have at least as
-// much time as it took, in whole intervals. Otherwise links to many ports of a
-// host, each of which has a robots.txt, would stop the crawl of the host. But
-// an Exempt request starts first if its URL has the scheme and host of the
-// other request that is due: that request may need the file to start. If the
-// check of a request fails (see [WithCheck]), the next Exempt request for its
-// scheme and host goes before all other Exempt requests.
+// them is due too, they take turns: at most every second request that starts is
+// Exempt, and after an Exempt request the others have at least as much time as
+// it took, in whole intervals. Otherwise links to many ports of a host, each of
+// which has a robots.txt, would stop the crawl of the host. An Exempt request
+// starts first if its URL has the scheme and host of the other request that is
+// due, because that request may need the file to start. If the check of a
+// request fails (see [WithCheck]), the next Exempt request for its scheme and
+// host starts before all other Exempt requests.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
-// redirects. It waits its turn, so that nobody can hold up another host's pages
-// with redirects.
+// redirects. It always waits its turn, so that redirects cannot delay the pages
+// of another host.
 const (
 	Exempt       time.Duration = -1
 	ExemptInTurn time.Duration = -2
@@ -68,9 +68,8 @@ func declaredCrawlDelay(ctx context.Context) *time.Duration {
 type Trace struct {
 	// Queued is called if the request has to wait. Its arguments are the
 	// earliest time at which the request can start, and what it waits for now.
-	// Queued is called again when one of them changes. The end of some waits is
-	// not known, such as the wait for a slot. In this case, the time may have
-	// passed already.
+	// Queued is called again when one of them changes. If the end of the wait
+	// is unknown, as with a wait for a slot, the time may be in the past.
 	Queued func(until time.Time, why Reason)
 
 	// Granted is called when the request may start.
@@ -91,15 +90,15 @@ func contextTrace(ctx context.Context) *Trace {
 
 type checkKey struct{}
 
-// WithCheck returns a context for requests that may turn out to be unwanted
-// while they wait. The Limiter calls check with the request's context each time
-// the request may start. An error from check is returned by
-// [Limiter.Acquire], wrapped. The request has then used up no slot, interval,
-// token or budget, and the next request of its host may start at once.
+// WithCheck returns a context for requests that may become unwanted while they
+// wait. The Limiter calls check with the request's context each time the
+// request may start. If check returns an error, [Limiter.Acquire] returns it,
+// wrapped. The request has then used up no slot, interval, token or budget, and
+// the next request of its host may start immediately.
 //
 // If ctx has a check already, the earlier one is called first. check is called
-// with no lock held, and must not wait: the requests behind it wait too. A nil
-// check does nothing.
+// with no lock held. It must not block, because the requests behind it wait
+// too. A nil check does nothing.
 func WithCheck(ctx context.Context, check func(context.Context) error) context.Context {
 	if check == nil {
 		return ctx

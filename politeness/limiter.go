@@ -174,7 +174,7 @@ type Limiter struct {
 	invalid error
 	set     settings
 	epoch   time.Time     // a point in time is kept as the duration since epoch, on the monotonic clock
-	global  *Limiter      // takes tokens from GlobalRate for one request at a time; nil if GlobalRate is nil
+	global  *Limiter      // reserves the tokens of GlobalRate, one at a time; nil without GlobalRate
 	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
 	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
 

@@ -27,8 +27,8 @@ type Observer struct {
 	Granted func(ctx context.Context, e Event)
 
 	// Answered is called when a response has come. e.At is that time. e.Status
-	// and e.RetryAfter are those of the response. e.Wait is how long
-	// e.RetryAfter asks to wait, whether or not that is obeyed.
+	// and e.RetryAfter are those of the response. e.Wait is the wait that
+	// e.RetryAfter requests, whether or not it is obeyed.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended is called when a request is over: its body was read or closed, it
@@ -48,11 +48,11 @@ type Observer struct {
 	// BackedOff is called when a host's answer begins or prolongs a pause. e.At
 	// is the time of the answer. e.Wait is how long the pause lasts from then
 	// on, and e.Until is its end. e.Status is the answer's: 429, 503, 3xx, the
-	// status of a bot wall's answer, or any status if a quota is spent.
+	// status of a bot-protection response, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
-	// host. e.Wait is the time since the Limiter asked for the host. The
+	// host. e.Wait is the time since the Limiter requested the host. The
 	// context of Owned, HandedOver and Lost is a background one.
 	Owned func(ctx context.Context, e Event)
 
@@ -66,8 +66,8 @@ type Observer struct {
 }
 
 // An Event is something that happened to a request or a host. The comment of
-// the [Observer] function that gets the Event says what happened, and what its
-// fields Wait, Until and At are. Fields that do not apply are zero.
+// the [Observer] function that receives the Event describes it, and its fields
+// Wait, Until and At are. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // a duration; the function's comment says which
@@ -85,7 +85,7 @@ type Event struct {
 	URL     *url.URL
 	At      time.Time
 
-	RetryAfter string // Answered: the field as written; several are joined by ", "
+	RetryAfter string // Answered: the field, verbatim; several are joined by ", "
 
 	// Granted sets these. They are the intervals that requests to the host
 	// keep, without Jitter. Delay is Limiter.Delay, or the adaptive delay if

@@ -10,8 +10,8 @@ import (
 // is true, g starts. If a Limiter is not ready, g stays in the queue of the
 // first such Limiter, and in those of the Limiters before it. g leaves the
 // queues of all Limiters after it. Limiters are locked in the order of the
-// chain, and each stays locked while the next is asked. So all of them start g,
-// or none does.
+// chain, and each stays locked while the next is examined, so that all of them
+// start g or none does.
 func (g *Grant) try(start bool) (v readiness) {
 	l := g.limiter
 	l.mu.Lock()
@@ -297,7 +297,7 @@ func (l *Limiter) retryIn(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
 	wait := max(h.ReadyAt(&g.request), g.request.Estimate).Sub(now)
 	if wait <= 0 {
-		// A slot or the like is missing, and nobody knows for how long.
+		// A slot or the like is missing, for an unknown time.
 		wait = max(h.Delay(), 10*time.Millisecond)
 	}
 	return wait

@@ -10,15 +10,16 @@ import (
 	"github.com/goodbots/courtesy/internal/httputil"
 )
 
-// A Transport is an http.RoundTripper that paces the requests to each host. Put
-// it innermost, around the http.Transport, so that retries, redirects and the
-// fetches of robots.txt all keep the pace.
+// A Transport is an http.RoundTripper that delays the requests to each host. It
+// should be the innermost one, around the http.Transport, so that retries,
+// redirects and fetches of robots.txt all wait for their host. It returns each
+// response, also one with status 429 or 503, and does not retry it.
 //
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
-// AttemptTimeout ends. So close every body: an open body delays the other
-// requests to its host. If a body holds up a request for 5 s and nobody reads
-// the body in that time, the log names the body's URL once.
+// AttemptTimeout ends. Callers should close every body, because an open body
+// delays the other requests to its host. If a body delays a request for 5 s and
+// is not read in that time, a warning with its URL is logged once.
 //
 // A request starts when its header is sent. If its host has an interval, no
 // other request to the host starts before that, whatever Concurrency says. If
@@ -35,8 +36,8 @@ type Transport struct {
 	// Base makes the requests. nil means http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Limiter sets the pace. nil means a zero Limiter that belongs to this
-	// Transport.
+	// Limiter decides when requests start. nil means a zero Limiter that
+	// belongs to this Transport.
 	Limiter *Limiter
 
 	// AttemptTimeout limits each request, from the end of its wait to the end
@@ -45,8 +46,8 @@ type Transport struct {
 	// DelayError. 0 means [DefaultAttemptTimeout], 30 s. Negative means no
 	// limit: the slot is then freed after Limiter.Lease at the latest. After a
 	// switch to another protocol (101), the connection may stay open for
-	// longer, but its slot is freed after AttemptTimeout. A switch that the
-	// request did not ask for with Upgrade is an error.
+	// longer, but its slot is freed after AttemptTimeout. If the request has no
+	// Upgrade field, a switch is an error.
 	AttemptTimeout time.Duration
 
 	own Limiter
@@ -77,9 +78,9 @@ func (t *Transport) Validate() error {
 	return httputil.Validate(t.Base)
 }
 
-// RoundTrip waits until the request's host may be asked and makes the request.
-// It returns the errors of [Limiter.Acquire] and of Base, and some of its own.
-// A request without a host goes straight to Base. If Base is an http.Transport
+// RoundTrip waits until the request's host is due and makes the request. It
+// returns the errors of [Limiter.Acquire] and of Base, and some of its own. A
+// request without a host goes straight to Base. If Base is an http.Transport
 // that sends the request to an HTTP proxy in plain text, the request's host is
 // that of its Host header, because the proxy contacts that host. To find that
 // out, RoundTrip calls Base.Proxy for a request whose Host header and URL name

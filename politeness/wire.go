@@ -32,7 +32,7 @@ type wire struct {
 	host   string // of the request
 
 	mu        sync.Mutex
-	addresses []string // for which net/http has asked for connections
+	addresses []string // to which net/http has requested connections
 	direct    bool     // one of them is of the request's host
 	asked     int      // how often it has done so since it wrote something
 	wrote     bool     // headers were written to one of them, and no answer has come
@@ -52,8 +52,8 @@ const (
 	// sending anything. net/http has no limit, and sometimes uses none of them.
 	maxAsked = 20
 
-	// maxInformed is how many bytes of 1xx responses an attempt may get. As
-	// long as somebody has a hook for them, net/http does not limit them.
+	// maxInformed is how many bytes of 1xx responses an attempt may receive.
+	// net/http does not limit them if there is a hook for them.
 	maxInformed = 1 << 20
 )
 
@@ -93,12 +93,12 @@ func (w *wire) mayConnect(address string) bool {
 	case w.asked > maxAsked:
 		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxAsked)
 		return false
-	case w.wrote: // Base asked another host something first, in the same context
+	case w.wrote: // Base sent a request to another host first, in the same context
 		w.addresses, w.wrote = nil, false
 	}
 	if !known {
 		w.addresses = append(w.addresses, address)
-		// With a proxy, HTTP/2 asks by the proxy's address or by the host's.
+		// With a proxy, HTTP/2 uses the proxy's address or the host's.
 		host, _, _ := net.SplitHostPort(address)
 		w.direct = w.direct || strings.EqualFold(host, w.host)
 	}

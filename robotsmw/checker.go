@@ -64,7 +64,7 @@ import (
 // their hosts. If a redirect leads to the robots.txt of an origin whose record
 // is in memory and in force, that record is used.
 //
-// A fetch that has not got a slot is dropped when the last request that waited
+// A fetch that has no slot yet is canceled when the last request that waited
 // for it has left. No request was sent, and no state is kept. A fetch that has
 // got a slot continues even if all requests have left, and its result is kept.
 // A refresh continues too, although no request waits for it. But while no

@@ -50,10 +50,10 @@ func PublicOnly(addr netip.Addr) error {
 	if !b.public {
 		return notPublicError(fmt.Sprintf("%s is not a public address: %s, %s", addr, b.name, b.source))
 	}
-	if b.of == nil {
+	if b.embedded == nil {
 		return nil
 	}
-	for _, leadsTo := range b.of(addr) {
+	for _, leadsTo := range b.embedded(addr) {
 		if b := findBlock(leadsTo); !b.public {
 			return notPublicError(fmt.Sprintf("%s is not a public address: it leads to %s: %s, %s", addr, leadsTo, b.name, b.source))
 		}

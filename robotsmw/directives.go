@@ -39,7 +39,7 @@ func PageDirectives(resp *http.Response) Page {
 			return p
 		}
 	}
-	e := examinedOf(resp)
+	e := examination(resp)
 	if e.refused != nil && e.refused.Sure {
 		return Page{Refusal: *e.refused}
 	}
@@ -70,9 +70,9 @@ type examined struct {
 
 type examinedKey struct{}
 
-// examinedOf takes what is known about resp from the context of the request
+// examination takes what is known about resp from the context of the request
 // that was sent, because http.Client may wrap the body.
-func examinedOf(resp *http.Response) examined {
+func examination(resp *http.Response) examined {
 	if resp.Request != nil {
 		if e, ok := resp.Request.Context().Value(examinedKey{}).(*examined); ok {
 			return *e

@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Page is what a response says about itself, as far as it is known now. The
+// A Page has the page directives of a response, as far as they are known. The
 // X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
 // the HTML are known when the caller has read them. A Page is a snapshot: call
 // PageDirectives again when more has been read.

@@ -11,7 +11,7 @@ type block struct {
 
 	// The IPv4 addresses that an address of the block leads to. PublicOnly
 	// judges these too. Nil means that there are none.
-	of func(netip.Addr) []netip.Addr
+	embedded func(netip.Addr) []netip.Addr
 }
 
 // specialBlocks has the rows of the IANA IPv4 and IPv6 Special-Purpose Address
@@ -52,12 +52,12 @@ var specialBlocks = [...]block{
 	{prefix("::1/128"), false, "loopback", "RFC 4291", nil},
 	{prefix("::/128"), false, "unspecified", "RFC 4291", nil},
 	{prefix("::ffff:0:0/96"), false, "IPv4-mapped", "RFC 4291", nil}, // PublicOnly judges the IPv4 address
-	{prefix("64:ff9b::/96"), true, "NAT64", "RFC 6052 §3.1", lastAddress},
+	{prefix("64:ff9b::/96"), true, "NAT64", "RFC 6052 §3.1", embeddedNAT64},
 	{prefix("64:ff9b:1::/48"), false, "NAT64 for local use", "RFC 8215", nil},
 	{prefix("100::/64"), false, "discard only", "RFC 6666", nil},
 	{prefix("100:0:0:1::/64"), false, "dummy prefix", "RFC 9780", nil},
 	{prefix("2001::/23"), false, "IETF protocol assignments", "RFC 2928", nil},
-	{prefix("2001::/32"), true, "Teredo", "RFC 4380", serverAndClientAddresses},
+	{prefix("2001::/32"), true, "Teredo", "RFC 4380", embeddedTeredo},
 	{prefix("2001:1::1/128"), true, "Port Control Protocol anycast", "RFC 7723", nil},
 	{prefix("2001:1::2/128"), true, "TURN anycast", "RFC 8155", nil},
 	{prefix("2001:1::3/128"), true, "DNS-SD Service Registration Protocol anycast", "RFC 9665", nil},
@@ -68,7 +68,7 @@ var specialBlocks = [...]block{
 	{prefix("2001:20::/28"), true, "ORCHIDv2", "RFC 7343", nil},
 	{prefix("2001:30::/28"), true, "drone remote ID", "RFC 9374", nil},
 	{prefix("2001:db8::/32"), false, "documentation", "RFC 3849", nil},
-	{prefix("2002::/16"), true, "6to4", "RFC 3056", routerAddress},
+	{prefix("2002::/16"), true, "6to4", "RFC 3056", embedded6to4},
 	{prefix("2620:4f:8000::/48"), true, "direct delegation AS112 service", "RFC 7534", nil},
 	{prefix("3fff::/20"), false, "documentation", "RFC 9637", nil},
 	{prefix("5f00::/16"), false, "segment routing", "RFC 9602", nil},
@@ -94,24 +94,23 @@ func findBlock(addr netip.Addr) (found *block) {
 	return found
 }
 
-// lastAddress returns the IPv4 address at the end of a NAT64 address (RFC 6052
-// §2.2).
-func lastAddress(addr netip.Addr) []netip.Addr {
+// embeddedNAT64 returns the IPv4 address at the end of a NAT64 address (RFC
+// 6052 §2.2).
+func embeddedNAT64(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[12:]))}
 }
 
-// routerAddress returns the IPv4 address of the router that a 6to4 address
-// leads to (RFC 3056 §2).
-func routerAddress(addr netip.Addr) []netip.Addr {
+// embedded6to4 returns the IPv4 address of the router that a 6to4 address leads
+// to (RFC 3056 §2).
+func embedded6to4(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	return []netip.Addr{netip.AddrFrom4([4]byte(a[2:6]))}
 }
 
-// serverAndClientAddresses returns the IPv4 addresses of the server and of the
-// client in a Teredo address. The client's bits are inverted there (RFC 4380
-// §4).
-func serverAndClientAddresses(addr netip.Addr) []netip.Addr {
+// embeddedTeredo returns the IPv4 addresses of the server and of the client in
+// a Teredo address. The client's bits are inverted there (RFC 4380 §4).
+func embeddedTeredo(addr netip.Addr) []netip.Addr {
 	a := addr.As16()
 	client := [4]byte(a[12:])
 	for i := range client {

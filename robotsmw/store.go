@@ -26,7 +26,7 @@ import (
 // Package storetest checks whether a Store meets these conditions. The Checker
 // gives each call of a Store two seconds. If a call fails, the Checker
 // continues without the result of this call. A Store that does not answer in
-// time is asked again after ten seconds. At most 1,000 calls that never return
+// time is used again after ten seconds. At most 1,000 calls that never return
 // are left behind, by all Checkers together.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
@@ -36,8 +36,7 @@ type Store interface {
 
 // A Locker is an optional part of a shared Store. With a Locker, a fleet
 // fetches each robots.txt once. While the Checker fetches, it holds the lock of
-// the key. But while the fetch waits for a host that may not be asked now, the
-// Checker releases the lock.
+// the key, except while the fetch waits for a host that is not due.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
 // The lock ends when unlock() is called, or after ttl at the latest. unlock()

@@ -78,15 +78,16 @@ func (t *Transport) Checker() *Checker { return t.checker }
 // Checker.Check. If a response redirects to a host that is longer than a name
 // in the DNS can be, RoundTrip returns an error too.
 //
-// A request is judged when it asks, and again when its host may be asked: a
-// wait can outlast the robots.txt that allowed it. If that has run out, it is
-// fetched first, before the request is sent. If the request then has a body but
-// no GetBody, RoundTrip returns an error. If a robots.txt that was read
-// meanwhile forbids the request, it is not sent and uses up no slot.
+// A request is checked before it waits for its host, and again when the host is
+// due, because a wait can outlast the robots.txt that allowed the request. If
+// that file has expired, it is fetched again before the request is sent. If the
+// request then has a body but no GetBody, RoundTrip returns an error. If a
+// robots.txt that was read meanwhile forbids the request, it is not sent and
+// uses up no slot.
 //
-// RoundTrip sends what it has judged. The Host is spelled as in the request for
-// robots.txt, even if the caller spells it differently. A request has exactly
-// one User-Agent.
+// RoundTrip sends what it has checked. The Host is spelled as in the request
+// for robots.txt, even if the caller spells it differently. A request has
+// exactly one User-Agent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var resp *http.Response
 	out, s, err := t.admit(req, func(out *http.Request) (err error) {

@@ -12,14 +12,14 @@
 // The way in which a page is requested determines what is obeyed, and whether
 // colly counts a URL that was refused as visited:
 //
-//	                      robots.txt  pace  nofollow  a refused URL stays unvisited
-//	e.Request.Visit       yes         yes   yes       no
-//	c.Visit, a queue      yes         yes   no        no
-//	ext.Follow(e)         yes         yes   yes       yes
-//	ext.Visit             yes         yes   no        yes
-//	ext.AbsoluteURL       no          no    yes: ""   yes
-//	a clone               yes         yes   no        no
-//	a clone, ext.Add(it)  yes         yes   yes       no
+//	                      robots.txt  delay  nofollow  a disallowed URL stays unvisited
+//	e.Request.Visit       yes         yes    yes       no
+//	c.Visit, a queue      yes         yes    no        no
+//	ext.Follow(e)         yes         yes    yes       yes
+//	ext.Visit             yes         yes    no        yes
+//	ext.AbsoluteURL       no          no     yes: ""   yes
+//	a clone               yes         yes    no        no
+//	a clone, ext.Add(it)  yes         yes    yes       no
 //
 // To obey nofollow with c.Visit, write
 // c.Visit(ext.AbsoluteURL(e.Request, href)). Extension.AbsoluteURL shows the

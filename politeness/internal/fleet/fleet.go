@@ -1,25 +1,26 @@
-// Package fleet is what a politeness.Limiter and its Fleet say to each other.
+// Package fleet defines the interface between a politeness.Limiter and its
+// Fleet.
 //
 // A Fleet connects a Limiter with other Limiters, so that only one of them at a
-// time asks a host. That Limiter owns the host and paces it with its own clock,
-// as if it were alone. Each Limiter has a Fleet of its own. Package redislimit
-// has the Fleets of Redis and Valkey. A Fleet of another engine would be a
-// package beside it.
+// time sends requests to a host. That Limiter owns the host and delays the
+// requests by its own clock, as if it were alone. Each Limiter has a Fleet of
+// its own. Package redislimit has the Fleets of Redis and Valkey. A Fleet of
+// another engine would be a package beside it.
 //
-// The Limiter asks for a host by passing a new [Hold] to the Fleet. The Fleet
-// tells the Hold when the host is owned and when the host is lost. Later the
-// Fleet takes the host back from the Hold, and gives the host to another
-// Limiter, together with what was learned about the host.
+// The Limiter requests a host by passing a new [Hold] to the Fleet. The Fleet
+// calls methods of the Hold when the host is owned and when the host is lost.
+// Later the Fleet takes the host back from the Hold, and gives the host to
+// another Limiter, together with what was learned about the host.
 package fleet
 
 import "time"
 
 // A Fleet is one member's connection to the others.
 type Fleet interface {
-	// Look tells the Fleet to look at h. The Limiter calls Look when h is new,
-	// when the result of h.Give may have changed, and when the time that was
-	// passed to h.Wait has come. The Limiter's lock may be held, so Look must
-	// return at once and must not call a method of h.
+	// Look makes the Fleet examine h soon. The Limiter calls Look when h is
+	// new, when the result of h.Give may have changed, and at the time that was
+	// passed to h.Wait. The Limiter's lock may be held, so Look must return
+	// immediately and must not call a method of h.
 	Look(h Hold)
 
 	// Trusted reports whether it is certain at this moment that the hosts of
@@ -29,15 +30,15 @@ type Fleet interface {
 	// waiting requests check again whether they may start.
 	Trusted() bool
 
-	// Landed tells the Fleet that a request has taught or ended something at a
-	// host that this Limiter has given away. The Record says how many of its
-	// requests to the host are still in flight, and has a State if the owner
-	// must learn of a pause. The Limiter's lock is held, as for Look.
+	// Landed reports that a request to a host that this Limiter has given away
+	// has ended, or has begun a pause. The Record has the number of the
+	// Limiter's requests to the host that are still in flight, and a State if
+	// the owner must learn of a pause. The Limiter's lock is held, as for Look.
 	Landed(host string, r Record)
 }
 
 // A Hold is a Limiter's claim to one host, from the first request until the
-// host is given away or lost. First the host is asked for, then it is owned,
+// host is given away or lost. First the host is requested, then it is owned,
 // then it is given away or lost. After that the Hold is over, and the Limiter
 // makes a new Hold if it needs the host again.
 //
@@ -52,29 +53,29 @@ type Hold interface {
 	// of other members.
 	Settings() string
 
-	// Own tells the Hold that the host is owned, and what is known of it: how
-	// many requests of others are in flight, and as r.State what was stored
-	// last, by this Hold or by others, or nil. Own makes the waiting requests
-	// check again whether they may start.
+	// Own reports that the host is owned, and what is known of it: the number
+	// of requests of others in flight, and in r.State what was stored last, by
+	// this Hold or by others, or nil. Own makes the waiting requests check
+	// again whether they may start.
 	Own(r Record)
 
-	// Wait tells the Hold why the host cannot be owned now. The time until is
-	// the earliest at which this Limiter can own the host, or the zero time if
-	// nobody knows it. When it has come, the Limiter calls Look.
+	// Wait reports why the host cannot be owned now. The time until is the
+	// earliest at which this Limiter can own the host, or the zero time if that
+	// is unknown. At that time, the Limiter calls Look.
 	Wait(until time.Time, r Record, why error)
 
-	// Refuse tells the Hold that this Fleet can never own the host. All
-	// requests to the host end with a politeness.DelayError that wraps why.
+	// Refuse reports that this Fleet can never own the host. All requests to
+	// the host end with a politeness.DelayError that wraps why.
 	Refuse(why error)
 
-	// Lose tells the Hold that another Limiter may own the host already.
+	// Lose reports that another Limiter may own the host already.
 	Lose()
 
 	// Give ends the Hold if the host can be given away now. ok reports whether
-	// the Hold is over. The argument says whether other members wait for the
+	// the Hold is over. The argument is whether other members wait for the
 	// host. The host can be given away in three cases: the host is owned and no
 	// longer needed; other members wait and it is their turn; or the host was
-	// only asked for, and no request needs it any more. If ok is false, the
+	// only requested, and no request needs it any more. If ok is false, the
 	// Limiter calls Look when the result may have changed.
 	//
 	// If ok is true, r is for the next owner. Requests may still be in flight;
@@ -84,7 +85,7 @@ type Hold interface {
 	Give(others bool) (r Record, ok bool)
 }
 
-// A Record is what members tell each other about a host.
+// A Record is what members exchange about a host.
 type Record struct {
 	State    []byte        // what was learned about the host; nil means nothing is known
 	Keep     time.Duration // from Give and for Landed: how long the State matters

@@ -19,7 +19,7 @@ func fields(lines ...string) http.Header {
 	return h
 }
 
-func TestQuotaOf(t *testing.T) {
+func TestQuota(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	epoch := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
 	spent := func(d time.Duration) Quota { return Quota{Pause: d + time.Second} }
@@ -151,7 +151,7 @@ func TestQuotaOf(t *testing.T) {
 		{"a malformed field, and a good one of another form", fields(`RateLimit: "default`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), spent(3 * time.Second)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := quotaOf(tt.header, 0, now, day); got != tt.want {
+			if got := readQuota(tt.header, 0, now, day); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})
@@ -160,13 +160,13 @@ func TestQuotaOf(t *testing.T) {
 
 const day = 24 * time.Hour
 
-func quotaOf(h http.Header, others int64, now time.Time, most time.Duration) Quota {
+func readQuota(h http.Header, others int64, now time.Time, most time.Duration) Quota {
 	return Read(h, now, most).Quota(others)
 }
 
 // Other requests in flight are subtracted from the quota, because the server
 // has presumably not counted them yet.
-func TestQuotaOf_WithOthersInFlight(t *testing.T) {
+func TestQuota_WithOthersInFlight(t *testing.T) {
 	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]Quota{
 		0: {Spread: 12 * time.Second, Until: 61 * time.Second},
@@ -174,10 +174,10 @@ func TestQuotaOf_WithOthersInFlight(t *testing.T) {
 		5: {Pause: 61 * time.Second},
 		9: {Pause: 61 * time.Second},
 	} {
-		if got := quotaOf(h, others, time.Now(), day); got != want {
+		if got := readQuota(h, others, time.Now(), day); got != want {
 			t.Errorf("%d others: %+v, want %+v", others, got, want)
 		}
-		if got := quotaOf(policy, others, time.Now(), day); got != want {
+		if got := readQuota(policy, others, time.Now(), day); got != want {
 			t.Errorf("%d others, by the policy alone: %+v, want %+v", others, got, want)
 		}
 	}
@@ -240,13 +240,13 @@ func BenchmarkQuota(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			now := time.Now()
 			for b.Loop() {
-				quotaOf(h, 0, now, day)
+				readQuota(h, 0, now, day)
 			}
 		})
 	}
 }
 
-func FuzzQuotaOf(f *testing.F) {
+func FuzzQuota(f *testing.F) {
 	f.Add("RateLimit", `"default";r=50;t=30, "day";r=0;t=3600`, "RateLimit-Policy", `"default";q=100;w=60`)
 	f.Add("RateLimit", `limit=100, remaining=50, reset=5`, "X-RateLimit-Remaining", "0")
 	f.Add("X-RateLimit-Remaining", "0, 1.5", "X-RateLimit-Reset", "1795348800")
@@ -258,18 +258,18 @@ func FuzzQuotaOf(f *testing.F) {
 		h.Add(name1, value1)
 		h.Add(name2, value2)
 		now := time.Unix(1_795_348_800, 0)
-		q := quotaOf(h, 0, now, day)
+		q := readQuota(h, 0, now, day)
 		if q.Pause < 0 || q.Pause > day+time.Second || q.Spread < 0 || q.Spread > q.Until || q.Until > day+time.Second || q.Spread == 0 && q.Until != 0 {
 			t.Fatalf("%+v", q)
 		}
-		if busy := quotaOf(h, 3, now, day); busy.Pause < q.Pause {
+		if busy := readQuota(h, 3, now, day); busy.Pause < q.Pause {
 			t.Fatalf("with others in flight %+v, without %+v", busy, q)
 		}
 		// If a part of a field is malformed, the parts before it are ignored
 		// too.
 		if name1 == "RateLimit" {
 			h := http.Header{"Ratelimit": {value1, "\x00"}}
-			if q := quotaOf(h, 0, now, day); q != (Quota{}) {
+			if q := readQuota(h, 0, now, day); q != (Quota{}) {
 				t.Fatalf("malformed, but %+v", q)
 			}
 		}

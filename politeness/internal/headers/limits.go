@@ -18,11 +18,11 @@ type limit struct {
 	requests bool   // qu: the unit is a request
 }
 
-// limitsOf reads a field whose value is a List of Items (RFC 9651 §3.1). A
+// parseLimits reads a field whose value is a List of Items (RFC 9651 §3.1). A
 // malformed field has no limits. Before version 08 of the draft, the value was
 // a Dictionary of numbers: "limit=100, remaining=50, reset=5". This is one
 // limit without a name.
-func limitsOf(lines []string) (limits []limit) {
+func parseLimits(lines []string) (limits []limit) {
 	items, ok := structured.List(lines, maxField)
 	if !ok {
 		return oldLimit(lines)

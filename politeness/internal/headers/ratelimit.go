@@ -8,28 +8,28 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// Asked is what the header of a response asks of the pace. It is read before
+// Asked has the waits and quotas in the header of a response. It is read before
 // the Limiter's lock is taken, and only once.
 type Asked struct {
-	RetryAfter time.Duration // how long no request may start; 0 means that no Retry-After asks for a wait
+	RetryAfter time.Duration // how long no request may start; 0 means none
 	Quotas     []balance
 }
 
-// A balance says how many requests are left until a quota is renewed.
+// A balance is the number of requests that are left until a quota is renewed.
 type balance struct {
 	left  int64
 	reset time.Duration // from now
 }
 
-// A Quota is the pace that the balances of a response ask for. If it has
-// several, the strictest counts.
+// A Quota has the delays that follow from the balances of a response. If there
+// are several balances, the strictest counts.
 type Quota struct {
 	Pause  time.Duration // how long no request may start, because the quota is spent
 	Spread time.Duration // the interval between starts that makes the quota last until its renewal
 	Until  time.Duration // how long Spread applies, counted from now
 }
 
-// Read reads the fields of a response that steer the pace. No time is longer
+// Read reads the fields of a response that affect delays. No time is longer
 // than longest. Of the fields for quotas it reads RateLimit and
 // RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and the forms of
 // its earlier versions), X-RateLimit-Remaining with X-RateLimit-Reset or
@@ -40,23 +40,24 @@ type Quota struct {
 //     because most servers count in whole seconds.
 //   - If some requests remain, they are spread over the time until the quota is
 //     renewed. Requests in flight count as made.
-//   - If RateLimit does not say how much of a policy's quota remains, the quota
-//     of the policy is spread over its window.
+//   - If RateLimit does not contain how much of a policy's quota remains, the
+//     quota of the policy is spread over its window.
 //   - A quota of something other than requests matters only when it is spent.
 //   - Of several quotas the strictest counts. It holds until its time is over,
-//     or until a later response tells a stricter one.
+//     or until a later response contains a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
 //   - A malformed field is ignored, and so is one without a time. But a spent
 //     quota with a window ("0;w=21600") pauses the host for the window at most.
-//   - A response from a cache tells what the quota was when the response was
-//     made, which Age says. If it has been renewed since, it is ignored.
+//   - A response from a cache contains the quota at the time when the response
+//     was made, which follows from Age. If the quota has been renewed since, it
+//     is ignored.
 func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 	if len(h) == 0 {
 		return Asked{}
 	}
 	wait, _ := RetryAfter(h, now)
 	a.RetryAfter = min(wait, longest)
-	r := quotaReader{age: ageOf(h), longest: longest}
+	r := quotaReader{age: parseAge(h), longest: longest}
 	r.readLimits(Lines(h, "Ratelimit"), Lines(h, "Ratelimit-Policy"))
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
@@ -64,8 +65,8 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
 	} {
 		lines := Lines(h, names[0])
-		if lefts := valuesOf(lines); len(lefts) > 0 {
-			limit, ok := leastOf(valuesOf(Lines(h, "X-Ratelimit-Limit")))
+		if lefts := splitValues(lines); len(lefts) > 0 {
+			limit, ok := parseLeast(splitValues(Lines(h, "X-Ratelimit-Limit")))
 			r.noLimit = ok && limit == 0
 			r.clock = httptime.Clock(h.Get("Date"), now)
 			resets, afters := Lines(h, names[1]), Lines(h, names[2])
@@ -78,10 +79,10 @@ func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
 	return a
 }
 
-// Quota returns the strictest pace of the balances. others is the number of
+// Quota returns the longest delays of the balances. others is the number of
 // other requests in flight, which the server has presumably not counted yet.
-// Most servers count in whole seconds, and some round down. So Quota assumes
-// that each renewal is a second later.
+// Quota assumes that each renewal is a second later, because most servers count
+// in whole seconds, and some round down.
 func (a Asked) Quota(others int64) (q Quota) {
 	for _, b := range a.Quotas {
 		left, renewed := b.left-others, min(b.reset, forever-time.Second)+time.Second
@@ -94,7 +95,7 @@ func (a Asked) Quota(others int64) (q Quota) {
 	return q
 }
 
-// A quotaReader collects the balances that a header tells.
+// A quotaReader collects the balances in a header.
 type quotaReader struct {
 	clock   time.Time     // now, by the server's clock
 	age     time.Duration // of a response from a cache
@@ -111,33 +112,36 @@ func (r *quotaReader) add(left int64, reset time.Duration) {
 	}
 }
 
-// readLimits reads RateLimit and RateLimit-Policy. If an item of RateLimit does
-// not say how soon its quota is renewed, the window of the last policy with the
-// same name counts instead. A policy of which RateLimit does not tell what is
-// left is used only if its unit is the request. The quota is then spread evenly
-// over the policy's window.
+// readLimits reads RateLimit and RateLimit-Policy. If an item of RateLimit has
+// no time until its quota is renewed, the window of the last policy with the
+// same name counts instead. If RateLimit does not contain what is left of a
+// policy, the policy is used only if its unit is the request. Its quota is then
+// spread evenly over its window.
 func (r *quotaReader) readLimits(limits, policies []string) {
 	if len(limits) == 0 && len(policies) == 0 {
 		return
 	}
-	named, told := make(map[string]limit), make(map[string]bool)
-	all := limitsOf(policies)
+	named := make(map[string]limit)
+	hasBalance := make(map[string]bool) // the names of items in RateLimit that have a number left
+	all := parseLimits(policies)
 	for _, policy := range all {
 		named[policy.name] = policy
 	}
-	for _, item := range limitsOf(limits) {
+	for _, item := range parseLimits(limits) {
 		policy, ok := named[item.name]
 		if item.resets < 0 && ok {
 			item.resets = policy.window
 		}
-		told[item.name] = told[item.name] || item.left >= 0
+		if item.left >= 0 {
+			hasBalance[item.name] = true
+		}
 		if item.left < 0 || item.resets < 0 || ok && !policy.requests && item.left > 0 {
 			continue // no quota, or one of something other than requests that is not spent
 		}
 		r.add(item.left, seconds(item.resets))
 	}
 	for _, policy := range all {
-		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !told[policy.name] {
+		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !hasBalance[policy.name] {
 			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.longest)})
 		}
 	}
@@ -145,7 +149,7 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 
 // readRemaining reads how many requests are left, and when the quota is
 // renewed. If a line of afters has a time, those of resets do not count. Two
-// fields with as many values each tell several quotas: in "0, 1500" and "1,
+// fields with equally many values contain several quotas: in "0, 1500" and "1,
 // 1419704", 0 requests are left for 1 s, and 1500 for 1419704 s. readRemaining
 // returns false if neither field has a time.
 func (r *quotaReader) readRemaining(lefts, resets, afters []string) (hasTime bool) {
@@ -155,11 +159,11 @@ func (r *quotaReader) readRemaining(lefts, resets, afters []string) (hasTime boo
 	} else if reset, ok = r.longestReset(resets); !ok {
 		return false
 	}
-	least, ok := leastOf(lefts)
+	least, ok := parseLeast(lefts)
 	if !ok || r.noLimit && reset == 0 {
 		return true
 	}
-	times := valuesOf(resets)
+	times := splitValues(resets)
 	if n := len(lefts); n < 2 || n > maxQuotas || n != len(times) {
 		r.add(least, reset)
 		return true
@@ -186,7 +190,7 @@ func (r *quotaReader) readWindows(lines []string) {
 		for value := range strings.SplitSeq(line, ",") {
 			number, params, _ := strings.Cut(value, ";")
 			left, isNumber := parseLeft(number)
-			window, hasWindow := windowOf(params)
+			window, hasWindow := parseWindow(params)
 			if isNumber && left == 0 && hasWindow {
 				r.add(0, window)
 			}
@@ -194,8 +198,8 @@ func (r *quotaReader) readWindows(lines []string) {
 	}
 }
 
-// windowOf returns the parameter w, which is a number of seconds.
-func windowOf(params string) (time.Duration, bool) {
+// parseWindow returns the parameter w, which is a number of seconds.
+func parseWindow(params string) (time.Duration, bool) {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")
 		if strings.Trim(name, " \t") != "w" {
@@ -211,8 +215,8 @@ func windowOf(params string) (time.Duration, bool) {
 // have more values, the least number left and the longest time count.
 const maxQuotas = 8
 
-// valuesOf returns the values of a list field, without their parameters.
-func valuesOf(lines []string) (values []string) {
+// splitValues returns the values of a list field, without their parameters.
+func splitValues(lines []string) (values []string) {
 	for _, line := range lines {
 		for value := range strings.SplitSeq(line, ",") {
 			value, _, _ = strings.Cut(value, ";")
@@ -222,10 +226,10 @@ func valuesOf(lines []string) (values []string) {
 	return values
 }
 
-// ageOf returns the age of a response that comes from a cache. Such a response
-// tells what the quota was when the response was made. Without a usable Age
-// field, the age is 0.
-func ageOf(h http.Header) time.Duration {
+// parseAge returns the age of a response that comes from a cache. Such a
+// response contains the quota at the time when it was made. Without a usable
+// Age field, the age is 0.
+func parseAge(h http.Header) time.Duration {
 	if lines := Lines(h, "Age"); len(lines) > 0 {
 		if age, ok := httptime.ParseNumber(strings.Trim(lines[0], " \t")); ok {
 			return seconds(int64(min(age, 1<<53)))
@@ -234,8 +238,8 @@ func ageOf(h http.Header) time.Duration {
 	return 0
 }
 
-// leastOf returns the least of those values that are numbers.
-func leastOf(values []string) (least int64, ok bool) {
+// parseLeast returns the least of those values that are numbers.
+func parseLeast(values []string) (least int64, ok bool) {
 	for _, value := range values {
 		if n, isNumber := parseLeft(value); isNumber && (!ok || n < least) {
 			least, ok = n, true
@@ -257,7 +261,7 @@ func (r *quotaReader) longestReset(lines []string) (longest time.Duration, ok bo
 			longest, ok = max(longest, d), true
 			continue
 		}
-		for _, value := range valuesOf([]string{line}) {
+		for _, value := range splitValues([]string{line}) {
 			if d, isReset := r.parseReset(value); isReset {
 				longest, ok = max(longest, d), true
 			}
