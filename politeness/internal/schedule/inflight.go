@@ -6,7 +6,10 @@ import "time"
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
-	h.beginTurn(now, r)
+	h.lastWasRobots = r.Overtakes
+	if r.Overtakes {
+		h.beginTurn(now, r)
+	}
 	if h.Ownership != nil {
 		h.Ownership.HasStarted = true
 	}

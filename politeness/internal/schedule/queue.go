@@ -238,10 +238,9 @@ func (h *Host) isForFirstPage(r *Request) bool {
 	return page != nil && r.URL != nil && page.origin() == r.origin()
 }
 
-// beginTurn notes the turn of r, which starts now.
+// beginTurn notes the turn of r, a robots.txt request that starts now.
 func (h *Host) beginTurn(now Time, r *Request) {
-	h.lastWasRobots = r.Overtakes
-	if r.Overtakes && h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
+	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
 		h.queue.checked = h.queue.pages.first
 	}
 }
