@@ -31,7 +31,7 @@ var arrows = map[string]struct {
 	"robotsmw/internal/record":    {[]string{"internal/bodycode", "politeness", "robotsmw/internal/address", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
 	"robotsmw/internal/cache":     {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/internal/record"}, "records in memory: no I/O"},
 	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
-	"robotsmw/internal/fetch":     {[]string{"internal/bodycode", "internal/httpstatus", "politeness", "politeness/refusal", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
+	"robotsmw/internal/fetch":     {[]string{"internal/bodycode", "internal/httpstatus", "politeness", "politeness/refusal", "politeness/structured", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
 	"robotsmw/internal/load":      {[]string{"internal/httpstatus", "politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
 	"robotsmw/internal/page":      {[]string{"internal/httputil", "politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
 	"robotsmw/robotstxt": {

@@ -84,13 +84,15 @@ type Decision struct {
 //
 //   - Successful (2xx): the rules of the file are obeyed, whatever its
 //     Content-Type.
-//   - Unavailable (4xx except 429 and 430; more than five redirects; a redirect
-//     without a usable target): there are no rules, and everything is allowed.
+//   - Unavailable (4xx except 407, 429 and 430; more than five redirects; a
+//     redirect without a usable target): there are no rules, and everything is
+//     allowed.
 //     With Options.DisallowForbidden, a 401 or 403 disallows everything.
-//   - Unreachable (429, 430, 5xx, any other status, a network failure, a
-//     truncated or undecodable body, a response of bot protection): everything
-//     is disallowed until the file can be fetched. If there is an earlier good
-//     copy, the copy is obeyed instead.
+//   - Unreachable (407, 429, 430, 5xx, any other status, a network failure, a
+//     truncated or undecodable body, a response of bot protection, a response
+//     in which a proxy reports an error by Proxy-Status or X-Squid-Error):
+//     everything is disallowed until the file can be fetched. If there is an
+//     earlier good copy, the copy is obeyed instead.
 //
 // An unreachable robots.txt is fetched again by the first request after
 // Decision.NextTry. That is after the Retry-After of the response (up to 24

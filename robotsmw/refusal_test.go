@@ -61,6 +61,20 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
 			want: unreachable, cause: "status 206 Partial Content, and nobody asked for a part"},
 
+		// A proxy responds instead of the site, such as one whose quota is spent.
+		// Every page of the site was allowed for a day.
+		{name: "a proxy that requires a password", status: 407, headers: []string{`Proxy-Authenticate: Basic realm="p"`},
+			want: unreachable, cause: "a proxy requires authentication (status 407): set the user and password in the proxy's URL"},
+		{name: "a proxy that finds no address", status: 404, headers: []string{"Proxy-Status: p.example; error=dns_error"},
+			want: unreachable, cause: "the proxy p.example has an error: dns_error (status 404, Proxy-Status)"},
+		{name: "the second of two proxies", status: 403, headers: []string{`Proxy-Status: a.example, "b"; error=http_request_denied; details="quota"`},
+			want: unreachable, cause: `the proxy "b" has an error: http_request_denied (status 403, Proxy-Status)`},
+		{name: "Squid's rules", status: 403, headers: []string{"X-Squid-Error: ERR_ACCESS_DENIED 0", html}, body: "<html>",
+			want: unreachable, cause: "the proxy Squid has an error: ERR_ACCESS_DENIED 0 (status 403, X-Squid-Error)"},
+		{name: "a proxy that passes the site's 404 on", status: 404, headers: []string{"Proxy-Status: p.example; received-status=404"}, want: allowAll},
+		{name: "a field that is not Proxy-Status", status: 404, headers: []string{"Proxy-Status: error=dns_error;"}, want: allowAll},
+		{name: "a proxy that has an error, and a body of the site", status: 200, headers: []string{"Proxy-Status: p.example; error=http_response_incomplete"}, body: someRules, want: obey},
+
 		// These are more answers of walls.
 		{name: "a challenge that says when to come back", status: 403, headers: []string{"Cf-Mitigated: challenge", "Retry-After: 7200"},
 			want: unreachable, cause: "Cloudflare: challenge (403, cf-mitigated: challenge)", next: 2 * time.Hour},

@@ -15,9 +15,9 @@ import (
 type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 
 // cause describes a response of bot protection, such as "AWS WAF: challenge
-// (202, x-amzn-waf-action: challenge)". It returns "" if the site itself seems
-// to have responded, or if the status alone decides. begin is the part of the
-// body that was read.
+// (202, x-amzn-waf-action: challenge)", or of a proxy. It returns "" if the
+// site itself seems to have responded, or if the status alone decides. begin is
+// the part of the body that was read.
 //
 // RFC 9309 does not mention bot protection. Its response does not indicate
 // whether the site has rules, so the file is unreachable (RFC 9309 §2.3.1.4),
@@ -25,6 +25,9 @@ type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	if detect == nil {
 		detect = refusal.OfPage
+	}
+	if cause := proxyError(resp); cause != "" {
+		return cause
 	}
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	html := bytes.HasPrefix(text, []byte("<"))
