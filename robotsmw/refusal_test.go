@@ -61,8 +61,8 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
 			want: unreachable, cause: "status 206 Partial Content, and nobody asked for a part"},
 
-		// A proxy responds instead of the site, such as one whose quota is spent.
-		// Every page of the site was allowed for a day.
+		// A proxy responds instead of the site, such as one whose quota is
+		// spent. Every page of the site was allowed for a day.
 		{name: "a proxy that requires a password", status: 407, headers: []string{`Proxy-Authenticate: Basic realm="p"`},
 			want: unreachable, cause: "a proxy requires authentication (status 407): set the user and password in the proxy's URL"},
 		{name: "a proxy that finds no address", status: 404, headers: []string{"Proxy-Status: p.example; error=dns_error"},

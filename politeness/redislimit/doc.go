@@ -46,13 +46,14 @@
 //
 // # Sessions and epochs
 //
-// A member has a session in Redis while it owns or wants a host, and renews
-// the session once a second with a heartbeat. The member relies on the session
-// for one Lease after the start of the last successful renewal. After that, it
+// A member has a session in Redis while it owns or wants a host, and renews the
+// session once a second with a heartbeat. The member relies on the session for
+// one Lease after the start of the last successful renewal. After that, it
 // starts no request until Redis answers. The other members treat a session as
-// ended when it has not been renewed for one and a half Leases. Each of its hosts
-// then belongs to the first member that requests it. Because these periods differ by half a Lease, a host does not
-// get a second owner while the first one still sends requests.
+// ended when it has not been renewed for one and a half Leases. Each of its
+// hosts then belongs to the first member that requests it. Because these
+// periods differ by half a Lease, a host does not get a second owner while the
+// first one still sends requests.
 //
 // An epoch is the time during which Redis keeps the state of the fleet. Every
 // call contains the epoch's random name, so members notice when the state was

@@ -87,7 +87,7 @@ func ExampleAuditor_format() {
 	}
 	fmt.Println(judge.Result().Requests, "request")
 	// Output:
-	// access.log:2: the line is no JSON object
+	// access.log:2: the line is not a JSON object
 	// BadBot /private/plan disallowed
 	// 1 request
 }

@@ -50,7 +50,7 @@ func plain(value []byte) string {
 }
 
 // eachMember calls each with the members of a JSON object, but not with those
-// of objects in it. It returns false if the line is no JSON object. Numbers and
+// of objects in it. It returns false if the line is not a JSON object. Numbers and
 // literals are not checked.
 func eachMember(line []byte, each func(name, value []byte)) bool {
 	s := trimSpace(line)
