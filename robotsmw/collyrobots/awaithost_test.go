@@ -12,19 +12,19 @@ import (
 
 // The crawl ends while requests to many hosts are put back, so the contexts of
 // these requests end. No host remains in the map of those that wait.
-func TestAwaitTurn_EndedContexts(t *testing.T) {
+func TestAwaitHost_EndedContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		var lines sync.Map
+		var hostQueues sync.Map
 		for i := range 1000 {
-			awaitTurn(&lines, &parked{ctx: ended, url: &url.URL{Host: fmt.Sprint("h", i, ".example")}})
+			awaitHost(&hostQueues, &putBackRequest{ctx: ended, url: &url.URL{Host: fmt.Sprint("h", i, ".example")}})
 		}
 		synctest.Wait()
-		sleepUntil(t.Context(), time.Now().Add(2*settle))
+		sleepUntil(t.Context(), time.Now().Add(2*handoverDelay))
 		synctest.Wait()
 		n := 0
-		for range lines.Range {
+		for range hostQueues.Range {
 			n++
 		}
 		if n > 0 {
