@@ -226,7 +226,7 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	a := &attachedCollector{Extension: x, collector: c, backend: backendPointer(c), headerHandlers: requestHeadersHandlers(c)}
 	a.registerCallbacks()
 	key := weak.Make(c)
-	x.collectors.Store(key, struct{}{})
+	x.collectors.Store(key, x.attached.Add(1))
 	if c != x.first { // the first collector lives as long as the extension
 		runtime.AddCleanup(c, func(key any) { x.collectors.Delete(key) }, any(key))
 	}
