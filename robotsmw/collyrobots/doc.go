@@ -62,6 +62,28 @@
 // Limiter.Fleet (Example "Fleet"). An empty queue is then not the end of the
 // crawl, because another process may still add to the queue.
 //
+// # A collector per job
+//
+// A program with many jobs, each with a context of its own, should call Attach
+// once and add a collector for each job:
+//
+//	c := colly.NewCollector(colly.StdlibContext(ctx), colly.Async())
+//	err := ext.Add(c)
+//	...
+//	c.Wait() // for the pages of this job
+//
+// The jobs then share robots.txt, the connections and the pace. If each job
+// calls Attach with RefuseAddress instead, each fetches every robots.txt again,
+// and keeps idle connections of its own until the IdleConnTimeout of the
+// transport is over.
+//
+// Extension.Wait waits for all jobs. If the collectors are synchronous and
+// PutBack is set, there is no way to wait for one job only, and the callbacks
+// of a job may be called by the goroutine of another job, for a page that was
+// put back. An asynchronous collector has neither problem. When the context of
+// a job is canceled, its pages that were put back fail at once: OnError of a
+// synchronous collector receives them in Wait, or one during each Visit.
+//
 // # Errors
 //
 // OnError and Visit receive the errors of an http.Client with a

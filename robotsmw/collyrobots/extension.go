@@ -50,7 +50,8 @@ type Extension struct {
 	// page with a collector of this Extension, or that calls Wait, when the
 	// time has come. On an asynchronous collector, the repeat is made by the
 	// goroutine of the request, so that OnError handlers that were registered
-	// after Attach receive the error only when the time has come.
+	// after Attach receive the error only when the time has come. If the
+	// collector's Context ends before, the repeat fails at once.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
 	// of the request sends no request and returns the error. A request that the
