@@ -39,7 +39,13 @@ type Extension struct {
 	// the request, a Retry in OnError sends no request and returns the error.
 	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
-	// visited, which is then fetched again. 0 or negative means never.
+	// visited, which is then fetched again.
+	//
+	// Colly keeps a 429 in CacheDir, and would use it instead of each repeat.
+	// The extension removes it, so that the page is requested, and kept. A
+	// repeat after a redirect is not kept.
+	//
+	// 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
