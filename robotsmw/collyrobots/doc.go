@@ -111,18 +111,35 @@
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
-//	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
+//	if r.StatusCode >= 400 && r.StatusCode < 500 {
+//		return // a Retry would get the same response
+//	}
+//	if ext.WillRepeat(r.Request) {
+//		return // the extension repeats the request
+//	}
+//	key := "tries of " + r.Request.URL.String()
+//	tries, _ := r.Ctx.GetAny(key).(int)
+//	if tries == 3 {
+//		return
+//	}
+//	r.Ctx.Put(key, tries+1)
+//	time.Sleep(time.Second) // at least 100 ms
+//	if err := r.Request.Retry(); err != nil {
+//		log.Print(err) // on an asynchronous collector: the page will not be requested
+//	}
 //
-// The Example "Retries" counts the tries, and leaves requests that the
-// extension repeats to the extension. For 429 and 503, set
-// Extension.RetryThrottled.
+// The pause is needed because a Retry within 100 ms of a refusal, such as an
+// ErrUnreachable, sends no request and only returns the error of the refusal. A
+// later Retry waits until the request may be sent. Therefore programs should
+// repeat a request with Retry and not with a queue. On a synchronous collector,
+// Retry also returns the error of the try, which OnError has received by then.
+// For 429 and 503, set Extension.RetryThrottled. The Example "Retries" is a
+// whole program.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
-// returns its error. So does a Retry immediately after a refusal, while a later
-// Retry waits until the request may be sent. Therefore programs should repeat a
-// request with Retry and not with a queue, unless WillRepeat returns true.
-// Collector.Visit and Post return the error of the first try.
+// returns its error. Collector.Visit and Post return the error of the first
+// try.
 //
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
