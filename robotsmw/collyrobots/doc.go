@@ -155,12 +155,21 @@
 // changes on the original later. SetRequestTimeout limits each attempt. The
 // time for which a request waits does not count.
 //
+// A robots.txt is fetched through the same proxies as pages. If the proxy of
+// the first request to a site fails, the robots.txt of the site is unreachable
+// for a minute, for all proxies. A proxy function should leave out proxies that
+// fail, and OnError should Retry, which waits for the next fetch.
+//
 // # Decisions
 //
 //   - All methods are checked, including the HEAD of CheckHead, and so are
 //     redirects, Retry, and clones made before or after Attach.
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt that is in memory has a rule that now disallows it.
+//     A Store is not memory. If cached pages should obey the present rules,
+//     call ext.Checker().Check for one URL of each origin first.
+//   - Extension.Visit and Follow check first, so they need robots.txt for a
+//     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is surely a bot
 //     protection, are refused. Their URLs stay unvisited, so that a link on
 //     another page can still lead there.
