@@ -116,7 +116,6 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	x.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
 	base, timeout, err := x.chooseTransport(*b.client)
 	if err != nil {

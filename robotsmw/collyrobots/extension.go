@@ -90,7 +90,6 @@ type Extension struct {
 	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, its number
 	attached     atomic.Int64 // how many collectors the extension was attached to, and the number of the last one
 	pageMarks    pageMarks
-	refusalLoops refusalLoops
 	putBackQueue putBackQueue // of synchronous collectors
 	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
