@@ -116,7 +116,6 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	x.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
 	base, timeout, err := x.chooseTransport(*b.client)
 	if err != nil {
@@ -226,7 +225,7 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	a := &attachedCollector{Extension: x, collector: c, backend: backendPointer(c), headerHandlers: requestHeadersHandlers(c)}
 	a.registerCallbacks()
 	key := weak.Make(c)
-	x.collectors.Store(key, struct{}{})
+	x.collectors.Store(key, x.attached.Add(1))
 	if c != x.first { // the first collector lives as long as the extension
 		runtime.AddCleanup(c, func(key any) { x.collectors.Delete(key) }, any(key))
 	}

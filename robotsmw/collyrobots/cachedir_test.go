@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/gocolly/colly/v2"
@@ -94,5 +95,37 @@ func TestCacheDirectoryWorksOffline(t *testing.T) {
 	}
 	if n := ext.Counts().Unreachable; n != 1 {
 		t.Errorf("%d requests were refused, want the one of the page that is not in the cache", n)
+	}
+}
+
+// A page was cached before robots.txt began to disallow it. A new run of the
+// program has no robots.txt in memory. Collector.Visit serves the page, until a
+// Check of any URL of the site has fetched the file. Extension.Visit fetches
+// the file by itself, and cannot serve the page if the site is down.
+func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
+	const page = "http://a.example/page"
+	dir := t.TempDir()
+	web := new(robotstest.Internet)
+	web.Handle("a.example", robotsText("User-agent: *\nDisallow: /page"))
+	plain(web, colly.CacheDir(dir), colly.IgnoreRobotsTxt()).Visit(page)
+
+	c, ext := polite(t, web, colly.CacheDir(dir), colly.AllowURLRevisit())
+	if err := c.Visit(page); err != nil {
+		t.Errorf("no robots.txt is in memory: %v", err)
+	}
+	if _, err := ext.Checker().Check(t.Context(), &url.URL{Scheme: "http", Host: "a.example", Path: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Visit(page); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("robots.txt is in memory: %v", err)
+	}
+
+	_, ext = polite(t, web, colly.CacheDir(dir))
+	if err := ext.Visit(page); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("Extension.Visit: %v", err)
+	}
+	_, ext = polite(t, new(robotstest.Internet), colly.CacheDir(dir))
+	if err := ext.Visit(page); !errors.Is(err, robotsmw.ErrUnreachable) {
+		t.Errorf("Extension.Visit while the site is down: %v", err)
 	}
 }

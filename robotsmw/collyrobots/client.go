@@ -32,6 +32,7 @@ import (
 // the collectors.
 func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
 	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
+	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	g.replaceClient()
 	if set := g.client.Transport; set != nil && x.mainGuard != nil { // it was set after Collector.Init
 		g.setTransport(set)

@@ -63,6 +63,28 @@
 // Limiter.Fleet (Example "Fleet"). An empty queue is then not the end of the
 // crawl, because another process may still add to the queue.
 //
+// # A collector per job
+//
+// A program with many jobs, each with a context of its own, should call Attach
+// once and add a collector for each job:
+//
+//	c := colly.NewCollector(colly.StdlibContext(ctx), colly.Async())
+//	err := ext.Add(c)
+//	...
+//	c.Wait() // for the pages of this job
+//
+// The jobs then share robots.txt, the connections and the pace. If each job
+// calls Attach with RefuseAddress instead, each fetches every robots.txt again,
+// and keeps idle connections of its own until the IdleConnTimeout of the
+// transport is over.
+//
+// Extension.Wait waits for all jobs. If the collectors are synchronous and
+// PutBack is set, there is no way to wait for one job only, and the callbacks
+// of a job may be called by the goroutine of another job, for a page that was
+// put back. An asynchronous collector has neither problem. When the context of
+// a job is canceled, its pages that were put back fail at once: OnError of a
+// synchronous collector receives them in Wait, or one during each Visit.
+//
 // # Errors
 //
 // OnError and Visit receive the errors of an http.Client with a
@@ -90,18 +112,35 @@
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
-//	r.Request.Retry() // after a 5xx or no answer, after a pause, three times at most
+//	if r.StatusCode >= 400 && r.StatusCode < 500 {
+//		return // a Retry would get the same response
+//	}
+//	if ext.WillRepeat(r.Request) {
+//		return // the extension repeats the request
+//	}
+//	key := "tries of " + r.Request.URL.String()
+//	tries, _ := r.Ctx.GetAny(key).(int)
+//	if tries == 3 {
+//		return
+//	}
+//	r.Ctx.Put(key, tries+1)
+//	time.Sleep(time.Second) // at least 100 ms
+//	if err := r.Request.Retry(); err != nil {
+//		log.Print(err) // on an asynchronous collector: the page will not be requested
+//	}
 //
-// The Example "Retries" counts the tries, and leaves requests that the
-// extension repeats to the extension. For 429 and 503, set
-// Extension.RetryThrottled.
+// The pause is needed because a Retry within 100 ms of a refusal, such as an
+// ErrUnreachable, sends no request and only returns the error of the refusal. A
+// later Retry waits until the request may be sent. Therefore programs should
+// repeat a request with Retry and not with a queue. On a synchronous collector,
+// Retry also returns the error of the try, which OnError has received by then.
+// For 429 and 503, set Extension.RetryThrottled. The Example "Retries" is a
+// whole program.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
-// returns its error. So does a Retry immediately after a refusal, while a later
-// Retry waits until the request may be sent. Therefore programs should repeat a
-// request with Retry and not with a queue, unless WillRepeat returns true.
-// Collector.Visit and Post return the error of the first try.
+// returns its error. Collector.Visit and Post return the error of the first
+// try.
 //
 // A program that marks URLs as seen before it visits them should use
 // Extension.Visit or Follow, and unmark a URL for which the error is an
@@ -116,6 +155,11 @@
 // extension copies a client and does not change the original, but applies what
 // changes on the original later. SetRequestTimeout limits each attempt. The
 // time for which a request waits does not count.
+//
+// A robots.txt is fetched through the same proxies as pages. If the proxy of
+// the first request to a site fails, the robots.txt of the site is unreachable
+// for a minute, for all proxies. A proxy function should leave out proxies that
+// fail, and OnError should Retry, which waits for the next fetch.
 //
 // # LimitRules
 //
@@ -133,6 +177,10 @@
 //     redirects, Retry, and clones made before or after Attach.
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt that is in memory has a rule that now disallows it.
+//     A Store is not memory. If cached pages should obey the present rules,
+//     call ext.Checker().Check for one URL of each origin first.
+//   - Extension.Visit and Follow check first, so they need robots.txt for a
+//     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is surely a bot
 //     protection, are refused. Their URLs stay unvisited, so that a link on
 //     another page can still lead there.

@@ -1,8 +1,10 @@
 package collyrobots
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +16,8 @@ import (
 )
 
 // An Extension is what Attach adds to a collector. Its fields are options: set
-// them before the first request. All methods are safe for concurrent use.
+// them before the first request. All methods are safe for concurrent use. Wait
+// states what else may run at the same time.
 type Extension struct {
 	// ObeyRelNoFollow makes the extension refuse links with rel="nofollow" and
 	// count them in Counts.LinksRefused. A link is followed nevertheless if the
@@ -36,7 +39,13 @@ type Extension struct {
 	// the request, a Retry in OnError sends no request and returns the error.
 	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
-	// visited, which is then fetched again. 0 or negative means never.
+	// visited, which is then fetched again.
+	//
+	// Colly keeps a 429 in CacheDir, and would use it instead of each repeat.
+	// The extension removes it, so that the page is requested, and kept. A
+	// repeat after a redirect is not kept.
+	//
+	// 0 or negative means never.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
@@ -47,7 +56,8 @@ type Extension struct {
 	// page with a collector of this Extension, or that calls Wait, when the
 	// time has come. On an asynchronous collector, the repeat is made by the
 	// goroutine of the request, so that OnError handlers that were registered
-	// after Attach receive the error only when the time has come.
+	// after Attach receive the error only when the time has come. If the
+	// collector's Context ends before, the repeat fails at once.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
 	// of the request sends no request and returns the error. A request that the
@@ -77,9 +87,9 @@ type Extension struct {
 	checker   *robotsmw.Checker
 	tokens    []string // the checker's
 
-	collectors   sync.Map // weak.Pointer[colly.Collector] → struct{}
+	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, its number
+	attached     atomic.Int64 // how many collectors the extension was attached to, and the number of the last one
 	pageMarks    pageMarks
-	refusalLoops refusalLoops
 	putBackQueue putBackQueue // of synchronous collectors
 	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
@@ -103,12 +113,18 @@ type sender interface {
 	lastBase() http.RoundTripper
 }
 
-// liveCollectors returns the collectors that are still in use.
-func (x *Extension) liveCollectors() (list []*colly.Collector) {
-	for p := range x.collectors.Range {
+// liveCollectors returns the collectors that are still in use, in the order in
+// which the extension was attached to them.
+func (x *Extension) liveCollectors() []*colly.Collector {
+	byNumber := make(map[int64]*colly.Collector)
+	for p, number := range x.collectors.Range {
 		if c := p.(weak.Pointer[colly.Collector]).Value(); c != nil {
-			list = append(list, c)
+			byNumber[number.(int64)] = c
 		}
+	}
+	var list []*colly.Collector
+	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
+		list = append(list, byNumber[number])
 	}
 	return list
 }
@@ -149,15 +165,31 @@ func (x *Extension) countWait(d time.Duration) {
 	x.counts.LongestWait = max(x.counts.LongestWait, d)
 }
 
-// Wait waits for requests that were put back and, like Collector.Wait, for
-// requests that are under way. On a synchronous collector with PutBack, call
-// Wait after Queue.Run or the last Visit: it makes the requests that are still
-// put back. On an asynchronous collector, Wait does the same as Collector.Wait.
+// Wait waits until the requests of all collectors of the Extension are done,
+// including those that were put back and those that callbacks make.
+//
+//   - On synchronous collectors with PutBack, call Wait after Queue.Run or the
+//     last Visit. Wait makes the requests that are still put back, and waits
+//     for those that other goroutines make. It does not wait for a Visit that
+//     another goroutine has called, and which returns when its page is done.
+//   - On asynchronous collectors, Wait calls Collector.Wait, which waits for
+//     requests that were put back too. Wait waits for the collector that Attach
+//     was given first, and for the others in the order of Add. Therefore, add a
+//     collector before those with which its callbacks visit pages.
+//
+// Several goroutines may call Wait at the same time. As with Collector.Wait,
+// while Wait waits, only callbacks may make requests with an asynchronous
+// collector.
+//
+// To wait for the pages of one collector only, make that collector asynchronous
+// and call its Collector.Wait: see "A collector per job" in the package doc.
 func (x *Extension) Wait() {
-	for again := true; again; {
-		again = x.putBackQueue.finish()
+	for again := true; again; again = x.putBackQueue.isBusy() {
+		x.putBackQueue.finish()
 		for _, c := range x.liveCollectors() {
-			c.Wait()
+			if c.Async { // other goroutines may be using the WaitGroup of a synchronous one
+				c.Wait()
+			}
 		}
 	}
 }

@@ -23,6 +23,8 @@ type guard struct {
 	x       *Extension
 	backend backend // whose LimitRules and client the guard has taken over
 
+	refusalLoops refusalLoops // of a collector and its clones, because other collectors may request the same URLs
+
 	mu             sync.Mutex
 	client         *http.Client                               // the guard's own client, which colly uses
 	programsClient *http.Client                               // the program's client, of which the guard's own is a copy

@@ -3,6 +3,7 @@ package collyrobots
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ type putBackRequest struct {
 	until   time.Time // the request is not due before
 	limiter *politeness.Limiter
 	run     func()
+
+	queued      bool        // the request is in putBackQueue.hosts
+	stopWaiting func() bool // ends the wait of a queued request for the end of ctx
 }
 
 // due reports whether the request may be made: its host is due, or its context
@@ -33,65 +37,194 @@ func (p *putBackRequest) due() bool {
 }
 
 // putBackQueue has the requests of synchronous collectors that were put back,
-// by host. The program's own goroutine makes them, before another request or in
-// Extension.Wait, so that callbacks do not run at the same time.
+// by host. A goroutine of the program makes them: before another request, or in
+// Extension.Wait. Therefore the callbacks of a program that has one goroutine
+// never run at the same time.
 type putBackQueue struct {
-	mu    sync.Mutex
-	hosts map[string][]*putBackRequest
+	mu       sync.Mutex
+	hosts    map[string][]*putBackRequest
+	canceled []*putBackRequest // their contexts have ended, so they are due at once
+	taken    int               // how many requests were taken and are not done yet
+	changed  chan struct{}     // closed at the next change; nil if no goroutine waits for one
 }
 
 func (q *putBackQueue) add(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
+	q.markQueued(p)
 }
 
-// take removes and returns a request that is due, the first of its host's. If
-// none is due, it returns the one that is due next, and when. It returns nil if
-// no request is left.
-func (q *putBackQueue) take() (p *putBackRequest, next time.Time) {
+// markQueued is called, with q.mu held, when a request was added to q.hosts.
+func (q *putBackQueue) markQueued(p *putBackRequest) {
+	p.queued = true
+	p.stopWaiting = context.AfterFunc(p.ctx, func() { q.moveCanceled(p) })
+	q.signal()
+}
+
+// moveCanceled is called when the context of a request has ended. It moves the
+// request to q.canceled, together with all others of the host whose contexts
+// have ended, which are often many, because a collector has one context.
+func (q *putBackQueue) moveCanceled(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !p.queued {
+		return
+	}
+	host := p.url.Host
+	var others []*putBackRequest
+	for _, r := range q.hosts[host] {
+		if r.ctx.Err() == nil {
+			others = append(others, r)
+			continue
+		}
+		r.queued = false
+		r.stopWaiting()
+		q.canceled = append(q.canceled, r)
+	}
+	q.setHost(host, others)
+	q.signal()
+}
+
+// setHost sets the requests of a host.
+func (q *putBackQueue) setHost(host string, list []*putBackRequest) {
+	if len(list) == 0 {
+		delete(q.hosts, host)
+	} else {
+		q.hosts[host] = list
+	}
+}
+
+// signal wakes the goroutines that wait in awaitChange. q.mu must be held.
+func (q *putBackQueue) signal() {
+	if q.changed != nil {
+		close(q.changed)
+		q.changed = nil
+	}
+}
+
+// take removes and returns a request that is due, the first of its host's. When
+// the request has been made, the caller must call done. take returns nil if no
+// request is due.
+func (q *putBackQueue) take() *putBackRequest {
+	for {
+		p := q.takeFirst()
+		if p == nil || p.due() { // without q.mu, because a Limiter.Key may look names up
+			return p
+		}
+		q.giveBack(p)
+	}
+}
+
+// takeFirst removes and returns a request whose time has come, although its
+// Limiter may have another opinion by now.
+func (q *putBackQueue) takeFirst() *putBackRequest {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.canceled) > 0 {
+		p := q.canceled[0]
+		q.canceled[0] = nil
+		q.canceled = q.canceled[1:]
+		q.taken++
+		return p
+	}
+	now := time.Now()
 	for host, list := range q.hosts {
 		first := list[0]
-		if first.due() {
-			q.hosts[host] = list[1:]
-			if len(list) == 1 {
-				delete(q.hosts, host)
-			}
-			return first, time.Time{}
+		if now.Before(first.until) {
+			continue
 		}
-		if p == nil || first.until.Before(next) {
-			p = first
-			next = first.until
-		}
+		first.queued = false
+		first.stopWaiting()
+		list[0] = nil
+		q.setHost(host, list[1:])
+		q.taken++
+		return first
 	}
-	return p, next
+	return nil
 }
 
-// runDue makes a request that is due, if there is one.
-func (q *putBackQueue) runDue() {
-	if p, next := q.take(); p != nil && next.IsZero() {
-		p.run()
+// giveBack makes a request that was taken the first of its host's again.
+func (q *putBackQueue) giveBack(p *putBackRequest) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken--
+	q.hosts[p.url.Host] = slices.Insert(q.hosts[p.url.Host], 0, p)
+	q.markQueued(p)
+}
+
+func (q *putBackQueue) done() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken--
+	q.signal()
+}
+
+// runDue makes a request that is due. It reports whether there was one.
+func (q *putBackQueue) runDue() bool {
+	p := q.take()
+	if p == nil {
+		return false
+	}
+	defer q.done() // also if a callback of the program panics
+	p.run()
+	return true
+}
+
+// finish makes all requests, each when it is due, and waits for those that
+// other goroutines make, because they may be put back again.
+func (q *putBackQueue) finish() {
+	for q.runDue() || q.awaitChange() {
 	}
 }
 
-// pollInterval is how often finish looks for requests that other goroutines
-// have put back.
-const pollInterval = 50 * time.Millisecond
+// isBusy reports whether any request is not done.
+func (q *putBackQueue) isBusy() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.isBusyLocked()
+}
 
-// finish makes all requests, each when it is due. It reports whether there were
-// any.
-func (q *putBackQueue) finish() (found bool) {
-	for p, next := q.take(); p != nil; p, next = q.take() {
-		found = true
-		if next.IsZero() {
-			p.run()
-		} else {
-			sleepUntil(p.ctx, time.Now().Add(min(time.Until(next), pollInterval)))
+func (q *putBackQueue) isBusyLocked() bool {
+	return len(q.hosts) > 0 || len(q.canceled) > 0 || q.taken > 0
+}
+
+// awaitChange waits until a request may be due or until the queue changes. It
+// returns false, at once, if all requests are done.
+func (q *putBackQueue) awaitChange() bool {
+	q.mu.Lock()
+	if !q.isBusyLocked() {
+		q.mu.Unlock()
+		return false
+	}
+	if len(q.canceled) > 0 {
+		q.mu.Unlock()
+		return true
+	}
+	if q.changed == nil {
+		q.changed = make(chan struct{})
+	}
+	changed := q.changed
+	var due <-chan time.Time // nil if other goroutines have taken all requests
+	if len(q.hosts) > 0 {
+		due = time.After(time.Until(q.earliest()))
+	}
+	q.mu.Unlock()
+	select {
+	case <-due:
+	case <-changed:
+	}
+	return true
+}
+
+// earliest returns when the next request of q.hosts may be due.
+func (q *putBackQueue) earliest() (next time.Time) {
+	for _, list := range q.hosts {
+		if until := list[0].until; next.IsZero() || until.Before(next) {
+			next = until
 		}
 	}
-	return found
+	return next
 }
 
 // handoverDelay is how long the next request of a host waits after the one

@@ -1,6 +1,7 @@
 package collyrobots_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -89,6 +90,28 @@ func TestALinkThatEachPageHasCostsNothing(t *testing.T) {
 		c.Visit("http://a.example/0")
 		if took := time.Since(start); took != (pages+1)*time.Second {
 			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Several jobs, each with a collector of its own, visit the same disallowed
+// page at the same time. The third refusal used to count as a loop, so that
+// the Visit of the third job only returned after the delay of the Limiter.
+func TestRefusalsOfSeveralCollectorsAreNoLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ext := attach(t, colly.NewCollector(), robotsmw.Options{UserAgent: agent, Base: shop(), Limiter: new(politeness.Limiter)})
+		start := time.Now()
+		for range 5 {
+			c := colly.NewCollector()
+			if err := ext.Add(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Visit("http://shop.example/cart"); !errors.Is(err, robotsmw.ErrDisallowed) {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(start); took > 0 {
+			t.Errorf("the refusals took %v", took)
 		}
 	})
 }

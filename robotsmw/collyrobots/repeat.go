@@ -16,7 +16,8 @@ import (
 // markFailed marks a request that failed with err.
 func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 	previous := repeatMarkFor(r)
-	mark := &repeatMark{body: previous.body, err: err, failedAt: time.Now(), repeats: previous.repeats, hops: previous.hops}
+	mark := &repeatMark{body: previous.body, err: err, failedAt: time.Now(), repeats: previous.repeats, hops: previous.hops,
+		bypassesCache: previous.bypassesCache}
 	r.Body = mark
 	reason := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
@@ -62,6 +63,7 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	if !a.isThrottled(r) {
 		return
 	}
+	bypassCache := a.forgetThrottled(r)
 	repeats := repeatMarkFor(r.Request).repeats
 	if repeats >= a.RetryThrottled {
 		a.tally(&a.counts.GivenUp, 1)
@@ -69,6 +71,7 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	}
 	a.tally(&a.counts.Retried, 1)
 	again := newRepeat(r.Request, repeats+1)
+	again.Body.(*repeatMark).bypassesCache = bypassCache
 	if a.PutBack {
 		a.repeatLater(again, time.Time{})
 	} else {
@@ -83,7 +86,8 @@ func newRepeat(r *colly.Request, repeats int) *colly.Request {
 	header := r.Headers.Clone()
 	again.Headers = &header
 	mark := repeatMarkFor(r)
-	again.Body = &repeatMark{byExtension: true, body: mark.body, repeats: repeats, hops: mark.hops, checksVisited: mark.checksVisited}
+	again.Body = &repeatMark{byExtension: true, body: mark.body, repeats: repeats, hops: mark.hops, checksVisited: mark.checksVisited,
+		bypassesCache: mark.bypassesCache}
 	return &again
 }
 

@@ -37,6 +37,7 @@ type repeatMark struct {
 	checksVisited bool // colly would check redirects for visited URLs; a Retry skips this
 	hops          int  // how many times the Limiter has refused it after a redirect
 	repeats       int  // how many times the extension has repeated the request because of a 429 or 503
+	bypassesCache bool // colly must not answer the request from its cache directory
 
 	header http.Header // what the request had before checkCached changed it; nil if it did not
 }

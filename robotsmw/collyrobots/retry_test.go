@@ -480,3 +480,69 @@ func TestRetryOfAURLWithAUserNameFollowsA307(t *testing.T) {
 		}
 	}
 }
+
+// A program has the OnError handler of the package doc. Its first request for a
+// page fails: robots.txt is answered with 503, the page is answered with 500,
+// the connection is reset, or the host is not due. The page is fetched. The
+// handler used to call Retry at once, which only returned the error, so that
+// the page was never requested.
+func TestRetryInOnErrorAsInTheDoc(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path    string // whose first response is a failure; "" means none
+		failure http.Handler
+		wait    time.Duration // Limiter.MaxWait
+	}{
+		"robots.txt is unreachable": {"/robots.txt", robotstest.Status(http.StatusServiceUnavailable), 0},
+		"500":                       {"/page", robotstest.Status(http.StatusInternalServerError), 0},
+		"503":                       {"/page", robotstest.Status(http.StatusServiceUnavailable), 0},
+		"reset":                     {"/page", robotstest.Reset(""), 0},
+		"the host is not due":       {"", nil, -1},
+	} {
+		for _, async := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				web := new(robotstest.Internet)
+				site := robotsText("")
+				failed := false
+				web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == tt.path && !failed {
+						failed = true
+						tt.failure.ServeHTTP(w, r)
+						return
+					}
+					site.ServeHTTP(w, r)
+				}))
+				c := colly.NewCollector(colly.Async(async))
+				limiter := &politeness.Limiter{MaxWait: tt.wait}
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+				c.OnError(func(r *colly.Response, err error) {
+					if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
+						return // a rule or RefuseAddress forbids it, and that is final
+					}
+					if r.StatusCode >= 400 && r.StatusCode < 500 {
+						return // a Retry would get the same response
+					}
+					if ext.WillRepeat(r.Request) {
+						return // the extension repeats the request
+					}
+					key := "tries of " + r.Request.URL.String()
+					tries, _ := r.Ctx.GetAny(key).(int)
+					if tries == 3 {
+						return
+					}
+					r.Ctx.Put(key, tries+1)
+					time.Sleep(time.Second) // at least 100 ms
+					if err := r.Request.Retry(); err != nil {
+						t.Log(err)
+					}
+				})
+				var got notes
+				c.OnResponse(func(r *colly.Response) { got.add(r.Request.URL.Path) })
+				c.Visit("http://a.example/page")
+				c.Wait()
+				if !slices.Equal(got.sorted(), []string{"/page"}) {
+					t.Errorf("%s, async %v: got %v; asked for %v", name, async, got.sorted(), asked(web))
+				}
+			})
+		}
+	}
+}

@@ -124,40 +124,94 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 	})
 }
 
-// Colly keeps a 429 in its cache directory, as it does all that is no 5xx. A
-// repeat goes to the server.
+// Colly keeps a 429 in its cache directory, as it does with all responses but a
+// 5xx. A crawl of plain colly or of this extension gets a 429, and a crawl with
+// RetryThrottled follows. Its repeat of the page goes to the server, and the
+// page is kept, so that a further crawl needs no request. The page used not to
+// be kept, so that each crawl got the 429 from the cache directory first.
 func TestRetryThrottledWithACacheDir(t *testing.T) {
-	for n := range 8 {
-		async, parse, putBack := n&1 != 0, n&2 != 0, n&4 != 0
-		synctest.Test(t, func(t *testing.T) {
-			web := busy(http.StatusTooManyRequests, 1, "5")
-			dir := t.TempDir()
-			for crawl := range 2 {
-				c := colly.NewCollector(colly.CacheDir(dir), colly.Async(async))
-				c.ParseHTTPErrorResponse = parse
-				limiter := new(politeness.Limiter)
-				if putBack {
-					limiter = neverWait(0)
+	for n := range 16 {
+		async, parse, putBack, cached := n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+		for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable} {
+			synctest.Test(t, func(t *testing.T) {
+				web := busy(status, 1, "5")
+				dir := t.TempDir()
+				if cached {
+					plain(web, colly.CacheDir(dir), colly.IgnoreRobotsTxt()).Visit("http://busy.example/page")
 				}
-				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-				ext.RetryThrottled, ext.PutBack = 2, putBack
-				var got notes
-				c.OnResponse(func(r *colly.Response) {
-					if r.StatusCode == http.StatusOK {
-						got.add(fmt.Sprint(r.Request.URL.Path, " ", r.Request.Headers.Get("Cache-Control")))
+				for range 2 {
+					c := colly.NewCollector(colly.CacheDir(dir), colly.Async(async))
+					c.ParseHTTPErrorResponse = parse
+					limiter := new(politeness.Limiter)
+					if putBack {
+						limiter = neverWait(0)
 					}
-				})
-				c.Visit("http://busy.example/page")
-				ext.Wait()
-				if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/page "}) || n.Retried != 1 || n.GivenUp != 0 {
-					t.Errorf("async %v, parse %v, putBack %v, crawl %d: got %q; counts: %v", async, parse, putBack, crawl, got.sorted(), n)
+					ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+					ext.RetryThrottled, ext.PutBack = 2, putBack
+					var got notes
+					c.OnResponse(func(r *colly.Response) {
+						if r.StatusCode == http.StatusOK {
+							got.add(fmt.Sprint(r.Request.URL.Path, " ", r.Request.Headers.Get("Cache-Control")))
+						}
+					})
+					c.Visit("http://busy.example/page")
+					ext.Wait()
+					if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/page "}) || n.GivenUp != 0 {
+						t.Errorf("%d: got %q; counts: %v", status, got.sorted(), n)
+					}
 				}
-			}
-			if n := len(asked(web)); n != 3 { // the second crawl finds the 429 in the cache
-				t.Errorf("async %v, parse %v, putBack %v: asked for %v", async, parse, putBack, asked(web))
-			}
-		})
+				if n := len(asked(web)); n != 2 {
+					t.Errorf("%d, async %v, parse %v, putBack %v, cached %v: asked for %v", status, async, parse, putBack, cached, asked(web))
+				}
+			})
+		}
 	}
+}
+
+// All repeats of a page in a crawl are answered with 429. The last 429 used to
+// stay in the cache directory. The next crawl requests the page.
+func TestRetryThrottledGivesUpWithACacheDir(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 2, "5")
+		dir := t.TempDir()
+		var last int
+		for range 2 {
+			c := colly.NewCollector(colly.CacheDir(dir))
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+			ext.RetryThrottled = 1
+			c.OnError(func(r *colly.Response, _ error) { last = r.StatusCode })
+			c.OnResponse(func(r *colly.Response) { last = r.StatusCode })
+			c.Visit("http://busy.example/page")
+			if n := ext.Counts().Retried; n > 1 {
+				t.Errorf("%d repeats", n)
+			}
+		}
+		if n := len(asked(web)); n != 3 || last != http.StatusOK {
+			t.Errorf("the last status is %d; asked for %v", last, asked(web))
+		}
+	})
+}
+
+// A page redirects to another site, where it is answered with 429. Colly keeps
+// the 429 in the file of the page. The repeat goes to the other site, and the
+// next crawl gets the page.
+func TestRetryThrottledAfterARedirectWithACacheDir(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 1, "5")
+		web.Handle("a.example", redirectTo("http://busy.example/page"))
+		dir := t.TempDir()
+		for crawl := range 2 {
+			c := colly.NewCollector(colly.CacheDir(dir))
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+			ext.RetryThrottled = 1
+			pages := 0
+			c.OnResponse(func(r *colly.Response) { pages++ })
+			c.Visit("http://a.example/old")
+			if pages != 1 {
+				t.Errorf("crawl %d: %d pages; asked for %v", crawl, pages, asked(web))
+			}
+		}
+	})
 }
 
 func TestRetriesOfLinksCountAnew(t *testing.T) {

@@ -41,7 +41,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	// before the later writes.
 	g.current()
 	if err != nil {
-		return nil, x.refusalError(req, err)
+		return nil, g.refusalError(req, err)
 	}
 	exposeDirectives(resp)
 	resp.Request = req
@@ -86,7 +86,8 @@ func (g *guard) beginRepeat(req *http.Request) error {
 
 // refusalError gets the error of a request. It counts refusals, ends loops of
 // them, and returns the error that colly's users expect.
-func (x *Extension) refusalError(req *http.Request, err error) error {
+func (g *guard) refusalError(req *http.Request, err error) error {
+	x := g.x
 	switch {
 	case errors.Is(err, robotsmw.ErrAddressRefused):
 		x.tally(&x.counts.AddressRefused, 1)
@@ -107,7 +108,7 @@ func (x *Extension) refusalError(req *http.Request, err error) error {
 		return err
 	}
 	wait := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), immediateRepeat)
-	if x.refusalLoops.add(req.URL.Hostname(), req.URL.String(), wait) {
+	if g.refusalLoops.add(req.URL.Hostname(), req.URL.String(), wait) {
 		sleepUntil(unseal(req.Context()), time.Now().Add(wait))
 	}
 	return err

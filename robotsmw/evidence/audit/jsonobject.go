@@ -50,8 +50,8 @@ func plain(value []byte) string {
 }
 
 // eachMember calls each with the members of a JSON object, but not with those
-// of objects in it. It returns false if the line is not a JSON object. Numbers and
-// literals are not checked.
+// of objects in it. It returns false if the line is not a JSON object. Numbers
+// and literals are not checked.
 func eachMember(line []byte, each func(name, value []byte)) bool {
 	s := trimSpace(line)
 	if len(s) == 0 || s[0] != '{' {
