@@ -136,20 +136,20 @@ func newChecker(cfg *config) *Checker {
 	return c
 }
 
-func (c *Checker) fetched(f load.Fetch) {
-	e := convertFetch(f)
-	c.cfg.Logger.Debug("robots.txt fetched", "url", e.URL, "status", e.Status,
-		"renewed", e.Renewed, "duration", e.Duration, "cause", e.Cause, slog.Time("next", e.Next))
+func (c *Checker) fetched(lf load.Fetch) {
+	f := newFetch(lf)
+	c.cfg.Logger.Debug("robots.txt fetched", "url", f.URL, "status", f.Status,
+		"renewed", f.Renewed, "duration", f.Duration, "cause", f.Cause, slog.Time("next", f.Next))
 	if o := c.cfg.Observer; o.Fetched != nil {
 		defer c.recoverFrom("Observer.Fetched")
-		o.Fetched(context.Background(), e)
+		o.Fetched(context.Background(), f)
 	}
 }
 
-func (c *Checker) loaded(f load.Fetch) {
+func (c *Checker) loaded(lf load.Fetch) {
 	if o := c.cfg.Observer; o.Loaded != nil {
 		defer c.recoverFrom("Observer.Loaded")
-		o.Loaded(context.Background(), convertFetch(f))
+		o.Loaded(context.Background(), newFetch(lf))
 	}
 }
 

@@ -136,18 +136,26 @@ type Fetch struct {
 	Fetched, Expires time.Time
 }
 
-// convertFetch converts a load.Fetch to the Fetch that an Observer gets.
-func convertFetch(f load.Fetch) Fetch {
-	rec := f.Record
-	e := Fetch{
-		URL: f.URL, Status: int(rec.Status), Renewed: f.Renewed, Redirects: int(rec.Hops),
-		Duration: f.Duration, Next: rec.Expires, Fetched: rec.Fetched, Expires: rec.Expires,
+// newFetch returns the Fetch that an Observer gets for lf.
+func newFetch(lf load.Fetch) Fetch {
+	rec := lf.Record
+	f := Fetch{
+		URL:       lf.URL,
+		Status:    int(rec.Status),
+		Renewed:   lf.Renewed,
+		Redirects: int(rec.Hops),
+		Duration:  lf.Duration,
+		Next:      rec.Expires,
+		Fetched:   rec.Fetched,
+		Expires:   rec.Expires,
 	}
 	if rec.Doc != nil {
-		e.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
+		f.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
 	}
-	if f := rec.Failure; f != nil {
-		e.Status, e.Cause, e.Next = f.Status, f.Cause, f.Retry
+	if failure := rec.Failure; failure != nil {
+		f.Status = failure.Status
+		f.Cause = failure.Cause
+		f.Next = failure.Retry
 	}
-	return e
+	return f
 }

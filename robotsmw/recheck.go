@@ -21,7 +21,7 @@ type permit struct {
 	url        url.URL                       // a copy: the caller may change that of its request
 	crawlDelay time.Duration                 // 0 if there is none
 	time       time.Time                     // of the decision before the wait
-	turn       int                           // the number of this turn in admit's loop, from 1; see maxTurns
+	turn       int                           // the number of this pass of admit's loop, from 1; see maxTurns
 	pin        load.Pin                      // keeps the origin in memory until end
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil until it is needed: see latestDecision
@@ -32,8 +32,11 @@ type permit struct {
 	over atomic.Bool
 }
 
-// maxTurns is how often a request is judged anew because robots.txt has run out
-// while it waited. In its last turn, the file that was read for it decides.
+// maxTurns limits how often a request begins a new turn because robots.txt has
+// expired while it waited. From turn maxTurns on, the most recently fetched
+// file decides for up to a day, even if it has expired. A changed Crawl-delay
+// also begins a new turn. maxTurns does not limit those turns, because each of
+// them needs a file with another Crawl-delay than the one before.
 const maxTurns = 3
 
 // end must be called once, when the request will not be judged again.
@@ -44,8 +47,9 @@ func (p *permit) end() {
 
 // recheck returns nil if the request may be sent now. Nearly always, the record
 // by which it was allowed still decides. If there is another one, that decides,
-// and the error may be a *DisallowedError. If the record has expired, the error
-// is an *outdatedError, and robots.txt has to be fetched first.
+// and the error may be a *DisallowedError. The error is an *outdatedError if
+// the record has expired, so that robots.txt has to be fetched first, or if the
+// Crawl-delay has changed, so that the Limiter has to receive the new one.
 func (p *permit) recheck(ctx context.Context) error {
 	if p.over.Load() {
 		return nil
@@ -67,7 +71,7 @@ func (p *permit) recheck(ctx context.Context) error {
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
 	case d.CrawlDelay != p.crawlDelay:
-		return &outdatedError{p} // for the Limiter
+		return &outdatedError{p} // the Limiter receives the new one in the next turn
 	}
 	p.decision.Store(&d) // before the record: see latestDecision
 	p.record.Store(rec)
@@ -96,11 +100,12 @@ func (p *permit) latestDecision() *Decision {
 }
 
 // An outdatedError means that a permit is no longer valid: its request has to
-// be judged again before it is sent.
+// be judged again before it is sent, because robots.txt has expired or has
+// another Crawl-delay.
 type outdatedError struct{ permit *permit }
 
 func (e *outdatedError) Error() string {
-	return "robotsmw: the robots.txt of " + e.permit.origin + " has changed or run out while the request waited: ask again"
+	return "robotsmw: the robots.txt of " + e.permit.origin + " has expired or changed while the request waited: send the request again"
 }
 
 // isOutdated reports whether err means that p is outdated. Another Transport,
@@ -117,11 +122,11 @@ func withNewBody(req *http.Request) (*http.Request, error) {
 		return req, nil
 	}
 	if req.GetBody == nil {
-		return nil, errors.New("robotsmw: robots.txt expired while the request waited, and the request's body cannot be sent again: set its GetBody")
+		return nil, errors.New("robotsmw: robots.txt expired or changed while the request waited, and the request's body cannot be sent again: set its GetBody")
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: robots.txt expired while the request waited, and GetBody failed: %w", err)
+		return nil, fmt.Errorf("robotsmw: robots.txt expired or changed while the request waited, and GetBody failed: %w", err)
 	}
 	again := req.WithContext(req.Context())
 	again.Body = body

@@ -1,6 +1,7 @@
 package robotsmw
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,34 +16,43 @@ import (
 
 // decideFor decides about req. If req follows a redirect, and robots.txt may
 // only be fetched later, decideFor waits for a minute, or for the Limiter's
-// Delay if that is longer. If it refused req, then each repeat would meet the
-// redirect first, and the same refusal after it. The caller must release *pin:
-// see decide.
+// Delay if that is longer. Without the wait, a retry would start at the
+// redirect again and be delayed again at the same place. The caller must
+// release *pin: see decide.
 func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision, pin *load.Pin) (*record.Record, error) {
-	rec, err := c.decide(req.Context(), name, req.URL, d, pin)
+	ctx := req.Context()
+	rec, err := c.decide(ctx, name, req.URL, d, pin)
 	if err == nil || req.Response == nil {
 		return rec, err
 	}
-	patience := time.Minute
+	maxWait := time.Minute
 	if c.cfg.Limiter != nil {
-		patience = max(patience, c.cfg.Limiter.Delay)
+		maxWait = max(maxWait, c.cfg.Limiter.Delay)
 	}
-	for last := time.Now().Add(patience + time.Second); err != nil; rec, err = c.decide(req.Context(), name, req.URL, d, pin) {
+	last := time.Now().Add(maxWait + time.Second)
+	for err != nil {
 		delay, ok := errors.AsType[*politeness.DelayError](err)
 		if !ok {
 			return nil, err
 		}
 		due := time.Now().Add(max(time.Until(delay.Until), time.Second/10))
-		if deadline, limited := req.Context().Deadline(); limited && deadline.Before(due) || due.After(last) {
+		if due.After(last) || outlasts(ctx, due) {
 			return nil, err
 		}
 		select {
 		case <-time.After(time.Until(due)):
-		case <-req.Context().Done():
-			return nil, fmt.Errorf("robotsmw: after a redirect, waiting for robots.txt: %w", req.Context().Err())
+		case <-ctx.Done():
+			return nil, fmt.Errorf("robotsmw: after a redirect, waiting for robots.txt: %w", ctx.Err())
 		}
+		rec, err = c.decide(ctx, name, req.URL, d, pin)
 	}
 	return rec, nil
+}
+
+// outlasts reports whether a wait until due would outlast the deadline of ctx.
+func outlasts(ctx context.Context, due time.Time) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && deadline.Before(due)
 }
 
 // checkRedirect returns an error for a redirect to a host that is longer than

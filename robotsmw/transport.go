@@ -80,10 +80,10 @@ func (t *Transport) Checker() *Checker { return t.checker }
 //
 // A request is checked before it waits for its host, and again when the host is
 // due, because a wait can outlast the robots.txt that allowed the request. If
-// that file has expired, it is fetched again before the request is sent. If the
-// request then has a body but no GetBody, RoundTrip returns an error. If a
-// robots.txt that was read meanwhile forbids the request, it is not sent and
-// uses up no slot.
+// that file has expired, it is fetched first. If its Crawl-delay has changed,
+// the request waits for the new delay. In both cases, RoundTrip returns an
+// error if the request has a body but no GetBody. If a robots.txt that was read
+// meanwhile disallows the request, it is not sent and uses up no slot.
 //
 // RoundTrip sends what it has checked. The Host is spelled as in the request
 // for robots.txt, even if the caller spells it differently. A request has
@@ -102,9 +102,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // admit decides about req, and calls start with the request that prepare
 // returns. If there is a Limiter, start waits for it, and the Limiter calls
-// recheck when the host is due. If robots.txt is no longer in force by then,
-// start fails without having sent anything, and admit begins again. It returns
-// the request of the last call of start, and that request's context.
+// recheck when the host is due. If robots.txt has expired by then, or has
+// another Crawl-delay, start fails before the request is sent, and admit begins
+// a new turn. It returns the request of the last call of start, and that
+// request's context.
 func (t *Transport) admit(req *http.Request, start func(out *http.Request) error) (*http.Request, *sent, error) {
 	for turn := 1; ; turn++ { // see maxTurns
 		out, s, err := t.prepare(req, turn)
@@ -136,7 +137,8 @@ func callStart(start func(out *http.Request) error, out *http.Request, s *sent) 
 
 // prepare decides about a request and returns the request to send. It differs
 // from req in its context, its User-Agent, and the spelling of its host. The
-// context is the returned *sent, whose end must be called.
+// context is the returned *sent, whose end must be called. turn counts the
+// calls of prepare for one call of admit, from 1: see maxTurns.
 func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
 	agent, plain := headerUserAgent(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {

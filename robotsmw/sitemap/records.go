@@ -42,11 +42,11 @@ type field struct {
 // maxNesting is how many open elements are kept. Sitemaps need five.
 const maxNesting = 100
 
-// readMarkup passes the entries of a text on. It returns io.EOF at the end of
-// the text.
+// readMarkup calls pass for each entry of a text. It returns io.EOF at the end
+// of the text.
 func readMarkup(text *bufio.Reader, pass func(Entry) error) error {
 	m := &markup{tokenizer: tokenizer{text: text}, pass: pass}
-	m.to = m
+	m.handler = m
 	err := m.read()
 	if err != io.EOF {
 		return err

@@ -10,7 +10,7 @@ import (
 type tokenizer struct {
 	text    *bufio.Reader
 	charset string // as the XML declaration names it
-	to      handler
+	handler handler
 }
 
 // A handler receives what a tokenizer finds. Comments, declarations and
@@ -34,24 +34,23 @@ const (
 func (t *tokenizer) read() error {
 	for {
 		text, err := t.text.ReadSlice('<')
-		if err == nil {
-			text = text[:len(text)-1]
-		}
-		t.to.addText(text)
-		if err != nil && !isFull(err) {
+		if err != nil {
+			t.handler.addText(text)
+			if err == bufio.ErrBufferFull {
+				continue
+			}
 			return err
 		}
-		if err == nil {
-			err = t.afterLess()
-			if err != nil {
-				return err
-			}
+		t.handler.addText(text[:len(text)-1])
+		if err := t.parseMarkup(); err != nil {
+			return err
 		}
 	}
 }
 
-// afterLess reads what follows a "<".
-func (t *tokenizer) afterLess() error {
+// parseMarkup reads what follows a "<": a comment, a CDATA section, an
+// instruction, a declaration or a tag. If it is none of these, the "<" is text.
+func (t *tokenizer) parseMarkup() error {
 	const cdata = "![CDATA["
 	next, _ := t.text.Peek(len(cdata))
 	switch {
@@ -62,12 +61,12 @@ func (t *tokenizer) afterLess() error {
 		return t.readCDATA()
 	case bytes.HasPrefix(next, []byte("?")):
 		return t.readInstruction()
-	case bytes.HasPrefix(next, []byte("!")) && !t.to.inField():
+	case bytes.HasPrefix(next, []byte("!")) && !t.handler.inField():
 		return t.skipDeclaration()
 	case len(next) > 0 && (next[0] == '/' || isNameStart(next[0])):
 		return t.readTag()
 	}
-	t.to.addText([]byte("<"))
+	t.handler.addText([]byte("<"))
 	return nil
 }
 
@@ -83,7 +82,7 @@ func (t *tokenizer) until(end string, use func([]byte)) error {
 		use(piece)
 		tail = append(tail, piece[max(len(piece)-len(end), 0):]...)
 		tail = tail[max(len(tail)-len(end), 0):]
-		if err != nil && !isFull(err) {
+		if err != nil && err != bufio.ErrBufferFull {
 			return err
 		}
 		if string(tail) == end {
@@ -93,11 +92,11 @@ func (t *tokenizer) until(end string, use func([]byte)) error {
 }
 
 func (t *tokenizer) readCDATA() error {
-	t.to.startCDATA()
-	if err := t.until(endOfCDATA, t.to.addText); err != nil {
+	t.handler.startCDATA()
+	if err := t.until(endOfCDATA, t.handler.addText); err != nil {
 		return err
 	}
-	t.to.endCDATA()
+	t.handler.endCDATA()
 	return nil
 }
 
@@ -151,7 +150,7 @@ func (t *tokenizer) readTag() error {
 			return t.brokenTag(tag)
 		}
 		if c == '>' && quote == 0 {
-			return t.to.tag(tag)
+			return t.handler.tag(tag)
 		}
 		switch {
 		case quote != 0 && c == quote:
@@ -172,14 +171,14 @@ func (t *tokenizer) readTag() error {
 // brokenTag handles what looked like a tag, up to the next "<".
 func (t *tokenizer) brokenTag(text []byte) error {
 	if tag, rest, ok := bytes.Cut(text, []byte(">")); ok {
-		if err := t.to.tag(tag); err != nil {
+		if err := t.handler.tag(tag); err != nil {
 			return err
 		}
-		t.to.addText(rest)
+		t.handler.addText(rest)
 		return nil
 	}
-	t.to.addText([]byte("<"))
-	t.to.addText(text)
+	t.handler.addText([]byte("<"))
+	t.handler.addText(text)
 	return nil
 }
 
@@ -215,5 +214,3 @@ func attribute(tag, wanted string) string {
 		}
 	}
 }
-
-func isFull(err error) bool { return err == bufio.ErrBufferFull }

@@ -35,24 +35,24 @@ import (
 // origins may exceed the limits. There are at most as many as there are fetches
 // and waiting requests.
 //
-// An unreachable origin that waits for its next try is held, because the next
-// request would otherwise be sent to an overloaded server. Held origins may
-// occupy at most 90% of the Cache. Beyond that, a random held origin is
-// evicted, so that new origins are always accepted, and no domain can displace
-// the others.
+// An unreachable origin that awaits its next try is not evicted with the least
+// recently used ones, because the next request would otherwise be sent to an
+// overloaded server. Such origins may occupy at most 90% of the Cache. Beyond
+// that, a random one of them is evicted, so that new origins are always
+// accepted, and no domain can displace the others.
 type Cache struct {
 	docs     *record.Documents // shared with the crawler's record.Kind
 	maxCount int
 	maxBytes int64
 
-	mu      sync.Mutex // guards the fields below; never held during a wait
-	entries map[string]*entry
-	lru     entry                // sentinel of the list: lru.next was used most recently
-	held    positionHeap[*entry] // unreachable origins that wait for their next try
-	flying  int                  // how many entries have a fetch under way
-	pinned  int                  // how many other entries a request waits for
-	bytes   int64                // of all entries and documents, and of answers that are being read
-	begun   uint64               // how many fetches have begun
+	mu            sync.Mutex // guards the fields below; never held during a wait
+	entries       map[string]*entry
+	lru           entry                // sentinel of the list: lru.next was used most recently
+	awaitingRetry positionHeap[*entry] // unreachable origins that await their next try
+	flying        int                  // how many entries have a fetch under way
+	pinned        int                  // how many other entries a request waits for
+	bytes         int64                // of all entries and documents, and of answers that are being read
+	begun         uint64               // how many fetches have begun
 
 	unattended      positionHeap[*Flight] // the fetches that read an answer while no caller waits
 	unattendedBytes int64                 // of these fetches
@@ -173,13 +173,13 @@ func (c *Cache) Holds(f *Flight, bytes int64, now time.Time) {
 
 // End ends a flight, and passes rec and err to all callers that wait for it.
 // rec replaces the record in the cache, unless the origin has a new flight. If
-// rec is nil, the old record stays. End calls f.Release when the record is in
+// rec is nil, the old record stays. End calls f.FreeSlot when the record is in
 // the cache, before the callers go on.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
 	defer f.end(rec, err)
-	if f.Release != nil {
-		f.Release()
+	if f.FreeSlot != nil {
+		f.FreeSlot()
 	}
 }
 
@@ -214,8 +214,8 @@ func (c *Cache) Size() (origins, fetches int, bytes int64) {
 // entry stays too, because its robots.txt would be fetched again at once. Of
 // the unattended fetches, the last one stays: a refresh can always end.
 func (c *Cache) shrink(now time.Time) {
-	for len(c.held) > 0 && !c.held[0].rec.AwaitsRetry(now) {
-		e := c.held[0]
+	for len(c.awaitingRetry) > 0 && !c.awaitingRetry[0].rec.AwaitsRetry(now) {
+		e := c.awaitingRetry[0]
 		c.detach(e)
 		e.linkAfter(c.lru.prev)
 	}
@@ -224,12 +224,12 @@ func (c *Cache) shrink(now time.Time) {
 	}
 	for {
 		tooMany := len(c.entries) > c.maxCount
-		idle := len(c.entries) - c.flying - c.pinned - len(c.held)
+		idle := len(c.entries) - c.flying - c.pinned - len(c.awaitingRetry)
 		switch {
 		case !tooMany && c.bytes <= c.maxBytes:
 			return
-		case len(c.held) > 0 && (idle <= 1 || len(c.held) >= 9*idle):
-			c.evict(c.held[rand.IntN(len(c.held))])
+		case len(c.awaitingRetry) > 0 && (idle <= 1 || len(c.awaitingRetry) >= 9*idle):
+			c.evict(c.awaitingRetry[rand.IntN(len(c.awaitingRetry))])
 		case idle > 1, idle == 1 && tooMany:
 			c.evict(c.lru.prev)
 		case c.bytes > c.maxBytes && len(c.unattended) > 1:
@@ -259,7 +259,7 @@ func (c *Cache) place(e *entry, now time.Time) {
 	case e.rec == nil:
 		c.remove(e)
 	case e.rec.InForce(now) == record.None && e.rec.AwaitsRetry(now):
-		heap.Push(&c.held, e)
+		heap.Push(&c.awaitingRetry, e)
 	default:
 		e.linkAfter(&c.lru)
 	}
@@ -274,7 +274,7 @@ func (c *Cache) detach(e *entry) {
 	case e.pins > 0:
 		c.pinned--
 	case e.at > 0:
-		heap.Remove(&c.held, e.at-1)
+		heap.Remove(&c.awaitingRetry, e.at-1)
 	case e.next != nil:
 		e.unlink()
 	}

@@ -92,7 +92,7 @@ func audit(c *Cache, flights []*Flight) error {
 	for e := c.lru.next; e != &c.lru; e = e.next {
 		places[e]++
 	}
-	for i, e := range c.held {
+	for i, e := range c.awaitingRetry {
 		if places[e]++; e.at != i+1 {
 			wrong("%s is at %d in the heap, and says %d", e.origin, i+1, e.at)
 		}
@@ -139,15 +139,15 @@ func audit(c *Cache, flights []*Flight) error {
 	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
 		wrong("%d bytes of unattended fetches; the cache counts %d", unattendedBytes, c.unattendedBytes)
 	}
-	idle := len(c.entries) - flying - pinned - len(c.held)
+	idle := len(c.entries) - flying - pinned - len(c.awaitingRetry)
 	switch {
 	case len(places) != len(c.entries) || flying != c.flying || pinned != c.pinned || bytes != c.bytes:
 		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
 			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
 	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
 		wrong("%d origins, of %d", len(c.entries), c.maxCount)
-	case bytes > c.maxBytes && idle+len(c.held) > 1:
-		wrong("%d bytes, with %d origins that could go", bytes, idle+len(c.held))
+	case bytes > c.maxBytes && idle+len(c.awaitingRetry) > 1:
+		wrong("%d bytes, with %d origins that could go", bytes, idle+len(c.awaitingRetry))
 	}
 	return errors.Join(errs...)
 }
@@ -219,8 +219,8 @@ func TestUnreachableOriginsShutOutNobody(t *testing.T) {
 	for i := range 10 {
 		put(t, c, fmt.Sprintf("http://new%d.example", i), 0, now)
 	}
-	if n, _, _ := c.Size(); n != 100 || len(c.held) < 85 || len(c.held) > 90 {
-		t.Errorf("%d origins, %d of them unreachable", n, len(c.held))
+	if n, _, _ := c.Size(); n != 100 || len(c.awaitingRetry) < 85 || len(c.awaitingRetry) > 90 {
+		t.Errorf("%d origins, %d of them unreachable", n, len(c.awaitingRetry))
 	}
 }
 

@@ -2,9 +2,9 @@ package cache
 
 import "github.com/goodbots/courtesy/robotsmw/internal/record"
 
-// An entry is an origin in the cache. It is in the heap if it is held (see
-// Cache), and else in the list. While it has a fetch under way or is pinned, it
-// is in neither, and cannot be evicted.
+// An entry is an origin in the cache. It is in the heap if it awaits its next
+// try (see Cache), and else in the list. While it has a fetch under way or is
+// pinned, it is in neither, and cannot be evicted.
 type entry struct {
 	origin     string
 	rec        *record.Record // nil until the first fetch ends

@@ -53,9 +53,9 @@ type Flight struct {
 	// the earlier one.
 	After <-chan struct{}
 
-	// Release, if not nil, frees the slot of the fetch. The goroutine that runs
+	// FreeSlot, if not nil, frees the slot of the fetch. The goroutine that runs
 	// the flight may set it before End, which calls it.
-	Release func()
+	FreeSlot func()
 
 	number uint64        // counts the flights of the cache, in the order of their beginning
 	left   func(*Flight) // called when a caller has left

@@ -46,13 +46,13 @@ func (l *Loader) refresh(name string, now time.Time) {
 // obtain gets the record from the Store if the Store has a newer one, or else
 // from the origin. It also returns a function that stores a fetched record and
 // releases the lock. That function must be called after the callers of the
-// flight have received the record. The slot of the question is released
-// earlier, by f.Release: no request must start before the record is in force,
+// flight have received the record. The slot of the last request is freed
+// earlier, by f.FreeSlot: no request must start before the record is in force,
 // and a caller needs the slot as soon as it has received the record.
 func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err error) {
 	if l.store == nil {
-		done, err := l.ask(f, f.Prev, nil, false)
-		f.Release = done.free
+		done, err := l.fetch(f, f.Prev, nil, false)
+		f.FreeSlot = done.free
 		return done.Record, func() {}, err
 	}
 	for tries := 1; ; tries++ {
@@ -77,12 +77,12 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 				return stored, lock.Release, nil
 			}
 		}
-		done, err := l.ask(f, prev, lock, tries == 1)
+		done, err := l.fetch(f, prev, lock, tries == 1)
 		if errors.Is(err, store.ErrElsewhere) {
 			lock.Release()
 			continue
 		}
-		f.Release = done.free
+		f.FreeSlot = done.free
 		return done.Record, func() {
 			defer lock.Release()
 			if err == nil {

@@ -8,7 +8,7 @@
 //
 // load.go and again.go contain the API: Load and LoadPinned for a new request,
 // and LoadAgain for one that has waited. flight.go runs one fetch from
-// beginning to end. ask.go sends requests to servers and creates records from
+// beginning to end. fetch.go sends requests to servers and creates records from
 // their responses. loader.go contains what these files share. In this order,
 // each file uses only later files.
 package load

@@ -41,10 +41,10 @@ type Fetch struct {
 	Shared   bool           // whether a redirect led to an origin whose record was at hand
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 
-	release func() // frees the slot of the last question; nil means it holds none
+	release func() // frees the slot of the last request; nil means it holds none
 }
 
-// free frees the slot of the last question.
+// free frees the slot of the last request.
 func (f Fetch) free() {
 	if f.release != nil {
 		f.release()

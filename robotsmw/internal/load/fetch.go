@@ -20,19 +20,20 @@ import (
 // unavailable (RFC 9309 §2.3.1.2).
 const maxRedirects = 5
 
-// ask requests the origin's robots.txt, follows redirects, and creates the
+// fetch fetches the origin's robots.txt, follows redirects, and creates the
 // origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
 // it is a *politeness.DelayError, [store.ErrElsewhere] or [cache.ErrNoRoom], or
 // it wraps [politeness.ErrInvalidLimiter], and this fetch has no result. With a
-// lock, the first question is sent only if the lock lasts long enough. If
+// lock, the first request is sent only if the lock is valid long enough. If
 // releases is true, the lock is released while the host is paused.
-func (l *Loader) ask(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
+func (l *Loader) fetch(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
 	start := time.Now()
 	done, err := l.follow(f, prev, lock, releases)
 	if err != nil {
 		return Fetch{}, err
 	}
-	done.URL, done.Duration = f.RobotsURL, time.Since(start)
+	done.URL = f.RobotsURL
+	done.Duration = time.Since(start)
 	if done.Record.Failure == nil {
 		done.Record.Outlast(l.cfg.Delay)
 	}
@@ -90,7 +91,7 @@ func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, 
 		if rec := l.known(f, next, host, hops+1, now); rec != nil {
 			return Fetch{Record: rec, Shared: true, release: ans.Release}, nil
 		}
-		ans.Release() // the next question may be to the same host
+		ans.Release() // the next request may be to the same host
 		seen = append(seen, requestKey(next, host))
 		u = next
 	}
@@ -102,7 +103,9 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
 		ans.Release()
-		q.ETag, q.LastModified, q.Check = "", "", nil
+		q.ETag = ""
+		q.LastModified = ""
+		q.Check = nil
 		return l.client.Ask(q)
 	}
 	return ans, err
