@@ -427,7 +427,7 @@ func (q *Queue) fail(err error) {
 	defer q.mu.Unlock()
 	if q.state.Err == nil {
 		if redis.HasErrorPrefix(err, "LOST") {
-			err = errors.New("Redis has lost the data of the crawl; start a new crawl")
+			err = errors.New("the data of the crawl is lost; start a new crawl")
 		}
 		q.state.Err = fmt.Errorf("the crawl %q in Redis: %w", q.Crawl, err)
 	}

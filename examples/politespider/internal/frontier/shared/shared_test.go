@@ -365,7 +365,7 @@ func TestRedis_Flushed(t *testing.T) {
 	if _, ok := r.Take(t.Context()); ok {
 		t.Error("a page out of nowhere")
 	}
-	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: Redis has lost the data of the crawl`) {
+	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: the data of the crawl is lost`) {
 		t.Errorf("%v; want one that says what happened", err)
 	}
 }
