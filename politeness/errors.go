@@ -39,9 +39,9 @@ func (e *DelayError) Error() string {
 		why = " (" + string(e.Reason) + ")"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("politeness: %s may not be asked yet%s: %v: do other hosts first, and ask again at about %s", e.Host, why, e.Err, until)
+		return fmt.Sprintf("politeness: %s may not receive a request yet%s: %v: request other hosts first, and retry at about %s", e.Host, why, e.Err, until)
 	}
-	return fmt.Sprintf("politeness: %s may not be asked before %s%s: do other hosts first, or allow a longer wait", e.Host, until, why)
+	return fmt.Sprintf("politeness: %s may not receive a request before %s%s: request other hosts first, or allow a longer wait", e.Host, until, why)
 }
 
 // Unwrap returns Err.

@@ -18,13 +18,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		is      error
 	}{
 		{&DelayError{Host: "example.com", Until: until},
-			"politeness: example.com may not be asked before 2026-11-21T12:00:00Z: do other hosts first, or allow a longer wait",
+			"politeness: example.com may not receive a request before 2026-11-21T12:00:00Z: request other hosts first, or allow a longer wait",
 			true, context.DeadlineExceeded},
 		{&DelayError{Host: "example.com", Until: until, Reason: "crawl-delay"},
-			"politeness: example.com may not be asked before 2026-11-21T12:00:00Z (crawl-delay): do other hosts first, or allow a longer wait",
+			"politeness: example.com may not receive a request before 2026-11-21T12:00:00Z (crawl-delay): request other hosts first, or allow a longer wait",
 			true, context.DeadlineExceeded},
 		{&DelayError{Host: "example.com", Until: until, Reason: "fleet", Err: io.ErrNoProgress},
-			"politeness: example.com may not be asked yet (fleet): multiple Read calls return no data or error: do other hosts first, and ask again at about 2026-11-21T12:00:00Z",
+			"politeness: example.com may not receive a request yet (fleet): multiple Read calls return no data or error: request other hosts first, and retry at about 2026-11-21T12:00:00Z",
 			true, io.ErrNoProgress},
 		{&timeoutError{5 * time.Second, nil},
 			"politeness: no complete response within AttemptTimeout, 5s from the request's start", true, context.DeadlineExceeded},

@@ -169,7 +169,7 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 			resp.Body = http.NoBody
 		}
 		a.closeEarly(resp.Body, outcome)
-		return nil, fmt.Errorf("politeness: %.253s switched to another protocol (101), which nobody asked for: no page can be read there", req.URL.Host)
+		return nil, fmt.Errorf("politeness: %.253s switched to another protocol (101), which was not requested: no page can be read there", req.URL.Host)
 	}
 	isRobotsTxt := a.grant.request.Exempt
 	if isRobotsTxt && resp.Body == nil {
