@@ -47,7 +47,7 @@ func PageDirectives(resp *http.Response) Page {
 	if e.body != nil {
 		var found robotsmeta.Directives
 		var marks *refusal.Refusal
-		found, marks, e.state = e.body.Says()
+		found, marks, e.state = e.body.Result()
 		d, e.refused = d.Union(found), cmp.Or(e.refused, marks)
 		if e.refused != nil && e.refused.Sure { // by a rule of Options.Refusals
 			return Page{Refusal: *e.refused}

@@ -15,9 +15,9 @@ import (
 // A Body is the body of an HTML page. It passes the body on to the reader, and
 // keeps a copy of the beginning. If there is no content coding, the Body also
 // searches what it passes on: for relevant tags and, at the end, for signs of
-// bot protection. If there is a content coding, the method Body.Says decodes
-// and searches the copy. If Body.Says is called before the end of the body, it
-// searches what has been read so far.
+// bot protection. If there is a content coding, the method Body.Result decodes
+// and searches the copy. If Body.Result is called before the end of the body,
+// it searches what has been read so far.
 type Body struct {
 	io.ReadCloser
 	decode decodeFunc // nil means the body has no content coding
@@ -33,7 +33,7 @@ type Body struct {
 	read    int64  // bytes of the body that were read
 	ended   ending
 
-	// These fields have the results of the method Body.Says.
+	// These fields have the result of the latest call of Body.Result.
 	found   robotsmeta.Directives
 	state   State
 	final   bool // the result is final; the copy of the page is dropped
@@ -133,9 +133,9 @@ func (b *Body) lookForMarks() {
 	}
 }
 
-// Says examines what has been read since its last call. It returns the page's
+// Result examines what has been read since its last call. It returns the page's
 // directives, and the refusal if the page has signs of bot protection.
-func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
+func (b *Body) Result() (robotsmeta.Directives, *refusal.Refusal, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.final {
@@ -187,8 +187,9 @@ func (b *Body) scanCoded() {
 	switch {
 	case b.ended == notEnded:
 	case err == nil:
-		// The decoded page has ended, or has filled the window. So no more of
-		// it would be examined if the caller read to the end of the body.
+		// The decoded page has ended, or has filled the window. Therefore no
+		// more of it would be examined if the caller read to the end of the
+		// body.
 		b.state = Complete
 	default:
 		b.state = Partial
