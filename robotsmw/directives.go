@@ -39,7 +39,7 @@ func PageDirectives(resp *http.Response) Page {
 			return p
 		}
 	}
-	e := examinedOf(resp)
+	e := findExamined(resp)
 	if e.refused != nil && e.refused.Sure {
 		return Page{Refusal: *e.refused}
 	}
@@ -53,11 +53,11 @@ func PageDirectives(resp *http.Response) Page {
 			return Page{Refusal: *e.refused}
 		}
 	}
-	says := Page{Directives: d, State: PageState(e.state)}
+	p := Page{Directives: d, State: PageState(e.state)}
 	if e.refused != nil {
-		says.Refusal = *e.refused
+		p.Refusal = *e.refused
 	}
-	return says
+	return p
 }
 
 // examined is what the Transport knows about a response.
@@ -70,15 +70,15 @@ type examined struct {
 
 type examinedKey struct{}
 
-// examinedOf takes what is known about resp from the context of the request
+// findExamined takes what is known about resp from the context of the request
 // that was sent, because http.Client may wrap the body.
-func examinedOf(resp *http.Response) examined {
+func findExamined(resp *http.Response) examined {
 	if resp.Request != nil {
 		if e, ok := resp.Request.Context().Value(examinedKey{}).(*examined); ok {
 			return *e
 		}
 	}
-	return examined{opts: new(page.Options), refused: refusalOf(resp, nil), state: page.NotExamined}
+	return examined{opts: new(page.Options), refused: detectRefusal(resp, nil), state: page.NotExamined}
 }
 
 // examine arranges that resp, the answer to req, is examined while the caller
@@ -88,16 +88,16 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	e.refused = refusalOf(resp, e.opts.Refusals)
+	e.refused = detectRefusal(resp, e.opts.Refusals)
 	if e.refused != nil && e.refused.Sure {
 		return // a sure refusal is not the page, so it is not examined
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
-// refusalOf returns what the detector finds in the status and header, or nil if
+// detectRefusal returns what the detector finds in the status and header, or nil if
 // there is no refusal.
-func refusalOf(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
+func detectRefusal(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
 	r, ok := detector.Of(resp)
 	if !ok {
 		return nil

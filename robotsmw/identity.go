@@ -74,7 +74,10 @@ func withUserAgent(h http.Header, agent string) http.Header {
 // letter case, such as "user-agent". net/http would send such a line in
 // addition to its own, and the server would choose one of the two.
 func isOdd(name string) bool {
-	return name != "User-Agent" && strings.EqualFold(name, "User-Agent") || name != "Host" && strings.EqualFold(name, "Host")
+	if name == "User-Agent" || name == "Host" {
+		return false
+	}
+	return strings.EqualFold(name, "User-Agent") || strings.EqualFold(name, "Host")
 }
 
 // productTokens checks a User-Agent and the product tokens, and returns the
@@ -129,7 +132,8 @@ func productToken(userAgent string) (string, error) {
 		_, after, found := strings.Cut(strings.Replace(agent, "Compatible;", "compatible;", 1), "compatible;")
 		if !found {
 			return "", fmt.Errorf("robotsmw: Options.UserAgent %q names no crawler after \"compatible;\": "+
-				"set Options.ProductTokens, or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"",
+				"set Options.ProductTokens, "+
+				"or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"",
 				userAgent)
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))

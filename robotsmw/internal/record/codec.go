@@ -131,7 +131,7 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("stored record has invalid state %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: causeOf(f.Cause), Retry: f.Retry}
+		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: cleanCause(f.Cause), Retry: f.Retry}
 	}
 	return rec, nil
 }
