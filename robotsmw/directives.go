@@ -95,8 +95,8 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
-// detectRefusal returns what the detector finds in the status and header, or nil if
-// there is no refusal.
+// detectRefusal returns what the detector finds in the status and header, or
+// nil if there is no refusal.
 func detectRefusal(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
 	r, ok := detector.Of(resp)
 	if !ok {
