@@ -361,7 +361,8 @@ func checkTarget(req *http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("politeness: the request's target names another host than its URL, %q: give a URL without Opaque", abbreviated(req.URL.Host))
+	return fmt.Errorf("politeness: the request target names a different origin than %s; clear URL.Opaque or use the same origin",
+		abbreviated(req.URL.Host))
 }
 
 // targetHost returns the host and port in the target of a request for u, if the

@@ -144,7 +144,7 @@ var errorTests = []struct {
 	{name: "opaque", want: "no host", err: enterURL("http:a.example/page")},
 	{name: "host too long", want: "longer than", err: enterURL("http://" + strings.Repeat("a", 300) + "/")},
 	{name: "port too large", want: "its port is not a number", err: enterURL("http://a.example:65536/")},
-	{name: "target of another origin", want: "has another origin", err: func(v *visit) error {
+	{name: "target of another origin", want: "names a different origin", err: func(v *visit) error {
 		_, err := v.door(v.t.Context(), v.tr, &url.URL{Scheme: "http", Host: "a.example", Opaque: "http://b.example/"})
 		return err
 	}},

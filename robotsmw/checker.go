@@ -197,9 +197,9 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 // politeness.HostKey). A request is sent with the Host that robots.txt was
 // fetched with: the URL's host, unless the request has another Host, which is
 // another origin at the same address. A request whose target names another
-// authority (URL.Opaque, or a path in absolute form) is an error. So is a host
-// that is longer than a name in the DNS can be. The length is checked first, so
-// such a name is neither converted nor stored.
+// authority (URL.Opaque, or a path in absolute form) is an error. A host that
+// is longer than a name in the DNS can be is an error too. The length is
+// checked first, so such a name is neither converted nor stored.
 //
 // Some servers treat different paths as equivalent. For example, they treat
 // /x/%2e%2e/private/ and //private/ like /private/. Therefore a path is judged
@@ -269,15 +269,30 @@ func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decisi
 func (c *Checker) judgeWithoutRecord(d *Decision, u *url.URL, name []byte) bool {
 	switch override := c.loader.Override(name); {
 	case len(name) == 0:
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, NotApplicable, time.Now()
+		allow(d, u, NotApplicable)
 	case override != nil:
 		c.judge(d, u, override, time.Now())
-	case u.Path == "/robots.txt" && u.RawQuery == "" && !u.ForceQuery && origin.HasPlainTarget(u):
-		d.URL, d.Allowed, d.Reason, d.Time = u, true, IsRobotsTxt, time.Now()
+	case isRobotsTxt(u):
+		allow(d, u, IsRobotsTxt)
 	default:
 		return false
 	}
 	return true
+}
+
+// allow fills d with the decision to allow u now, for a reason that needs no
+// record.
+func allow(d *Decision, u *url.URL, reason Reason) {
+	d.URL = u
+	d.Allowed = true
+	d.Reason = reason
+	d.Time = time.Now()
+}
+
+// isRobotsTxt reports whether u is the URL of its origin's robots.txt.
+func isRobotsTxt(u *url.URL) bool {
+	hasQuery := u.RawQuery != "" || u.ForceQuery
+	return u.Path == "/robots.txt" && !hasQuery && origin.HasPlainTarget(u)
 }
 
 func (c *Checker) decided(ctx context.Context, d *Decision) {
@@ -289,10 +304,17 @@ func (c *Checker) decided(ctx context.Context, d *Decision) {
 // judge uses rec to decide whether u may be fetched, and fills d with the
 // decision. d must be zero.
 func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Time) {
-	d.URL, d.RobotsURL, d.Status, d.doc, d.Time = u, rec.URL, int(rec.Status), rec.Doc, now
-	d.Fetched, d.Expires = rec.Fetched, rec.Expires
+	d.URL = u
+	d.RobotsURL = rec.URL
+	d.Status = int(rec.Status)
+	d.doc = rec.Doc
+	d.Time = now
+	d.Fetched = rec.Fetched
+	d.Expires = rec.Expires
 	if f := rec.Failure; f != nil {
-		d.Cause, d.FailedSince, d.NextTry = f.Cause, f.Since, f.Retry
+		d.Cause = f.Cause
+		d.FailedSince = f.Since
+		d.NextTry = f.Retry
 		d.Stale = rec.State == record.Good && rec.Expired(now)
 	}
 	switch rec.InForce(now) {
@@ -300,17 +322,24 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 		var buf [128]byte
 		var m robotstxt.Match
 		m, d.Resolved = rec.Doc.Rules.MatchResolved(target(buf[:0], u)) // the results share no memory with the target
-		d.Allowed, d.Reason = m.Allowed, fromMatch[m.Reason]
-		d.Kind, d.Rule, d.Line, d.Group = m.Kind, m.Pattern, m.Line, m.Group
+		d.Allowed = m.Allowed
+		d.Reason = fromMatch[m.Reason]
+		d.Kind = m.Kind
+		d.Rule = m.Pattern
+		d.Line = m.Line
+		d.Group = m.Group
 		d.CrawlDelay, _ = rec.Doc.Rules.CrawlDelay()
 	case record.Unavailable:
-		d.Allowed, d.Reason = true, Unavailable
+		d.Allowed = true
+		d.Reason = Unavailable
 	case record.Forbidden:
 		d.Reason = Forbidden
 	case record.None:
 		d.Reason = Unreachable
-		d.Status, d.err = rec.Failure.Status, rec.Failure.Err
-		d.Fetched, d.Expires = time.Time{}, rec.Failure.Retry
+		d.Status = rec.Failure.Status
+		d.err = rec.Failure.Err
+		d.Fetched = time.Time{}
+		d.Expires = rec.Failure.Retry
 		d.Allowed = c.cfg.AllowAfter30Days && rec.Failure.Last.Sub(rec.Failure.Since) >= record.ThirtyDays
 	}
 }

@@ -47,17 +47,17 @@ func PageDirectives(resp *http.Response) Page {
 	if e.body != nil {
 		var found robotsmeta.Directives
 		var marks *refusal.Refusal
-		found, marks, e.state = e.body.Says()
+		found, marks, e.state = e.body.Result()
 		d, e.refused = d.Union(found), cmp.Or(e.refused, marks)
 		if e.refused != nil && e.refused.Sure { // by a rule of Options.Refusals
 			return Page{Refusal: *e.refused}
 		}
 	}
-	says := Page{Directives: d, State: PageState(e.state)}
+	p := Page{Directives: d, State: PageState(e.state)}
 	if e.refused != nil {
-		says.Refusal = *e.refused
+		p.Refusal = *e.refused
 	}
-	return says
+	return p
 }
 
 // examined is what the Transport knows about a response.
@@ -78,7 +78,7 @@ func examination(resp *http.Response) examined {
 			return *e
 		}
 	}
-	return examined{opts: new(page.Options), refused: refusalOf(resp, nil), state: page.NotExamined}
+	return examined{opts: new(page.Options), refused: detectRefusal(resp, nil), state: page.NotExamined}
 }
 
 // examine arranges that resp, the answer to req, is examined while the caller
@@ -88,16 +88,16 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if resp.Request == nil {
 		resp.Request = req
 	}
-	e.refused = refusalOf(resp, e.opts.Refusals)
+	e.refused = detectRefusal(resp, e.opts.Refusals)
 	if e.refused != nil && e.refused.Sure {
 		return // a sure refusal is not the page, so it is not examined
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }
 
-// refusalOf returns what the detector finds in the status and header, or nil if
-// there is no refusal.
-func refusalOf(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
+// detectRefusal returns what the detector finds in the status and header, or
+// nil if there is no refusal.
+func detectRefusal(resp *http.Response, detector *refusal.Detector) *refusal.Refusal {
 	r, ok := detector.Of(resp)
 	if !ok {
 		return nil

@@ -19,14 +19,16 @@ type IdentityError struct {
 }
 
 func (e *IdentityError) Error() string {
-	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens", e.userAgent, e.tokens)
+	return fmt.Sprintf("robotsmw: the request's User-Agent %q names none of the product tokens %q: "+
+		"robots.txt would be read for another crawler; drop the header, or add its token to Options.ProductTokens",
+		e.userAgent, e.tokens)
 }
 
 // headerUserAgent returns the User-Agent in a request's header, or "" if there
 // is none. It also reports whether the header has exactly one User-Agent and no
-// odd name, so that it can be sent unchanged. isOdd tells which names are odd.
-// Header.Set never writes an odd name. But a caller can write one into the map,
-// and net/http would send it.
+// odd name (see isOdd), so that it can be sent unchanged. Header.Set never
+// writes an odd name. But a caller can write one into the map, and net/http
+// would send it.
 func headerUserAgent(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
@@ -44,7 +46,8 @@ func headerUserAgent(h http.Header) (agent string, plain bool) {
 		plain = false
 		// If there are several odd names, the first in the alphabet is used,
 		// because a map has no fixed order.
-		if strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != "" && (odd == "" || name < odd) {
+		hasAgent := strings.EqualFold(name, "User-Agent") && len(lines) > 0 && lines[0] != ""
+		if hasAgent && (odd == "" || name < odd) {
 			odd = name
 		}
 	}
@@ -71,7 +74,10 @@ func withUserAgent(h http.Header, agent string) http.Header {
 // letter case, such as "user-agent". net/http would send such a line in
 // addition to its own, and the server would choose one of the two.
 func isOdd(name string) bool {
-	return name != "User-Agent" && strings.EqualFold(name, "User-Agent") || name != "Host" && strings.EqualFold(name, "Host")
+	if name == "User-Agent" || name == "Host" {
+		return false
+	}
+	return strings.EqualFold(name, "User-Agent") || strings.EqualFold(name, "Host")
 }
 
 // productTokens checks a User-Agent and the product tokens, and returns the
@@ -81,11 +87,14 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	if strings.TrimSpace(userAgent) == "" {
 		return nil, errors.New("robotsmw: Options.UserAgent is empty: set the name of the crawler, " + example)
 	}
-	if i := strings.IndexFunc(userAgent, func(r rune) bool { return r < ' ' || r == 0x7f }); i >= 0 {
-		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at byte %d: an HTTP header cannot carry it", userAgent, i)
+	isControl := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if i := strings.IndexFunc(userAgent, isControl); i >= 0 {
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at byte %d: "+
+			"an HTTP header cannot carry it", userAgent, i)
 	}
 	if name, _ := cutToken(userAgent); isLibrary(name) {
-		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library's default and identifies no crawler: set your own, %s", userAgent, example)
+		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library default; "+
+			"set one that identifies the crawler, %s", userAgent, example)
 	}
 	if tokens == nil {
 		token, err := productToken(userAgent)
@@ -95,15 +104,18 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 		return []string{token}, nil
 	}
 	if len(tokens) == 0 {
-		return nil, errors.New("robotsmw: Options.ProductTokens is empty but not nil: set at least one token, or leave it nil to use that of UserAgent")
+		return nil, errors.New("robotsmw: Options.ProductTokens is empty but not nil: " +
+			"set at least one token, or leave it nil to use that of UserAgent")
 	}
 	for _, t := range tokens {
 		name, rest := cutToken(t)
-		switch {
-		case name == "" || rest != "":
-			return nil, fmt.Errorf("robotsmw: product token %q: a token is one or more of A-Z a-z 0-9 _ - . (no spaces, no version), such as %q", t, suggestToken(t))
-		case isLibrary(name):
-			return nil, fmt.Errorf("robotsmw: product token %q is a library's name, not a crawler's: choose your own, such as \"ExampleBot\"", t)
+		if name == "" || rest != "" {
+			return nil, fmt.Errorf("robotsmw: product token %q: a token is one or more of A-Z a-z 0-9 _ - . "+
+				"(no spaces, no version), such as %q", t, suggestToken(t))
+		}
+		if isLibrary(name) {
+			return nil, fmt.Errorf("robotsmw: product token %q is a library's name, not a crawler's: "+
+				"choose your own, such as \"ExampleBot\"", t)
 		}
 	}
 	return append([]string(nil), tokens...), nil
@@ -119,20 +131,36 @@ func productToken(userAgent string) (string, error) {
 	if strings.EqualFold(token, "Mozilla") {
 		_, after, found := strings.Cut(strings.Replace(agent, "Compatible;", "compatible;", 1), "compatible;")
 		if !found {
-			return "", fmt.Errorf("robotsmw: Options.UserAgent %q names no crawler after \"compatible;\": set Options.ProductTokens, or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"", userAgent)
+			return "", fmt.Errorf("robotsmw: Options.UserAgent %q names no crawler after \"compatible;\": "+
+				"set Options.ProductTokens, "+
+				"or write \"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://example.com/bot)\"",
+				userAgent)
 		}
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
-	// A product may be followed by its version, a comment, a URL, or the end of
-	// the comment that contains the product. If another word follows, the
-	// product's name has spaces.
-	if end := strings.TrimLeft(rest, " "); token == "" || end != "" && !strings.ContainsAny(rest[:1], "/;)") && (len(end) == len(rest) || !strings.ContainsAny(end[:1], "(+;)")) {
-		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens", userAgent, suggestToken(agent))
+	if token == "" || !endsName(rest) {
+		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: "+
+			"begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens",
+			userAgent, suggestToken(agent))
 	}
 	if isLibrary(token) {
-		return "", fmt.Errorf("robotsmw: the product token %q of Options.UserAgent %q is a library's name: choose your own", token, userAgent)
+		return "", fmt.Errorf("robotsmw: the product token %q of Options.UserAgent %q is a library's name: "+
+			"choose your own", token, userAgent)
 	}
 	return token, nil
+}
+
+// endsName reports whether a product's name is complete if rest follows it in a
+// User-Agent: nothing, the product's version, a comment, a URL, or the end of
+// the comment that contains the product. If another word follows, the name has
+// spaces.
+func endsName(rest string) bool {
+	afterSpaces := strings.TrimLeft(rest, " ")
+	if afterSpaces == "" || strings.ContainsAny(rest[:1], "/;)") {
+		return true
+	}
+	hasSpace := len(afterSpaces) < len(rest)
+	return hasSpace && strings.ContainsAny(afterSpaces[:1], "(+;)")
 }
 
 // cutToken splits s in two: the token characters at its beginning, and what
@@ -167,5 +195,6 @@ func candidateTokens(s string) []string {
 // names reports whether a User-Agent contains the token as a whole word. Case
 // does not matter.
 func names(userAgent, token string) bool {
-	return slices.ContainsFunc(candidateTokens(userAgent), func(word string) bool { return strings.EqualFold(word, token) })
+	isToken := func(word string) bool { return strings.EqualFold(word, token) }
+	return slices.ContainsFunc(candidateTokens(userAgent), isToken)
 }

@@ -31,14 +31,14 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		name   string
 		agent  string
 		tokens []string
-		say    string
+		want   string
 	}{
 		{"no user agent", "", nil, "Options.UserAgent is empty"},
 		{"blank user agent", "  \t", nil, "Options.UserAgent is empty"},
 		{"no user agent, but tokens", "", []string{"ExampleBot"}, "Options.UserAgent is empty"},
-		{"Go's default", "Go-http-client/1.1", nil, "is a library's default"},
-		{"colly's default", "colly - https://github.com/gocolly/colly/v2", nil, "is a library's default"},
-		{"colly's default with tokens", "colly - https://github.com/gocolly/colly/v2", []string{"ExampleBot"}, "is a library's default"},
+		{"Go's default", "Go-http-client/1.1", nil, "is a library default"},
+		{"colly's default", "colly - https://github.com/gocolly/colly/v2", nil, "is a library default"},
+		{"colly's default with tokens", "colly - https://github.com/gocolly/colly/v2", []string{"ExampleBot"}, "is a library default"},
 		{"a library inside Mozilla", "Mozilla/5.0 (compatible; colly/2.0)", nil, "is a library's name"},
 		{"a name of two words", "My Bot", nil, `such as "MyBot/1.0"`},
 		{"a name of two words and a version", "My Bot/1.0", nil, `such as "MyBot/1.0"`},
@@ -59,8 +59,8 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if !strings.HasPrefix(err.Error(), "robotsmw: ") || !strings.Contains(err.Error(), tt.say) {
-				t.Errorf("error %q, want it to say %q", err, tt.say)
+			if !strings.HasPrefix(err.Error(), "robotsmw: ") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %q, want it to say %q", err, tt.want)
 			}
 		})
 	}

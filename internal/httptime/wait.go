@@ -42,7 +42,7 @@ func RetryAfter(lines []string, date string, now time.Time) (longest time.Durati
 	}
 	clock := Clock(date, now)
 	for _, line := range lines {
-		longest = max(longest, longestOf(line, clock))
+		longest = max(longest, longestInLine(line, clock))
 	}
 	return longest
 }
@@ -69,9 +69,9 @@ func isFlood(lines []string) bool {
 	return false
 }
 
-// longestOf returns the longest wait in a line, which may be a list. A date may
-// contain commas, so that several parts of the line may be one value.
-func longestOf(line string, clock time.Time) (longest time.Duration) {
+// longestInLine returns the longest wait in a line, which may be a list. A date
+// may contain commas, so that several parts of the line may be one value.
+func longestInLine(line string, clock time.Time) (longest time.Duration) {
 	if strings.IndexByte(line, ',') < 0 {
 		wait, _ := parseWait(line, clock)
 		return max(wait, 0)

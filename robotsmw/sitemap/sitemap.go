@@ -21,7 +21,7 @@ import (
 // can be used only once. It does not close r.
 func Read(r io.Reader) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		text, err := textOf(r)
+		text, err := openText(r)
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -63,9 +63,9 @@ func (s *scan) entry(e Entry) error {
 	return nil
 }
 
-// textOf returns the text of a file, in UTF-8 or in a charset that includes
+// openText returns the text of a file, in UTF-8 or in a charset that includes
 // ASCII.
-func textOf(r io.Reader) (*bufio.Reader, error) {
+func openText(r io.Reader) (*bufio.Reader, error) {
 	text := bodycode.NewReader(&limitedReader{r, MaxBytes})
 	for range maxLayers {
 		if !bodycode.IsGzip(text) {

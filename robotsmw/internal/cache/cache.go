@@ -94,10 +94,9 @@ func (c *Cache) Pin(origin []byte, now time.Time) (*record.Record, Pin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[string(origin)]
-	switch {
-	case e == nil:
+	if e == nil {
 		e = c.add(string(origin))
-	case e.pins == 0:
+	} else if e.pins == 0 {
 		c.detach(e)
 	}
 	e.pins++
@@ -136,17 +135,19 @@ func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]
-	var after <-chan struct{}
-	switch {
-	case e == nil:
+	if e == nil {
 		e = c.add(name)
-	case e.flight != nil && e.flight.join():
-		c.updateUnattended(e.flight)
-		return nil, e.flight, false
-	case e.flight != nil: // the flight was dropped, but has not ended yet
-		after = e.flight.done
-	default:
-		if u := e.rec.Use(now); u.AsIs() || u == record.UseAndRefresh && !background {
+	}
+	var after <-chan struct{}
+	if e.flight != nil {
+		if e.flight.join() {
+			c.updateUnattended(e.flight)
+			return nil, e.flight, false
+		}
+		after = e.flight.done // the flight was dropped, but has not ended yet
+	} else {
+		use := e.rec.Use(now)
+		if use.AsIs() || use == record.UseAndRefresh && !background {
 			return e.rec, nil, false
 		}
 	}
@@ -326,11 +327,12 @@ func (c *Cache) setBytes(f *Flight, bytes int64) {
 // them, after a change of its bytes or callers.
 func (c *Cache) updateUnattended(f *Flight) {
 	isUnattended := f.bytes > 0 && !f.isAwaited()
-	switch {
-	case isUnattended && f.at == 0:
+	isInHeap := f.at > 0
+	if isUnattended && !isInHeap {
 		heap.Push(&c.unattended, f)
 		c.unattendedBytes += f.bytes + flightSize
-	case !isUnattended && f.at > 0:
+	}
+	if !isUnattended && isInHeap {
 		heap.Remove(&c.unattended, f.at-1)
 		c.unattendedBytes -= f.bytes + flightSize
 	}

@@ -53,8 +53,8 @@ type Flight struct {
 	// the earlier one.
 	After <-chan struct{}
 
-	// FreeSlot, if not nil, frees the slot of the fetch. The goroutine that runs
-	// the flight may set it before End, which calls it.
+	// FreeSlot, if not nil, frees the slot of the fetch. The goroutine that
+	// runs the flight may set it before End, which calls it.
 	FreeSlot func()
 
 	number uint64        // counts the flights of the cache, in the order of their beginning

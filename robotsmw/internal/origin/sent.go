@@ -42,11 +42,14 @@ func CheckTarget(u *url.URL, host string) error {
 		return nil
 	}
 	target := u.RequestURI()
-	switch {
-	case target[0] == '/' || target == "*" || u.Opaque == "" && !isAbsolute(target):
+	if target[0] == '/' || target == "*" {
 		return nil
-	case !isAbsolute(target):
-		return errors.New("robotsmw: the request target is neither a path nor an absolute URL: use a URL without Opaque")
+	}
+	if !isAbsolute(target) {
+		if u.Opaque == "" {
+			return nil // SentURL adds the slash
+		}
+		return errors.New("robotsmw: the request target is neither a path nor an absolute URL; clear URL.Opaque")
 	}
 	scheme, authority, _ := strings.Cut(target, "://")
 	if i := strings.IndexAny(authority, "/?#"); i >= 0 {
@@ -62,7 +65,7 @@ func CheckTarget(u *url.URL, host string) error {
 	}
 	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
 	if err != nil || string(named) != string(own) {
-		return fmt.Errorf("robotsmw: the request target has another origin than %s: use a URL without Opaque", own)
+		return fmt.Errorf("robotsmw: the request target names a different origin than %s; clear URL.Opaque or use the same origin", own)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 // A Body is the body of an HTML page. It passes the body on to the reader, and
 // keeps a copy of the beginning. If there is no content coding, the Body also
 // searches what it passes on: for relevant tags and, at the end, for signs of
-// bot protection. If there is a content coding, the method Body.Says decodes
-// and searches the copy. If Body.Says is called before the end of the body, it
-// searches what has been read so far.
+// bot protection. If there is a content coding, the method Body.Result decodes
+// and searches the copy. If Body.Result is called before the end of the body,
+// it searches what has been read so far.
 type Body struct {
 	io.ReadCloser
 	decode decodeFunc // nil means the body has no content coding
@@ -33,7 +33,7 @@ type Body struct {
 	read    int64  // bytes of the body that were read
 	ended   ending
 
-	// These fields have the results of the method Body.Says.
+	// These fields have the result of the latest call of Body.Result.
 	found   robotsmeta.Directives
 	state   State
 	final   bool // the result is final; the copy of the page is dropped
@@ -87,21 +87,20 @@ func (b *Body) noteRead(p []byte, err error) {
 	if b.ended != notEnded {
 		return
 	}
-	switch {
-	case b.scanner.Done():
-	case b.decode == nil:
-		b.scanner.Write(p)
-	default:
-		b.coded = append(b.coded, p[:min(len(p), maxCoded-len(b.coded))]...)
+	if !b.scanner.Done() {
+		if b.decode == nil {
+			b.scanner.Write(p)
+		} else {
+			b.coded = append(b.coded, p[:min(len(p), maxCoded-len(b.coded))]...)
+		}
 	}
 	b.read += int64(len(p))
 	if b.left > 0 {
 		b.left = max(0, b.left-int64(len(p)))
 	}
-	switch {
-	case err == io.EOF || b.left == 0: // a caller that knows the length need not wait for EOF
+	if err == io.EOF || b.left == 0 { // a caller that knows the length need not wait for EOF
 		b.ended = endedWhole
-	case err != nil:
+	} else if err != nil {
 		b.ended = endedEarly
 	}
 	if b.ended != notEnded && b.decode == nil {
@@ -127,15 +126,16 @@ func (b *Body) lookForMarks() {
 	}
 	b.marked, b.refusal = len(page), nil
 	whole := b.read + max(b.left, 0)
-	if r, ok := b.detector.OfPage(&http.Response{StatusCode: b.status, Header: b.header, ContentLength: whole}, page); ok {
+	resp := &http.Response{StatusCode: b.status, Header: b.header, ContentLength: whole}
+	if r, ok := b.detector.OfPage(resp, page); ok {
 		found := r // a copy; without it, r would be allocated for every page
 		b.refusal = &found
 	}
 }
 
-// Says examines what has been read since its last call. It returns the page's
+// Result examines what has been read since its last call. It returns the page's
 // directives, and the refusal if the page has signs of bot protection.
-func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
+func (b *Body) Result() (robotsmeta.Directives, *refusal.Refusal, State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.final {
@@ -159,7 +159,9 @@ func (b *Body) Says() (robotsmeta.Directives, *refusal.Refusal, State) {
 		b.state = Complete
 	}
 	if b.state != Pending {
-		b.final, b.scanner, b.coded = true, htmlmeta.Scanner{}, nil
+		b.final = true
+		b.scanner = htmlmeta.Scanner{}
+		b.coded = nil
 	}
 	return b.found, b.refusal, b.state
 }
@@ -175,22 +177,23 @@ func (b *Body) scanCoded() {
 	b.scanner = htmlmeta.Scanner{Tokens: b.scanner.Tokens, Charset: b.scanner.Charset}
 	r, err := b.decode(bytes.NewReader(b.coded))
 	if err != nil {
-		switch {
-		case b.ended == notEnded: // the coding's header may be incomplete
-		case b.ended == endedEarly && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)):
-		default:
+		isCut := err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+		// Until the body has ended, the coding's header may be incomplete.
+		isHeaderIncomplete := b.ended == notEnded || b.ended == endedEarly && isCut
+		if !isHeaderIncomplete {
 			b.state = NotExamined
 		}
 		return
 	}
 	_, err = io.Copy(&b.scanner, io.LimitReader(r, htmlmeta.Window))
-	switch {
-	case b.ended == notEnded:
-	case err == nil:
-		// The decoded page has ended, or has filled the window. So no more of
-		// it would be examined if the caller read to the end of the body.
-		b.state = Complete
-	default:
-		b.state = Partial
+	if b.ended == notEnded {
+		return
 	}
+	if err != nil {
+		b.state = Partial
+		return
+	}
+	// The decoded page has ended, or has filled the window. Therefore no more
+	// of it would be examined if the caller read to the end of the body.
+	b.state = Complete
 }

@@ -12,10 +12,10 @@ import (
 // contains this line.
 const longestCause = 300
 
-// causeOf returns text in the form that a Failure keeps. All characters are
+// cleanCause returns text in the form that a Failure keeps. All characters are
 // printable, and all white space is replaced by spaces. The result has at most
 // [longestCause] bytes and shares no memory with text.
-func causeOf(text string) string {
+func cleanCause(text string) string {
 	const more = "..."
 	isLong := len(text) > longestCause
 	cause := strings.Map(func(r rune) rune {

@@ -22,7 +22,7 @@ func TestCause(t *testing.T) {
 		{"longer once printable", strings.Repeat("\xff", 101), strings.Repeat("\ufffd", 99) + "..."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := causeOf(tt.text); got != tt.want {
+			if got := cleanCause(tt.text); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
@@ -33,14 +33,14 @@ func FuzzCause(f *testing.F) {
 	f.Add("net/http: malformed HTTP status code \"\x1b\xff\"")
 	f.Add(strings.Repeat("é\xf0", 99))
 	f.Fuzz(func(t *testing.T, text string) {
-		cause := causeOf(text)
+		cause := cleanCause(text)
 		if len(cause) > 300 || cause == "" || !utf8.ValidString(cause) {
 			t.Errorf("%d bytes: %q", len(cause), cause)
 		}
 		if strings.ContainsFunc(cause, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("not printable: %q", cause)
 		}
-		if again := causeOf(cause); again != cause {
+		if again := cleanCause(cause); again != cause {
 			t.Errorf("%q becomes %q", cause, again)
 		}
 	})

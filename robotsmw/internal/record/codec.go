@@ -91,17 +91,17 @@ func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {
-		return nil, errors.New("it has no first line")
+		return nil, errors.New("stored record has no first line")
 	}
 	var s storedRecord
 	if err := json.Unmarshal(head, &s); err != nil {
-		return nil, fmt.Errorf("its first line is not JSON: %w", err)
+		return nil, fmt.Errorf("stored record is not JSON: %w", err)
 	}
 	if err := s.check(name); err != nil {
 		return nil, err
 	}
 	if s.Robot != k.Robot() {
-		return nil, errors.New("it was served to another robot")
+		return nil, errors.New("stored record is for another robot")
 	}
 	rec := &Record{
 		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
@@ -112,10 +112,10 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		rec.State = Good
 		var hash [sha256.Size]byte
 		if h, err := hex.DecodeString(s.SHA256); err != nil || copy(hash[:], h) != len(hash) {
-			return nil, fmt.Errorf("its hash is %q", s.SHA256)
+			return nil, fmt.Errorf("stored record has invalid SHA-256 %q", s.SHA256)
 		}
 		if sha256.Sum256(body) != hash {
-			return nil, fmt.Errorf("its %d bytes of robots.txt do not have the hash %s", len(body), s.SHA256)
+			return nil, fmt.Errorf("stored robots.txt (%d bytes) does not match its SHA-256 %s", len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
 		if src := (Source{s.URL, s.Host, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
@@ -125,13 +125,13 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		rec.State = k.WithoutFile(s.Status)
 	case "none":
 		if s.Failure == nil {
-			return nil, errors.New("it contains neither a state nor a failure")
+			return nil, errors.New("stored record has neither a state nor a failure")
 		}
 	default:
-		return nil, fmt.Errorf("its state is %q", s.State)
+		return nil, fmt.Errorf("stored record has invalid state %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: causeOf(f.Cause), Retry: f.Retry}
+		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: cleanCause(f.Cause), Retry: f.Retry}
 	}
 	return rec, nil
 }
@@ -141,17 +141,17 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 func (s *storedRecord) check(name string) error {
 	switch f := s.Failure; {
 	case s.Version != storedVersion:
-		return fmt.Errorf("it is of version %d, not %d", s.Version, storedVersion)
+		return fmt.Errorf("stored record has version %d, not %d", s.Version, storedVersion)
 	case s.Origin != name:
-		return fmt.Errorf("it is of the origin %q", s.Origin)
+		return fmt.Errorf("stored record is for the origin %q", s.Origin)
 	case s.Expires.Sub(s.Fetched) > MaxLifetime:
-		return fmt.Errorf("it claims a lifetime of %v", s.Expires.Sub(s.Fetched))
+		return fmt.Errorf("stored record has invalid lifetime %v", s.Expires.Sub(s.Fetched))
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
-		return fmt.Errorf("it claims %d redirects and the status %d", s.Redirects, s.Status)
+		return fmt.Errorf("stored record has invalid redirects %d or status %d", s.Redirects, s.Status)
 	case len(s.URL)+len(s.Host) > longestSource:
-		return fmt.Errorf("it claims to be from a URL of %d bytes", len(s.URL)+len(s.Host))
+		return fmt.Errorf("stored record has a source of %d bytes, which is too long", len(s.URL)+len(s.Host))
 	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
-		return fmt.Errorf("it claims %d failures from %v to %v and the next try at %v", f.Count, f.Since, f.Last, f.Retry)
+		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v", f.Count, f.Since, f.Last, f.Retry)
 	}
 	return nil
 }

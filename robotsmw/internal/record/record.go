@@ -189,7 +189,7 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 // a new Failure. If r is nil, the new record has only a URL and the Failure.
 func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
 	next := &Record{URL: url}
-	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: causeOf(cause)}
+	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: cleanCause(cause)}
 	if r != nil {
 		*next = *r
 		if old := r.Failure; old != nil && old.Count > 0 {

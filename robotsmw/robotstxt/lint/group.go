@@ -39,7 +39,8 @@ func (c *groupChecker) checkRulesOutside() {
 		case syntax.UserAgent:
 			return
 		case syntax.Allow, syntax.Disallow:
-			c.report.add(r.Line, 1, codeRuleOutside, Error, "", "there is no user-agent line before this rule, so it does not apply to any robot")
+			c.report.add(r.Line, 1, codeRuleOutside, Error, "",
+				"there is no user-agent line before this rule, so it does not apply to any robot")
 		}
 	}
 }
@@ -83,7 +84,9 @@ func (c *groupChecker) checkRepeatedAgents(g group, firstLines map[string]uint32
 			continue
 		}
 		if isEarlierGroup := line < g.records[0].Line; isEarlierGroup {
-			c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "", "%q already has a group on line %d; robots combine the groups or use only one of them", clip(name), line)
+			c.report.add(a.Line, 1, codeRepeatedAgent, Warning, "",
+				"%q already has a group on line %d; robots combine the groups or use only one of them",
+				clip(name), line)
 		}
 	}
 }
@@ -109,7 +112,8 @@ func (c *groupChecker) checkFields(g group) {
 		}
 	}
 	if isEmpty {
-		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "", "the group has no rules, so everything is allowed")
+		c.report.add(g.agents[0].Line, 1, codeGroupWithoutRules, Warning, "",
+			"the group has no rules, so everything is allowed")
 	}
 }
 
@@ -122,7 +126,8 @@ func (c *groupChecker) addMergedGroups(g group, agent, between *syntax.Record) {
 	}
 	first := g.agents[0]
 	c.report.add(agent.Line, 1, codeMergedGroups, Warning, "",
-		"%q shares a group with %q of line %d, and all rules of the group apply to both: only a rule ends a group, not %s%s",
+		"%q shares a group with %q of line %d, and all rules of the group apply to both: "+
+			"only a rule ends a group, not %s%s",
 		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line, clip(c.file.Name(between)), scope)
 }
 
@@ -173,11 +178,14 @@ func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 		// The deciding rule is an intended exception for a single page, such as
 		// "Allow: /a/$" with "Disallow: /a/".
 	case strings.TrimRight(decisive.Normalized, "*") == trimmed:
-		c.report.add(r.Line, 1, codeOverridden, Warning, "", "the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
+		c.report.add(r.Line, 1, codeOverridden, Warning, "",
+			"the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
 	case r.Field == syntax.Allow:
-		c.report.add(r.Line, 1, codeAllowLoses, Warning, "", "%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
+		c.report.add(r.Line, 1, codeAllowLoses, Warning, "",
+			"%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
 	default:
-		c.report.add(r.Line, 1, codeAllowWins, Warning, "", "%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
+		c.report.add(r.Line, 1, codeAllowWins, Warning, "",
+			"%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
 	}
 }
 
@@ -232,7 +240,8 @@ func (c *groupChecker) checkAccess(groups []group) {
 	line := wildcard.disallowsAll()
 	isDisallowed := line > 0
 	if isDisallowed {
-		c.report.add(uint32(line), 1, codeAllShut, Info, "", "all robots are disallowed, except those that another group names")
+		c.report.add(uint32(line), 1, codeAllShut, Info, "",
+			"all robots are disallowed, except those that another group names")
 	}
 	for i := range groups {
 		g := &groups[i]
@@ -246,7 +255,8 @@ func (c *groupChecker) checkAccess(groups []group) {
 				continue
 			}
 			if isDisallowed {
-				c.report.add(a.Line, 1, codeNamedExempt, Info, "", "all robots are disallowed, but %s is allowed", clip(name))
+				c.report.add(a.Line, 1, codeNamedExempt, Info, "",
+					"all robots are disallowed, but %s is allowed", clip(name))
 			} else {
 				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are allowed, but %s is disallowed", clip(name))
 			}
