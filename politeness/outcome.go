@@ -30,7 +30,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	l := g.limiter
-	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
+	a := l.readHeader(o.Header)
 	s := classify(&o)
 	l.mu.Lock()
 	if g.state == over {
@@ -65,7 +65,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 // answered is called for a response whose body has not been read yet.
 func (g *Grant) answered(ctx context.Context, o Outcome) {
 	l := g.limiter
-	a := headers.Read(o.Header, time.Now(), l.set.maxRetryAfter)
+	a := l.readHeader(o.Header)
 	s := classify(&o)
 	l.mu.Lock()
 	var event *Event
@@ -86,6 +86,15 @@ func (g *Grant) answered(ctx context.Context, o Outcome) {
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
+}
+
+// readHeader returns what a response requires of the Limiter by its header. The
+// clock is read only if there is a header: many programs pass none to Done.
+func (l *Limiter) readHeader(h http.Header) headers.Asked {
+	if len(h) == 0 {
+		return headers.Asked{}
+	}
+	return headers.Read(h, time.Now(), l.set.maxRetryAfter)
 }
 
 // learnFrom updates what is known of g's host after a request with outcome o,
