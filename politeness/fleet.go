@@ -123,7 +123,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 }
 
 // requestHost requests the ownership of h from the Fleet. If h is owned or was
-// requested already, request does nothing.
+// requested already, requestHost does nothing.
 func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 	if h.Ownership != nil {
 		return

@@ -67,7 +67,7 @@ type Observer struct {
 
 // An Event is something that happened to a request or a host. The comment of
 // the [Observer] function that receives the Event describes it, and its fields
-// Wait, Until and At are. Fields that do not apply are zero.
+// Wait, Until and At. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
 	Wait   time.Duration // a duration; the function's comment says which

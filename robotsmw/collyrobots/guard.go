@@ -23,7 +23,9 @@ type guard struct {
 	x       *Extension
 	backend backend // whose LimitRules and client the guard has taken over
 
-	refusalLoops refusalLoops // of a collector and its clones, because other collectors may request the same URLs
+	// The loops of a collector and its clones. Other collectors may request the
+	// same URLs, and that is no loop.
+	refusalLoops refusalLoops
 
 	mu             sync.Mutex
 	client         *http.Client                               // the guard's own client, which colly uses

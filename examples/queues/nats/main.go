@@ -250,13 +250,14 @@ func (h *handler) setCount(ctx context.Context, msg jetstream.Msg, n int) error 
 }
 
 // key returns the key of a message in the bucket of failures. All deliveries of
-// a message have the same sequence number.
+// a message have the same sequence number and timestamp. A stream that was
+// deleted and created again has the same numbers for other messages.
 func key(msg jetstream.Msg) (string, error) {
 	about, err := msg.Metadata()
 	if err != nil {
 		return "", err
 	}
-	return strconv.FormatUint(about.Sequence.Stream, 10), nil
+	return fmt.Sprintf("%d.%d", about.Sequence.Stream, about.Timestamp.UnixNano()), nil
 }
 
 // save is where the page is stored. This one only reads it.

@@ -167,6 +167,7 @@ func (q *queue) removeFile(r *Request) {
 	file := r.origin()
 	requests := q.files[file]
 	switch i := slices.Index(requests, r); {
+	case i < 0: // the caller has changed its URL meanwhile
 	case len(requests) == 1:
 		delete(q.files, file)
 	case i == 0:

@@ -149,7 +149,7 @@ func TestURLs(t *testing.T) {
 // remembers the hosts, and not the URLs.
 func TestPlace_KeepsNoURL(t *testing.T) {
 	var web robotstest.Internet
-	w, err := New(robotsmw.Options{UserAgent: "TestBot", Base: &web, Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1}})
+	w, err := New(robotsmw.Options{UserAgent: "TestBot", Base: &web, Limiter: &politeness.Limiter{Delay: time.Second, MaxWait: -1}}, Retry{Failures: 1, Wait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

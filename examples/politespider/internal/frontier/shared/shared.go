@@ -315,12 +315,14 @@ func (q *Queue) State() frontier.State {
 	return q.state
 }
 
-// Ended is like [frontier.Queue.Ended]. It returns nil if Redis does not
-// answer.
+// Ended is like [frontier.Queue.Ended]. It returns nil if Redis is unreachable,
+// and then ends the Queue: the crawl is over, so it does not wait for Redis for
+// longer than the grace period.
 func (q *Queue) Ended() map[string]int {
 	if q.Limits.Refused == 0 {
 		return nil
 	}
+	defer time.AfterFunc(grace, q.cancel).Stop()
 	reply, ok := q.call(endedScript, q.Limits.Refused)
 	if !ok {
 		return nil

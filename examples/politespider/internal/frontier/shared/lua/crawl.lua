@@ -1,6 +1,7 @@
 -- All scripts except join.lua begin with this file.
 --
--- KEYS: meta   hash: epoch, about, queued, spent, free, over; "hurt HOST" if the latest page of the host was put off
+-- KEYS: meta   hash: epoch, about, queued, spent, free, over; "hurt HOST" if the latest page of the host was put off;
+--       "rest HOST" when an ended host may be requested again
 --       seen   set: hashes of all URLs that were ever added
 --       due    sorted set: hosts with no page out, by when they may be asked; take.lua removes a host without pages at that time
 --       held   sorted set: hosts with a page out, by when its holder counts as dead

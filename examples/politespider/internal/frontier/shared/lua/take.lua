@@ -39,7 +39,9 @@ end
 -- The crawl of a host goes on if this process has a higher limit than the process that ended it.
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', limit > 0 and '(' .. limit or '+inf')) do
 	redis.call('ZREM', ended, host)
-	redis.call('ZADD', due, 'NX', now, host)
+	local rests = tonumber(redis.call('HGET', meta, 'rest ' .. host) or 0)
+	redis.call('HDEL', meta, 'rest ' .. host)
+	redis.call('ZADD', due, 'NX', math.max(now, rests), host)
 end
 
 local queued, out, spent = unpack(state())
@@ -86,6 +88,9 @@ if not full then
 			if isOver and left(host) > 0 then
 				redis.call('ZREM', due, host)
 				redis.call('ZADD', ended, refusals, host)
+				if at > now then
+					redis.call('HSET', meta, 'rest ' .. host, at) -- for when a process with a higher limit goes on
+				end
 			elseif later and not isOver then
 				rest(host, later)
 			else
