@@ -1,7 +1,6 @@
 package robotsmw
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 
@@ -48,7 +47,10 @@ func PageDirectives(resp *http.Response) Page {
 		var found robotsmeta.Directives
 		var marks *refusal.Refusal
 		found, marks, e.state = e.body.Result()
-		d, e.refused = d.Union(found), cmp.Or(e.refused, marks)
+		d = d.Union(found)
+		if e.refused == nil || marks != nil && marks.Sure {
+			e.refused = marks
+		}
 		if e.refused != nil && e.refused.Sure { // by a rule of Options.Refusals
 			return Page{Refusal: *e.refused}
 		}

@@ -147,8 +147,9 @@ type Options struct {
 
 	// Refusals recognizes block pages by additional rules, as made by
 	// refusal.NewDetector. They apply to robots.txt, which is then
-	// unreachable, and to PageDirectives. The Limiter pauses a host only for
-	// the responses of the built-in table. Nil means that table alone.
+	// unreachable, and to PageDirectives, which searches for the Text of a rule
+	// in HTML only. The Limiter pauses a host only for the responses of the
+	// built-in table. Nil means that table alone.
 	Refusals *refusal.Detector
 
 	// Observer receives events, such as decisions and fetches. [Join] combines

@@ -20,11 +20,12 @@ type Page struct {
 	// may be one. A refusal is a challenge, a block, a demand for payment or
 	// for a license, a refusal for legal reasons, or a rate limit.
 	//
-	// If Refusal.Sure is set, status and header show the refusal. In this case
-	// the body is not content. There are no Directives, because they would not
-	// be those of the page. If Sure is not set, the refusal is a guess from a
-	// header field such as a cookie, or from marks in the first 16 KiB of HTML.
-	// A guess is only reported: nothing acts on it.
+	// If Refusal.Sure is set, status and header show the refusal, or a sure
+	// rule of Options.Refusals matches the page. In this case the body is not
+	// content. There are no Directives, because they would not be those of the
+	// page. If Sure is not set, the refusal is a guess from a header field such
+	// as a cookie, or from marks in the first 16 KiB of HTML. A guess is only
+	// reported: nothing acts on it.
 	Refusal refusal.Refusal
 }
 

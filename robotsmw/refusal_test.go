@@ -72,6 +72,9 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "Squid's rules", status: 403, headers: []string{"X-Squid-Error: ERR_ACCESS_DENIED 0", html}, body: "<html>",
 			want: unreachable, cause: "the proxy Squid has an error: ERR_ACCESS_DENIED 0 (status 403, X-Squid-Error)"},
 		{name: "a proxy that passes the site's 404 on", status: 404, headers: []string{"Proxy-Status: p.example; received-status=404"}, want: allowAll},
+		{name: "a CDN that knows that there is no file", status: 404, headers: []string{"Proxy-Status: cdn.example; error=proxy_internal_response"}, want: allowAll},
+		{name: "a proxy that blocks by itself", status: 403, headers: []string{"Proxy-Status: p.example; error=proxy_internal_response"},
+			want: unreachable, cause: "the proxy p.example has an error: proxy_internal_response (status 403, Proxy-Status)"},
 		{name: "a field that is not Proxy-Status", status: 404, headers: []string{"Proxy-Status: error=dns_error;"}, want: allowAll},
 		{name: "a proxy that has an error, and a body of the site", status: 200, headers: []string{"Proxy-Status: p.example; error=http_response_incomplete"}, body: someRules, want: obey},
 

@@ -42,6 +42,7 @@ func TestRefusals_Pages(t *testing.T) {
 		{name: "the field without the text", headers: []string{html, "X-Shield: 9f3c"}, body: noIndexPage, noIndex: true},
 		{name: "a field alone", headers: []string{html, "X-Gate: 1", "X-Robots-Tag: noindex"}, body: noIndexPage, by: "Gate", sure: true},
 		{name: "a text that is not sure", headers: []string{html, "X-Robots-Tag: noindex"}, body: "<p>please wait</p>", by: "Perhaps", noIndex: true},
+		{name: "a guess from a cookie, and a rule that is sure", headers: []string{html, "X-Shield: 9f3c", "Set-Cookie: techaro.lol-anubis-cookie-verification=1"}, body: paused, by: "Shield", sure: true},
 		{name: "an indicator of the table", headers: []string{html}, body: pageOfAnubis, by: "Anubis"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,26 +68,40 @@ func TestRefusals_Pages(t *testing.T) {
 }
 
 // A block page that is not HTML, with status 200, instead of robots.txt is a
-// file without rules unless a rule recognizes it.
+// file without rules unless a rule recognizes it. The rule counts with each
+// Kind, also if the built-in table has it only with other statuses.
 func TestRefusals_RobotsTxt(t *testing.T) {
 	detector, err := refusal.NewDetector(refusal.Rule{By: "Shield", Kind: refusal.Block, Sure: true, Text: []string{`"blocked":true`}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ofKind := func(kind refusal.Kind) *refusal.Detector {
+		d, err := refusal.NewDetector(refusal.Rule{By: "Shield", Kind: kind, Sure: true, Text: []string{`"blocked":true`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	for _, tt := range []struct {
 		name     string
 		refusals *refusal.Detector
+		status   int
 		body     string
 		want     verdict
 		cause    string
 	}{
-		{"a rule", detector, `{"blocked":true}`, unreachable, `Shield: block (200, the page has "blocked":true)`},
-		{"without the rule", nil, `{"blocked":true}`, allowAll, ""},
-		{"rules of the site", detector, someRules, obey, ""},
+		{"a rule", detector, 200, `{"blocked":true}`, unreachable, `Shield: block (200, the page has "blocked":true)`},
+		{"without the rule", nil, 200, `{"blocked":true}`, allowAll, ""},
+		{"rules of the site", detector, 200, someRules, obey, ""},
+		{"a rate limit, 200", ofKind(refusal.RateLimit), 200, `{"blocked":true}`, unreachable, `Shield: rate limit (200, the page has "blocked":true)`},
+		{"a rate limit, 403", ofKind(refusal.RateLimit), 403, `{"blocked":true}`, unreachable, `Shield: rate limit (403, the page has "blocked":true)`},
+		{"legal reasons, 200", ofKind(refusal.Legal), 200, `{"blocked":true}`, unreachable, `Shield: legal (200, the page has "blocked":true)`},
+		{"legal reasons, 403", ofKind(refusal.Legal), 403, `{"blocked":true}`, unreachable, `Shield: legal (403, the page has "blocked":true)`},
+		{"legal reasons, 451", ofKind(refusal.Legal), 451, `{"blocked":true}`, allowAll, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var web robotstest.Internet
-			web.Handle("a.example", onlyRobots(respond(200, tt.body)))
+			web.Handle("a.example", onlyRobots(respond(tt.status, tt.body)))
 			c, err := NewChecker(Options{UserAgent: testAgent, Base: &web, Refusals: tt.refusals, Logger: quiet()})
 			if err != nil {
 				t.Fatal(err)

@@ -38,8 +38,8 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	}
 	result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	result.State = robotsmw.PageComplete
-	if protection.Kind == 0 {
-		result.Refusal, _ = x.opts.Refusals.OfPage(response, page.Body)
+	if r, ok := x.opts.Refusals.OfPage(response, page.Body); ok && (r.Sure || protection.Kind == 0) {
+		result.Refusal = r
 	}
 	if result.Refusal.Sure { // by a rule of Options.Refusals
 		return robotsmw.Page{Refusal: result.Refusal}

@@ -157,7 +157,7 @@ func (x *Extension) tally(count *int64, n int64) {
 	*count += n
 }
 
-// waited adds the wait of a request to the counts.
+// countWait adds the wait of a request to the counts.
 func (x *Extension) countWait(d time.Duration) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -205,5 +205,5 @@ func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	return err
 }
 
-// named reports whether the options name a transport or a proxy.
+// hasOwnTransport reports whether the options name a transport or a proxy.
 func (x *Extension) hasOwnTransport() bool { return x.opts.Base != nil || x.opts.Proxy != nil }

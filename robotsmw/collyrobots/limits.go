@@ -43,7 +43,7 @@ func (g *guard) acquireSlot(ctx context.Context, domain string) (releaseSlot fun
 func (g *guard) ruleFor(domain string) *colly.LimitRule {
 	g.backend.lock.RLock()
 	defer g.backend.lock.RUnlock()
-	for _, r := range (*g.backend.rules)[1:] { // the first is the gate's
+	for _, r := range (*g.backend.rules)[1:] { // the first is the guard's
 		if r.Match(domain) {
 			return r
 		}

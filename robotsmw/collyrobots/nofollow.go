@@ -30,7 +30,7 @@ import (
 // names the page. The URL of the link stays unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
-// closed returns a clone that makes no requests for URLs that were not visited.
+// newRefusingClone returns a clone that makes no requests for URLs that were not visited.
 // Before that, it checks what c would check. Then it returns the error of
 // refuse.
 func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector {

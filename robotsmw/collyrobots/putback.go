@@ -51,7 +51,8 @@ type putBackQueue struct {
 func (q *putBackQueue) add(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.hosts[p.url.Host] = append(q.hosts[p.url.Host], p)
+	host := strings.Clone(p.url.Host) // the key may stay after p is gone
+	q.hosts[host] = append(q.hosts[host], p)
 	q.markQueued(p)
 }
 
@@ -149,7 +150,8 @@ func (q *putBackQueue) giveBack(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taken--
-	q.hosts[p.url.Host] = slices.Insert(q.hosts[p.url.Host], 0, p)
+	host := strings.Clone(p.url.Host)
+	q.hosts[host] = slices.Insert(q.hosts[host], 0, p)
 	q.markQueued(p)
 }
 

@@ -12,10 +12,11 @@ import (
 	"weak"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// common is the Limiter for collectors that were attached without one. The
+// processLimiter is the Limiter for collectors that were attached without one. The
 // whole process shares it. So a host has one pace, however many of these
 // collectors crawl it.
 var processLimiter politeness.Limiter
@@ -37,13 +38,14 @@ var processLimiter politeness.Limiter
 //     too, for as long as it runs.
 
 // shared has the *records of the process, by sharedKey. They live as long as
-// their Limiter and their transport.
+// their Limiter, their transport and their rules for block pages.
 var shared sync.Map
 
 type sharedKey struct {
 	limiter   weak.Pointer[politeness.Limiter]
-	transport weak.Pointer[http.Transport] // nil means http.DefaultTransport
-	options   string                       // all options that a decision depends on
+	transport weak.Pointer[http.Transport]   // nil means http.DefaultTransport
+	refusals  weak.Pointer[refusal.Detector] // Options.Refusals
+	options   string                         // all other options that a decision depends on
 }
 
 // records are the robots.txt records of collectors with the same sharedKey.
@@ -72,12 +74,15 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 	if _, isDefault := transport.(defaultTransport); !ok && !isDefault {
 		return nil
 	}
-	key := sharedKey{weak.Make(opts.Limiter), weak.Make(own), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
+	key := sharedKey{weak.Make(opts.Limiter), weak.Make(own), weak.Make(opts.Refusals), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
 		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
 	r, known := shared.LoadOrStore(key, &records{byKey: make(map[string]storedRecord), fetching: make(map[string]bool)})
 	forget := func(key any) { shared.Delete(key) }
 	if !known && opts.Limiter != &processLimiter {
 		runtime.AddCleanup(opts.Limiter, forget, any(key))
+	}
+	if !known && opts.Refusals != nil {
+		runtime.AddCleanup(opts.Refusals, forget, any(key))
 	}
 	if !known && own != nil {
 		runtime.AddCleanup(own, forget, any(key))

@@ -17,6 +17,7 @@ import (
 	"github.com/gocolly/colly/v2"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
@@ -96,6 +97,7 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 		{name: "the second"},
 		{name: "another Logger and Observer", opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler), Observer: new(robotsmw.Observer)}},
 		{name: "another agent", opts: robotsmw.Options{UserAgent: "OtherBot/1.0 (+https://example.com/bot)"}, want: 1},
+		{name: "rules for block pages", opts: robotsmw.Options{Refusals: new(refusal.Detector)}, want: 1},
 		{name: "other tokens", opts: robotsmw.Options{ProductTokens: []string{"x"}}, want: 1},
 		{name: "another Limiter", opts: robotsmw.Options{Limiter: unpaced()}, want: 1},
 		{name: "an Override", opts: robotsmw.Options{Override: map[string]string{"http://x.example": ""}}, want: 1},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -108,7 +109,7 @@ func (g *guard) refusalError(req *http.Request, err error) error {
 		return err
 	}
 	wait := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), immediateRepeat)
-	if g.refusalLoops.add(req.URL.Hostname(), req.URL.String(), wait) {
+	if g.refusalLoops.add(strings.Clone(req.URL.Hostname()), req.URL.String(), wait) {
 		sleepUntil(unseal(req.Context()), time.Now().Add(wait))
 	}
 	return err

@@ -301,6 +301,7 @@ func (w *writer) open(now time.Time) bool {
 		w.number = number - 1
 		w.end = end
 		w.outEnd = end
+		w.setHead(end)
 		return false
 	}
 	w.cut = nil

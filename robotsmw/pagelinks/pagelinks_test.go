@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -313,6 +314,31 @@ func (errReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestReadARefusal(t *testing.T) {
 	header := http.Header{"Content-Type": {"text/html"}, "Sg-Captcha": {"challenge"}}
 	resp, err := serve(t, header, "<a href=/captcha>x</a>").Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Read(t.Context(), resp, nil)
+	if err != nil || len(p.Links) != 0 || !p.Says.Refusal.Sure {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// Only a rule of Options.Refusals shows that the body is a block page.
+func TestRead_BlockPageByRule(t *testing.T) {
+	detector, err := refusal.NewDetector(refusal.Rule{By: "Shield", Kind: refusal.Block, Sure: true, Text: []string{"Access paused"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var web robotstest.Internet
+	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "Access paused <a href=/captcha>x</a>")
+	}))
+	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "TestBot/1.0 (+https://example.com/bot)", Base: &web, Refusals: detector, Override: map[string]string{"http://a.example": ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Get("http://a.example/")
 	if err != nil {
 		t.Fatal(err)
 	}

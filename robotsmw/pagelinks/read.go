@@ -49,6 +49,9 @@ func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (
 	}
 	resp.Body.Close()
 	says = robotsmw.PageDirectives(resp) // including the directives of the body, which has been read
+	if says.Refusal.Sure {               // by a rule of Options.Refusals
+		return &Page{URL: u, Says: says, checker: checker, base: u}, nil
+	}
 	truncated := len(body) > maxBytes
 	body = body[:min(len(body), maxBytes)]
 	p, err := FromHTML(ctx, toUTF8(body, resp.Header.Get("Content-Type")), u, says, checker)

@@ -26,8 +26,11 @@ func proxyError(resp *http.Response) string {
 	proxies, _ := structured.List(resp.Header.Values("Proxy-Status"), maxField)
 	for _, proxy := range proxies {
 		// A proxy sets this parameter if it could not get a response from the
-		// next server (RFC 9209 §2.1.1).
-		if cause, ok := proxy.Param("error"); ok {
+		// next server (RFC 9209 §2.1.1), or has responded without a request to
+		// that server. A CDN does so for a file that the site does not have.
+		cause, ok := proxy.Param("error")
+		isMissing := cause == "proxy_internal_response" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone)
+		if ok && !isMissing {
 			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)", proxy.Value, cause, resp.StatusCode)
 		}
 	}

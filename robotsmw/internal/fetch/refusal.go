@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/goodbots/courtesy/internal/httpstatus"
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
@@ -32,8 +33,10 @@ func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	html := bytes.HasPrefix(text, []byte("<"))
 	r, found := detect(resp, begin)
+	isLegal := r.Kind == refusal.Legal && resp.StatusCode == http.StatusUnavailableForLegalReasons
+	isRateLimit := r.Kind == refusal.RateLimit && httpstatus.IsThrottled(resp.StatusCode)
 	switch {
-	case found && (r.Kind == refusal.Legal || r.Kind == refusal.RateLimit):
+	case found && (isLegal || isRateLimit):
 		return "" // the status decides: see robotsmw.Reason
 	case found && !r.Sure && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone):
 		return "" // a guess from the page's marks does not outweigh such a status
