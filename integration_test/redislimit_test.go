@@ -372,21 +372,23 @@ func cpu(t testing.TB, client redis.UniversalClient) (ours, theirs time.Duration
 }
 
 type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu   sync.Mutex
+	text bytes.Buffer // not embedded, because ReadFrom would write without the lock
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
-func (b *lockedBuffer) count(s string) int {
+func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return strings.Count(b.String(), s)
+	return b.text.String()
 }
+
+func (b *lockedBuffer) count(s string) int { return strings.Count(b.String(), s) }
 
 // waitFor waits until ok returns true, for up to 30 s because the machine may
 // be busy.

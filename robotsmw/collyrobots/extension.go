@@ -88,7 +88,7 @@ type Extension struct {
 	tokens    []string // the checker's
 
 	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, its number
-	attached     atomic.Int64 // how many collectors the extension was attached to, and the number of the last one
+	attached     atomic.Int64 // the number of the last one
 	pageMarks    pageMarks
 	putBackQueue putBackQueue // of synchronous collectors
 	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost

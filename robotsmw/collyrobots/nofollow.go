@@ -30,9 +30,9 @@ import (
 // names the page. The URL of the link stays unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
-// newRefusingClone returns a clone that makes no requests for URLs that were not visited.
-// Before that, it checks what c would check. Then it returns the error of
-// refuse.
+// newRefusingClone returns a clone that makes no requests for URLs that were
+// not visited. Before that, it checks what c would check. Then it returns the
+// error of refuse.
 func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector {
 	own := c.Clone()
 	own.Async, own.AllowURLRevisit = false, false

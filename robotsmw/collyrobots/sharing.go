@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// processLimiter is the Limiter for collectors that were attached without one. The
-// whole process shares it. So a host has one pace, however many of these
+// processLimiter is the Limiter for collectors that were attached without one.
+// The whole process shares it. So a host has one pace, however many of these
 // collectors crawl it.
 var processLimiter politeness.Limiter
 
