@@ -143,7 +143,8 @@ const (
 // the back-off, or makes the next refusal count for more.
 func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Blocked }
 
-// Init makes h, which must be zero but for its Key, a host that no request was made to.
+// Init makes h, which must be zero but for its Key, a host that no request was
+// made to.
 func (h *Host) Init(s *Settings) {
 	h.Settings = s
 	h.LastStart = Never
