@@ -31,8 +31,9 @@ type Transport struct {
 	foreign sync.Once // logs the first request with a foreign User-Agent
 }
 
-// NewTransport returns a Transport with these options. If an option is wrong,
-// the error says which one and what to write instead.
+// NewTransport returns a Transport with these options. Unlike NewClient, it
+// delays no requests unless Options.Limiter is set. If an option is wrong, the
+// error states which one and what to write instead.
 func NewTransport(opts Options) (*Transport, error) {
 	if opts.Wrap != nil {
 		return nil, errors.New("robotsmw: Options.Wrap is set, but NewTransport does not use it: wrap the result of NewTransport instead")

@@ -16,7 +16,8 @@
 // # A crawler
 //
 // This program fetches the pages in the sitemaps that a site's robots.txt
-// names. It obeys robots.txt and the pace of each host, also for the sitemaps:
+// names. It obeys robots.txt and waits a second or the Crawl-delay between the
+// requests to a host, also for the sitemaps:
 //
 //	package main
 //
@@ -30,6 +31,7 @@
 //		"net/url"
 //		"os"
 //
+//		"github.com/goodbots/courtesy/politeness"
 //		"github.com/goodbots/courtesy/robotsmw"
 //		"github.com/goodbots/courtesy/robotsmw/sitemap"
 //	)
@@ -37,6 +39,7 @@
 //	func main() {
 //		transport, err := robotsmw.NewTransport(robotsmw.Options{
 //			UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+//			Limiter:   &politeness.Limiter{}, // without it, nothing delays requests
 //		})
 //		if err != nil {
 //			log.Fatal(err)

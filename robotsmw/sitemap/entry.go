@@ -27,8 +27,9 @@ var (
 // An Entry is a page that a sitemap lists, or a sitemap that an index lists.
 type Entry struct {
 	// Loc is the URL, without entities and control characters and without white
-	// space around it, but otherwise verbatim. It is never empty. It should be
-	// absolute, but it may be anything.
+	// space around it, but otherwise verbatim. It is never empty, because an
+	// entry without a URL is skipped. It should be absolute, but it may be
+	// anything.
 	Loc string
 
 	// LastMod is when the page or sitemap was last changed, in UTC, according
