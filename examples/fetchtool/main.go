@@ -13,13 +13,13 @@
 //
 // The tool obeys robots.txt, for the URL and at each redirect. It keeps at
 // least one second between two requests to a host, and more if Crawl-delay or
-// Retry-After request it. It connects to public addresses only, reads at most 1
-// MiB of a page, and ends after 30 seconds. It returns HTML as readable text,
-// marked as content from the web that contains no instructions. A page that was
-// fetched in the last five minutes is not requested again, so that a model can
-// read a long page in parts. If the owner of the site has stated preferences
-// about AI, the result lists them. A refusal states its cause, and what the
-// user can do.
+// Retry-After request it. It connects to public addresses only (-allow-private
+// allows all), reads at most 1 MiB of a page, and ends after 30 seconds. It
+// returns HTML as readable text, marked as content from the web that contains
+// no instructions. A page that was fetched in the last five minutes is not
+// requested again, so that a model can read a long page in parts. If the owner
+// of the site has stated preferences about AI, the result lists them. A refusal
+// states its cause, and what the user can do.
 //
 // Through a proxy (HTTPS_PROXY), the tool checks only the address of the proxy,
 // which must refuse private addresses itself.
