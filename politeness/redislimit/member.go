@@ -709,8 +709,9 @@ func (c *scriptCall) addEnd(s endedSession) {
 	c.operations = append(c.operations, operation{name: "finish"})
 }
 
-// newCall returns the next call, with operations for dirty hosts. The caller
-// may add operations.
+// newCall returns the next call, with the operations that are due for hosts in
+// m.dirty. If there are more than maxOperations, the next call has the rest. A
+// member without a session only starts one. The caller may add operations.
 func (m *member) newCall(heartbeat bool) *scriptCall {
 	m.callNumber++
 	heartbeatArgument := 0

@@ -155,6 +155,7 @@ func (q *putBackQueue) giveBack(p *putBackRequest) {
 	q.markQueued(p)
 }
 
+// done is called when a request that take returned has been made.
 func (q *putBackQueue) done() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

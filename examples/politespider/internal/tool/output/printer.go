@@ -23,7 +23,7 @@ func newPrinter(w, to io.Writer, asJSON bool) printer {
 		return jsonPrinter{cli.NewEncoder(to)}
 	}
 	live := cli.Terminal(w) != nil
-	return &textPrinter{w: to, live: live, color: live && os.Getenv("NO_COLOR") == "", told: make(map[string]bool)} // https://no-color.org
+	return &textPrinter{w: to, live: live, color: live && os.Getenv("NO_COLOR") == "", printed: make(map[string]bool)} // https://no-color.org
 }
 
 // A jsonPrinter writes one JSON object on each line: the records, then

@@ -15,10 +15,10 @@ import (
 // terminal, it uses colors and styles, and shows a progress line below the
 // records.
 type textPrinter struct {
-	w     io.Writer
-	live  bool
-	color bool
-	told  map[string]bool // notes about hosts that were already printed
+	w       io.Writer
+	live    bool
+	color   bool
+	printed map[string]bool // notes about hosts that were already printed
 }
 
 const evidenceIndent = "                     "
@@ -64,8 +64,8 @@ func (p *textPrinter) record(r record.Record) {
 
 // tellOnce prints a text about a host, unless it was printed before.
 func (p *textPrinter) tellOnce(host, text string) {
-	if key := host + " " + text; !p.told[key] {
-		p.told[key] = true
+	if key := host + " " + text; !p.printed[key] {
+		p.printed[key] = true
 		p.tell(text)
 	}
 }

@@ -86,7 +86,7 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
 	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
 	var out bytes.Buffer
-	p := &textPrinter{w: &out, told: make(map[string]bool)}
+	p := &textPrinter{w: &out, printed: make(map[string]bool)}
 	for _, r := range []record.Record{page, again, other} {
 		p.record(r)
 	}
