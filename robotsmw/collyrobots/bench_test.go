@@ -38,9 +38,9 @@ import (
 // 69. The benchmark rules=real crawls 100 sites, each with a real file.
 func BenchmarkCrawl(b *testing.B) {
 	for _, rules := range []int{12, 69} {
-		for _, immediateRepeat := range []int{1, 20} {
-			b.Run(fmt.Sprintf("rules=%d/at-once=%d", rules, immediateRepeat), func(b *testing.B) {
-				benchmarkCrawl(b, immediateRepeat, rulesLike(rules))
+		for _, atOnce := range []int{1, 20} {
+			b.Run(fmt.Sprintf("rules=%d/at-once=%d", rules, atOnce), func(b *testing.B) {
+				benchmarkCrawl(b, atOnce, rulesLike(rules))
 			})
 		}
 	}
@@ -105,7 +105,7 @@ func realFiles(b *testing.B, n int) (files []string) {
 const crawledPage = "/catalogue/garden/tools/item-4711.html?colour=green&size=large"
 
 // benchmarkCrawl crawls one site for each of the given robots.txt files.
-func benchmarkCrawl(b *testing.B, immediateRepeat int, robots ...string) {
+func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 	// About 30 KB with 100 links, like the median page of the web.
 	page := "<html><title>t</title><body>" +
 		strings.Repeat("<p>"+strings.Repeat("Some text of a page. ", 12)+"<a href=/elsewhere>link</a>\n", 100)
@@ -120,7 +120,7 @@ func benchmarkCrawl(b *testing.B, immediateRepeat int, robots ...string) {
 		io.WriteString(w, page)
 	}))
 	defer server.Close()
-	base := &http.Transport{MaxIdleConnsPerHost: immediateRepeat, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	base := &http.Transport{MaxIdleConnsPerHost: atOnce, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, server.Listener.Addr().String())
 	}}
 	defer base.CloseIdleConnections()
@@ -162,19 +162,19 @@ func benchmarkCrawl(b *testing.B, immediateRepeat int, robots ...string) {
 		b.Fatalf("only %d of %d sites let the crawlers in", len(sites), len(robots))
 	}
 	for i := range crawlers {
-		crawlers[i].c.Async = immediateRepeat > 1
+		crawlers[i].c.Async = atOnce > 1
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for b.Loop() {
 		crawler, site := &crawlers[random.IntN(len(crawlers))], sites[random.IntN(len(sites))]
 		start := time.Now()
-		for range immediateRepeat {
+		for range atOnce {
 			if err := visit(crawler.c, site); err != nil {
 				b.Fatal(err)
 			}
 		}
 		crawler.c.Wait()
-		crawler.took = append(crawler.took, time.Since(start)/time.Duration(immediateRepeat))
+		crawler.took = append(crawler.took, time.Since(start)/time.Duration(atOnce))
 	}
 	median := map[string]float64{}
 	for _, crawler := range crawlers {
