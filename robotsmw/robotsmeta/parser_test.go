@@ -108,7 +108,9 @@ func TestMemoryOfDirectives(t *testing.T) {
 		"scopes and values": func(text string) Directives {
 			return ParseHeader(http.Header{"X-Robots-Tag": {text[:len("ExampleBot: max-snippet: 20, strange")]}}, "ExampleBot")
 		},
-		"unknown rules": func(text string) Directives { return ParseContent(text[len("ExampleBot: max-snippet: 20, "):][:len("strange")]) },
+		"unknown rules": func(text string) Directives {
+			return ParseContent(text[len("ExampleBot: max-snippet: 20, "):][:len("strange")])
+		},
 		"names of metas": func(text string) Directives {
 			i := strings.Index(text, "tdm-policy")
 			return ParseMeta(text[i:][:len("tdm-policy")], "https://a.example/", 1)
