@@ -137,7 +137,7 @@ func TestRun_RedisCrawls(t *testing.T) {
 }
 
 // A site serves another robots.txt to each robot. Two crawls with different
-// User-Agents share a Redis. Each fetches its own robots.txt, and obeys it. With
+// User-Agents share a Redis. Each fetches its own robots.txt and obeys it. With
 // the file of the other, the second crawl would request a disallowed page.
 func TestRun_RedisOfTwoRobots(t *testing.T) {
 	t.Parallel()
