@@ -67,11 +67,16 @@ func TestProxy_RequestsArePacedByTheHostThatItContacts(t *testing.T) {
 func TestProxy_OtherRequestsArePacedByTheirURL(t *testing.T) {
 	for _, tt := range []struct{ name, url, proxy string }{
 		{"no proxy", "http://a.example/", ""},
+		{"no proxy for this host", "http://a.example/", "none"},
 		{"TLS", "https://a.example/", "http://proxy.example"},
 		{"SOCKS", "http://a.example/", "socks5://proxy.example"},
 	} {
 		base := new(http.Transport)
-		if tt.proxy != "" {
+		switch tt.proxy {
+		case "":
+		case "none":
+			base.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // as http.ProxyFromEnvironment does
+		default:
 			proxyURL, err := url.Parse(tt.proxy)
 			if err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package robotsmw
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -202,6 +204,38 @@ func TestHashOfALargeFile(t *testing.T) {
 	d := decide(t, c, "http://a.example/a")
 	if d.SHA256() != hashOf(text[:robotstxt.MaxSize+1]) {
 		t.Errorf("SHA256 is not what its comment says")
+	}
+}
+
+// A robots.txt of more than 500 KiB begins with a byte order mark. What is read
+// of it ends within the line "Allow: /public", behind "Allow: /". The half line
+// must not count, because it would allow the whole site. The file must be
+// Truncated in UTF-16 too, because a preference in the rest may deny a use.
+func TestLargeFile_ByteOrderMark(t *testing.T) {
+	begin := "User-agent: *\nDisallow: /\n"
+	long := func(mark string) string {
+		const half = "\nAllow: /"
+		filler := robotstxt.MaxSize + 1 - len(mark) - len(begin) - len(half)
+		return mark + begin + strings.Repeat("#", filler) + half + "public\nContent-Usage: train-ai=n\n"
+	}
+	inUTF16 := func(text string) string {
+		var b []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			b = binary.BigEndian.AppendUint16(b, unit)
+		}
+		return string(b)
+	}
+	for name, text := range map[string]string{
+		"no mark": long(""),
+		"UTF-8":   long("\ufeff"),
+		"UTF-16":  inUTF16(long("\ufeff")),
+	} {
+		var web robotstest.Internet
+		web.Handle("a.example", robots(text))
+		c := newTestTransport(t, &web, func(o *Options) { o.KeepFiles = true }).Checker()
+		if d := decide(t, c, "http://a.example/secret"); d.Allowed || d.Line != 2 || !d.File().Truncated() {
+			t.Errorf("%s: %v, truncated %v", name, d, d.File().Truncated())
+		}
 	}
 }
 

@@ -82,8 +82,9 @@ func TestText(t *testing.T) {
 		"UTF-8 with a mark":      {"\ufeff" + text, 1 << 10, "\ufeff" + text},
 		"UTF-16":                 {inUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
 		"UTF-16, big endian":     {inUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
-		"UTF-16 that is cut":     {inUTF16(binary.LittleEndian, text)[:90], 89, "\ufeffUser-agent: *\nDisallow: /ä\n"},
-		"UTF-16 in one cut line": {inUTF16(binary.LittleEndian, "Disallow: /public"), 9, ""},
+		"UTF-16 that is cut":     {inUTF16(binary.LittleEndian, text)[:90], 89, "\ufeffUser-agent: *\nDisallow: /ä\n" + strings.Repeat("\x00", 59)},
+		"UTF-16 in one cut line": {inUTF16(binary.LittleEndian, "Disallow: /public"), 9, strings.Repeat("\x00", 10)},
+		"UTF-16 with long lines": {inUTF16(binary.LittleEndian, "語語語語\n語"), 13, "\ufeff語語語語\n"},
 		"binary":                 {"\xff\x00", 1 << 10, "\xff\x00"},
 		"nothing":                {"", 1 << 10, ""},
 	} {

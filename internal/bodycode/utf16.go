@@ -79,7 +79,9 @@ func (u *utf16Reader) readRune() {
 
 // Text returns a text in UTF-8: body unchanged, unless it begins with a byte
 // order mark of UTF-16. A body longer than most is cut, perhaps within a line,
-// so the converted text ends with its last whole line.
+// so the converted text ends with its last whole line. Because UTF-8 usually
+// takes less space, NULs follow that make the text longer than most. Without
+// them, a parser would not notice that the rest is missing.
 func Text(body []byte, most int) []byte {
 	source := bufio.NewReader(bytes.NewReader(body))
 	text := NewTextReader(source)
@@ -87,8 +89,9 @@ func Text(body []byte, most int) []byte {
 		return body
 	}
 	converted, _ := io.ReadAll(text) // neither reader returns an error
-	if len(body) > most {
-		converted = converted[:bytes.LastIndexAny(converted, "\r\n")+1]
+	if len(body) <= most {
+		return converted
 	}
-	return converted
+	lines := converted[:bytes.LastIndexAny(converted, "\r\n")+1]
+	return append(lines, make([]byte, max(0, most+1-len(lines)))...)
 }

@@ -72,7 +72,7 @@ func (q *putBackQueue) moveCanceled(p *putBackRequest) {
 	if !p.queued {
 		return
 	}
-	host := p.url.Host
+	host := strings.Clone(p.url.Host) // the key may stay after p is gone
 	var others []*putBackRequest
 	for _, r := range q.hosts[host] {
 		if r.ctx.Err() == nil {

@@ -121,8 +121,11 @@ func (p *Page) resolve(ref string) *url.URL {
 // resolve resolves a URL reference and removes its fragment. It returns nil if
 // the result is not an http or https URL with a host.
 func resolve(base *url.URL, ref string) *url.URL {
-	ref = newlineRemover.Replace(strings.Trim(ref, space))
-	u, err := base.Parse(ref)
+	target, _, _ := strings.Cut(newlineRemover.Replace(strings.Trim(ref, space)), "#")
+	if len(target) < len(ref) {
+		target = strings.Clone(target) // a queue keeps the URL, but not a long fragment
+	}
+	u, err := base.Parse(target)
 	if err != nil || u.Host == "" {
 		return nil
 	}

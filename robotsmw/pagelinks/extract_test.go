@@ -2,6 +2,7 @@ package pagelinks_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"runtime"
 	"strings"
@@ -64,5 +65,33 @@ func TestSpaceInALink(t *testing.T) {
 	}
 	if len(p.Links) != 1 {
 		t.Errorf("%d links, want 1", len(p.Links))
+	}
+}
+
+// The links of a page have fragments of a megabyte, or as much white space. A
+// crawler keeps their URLs in its queue, and not these texts with them.
+func TestMemoryOfLinksWithFragments(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, format := range map[string]string{
+		"fragments":   `<a href="/?page=%d#` + long + `">`,
+		"white space": `<a href="http://a.example/?page=%d` + strings.Repeat(" ", 1<<20) + `">`,
+	} {
+		var queue []*url.URL
+		before := testmain.Heap()
+		for i := range 10 {
+			base := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
+			page, err := pagelinks.FromHTML(t.Context(), fmt.Appendf(nil, format, i), base, robotsmw.Page{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			queue = append(queue, page.Queue()...)
+		}
+		if grown := testmain.Heap() - before; grown > 2<<20 {
+			t.Errorf("%s: %d URLs take %d bytes", name, len(queue), grown)
+		}
+		if len(queue) != 10 || queue[7].String() != "http://a.example/?page=7" {
+			t.Errorf("%s: %v", name, queue)
+		}
+		runtime.KeepAlive(queue)
 	}
 }

@@ -156,6 +156,18 @@ func TestTDMRep(t *testing.T) {
 	}
 }
 
+// An entry of tdmrep.json reserves a page, and its policy is not a string. The
+// reservation applies: without it, a later entry would allow the page.
+func TestTDMRep_PolicyOfAnotherType(t *testing.T) {
+	for _, policy := range []string{`{"terms": "https://a.example/"}`, `["https://a.example/"]`, `null`, `false`} {
+		file := `[{"location": "/page", "tdm-reservation": 1, "tdm-policy": ` + policy + `}, {"location": "/", "tdm-reservation": 0}]`
+		v := Input{TDMRep: []byte(file), Target: "/page"}.For(TrainAI)
+		if v.Answer != Deny || v.Evidence[0].Policy != "" {
+			t.Errorf("%s: %s, %v", policy, v.Answer, v.Evidence)
+		}
+	}
+}
+
 func TestNoAI(t *testing.T) {
 	run(t, []check{
 		{"noai", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "noai"))}, "unknown deny unknown"},

@@ -105,7 +105,17 @@ func (in Input) tdmHeader() (all []Statement, complete bool) {
 type tdmEntry struct {
 	Location    string          `json:"location"`
 	Reservation json.RawMessage `json:"tdm-reservation"` // a number or a string
-	Policy      string          `json:"tdm-policy"`
+	Policy      json.RawMessage `json:"tdm-policy"`      // a string
+}
+
+// policy returns the tdm-policy, or "" if it is not a string. The reservation
+// of the entry applies all the same.
+func (e *tdmEntry) policy() string {
+	var policy string
+	if json.Unmarshal(e.Policy, &policy) != nil {
+		return ""
+	}
+	return policy
 }
 
 // tdmFile returns the statement of the first entry that has a valid reservation
@@ -135,7 +145,7 @@ func (in Input) tdmFile() (all []Statement, complete bool) {
 		value := strings.Trim(string(e.Reservation), `"`)
 		s := newReservation(where, 0, "tdm-reservation: "+value, value)
 		s.Path = e.Location
-		s.Policy = e.Policy
+		s.Policy = e.policy()
 		if s.Answer != Unknown && matches(e.Location, in.target()) {
 			return []Statement{s}, true
 		}

@@ -1,8 +1,13 @@
 package robotsmeta
 
 import (
+	"fmt"
 	"net/http"
+	"runtime"
+	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func header(lines ...string) http.Header {
@@ -93,5 +98,40 @@ func TestParser_Truncate(t *testing.T) {
 		if got := p.truncate("ab,cd,e", n); got != want || p.Truncated() != (n < 7) {
 			t.Errorf("truncate to %d: %q, want %q; truncated %v", n, got, want, p.Truncated())
 		}
+	}
+}
+
+// A program keeps the directives of 100 headers and metas, each of which is a
+// part of a text of 500 KB. What it keeps is not a part of these texts.
+func TestMemoryOfDirectives(t *testing.T) {
+	for name, parse := range map[string]func(text string) Directives{
+		"scopes and values": func(text string) Directives {
+			return ParseHeader(http.Header{"X-Robots-Tag": {text[:len("ExampleBot: max-snippet: 20, strange")]}}, "ExampleBot")
+		},
+		"unknown rules": func(text string) Directives {
+			return ParseContent(text[len("ExampleBot: max-snippet: 20, "):][:len("strange")])
+		},
+		"names of metas": func(text string) Directives {
+			i := strings.Index(text, "tdm-policy")
+			return ParseMeta(text[i:][:len("tdm-policy")], "https://a.example/", 1)
+		},
+		"values of metas": func(text string) Directives {
+			i := strings.Index(text, "tdm-policy")
+			return ParseMeta("tdm-reservation", text[i:][:len("tdm-policy")], 1)
+		},
+	} {
+		var kept []Directives
+		before := testmain.Heap()
+		for i := range 100 {
+			text := fmt.Sprint("ExampleBot: max-snippet: 20, strange, tdm-policy, ", i) + strings.Repeat("x", 500_000)
+			kept = append(kept, parse(text))
+		}
+		if grown := testmain.Heap() - before; grown > 5<<20 {
+			t.Errorf("%s: the directives of 100 texts take %d bytes", name, grown)
+		}
+		if len(kept[99].rules) == 0 {
+			t.Errorf("%s: there are no rules", name)
+		}
+		runtime.KeepAlive(kept)
 	}
 }

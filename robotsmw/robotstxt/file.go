@@ -17,7 +17,7 @@ import (
 //
 // A caller that limits how much of a file it reads should pass at least
 // MaxSize+1 bytes to Parse. Otherwise Parse cannot detect that the last line is
-// incomplete.
+// incomplete. A byte order mark is part of these bytes.
 const MaxSize = syntax.MaxSize
 
 // A File is a parsed robots.txt file. It is immutable, and safe for concurrent

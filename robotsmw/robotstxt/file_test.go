@@ -44,7 +44,8 @@ func TestLines(t *testing.T) {
 
 // A file of exactly MaxSize bytes is read whole. In one that is a byte longer,
 // the lines at the end do not count, and Truncated returns true. A byte order
-// mark does not count.
+// mark is part of the MaxSize bytes, because a caller that reads one byte more
+// could not detect a longer file otherwise.
 func TestTruncated(t *testing.T) {
 	const rule = "Disallow: /\n"
 	head := "User-agent: *\n"
@@ -55,7 +56,8 @@ func TestTruncated(t *testing.T) {
 	}{
 		{"empty", "", false, true},
 		{"as long as may be", fill(MaxSize), false, false},
-		{"with a byte order mark", "\ufeff" + fill(MaxSize), false, false},
+		{"with a byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")), false, false},
+		{"a byte too long with the byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")+1), true, true},
 		{"a byte too long", fill(MaxSize + 1), true, true},
 		{"much too long", fill(2 * MaxSize), true, true},
 	} {

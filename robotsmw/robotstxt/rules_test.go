@@ -2,11 +2,13 @@ package robotstxt
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"unsafe"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -57,6 +59,24 @@ func TestRules_Memory(t *testing.T) {
 			}
 		}
 	}
+}
+
+// 50 files of 490 KB name a robot. The Rules for the robot keep its name, and
+// not the files.
+func TestMemoryOfNamedRobots(t *testing.T) {
+	var kept []*Rules
+	before := testmain.Heap()
+	for i := range 50 {
+		f := parse(fmt.Sprintf("User-agent: ExampleBot/1.%d\nDisallow: /private/\n#%s", i, strings.Repeat("x", 490_000)))
+		kept = append(kept, f.Rules("ExampleBot"))
+	}
+	if grown := testmain.Heap() - before; grown > 2<<20 {
+		t.Errorf("the rules of 50 files take %d bytes", grown)
+	}
+	if group := kept[7].Match("/private/").Group; len(group) != 1 || group[0].Value != "ExampleBot/1.7" {
+		t.Errorf("the group is %v", group)
+	}
+	runtime.KeepAlive(kept)
 }
 
 // TestSharedCorpusMemory does the same as TestRules_Memory, for real files.

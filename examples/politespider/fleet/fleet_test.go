@@ -136,6 +136,43 @@ func TestRun_RedisCrawls(t *testing.T) {
 	}
 }
 
+// A site serves another robots.txt to each robot. Two crawls with different
+// User-Agents share a Redis. Each fetches its own robots.txt and obeys it. With
+// the file of the other, the second crawl would request a disallowed page.
+func TestRun_RedisOfTwoRobots(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	var mu sync.Mutex
+	var asked []string
+	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.URL.Path)
+		switch {
+		case r.URL.Path != "/robots.txt":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<a href=/1>1</a>")
+		case strings.HasPrefix(r.UserAgent(), "SecondBot/"):
+			fmt.Fprint(w, "User-agent: *\nDisallow: /1\n")
+		default:
+			fmt.Fprint(w, "User-agent: *\nDisallow:\n")
+		}
+	})
+	for _, tt := range []struct{ crawl, agent, asked string }{
+		{"first", "FirstBot/1.0", "/robots.txt /0 /1"},
+		{"second", "SecondBot/1.0", "/robots.txt /0"},
+		{"the first again", "FirstBot/1.0", "/0 /1"}, // its robots.txt comes from Redis
+		{"the second again", "SecondBot/1.0", "/0"},
+	} {
+		asked = nil
+		crawl := strings.ReplaceAll(tt.crawl, " ", "-")
+		runThrough(t, site, "-redis", "redis://"+server.Addr, "-crawl", crawl, "-user-agent", tt.agent)
+		if got := strings.Join(asked, " "); got != tt.asked {
+			t.Errorf("%s: it asked for %q, want %q", tt.crawl, got, tt.asked)
+		}
+	}
+}
+
 // A process that joins a crawl says so, even if others have all its hosts.
 func TestRun_SaysThatItJoins(t *testing.T) {
 	t.Parallel()

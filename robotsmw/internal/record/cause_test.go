@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 )
 
 func TestCause(t *testing.T) {
@@ -26,6 +27,17 @@ func TestCause(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// The text of an error and a validator may be parts of something long, such as
+// a header. A record keeps copies.
+func TestTextsOfRecordsAreCopies(t *testing.T) {
+	text := "connection refused"
+	for name, kept := range map[string]string{"cause": cleanCause(text), "validator": Validator(text)} {
+		if kept != text || unsafe.StringData(kept) == unsafe.StringData(text) {
+			t.Errorf("%s: %q is not a copy", name, kept)
+		}
 	}
 }
 

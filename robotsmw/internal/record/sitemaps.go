@@ -27,13 +27,29 @@ func newSitemapList(f *robotstxt.File) *sitemapList {
 	if len(lines) == 0 {
 		return nil
 	}
-	text := strings.Join(lines, "") // one allocation instead of one for each line
+	text := concat(lines) // one allocation instead of one for each line
 	list := &sitemapList{make([]string, len(lines))}
 	for i, line := range lines {
 		list.values[i] = text[:len(line)]
 		text = text[len(line):]
 	}
 	return list
+}
+
+// concat returns the concatenation of values, in memory of its own.
+// strings.Join would return a single value itself, and so keep the whole file
+// in memory.
+func concat(values []string) string {
+	size := 0
+	for _, value := range values {
+		size += len(value)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, value := range values {
+		b.WriteString(value)
+	}
+	return b.String()
 }
 
 // cost returns roughly how many bytes of memory the list takes.

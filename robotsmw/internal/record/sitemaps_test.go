@@ -1,8 +1,13 @@
 package record
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // Most files have no Sitemap lines, and a crawler keeps the documents of many
@@ -15,5 +20,31 @@ func TestDocumentWithoutSitemapLines(t *testing.T) {
 	}
 	if n := unsafe.Sizeof(*d); n > 64 {
 		t.Errorf("a Document has %d bytes, so 80 or more are allocated for it", n)
+	}
+}
+
+// Each of 50 files has one Sitemap line and 490 KB of comments. Their documents
+// keep the line, and not the file: otherwise a crawler would need many times
+// MaxBytes.
+func TestMemoryOfSitemaps(t *testing.T) {
+	for _, n := range []int{1, 2} {
+		lines := strings.Repeat("Sitemap: https://a.example/sitemap.xml\n", n)
+		kind := &Kind{Tokens: []string{"ExampleBot"}}
+		var documents []*Document
+		cost := int64(0)
+		before := testmain.Heap()
+		for i := range 50 {
+			body := []byte(someRules + lines + fmt.Sprint("#", i) + strings.Repeat("#", 490_000))
+			documents = append(documents, kind.Document(body))
+			cost += documents[i].Cost()
+		}
+		if grown := testmain.Heap() - before; grown > 2*cost {
+			t.Errorf("%d Sitemap lines: 50 documents take %d bytes at a cost of %d", n, grown, cost)
+		}
+		values, again := documents[7].Sitemaps(), documents[7].Sitemaps()
+		if len(values) != n || values[0] != "https://a.example/sitemap.xml" || unsafe.StringData(values[0]) == unsafe.StringData(again[0]) {
+			t.Errorf("%q; the values are copies for each caller", values)
+		}
+		runtime.KeepAlive(documents)
 	}
 }

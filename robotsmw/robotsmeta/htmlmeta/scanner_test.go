@@ -43,3 +43,24 @@ func TestPiecesOfAHostilePage(t *testing.T) {
 		}
 	}
 }
+
+// A page in UTF-16 arrives in pieces that end within a character, and the
+// reader uses one buffer for all pieces, as io.Copy does.
+func TestScanner_ReusedBuffer(t *testing.T) {
+	page := []byte("\xff\xfe" + utf16le("<title>") + "\x3d\xd8\x00\xde" + utf16le("</title>"+robots))
+	for size := 1; size < 8; size++ {
+		var s Scanner
+		buffer := make([]byte, size)
+		for rest := page; len(rest) > 0; {
+			n := copy(buffer, rest)
+			s.Write(buffer[:n])
+			rest = rest[n:]
+			clear(buffer)
+		}
+		text := string(s.Bytes())
+		s.Finish()
+		if want := "\ufeff<title>\U0001f600</title>" + robots; text != want || !s.Directives().NoIndex() {
+			t.Errorf("pieces of %d bytes: noindex %v in %q", size, s.Directives().NoIndex(), text)
+		}
+	}
+}

@@ -2,8 +2,9 @@ package syntax
 
 import "bytes"
 
-// MaxSize is the maximum size in bytes of the part of a file that is parsed:
-// 500 KiB, the smallest limit that RFC 9309 §2.5 permits.
+// MaxSize is the maximum size in bytes of the part of a file that is parsed,
+// with its byte order mark: 500 KiB, the smallest limit that RFC 9309 §2.5
+// permits.
 const MaxSize = 500 << 10
 
 // A File is a robots.txt file, split into records.
@@ -30,8 +31,7 @@ func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
 // Parse splits a file into records. It accepts any input, and copies the text.
 func Parse(body []byte, dialect Dialect) File {
-	body = TrimBOM(body)
-	f := File{Text: string(Truncate(body)), Dialect: dialect, Truncated: len(body) > MaxSize}
+	f := File{Text: string(TrimBOM(Truncate(body))), Dialect: dialect, Truncated: len(body) > MaxSize}
 	lines := NewLineReader(f.Text)
 	// This capacity is sufficient for most files, because two lines in three
 	// have a field, and few of these lines are shorter than 16 bytes.
