@@ -25,7 +25,7 @@ var errCaddy = errors.New("the object has no request with a time (ts), host and 
 
 // isCaddy reports whether a line of JSON is from Caddy.
 func isCaddy(line []byte) bool {
-	return bytes.Contains(line, []byte(`"ts":`)) && (bytes.Contains(line, []byte(`"request":{`)) || bytes.Contains(line, []byte(`"level":`)))
+	return line[0] == '{' && bytes.Contains(line, []byte(`"ts":`)) && (bytes.Contains(line, []byte(`"request":{`)) || bytes.Contains(line, []byte(`"level":`)))
 }
 
 // caddy reads a line that is valid JSON.

@@ -86,8 +86,17 @@ func cutStatus(s []byte) (status int, rest []byte, ok bool) {
 	if i := bytes.IndexByte(size, ' '); i >= 0 {
 		size = size[:i]
 	}
-	isSize := len(size) > 0 && len(bytes.Trim(size, "0123456789")) == 0 || string(size) == "-"
+	isSize := isDigits(size) || string(size) == "-"
 	return int(n), s[5+len(size):], err == nil && isSize
+}
+
+func isDigits(s []byte) bool {
+	for _, b := range s {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
 }
 
 // combined reads a line in the combined format.
@@ -101,8 +110,10 @@ func (p *parser) combined(line []byte) (entry, error) {
 	if robot == "" && !p.surveys {
 		return out, nil
 	}
-	out.robot, out.identity = robot, identify(l.names)
-	e := &event{at: l.end, end: l.end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: l.status}
+	out.robot, out.identity = robot, p.identify(l.names)
+	e := p.pool.get()
+	e.at, e.end, e.rounded, e.doubt = l.end, l.end, 1e9, longestAnswer
+	e.robot, e.status = robot, l.status
 	if client := e.readRest(l.rest); client != "" {
 		out.client = client
 	}
@@ -185,10 +196,23 @@ func requested(line []byte) (method, url string, ok bool) {
 	if !ok || method == "" || leadingToken(method) != method {
 		return "", "", false
 	}
-	if i := bytes.LastIndex(rest, []byte(" HTTP/")); i >= 0 {
-		rest = rest[:i]
-	}
+	rest = withoutVersion(rest)
 	return method, unescaped(rest), len(rest) > 0
+}
+
+// withoutVersion removes what follows the URL in a request line: its last word
+// that begins with " HTTP/", and anything behind that. Mostly it is the last
+// word of all, which is found faster.
+func withoutVersion(s []byte) []byte {
+	version := []byte(" HTTP/")
+	i := bytes.LastIndexByte(s, ' ')
+	if i >= 0 && !bytes.HasPrefix(s[i:], version) {
+		i = bytes.LastIndex(s, version)
+	}
+	if i < 0 {
+		return s
+	}
+	return s[:i]
 }
 
 // date reads "20/Nov/2026:10:00:00 +0000". The date is often that of the line

@@ -19,7 +19,7 @@ type recordOrigins struct {
 	files   map[string]*robotstxt.Rules // by the hash of the file
 	origins map[string]*recordOrigin    // by the URL of robots.txt
 	hops    map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
-	forgot  bool                        // hops has been full
+	forgot  bool                        // hops lacks some: it has been full, or a URL was not known
 	partial bool                        // lines are missing, so others may rest on them
 }
 
