@@ -101,8 +101,8 @@ func (p *parser) glance(line []byte) (at int64, request []byte, isQuick bool) {
 		}
 		request, _, _ = quoted(rest)
 		return at, request, true
-	case (p.format == "" || p.format == FormatCaddy) && isCaddy(line):
-		at, _ = moment(member(line, "ts"))
+	case p.format == "" && isCaddy(line):
+		at, _ = moment(caddyTime(line))
 		return at, line, true
 	}
 	return never, nil, false
