@@ -215,15 +215,31 @@ func withoutVersion(s []byte) []byte {
 	return s[:i]
 }
 
-// date reads "20/Nov/2026:10:00:00 +0000". The date is often that of the line
-// before.
+// date reads "20/Nov/2026:10:00:00 +0000". The date is often in the same minute
+// as that of the line before.
 func (p *parser) date(s []byte) (int64, bool) {
-	if string(s) != p.stamp {
+	if !p.isSameMinute(s) {
 		t, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(s))
 		if err != nil || t.Year() < 1971 || t.Year() > 2261 || s[2] != '/' {
 			return 0, false
 		}
-		p.stamp, p.nanos = string(s), t.UnixNano()
+		p.stamp = string(s)
+		p.minute = t.Truncate(time.Minute).UnixNano()
 	}
-	return p.nanos, true
+	tens, ones := int64(s[secondIndex]-'0'), int64(s[secondIndex+1]-'0')
+	return p.minute + (10*tens+ones)*1e9, true
+}
+
+// secondIndex is where the seconds are in a date.
+const secondIndex = len("20/Nov/2026:10:00:")
+
+// isSameMinute reports whether a date differs from p.stamp in its seconds at
+// most.
+func (p *parser) isSameMinute(s []byte) bool {
+	if len(s) != len(p.stamp) || !isDigits(s[secondIndex:secondIndex+2]) || s[secondIndex] > '5' {
+		return false
+	}
+	isSameBefore := string(s[:secondIndex]) == p.stamp[:secondIndex]
+	isSameAfter := string(s[secondIndex+2:]) == p.stamp[secondIndex+2:]
+	return isSameBefore && isSameAfter
 }

@@ -15,8 +15,8 @@ type parser struct {
 	addresses map[string]string // by the word that contains them: a cache
 	members   members           // of the latest line of JSON, so that the map is used again
 	isShipped bool              // the line is within another one
-	stamp     string            // the date of the previous line, whose time is nanos
-	nanos     int64
+	stamp     string            // the date of an earlier line
+	minute    int64             // when the minute of stamp began
 }
 
 // An entry is what a line of a log contains, in any format.
