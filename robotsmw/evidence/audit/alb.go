@@ -19,13 +19,10 @@ import (
 
 var errALB = errors.New("the line is not in the format of an AWS load balancer")
 
-var albTypes = []string{"http ", "https ", "h2 ", "grpcs ", "ws ", "wss "}
-
 // beginsLikeALB reports whether a line begins like one of a load balancer.
 func beginsLikeALB(line []byte) bool {
-	rest := withoutALBType(line)
-	word, rest := cutWord(rest)
-	if !isStamp(word) {
+	stamp, rest := cutALBStamp(line)
+	if !isStamp(stamp) {
 		return false
 	}
 	_, rest = cutWord(rest)
@@ -40,19 +37,20 @@ func isALBAddress(word []byte) bool {
 	return string(word) == "-" || ok && bytes.IndexByte(word, ':') > 0
 }
 
-// withoutALBType removes the type of the connection from a line.
-func withoutALBType(line []byte) []byte {
-	for _, name := range albTypes {
-		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
-			return rest
-		}
+// cutALBStamp splits a line after its time, and leaves out the type of the
+// connection, which may be before the time.
+func cutALBStamp(line []byte) (stamp, rest []byte) {
+	word, rest := cutWord(line)
+	switch string(word) {
+	case "http", "https", "h2", "grpcs", "ws", "wss":
+		return cutWord(rest)
 	}
-	return line
+	return word, rest
 }
 
 // alb reads a line of an AWS load balancer.
 func (p *parser) alb(line []byte) (entry, error) {
-	stamp, rest := cutWord(withoutALBType(line))
+	stamp, rest := cutALBStamp(line)
 	f := fields{begin: never, rounded: 1e6}
 	var exact bool
 	if f.end, exact = parseTime(string(stamp)); f.end == never {

@@ -43,13 +43,15 @@ type Auditor struct {
 	// line or, in a WARC file, of the record, counted from 1.
 	OnBroken func(input string, line int, err error)
 
-	each    func(*event) // if not nil, receives the requests, which are then not judged
-	robots  map[string]*robot
+	each    func(*event)      // if not nil, receives the requests, which are then not judged
+	robots  map[string]*robot // by name in lower case
+	spelled map[string]*robot // by name: a cache of robots
 	hosts   map[string]*host
 	visits  map[string]*visits // by family and host
 	given   history            // the robots.txt files of AddRobotsTxt
 	seen    history            // those in WARC files
 	window  window
+	pool    eventPool
 	judged  int64 // the latest time of an event that was judged
 	first   int64 // the time of the earliest line
 	asked   bool  // the input contains a request for robots.txt
@@ -61,6 +63,7 @@ type Auditor struct {
 	lines   int
 	spans   map[string]*Tally // the open ones, by host
 	ended   []Tally           // the other spans
+	files   []*file           // the latest result of copies, to use its memory again
 	records []*Tally
 }
 
@@ -98,6 +101,7 @@ func (a *Auditor) Result() *Result {
 	a.begin()
 	for e := a.window.pop(true); e != nil; e = a.window.pop(true) {
 		a.judge(e)
+		a.pool.put(e)
 	}
 	for _, s := range a.spans {
 		a.endSpan(*s)
@@ -120,12 +124,14 @@ func (a *Auditor) add(e *event) {
 	a.window.push(e)
 	for e := a.window.pop(false); e != nil; e = a.window.pop(false) {
 		a.judge(e)
+		a.pool.put(e)
 	}
 }
 
 func (a *Auditor) begin() {
 	if a.robots == nil {
 		a.robots, a.hosts = make(map[string]*robot), make(map[string]*host)
+		a.spelled = make(map[string]*robot)
 		a.visits, a.spans = make(map[string]*visits), make(map[string]*Tally)
 		a.seen.recent = keptFetches
 		a.window.newest, a.judged, a.first = never, never, never
@@ -153,11 +159,18 @@ func (a *Auditor) room() bool {
 }
 
 func (a *Auditor) robot(name string) *robot {
-	key := strings.ToLower(name)
-	if r := a.robots[key]; r != nil {
+	if r := a.spelled[name]; r != nil {
 		return r
 	}
+	key := strings.ToLower(name)
 	name = strings.Clone(name) // name may be a part of a long line
+	if r := a.robots[key]; r != nil {
+		if len(a.spelled) >= cachedNames {
+			clear(a.spelled)
+		}
+		a.spelled[name] = r
+		return r
+	}
 	key = strings.Clone(key)
 	r := &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
 	if a.room() {
@@ -208,7 +221,7 @@ func (a *Auditor) pace(s *site, address string) *pace {
 				}
 			}
 		}
-		p = &pace{never, never, never, never, never}
+		p = &pace{since: never, earliest: never, latest: never, refused: never, left: never}
 		s.paces[strings.Clone(address)] = p
 	}
 	return p
@@ -236,16 +249,21 @@ func (a *Auditor) judge(e *event) {
 	}
 	r := a.robot(e.robot)
 	s := a.site(r, e.host)
+	p := a.pace(s, e.address)
 	if a.counts(e.at) {
 		a.tally(r, s, e)
+		if !p.isListed {
+			p.isListed = true
+			a.address(r.sums, e.address)
+		}
 	}
 	if e.isFile {
-		a.fetch(e, r, s)
+		a.fetch(e, r, s, p)
 	} else if pathOf(e.url) != "" {
-		a.page(e, r, s, late)
+		a.page(e, r, s, p, late)
 	}
 	if e.wait > 0 && requestsPause(e.status) && !e.isAnonymous {
-		a.pace(s, e.address).rest(e)
+		p.rest(e)
 	}
 }
 
@@ -280,7 +298,6 @@ func (a *Auditor) tally(r *robot, s *site, e *event) {
 	if a.OnRequest != nil {
 		a.OnRequest(r.sums.Name, asTime(e.at))
 	}
-	a.address(r.sums, e.address)
 	if e.isAnonymous {
 		r.sums.count("anonymous", 1)
 		a.total.count("anonymous", 1)
@@ -296,11 +313,11 @@ func (a *Auditor) address(t *Tally, address string) {
 	t.Addresses = append(t.Addresses, address)
 }
 
-func (a *Auditor) fetch(e *event, r *robot, s *site) {
+func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 	v, at := s.visits, e.time()
 	v.asked, a.asked = true, true
 	s.host.cache.add(e)
-	if p := a.pace(s, e.address); p.latest == never && p.since == never {
+	if p.latest == never && p.since == never {
 		p.since = at
 	}
 	if a.counts(e.at) {
@@ -323,7 +340,9 @@ func (a *Auditor) fetch(e *event, r *robot, s *site) {
 		s.host.gone, f.saw = e.status, noFile
 	case e.status/100 == 2 || e.status == 304:
 		s.host.gone = 0
-		if f.saw = a.inForce(e, s); len(a.given.since(e, e.at-e.doubt)) > 1 {
+		f.saw = a.inForce(e, s)
+		a.files = a.given.appendSince(a.files[:0], e, e.at-e.doubt)
+		if len(a.files) > 1 {
 			f.saw = nil // it changed meanwhile
 		}
 	default:
@@ -351,10 +370,10 @@ func (a *Auditor) inForce(e *event, s *site) *file {
 
 // page judges a request for a page. If it is late, it is not compared with
 // earlier events.
-func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
-	v := Violation{Time: asTime(e.at), Robot: r.name, Address: e.address, Host: e.host, URL: e.url}
+func (a *Auditor) page(e *event, r *robot, s *site, p *pace, late bool) {
 	counts := a.counts(e.at)
-	if e.isHop = s.sent && (s.hop == "" || s.hop == clip(e.url)); e.isHop {
+	e.isHop = s.sent && (s.hop == "" || s.hop == clip(e.url))
+	if e.isHop {
 		s.sent, s.hop = false, strings.Clone(clip(e.url))
 	}
 	f := a.inForce(e, s)
@@ -364,17 +383,15 @@ func (a *Auditor) page(e *event, r *robot, s *site, late bool) {
 			s.file, s.rules = f, f.rulesFor(r.product)
 		}
 		var failed bool
-		known, failed = a.allowed(v, e, r, s)
+		known, failed = a.allowed(e, r, s)
 		shown = shown && !failed
 	}
 	if counts && !late && a.hasNoFile(e, s) {
 		s.accused, shown = true, true
-		v := v
-		v.Kind = "before-robots-txt"
-		a.report(v, r, s)
+		a.accuse(Violation{Kind: "before-robots-txt"}, e, r, s)
 	}
 	if !late && !e.isHop && !e.isAnonymous {
-		a.order(v, e, r, s)
+		a.order(e, r, s, p)
 	}
 	switch {
 	case !counts:
@@ -402,32 +419,47 @@ func (a *Auditor) hasNoFile(e *event, s *site) bool {
 
 // order compares a page with earlier events: the other pages, and a response
 // with a Retry-After.
-func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
-	p := a.pace(s, e.address)
-	last, obeyed := p.latest, cmp.Or(s.rules, new(rules))
-	if obeyed.delay > 0 {
-		for _, f := range a.copies(e, s) {
-			if copied := cmp.Or(f, noFile).rulesFor(r.product); copied.delay < obeyed.delay {
-				obeyed = copied
-			}
-		}
-	}
-	want := obeyed.delay
-	isShort, gap := p.next(e, int64(want))
+func (a *Auditor) order(e *event, r *robot, s *site, p *pace) {
+	obeyed := a.obeyed(e, r, s)
+	previous := p.latest
+	isShort, gap := p.next(e, int64(obeyed.delay))
 	if gap >= 0 && a.counts(e.at) {
-		r.sums.gap(time.Duration(gap), want)
+		r.sums.gap(time.Duration(gap), obeyed.delay)
 	}
 	if isShort {
-		v := v
-		v.Kind, v.Previous, v.Gap, v.Want = "gap", asTime(last), time.Duration(gap), want
-		v.Line, v.Rule = obeyed.line, obeyed.field
-		a.report(v, r, s)
+		a.accuse(Violation{
+			Kind:     "gap",
+			Line:     obeyed.line,
+			Rule:     obeyed.field,
+			Previous: asTime(previous),
+			Gap:      time.Duration(gap),
+			Want:     obeyed.delay,
+		}, e, r, s)
 	}
-	if p.refused != never && e.at-e.doubt >= p.refused && e.at+max(e.rounded, 1) <= p.left {
-		v.Kind, v.Previous = "retry-after", asTime(p.refused)
-		v.Gap, v.Want = time.Duration(e.at-p.refused), time.Duration(p.left-p.refused)
-		a.report(v, r, s)
+	if p.isPaused(e) {
+		a.accuse(Violation{
+			Kind:     "retry-after",
+			Previous: asTime(p.refused),
+			Gap:      time.Duration(e.at - p.refused),
+			Want:     time.Duration(p.left - p.refused),
+		}, e, r, s)
 	}
+}
+
+// obeyed returns the rules with the shortest Crawl-delay of those that the
+// robot may obey.
+func (a *Auditor) obeyed(e *event, r *robot, s *site) *rules {
+	obeyed := cmp.Or(s.rules, noRules)
+	if obeyed.delay <= 0 {
+		return obeyed
+	}
+	for _, f := range a.copies(e, s) {
+		copied := s.rulesIn(cmp.Or(f, noFile), r)
+		if copied.delay < obeyed.delay {
+			obeyed = copied
+		}
+	}
+	return obeyed
 }
 
 // allowed reports a violation if the file in force disallows a page, unless the
@@ -435,44 +467,56 @@ func (a *Auditor) order(v Violation, e *event, r *robot, s *site) {
 // page. known is false if the robot may still use a file that is not known.
 // failed is true if all fetches of the robot have failed: it may have an older
 // copy.
-func (a *Auditor) allowed(v Violation, e *event, r *robot, s *site) (known, failed bool) {
+func (a *Auditor) allowed(e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0
-	verdict := s.file.judge(s.rules, v.URL)
+	verdict := s.file.judge(s.rules, e.url)
 	if verdict.Allowed || e.isHop {
 		return verdict.Allowed, failed
 	}
 	for _, f := range a.copies(e, s) {
-		if f == nil || f.judge(f.rulesFor(r.product), v.URL).Allowed {
+		if f == nil || f.judge(s.rulesIn(f, r), e.url).Allowed {
 			return f != nil, failed
 		}
 	}
-	v.Kind, v.Line, v.Rule = "disallowed", verdict.Line, ruleOf(verdict)
-	if ok && last.saw != nil && last.saw.judge(last.saw.rulesFor(r.product), v.URL).Allowed {
+	v := Violation{Kind: "disallowed", Line: verdict.Line, Rule: ruleOf(verdict)}
+	if ok && last.saw != nil && last.saw.judge(s.rulesIn(last.saw, r), e.url).Allowed {
 		v.Kind, v.Previous = "stale", asTime(last.at)
 		v.Gap, v.Want = time.Duration(e.at-last.at), fresh
 	}
-	a.report(v, r, s)
+	a.accuse(v, e, r, s)
 	return true, false
 }
 
 // copies returns the files that the robot may still use instead of the one in
 // force, because it has fetched them, possibly before the input began. A file
-// that is not known is nil.
+// that is not known is nil. The result is valid until the next call.
 func (a *Auditor) copies(e *event, s *site) []*file {
 	last, ok := s.visits.last(e.scheme, e.at)
 	since := e.at - e.doubt - int64(fresh)
 	switch {
 	case !ok && s.visits.failed == 0:
-		return a.given.since(e, since)
+		a.files = a.given.appendSince(a.files[:0], e, since)
 	case !ok || last.at >= since || s.visits.failed > last.at:
-		return []*file{last.saw}
+		a.files = append(a.files[:0], last.saw)
+	default:
+		return nil
 	}
-	return nil
+	return a.files
 }
 
 // longestURL limits the URL of a Violation, in bytes.
 const longestURL = 2 << 10
+
+// accuse reports that a request violated a rule.
+func (a *Auditor) accuse(v Violation, e *event, r *robot, s *site) {
+	v.Time = asTime(e.at)
+	v.Robot = r.name
+	v.Address = e.address
+	v.Host = e.host
+	v.URL = e.url
+	a.report(v, r, s)
+}
 
 func (a *Auditor) report(v Violation, r *robot, s *site) {
 	if !a.counts(v.Time.UnixNano()) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"strconv"
-	"strings"
 )
 
 // Here is a line of Caddy's log, broken into several:
@@ -25,39 +24,124 @@ var errCaddy = errors.New("the object has no request with a time (ts), host and 
 
 // isCaddy reports whether a line of JSON is from Caddy.
 func isCaddy(line []byte) bool {
-	return bytes.Contains(line, []byte(`"ts":`)) && (bytes.Contains(line, []byte(`"request":{`)) || bytes.Contains(line, []byte(`"level":`)))
+	if line[0] != '{' || !bytes.Contains(line, []byte(`"ts":`)) {
+		return false
+	}
+	// The level is found sooner, because Caddy writes it first.
+	return bytes.Contains(line, []byte(`"level":`)) || bytes.Contains(line, []byte(`"request":{`))
+}
+
+// caddyTime returns the value of "ts", verbatim, without reading the whole line.
+func caddyTime(line []byte) []byte {
+	_, rest, _ := bytes.Cut(line, []byte(`"ts":`))
+	return firstValue(rest)
+}
+
+// A caddyLine has the values of a line's members, verbatim; see firstValue. nil
+// means that the line has no such member.
+type caddyLine struct {
+	logger, message, request []byte
+	ts, duration             []byte
+	remoteIP, remoteAddr     []byte
+	clientIP, forwardedFor   []byte
+	method, host, uri        []byte
+	userAgent                []byte
+	status                   []byte
+	responseHeader           []byte
+	retryAfter, date         []byte // of the response
+}
+
+// split finds the members of a line that is valid JSON. Of several members
+// with one name, the first one counts. No header field has the name of another
+// member, because the names of header fields begin with a capital.
+func (l *caddyLine) split(line []byte) {
+	everyMember(line, func(name, rest []byte) {
+		value := l.member(name)
+		if value != nil && *value == nil {
+			*value = firstValue(rest)
+		}
+	})
+}
+
+// member returns where the value of a member belongs, or nil for a member that
+// is not used.
+func (l *caddyLine) member(name []byte) *[]byte {
+	switch string(name) {
+	case "logger":
+		return &l.logger
+	case "msg":
+		return &l.message
+	case "request":
+		return &l.request
+	case "ts":
+		return &l.ts
+	case "duration":
+		return &l.duration
+	case "remote_ip":
+		return &l.remoteIP
+	case "remote_addr":
+		return &l.remoteAddr
+	case "client_ip":
+		return &l.clientIP
+	case "X-Forwarded-For":
+		return &l.forwardedFor
+	case "method":
+		return &l.method
+	case "host":
+		return &l.host
+	case "uri":
+		return &l.uri
+	case "User-Agent":
+		return &l.userAgent
+	case "status":
+		return &l.status
+	case "resp_headers":
+		return &l.responseHeader
+	}
+	if l.responseHeader == nil {
+		return nil
+	}
+	switch string(name) {
+	case "Retry-After":
+		return &l.retryAfter
+	case "Date":
+		return &l.date
+	}
+	return nil
 }
 
 // caddy reads a line that is valid JSON.
 func (p *parser) caddy(line []byte) (entry, error) {
-	logger := text(member(line, "logger"))
-	isMessage := logger == "" && len(member(line, "request")) == 0 && len(member(line, "msg")) > 0
-	if isMessage || logger != "" && !strings.HasPrefix(logger, "http.log.access") {
-		at, _ := moment(member(line, "ts"))
+	var l caddyLine
+	l.split(line)
+	logger := unquoted(l.logger)
+	isMessage := len(logger) == 0 && len(l.request) == 0 && len(l.message) > 0
+	isOtherLogger := len(logger) > 0 && !bytes.HasPrefix(logger, []byte("http.log.access"))
+	if isMessage || isOtherLogger {
+		at, _ := moment(l.ts)
 		return entry{at: at}, nil // a message of Caddy itself, or about a failed request
 	}
-	end, exact := moment(member(line, "ts"))
+	end, exact := moment(l.ts)
 	f := fields{begin: never, end: end, rounded: 1e9}
-	f.host, f.url = text(member(line, "host")), text(member(line, "uri"))
+	f.host, f.url = text(l.host), text(l.uri)
 	if end == never || f.host == "" || f.url == "" {
 		return entry{}, errCaddy
 	}
-	f.agent = []byte(text(member(line, "User-Agent")))
-	f.peer = cmp.Or(text(member(line, "remote_ip")), text(member(line, "remote_addr")))
-	if client := text(member(line, "client_ip")); client != "" && client != f.peer {
+	f.agent = unquoted(l.userAgent)
+	f.peer = cmp.Or(text(l.remoteIP), text(l.remoteAddr))
+	if client := text(l.clientIP); client != "" && client != f.peer {
 		f.peer, f.isClientKnown = client, true
 	} else {
-		f.forwardedFor = text(member(line, "X-Forwarded-For"))
+		f.forwardedFor = text(l.forwardedFor)
 	}
-	f.method = text(member(line, "method"))
-	f.status, _ = strconv.Atoi(string(member(line, "status")))
+	f.method = text(l.method)
+	f.status, _ = strconv.Atoi(string(l.status))
 	if exact {
 		f.rounded = 1e3 // 1 µs, because ts may be a float
-		if took, ok := lasted(member(line, "duration")); ok {
+		if took, ok := lasted(l.duration); ok {
 			f.begin = end - took
 		}
 	}
-	_, answer, _ := bytes.Cut(line, []byte(`"resp_headers":`))
-	f.retryAfter, f.date = text(member(answer, "Retry-After")), text(member(answer, "Date"))
+	f.retryAfter, f.date = text(l.retryAfter), text(l.date)
 	return p.entry(&f, nil)
 }

@@ -21,9 +21,9 @@ type identity struct {
 // "192.0.2.1, 10.0.0.1" of a client and its proxies or, if there are exactly
 // three words, any name. The name of the HTTP user may have any bytes, so only
 // the first address counts.
-func identify(names []byte) identity {
+func (p *parser) identify(names []byte) identity {
 	first, rest := cutWord(names)
-	if peer, ok := parseAddress(first); ok && !isAnotherAddress(rest) {
+	if peer, ok := p.address(first); ok && !isAnotherAddress(rest) {
 		return identity{peer: peer, client: peer}
 	}
 	words := bytes.Fields(withoutPrefix(names))

@@ -93,7 +93,7 @@ func TestIdentify(t *testing.T) {
 		{"Nov 20 10:00:00 web-1 nginx: - - -", "", ""},
 		{"Nov 20 10:00:00 web-1 nginx: unix: - -", "", ""},
 	} {
-		if got := identify([]byte(tt.names)); got.host != tt.host || got.client != tt.client {
+		if got := new(parser).identify([]byte(tt.names)); got.host != tt.host || got.client != tt.client {
 			t.Errorf("%q: host %q, client %q, want %q, %q", tt.names, got.host, got.client, tt.host, tt.client)
 		}
 	}
@@ -121,7 +121,7 @@ func FuzzIdentify(f *testing.F) {
 	f.Add("[::1]:80", `\\x22 [x/y] | <190>1 Nov 20 10:00:00`)
 	f.Fuzz(func(t *testing.T, client, user string) {
 		names := client + " - " + user
-		want := identify([]byte(names))
+		want := new(parser).identify([]byte(names))
 		_, isAddress := parseAddress([]byte(client))
 		isLogged := !strings.ContainsFunc(client+user, isNotLogged) && !strings.Contains(client, " ")
 		isNamed := user != "" && user[0] != ' '
@@ -132,7 +132,7 @@ func FuzzIdentify(f *testing.F) {
 			t.Errorf("%q: %+v", names, want)
 		}
 		for _, prefix := range shipped {
-			if got := identify([]byte(prefix + names)); got != want {
+			if got := new(parser).identify([]byte(prefix + names)); got != want {
 				t.Errorf("%q behind %q: %+v, want %+v", names, prefix, got, want)
 			}
 		}

@@ -86,8 +86,17 @@ func cutStatus(s []byte) (status int, rest []byte, ok bool) {
 	if i := bytes.IndexByte(size, ' '); i >= 0 {
 		size = size[:i]
 	}
-	isSize := len(size) > 0 && len(bytes.Trim(size, "0123456789")) == 0 || string(size) == "-"
+	isSize := isDigits(size) || string(size) == "-"
 	return int(n), s[5+len(size):], err == nil && isSize
+}
+
+func isDigits(s []byte) bool {
+	for _, b := range s {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
 }
 
 // combined reads a line in the combined format.
@@ -101,8 +110,10 @@ func (p *parser) combined(line []byte) (entry, error) {
 	if robot == "" && !p.surveys {
 		return out, nil
 	}
-	out.robot, out.identity = robot, identify(l.names)
-	e := &event{at: l.end, end: l.end, rounded: 1e9, doubt: longestAnswer, robot: robot, status: l.status}
+	out.robot, out.identity = robot, p.identify(l.names)
+	e := p.pool.get()
+	e.at, e.end, e.rounded, e.doubt = l.end, l.end, 1e9, longestAnswer
+	e.robot, e.status = robot, l.status
 	if client := e.readRest(l.rest); client != "" {
 		out.client = client
 	}
@@ -185,21 +196,50 @@ func requested(line []byte) (method, url string, ok bool) {
 	if !ok || method == "" || leadingToken(method) != method {
 		return "", "", false
 	}
-	if i := bytes.LastIndex(rest, []byte(" HTTP/")); i >= 0 {
-		rest = rest[:i]
-	}
+	rest = withoutVersion(rest)
 	return method, unescaped(rest), len(rest) > 0
 }
 
-// date reads "20/Nov/2026:10:00:00 +0000". The date is often that of the line
-// before.
+// withoutVersion removes what follows the URL in a request line: its last word
+// that begins with " HTTP/", and anything behind that. Mostly it is the last
+// word of all, which is found faster.
+func withoutVersion(s []byte) []byte {
+	version := []byte(" HTTP/")
+	i := bytes.LastIndexByte(s, ' ')
+	if i >= 0 && !bytes.HasPrefix(s[i:], version) {
+		i = bytes.LastIndex(s, version)
+	}
+	if i < 0 {
+		return s
+	}
+	return s[:i]
+}
+
+// date reads "20/Nov/2026:10:00:00 +0000". The date is often in the same minute
+// as that of the line before.
 func (p *parser) date(s []byte) (int64, bool) {
-	if string(s) != p.stamp {
+	if !p.isSameMinute(s) {
 		t, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(s))
 		if err != nil || t.Year() < 1971 || t.Year() > 2261 || s[2] != '/' {
 			return 0, false
 		}
-		p.stamp, p.nanos = string(s), t.UnixNano()
+		p.stamp = string(s)
+		p.minute = t.Truncate(time.Minute).UnixNano()
 	}
-	return p.nanos, true
+	tens, ones := int64(s[secondIndex]-'0'), int64(s[secondIndex+1]-'0')
+	return p.minute + (10*tens+ones)*1e9, true
+}
+
+// secondIndex is where the seconds are in a date.
+const secondIndex = len("20/Nov/2026:10:00:")
+
+// isSameMinute reports whether a date differs from p.stamp in its seconds at
+// most.
+func (p *parser) isSameMinute(s []byte) bool {
+	if len(s) != len(p.stamp) || !isDigits(s[secondIndex:secondIndex+2]) || s[secondIndex] > '5' {
+		return false
+	}
+	isSameBefore := string(s[:secondIndex]) == p.stamp[:secondIndex]
+	isSameAfter := string(s[secondIndex+2:]) == p.stamp[secondIndex+2:]
+	return isSameBefore && isSameAfter
 }

@@ -42,6 +42,27 @@ type event struct {
 	isHop       bool // a redirect of robots.txt may have led to it
 }
 
+// An eventPool has events that have been judged. A log has many events, so
+// their memory is used again. A nil pool has none.
+type eventPool struct{ judged []*event }
+
+// get returns an event without contents.
+func (p *eventPool) get() *event {
+	if p == nil || len(p.judged) == 0 {
+		return new(event)
+	}
+	last := len(p.judged) - 1
+	e := p.judged[last]
+	p.judged = p.judged[:last]
+	return e
+}
+
+// put takes an event to which no other reference exists.
+func (p *eventPool) put(e *event) {
+	*e = event{}
+	p.judged = append(p.judged, e)
+}
+
 // A capture is an answer to a request for robots.txt.
 type capture struct {
 	status int
@@ -71,8 +92,8 @@ const never = math.MinInt64
 func asTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
 
 func isRobots(url string) bool {
-	path, _, _ := strings.Cut(pathOf(url), "?")
-	return path == "/robots.txt"
+	rest, ok := strings.CutPrefix(pathOf(url), "/robots.txt")
+	return ok && (rest == "" || rest[0] == '?')
 }
 
 // pathOf returns the path and query of a URL. It returns "" if the URL is

@@ -89,22 +89,32 @@ func (p *parser) detect(line []byte) (entry, error) {
 	return e, err
 }
 
-// when returns the time of a line, if it has one.
-func (p *parser) when(line []byte) (at int64, ok bool) {
-	if len(line) == 0 {
-		return 0, false
+// glance reads the time of a line without reading the whole line. It also
+// returns a part of the line that contains the URL. at is "never" if the line
+// has no time. isQuick is false for the formats that must be read in whole.
+func (p *parser) glance(line []byte) (at int64, request []byte, isQuick bool) {
+	switch {
+	case p.isCombined(line):
+		_, at, rest, ok := p.dated(line)
+		if !ok {
+			return never, nil, true
+		}
+		request, _, _ = quoted(rest)
+		return at, request, true
+	case p.format == "" && isCaddy(line):
+		at, _ = moment(caddyTime(line))
+		return at, line, true
 	}
-	isCombined := p.format == FormatCombined || p.format == "" && line[0] != '{' && line[0] != '#' && p.columns == nil && !beginsLikeALB(line)
-	if isCombined {
-		_, at, _, ok = p.dated(line)
-		return at, ok
+	return never, nil, false
+}
+
+// isCombined reports whether a line can only be in the combined format.
+func (p *parser) isCombined(line []byte) bool {
+	if p.format != "" {
+		return p.format == FormatCombined
 	}
-	if p.format == "" && isCaddy(line) {
-		at, _ = moment(member(line, "ts"))
-		return at, at != never
-	}
-	e, err := p.line(line)
-	return e.at, err == nil && e.isRequest
+	isOther := line[0] == '{' || line[0] == '#' || p.columns != nil
+	return !isOther && !beginsLikeALB(line)
 }
 
 // isFormat reports whether Auditor.Format may have this value.

@@ -335,12 +335,14 @@ func FuzzFormats(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, log string) {
 		for _, format := range append(Formats(), "") {
+			var a Auditor
+			a.begin()
 			p, survey := parser{format: format}, parser{format: format, surveys: true}
 			for line := range strings.SplitSeq(log, "\n") {
 				if strings.TrimSpace(line) == "" {
 					continue
 				}
-				at, ok := survey.when([]byte(line))
+				at, ok := a.survey(&survey, []byte(line), surveyedLines+1)
 				got, err := p.line([]byte(line))
 				again, err2 := p.line([]byte(line))
 				if (err == nil) != (err2 == nil) || got.event != nil && *got.event != *again.event {

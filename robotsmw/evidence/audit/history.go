@@ -81,28 +81,33 @@ func (h *history) at(scheme, host string, t int64) *file {
 	return nil
 }
 
-// since returns the files in force from a time on until the time of e. A file
-// that is not known is nil.
-func (h *history) since(e *event, from int64) (files []*file) {
-	if line := h.line(e.scheme, e.host); line != nil {
-		for _, v := range line.versions[max(line.until(from)-1, 0):line.until(e.at)] {
-			files = append(files, h.at(e.scheme, e.host, max(v.from, from)))
-		}
+// appendSince appends the files in force from a time on until the time of e. A
+// file that is not known is nil.
+func (h *history) appendSince(files []*file, e *event, from int64) []*file {
+	line := h.line(e.scheme, e.host)
+	if line == nil {
+		return files
+	}
+	for _, v := range line.versions[max(line.until(from)-1, 0):line.until(e.at)] {
+		files = append(files, h.at(e.scheme, e.host, max(v.from, from)))
 	}
 	return files
 }
 
+// line returns the timeline of a host, or nil if it has none. Most logs do not
+// contain the scheme, which is then "".
 func (h *history) line(scheme, host string) *timeline {
-	if line := h.origins[scheme+"://"+host]; line != nil {
-		return line
+	if scheme != "" {
+		if line := h.origins[scheme+"://"+host]; line != nil {
+			return line
+		}
+		// If there is a file for another scheme of this host, h.hosts may
+		// contain that file, so it is not used.
+		if h.origins["http://"+host] != nil || h.origins["https://"+host] != nil {
+			return h.all
+		}
 	}
-	// If there is a file for another scheme of this host, h.hosts may contain
-	// that file, so it is not used.
-	isOther := scheme != "" && (h.origins["http://"+host] != nil || h.origins["https://"+host] != nil)
-	if line := h.hosts[host]; line != nil && !isOther {
-		return line
-	}
-	return h.all
+	return cmp.Or(h.hosts[host], h.all)
 }
 
 // A timeline has the versions of one robots.txt in the order of time.
@@ -115,6 +120,10 @@ type version struct {
 
 // until returns how many versions are in force from t on or earlier.
 func (l *timeline) until(t int64) int {
+	n := len(l.versions)
+	if n > 0 && l.versions[n-1].from <= t { // mostly so
+		return n
+	}
 	i, _ := slices.BinarySearchFunc(l.versions, t, func(v version, t int64) int { return cmp.Or(cmp.Compare(v.from, t), -1) })
 	return i
 }
@@ -131,10 +140,14 @@ func (l *timeline) add(from int64, f *file, recent int) {
 }
 
 func (l *timeline) at(t int64) *file {
-	if l == nil || l.until(t) == 0 {
+	if l == nil {
 		return nil
 	}
-	return l.versions[l.until(t)-1].file
+	n := l.until(t)
+	if n == 0 {
+		return nil
+	}
+	return l.versions[n-1].file
 }
 
 // A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
@@ -154,6 +167,9 @@ type rules struct {
 	line  int           // the line number of the Crawl-delay
 	field string        // the text of that line
 }
+
+// noRules are the rules of a robots.txt that does not exist or is not known.
+var noRules = new(rules)
 
 func newFile(c *capture) *file {
 	f := &file{status: c.status}
@@ -176,7 +192,7 @@ func (f *file) same(g *file) bool {
 // 2xx. All robots that no group names share the rules of "*".
 func (f *file) rulesFor(p product) *rules {
 	if f.status/100 != 2 {
-		return new(rules)
+		return noRules
 	}
 	if f.parsed == nil {
 		f.parsed = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize))

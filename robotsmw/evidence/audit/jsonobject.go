@@ -12,32 +12,56 @@ var (
 	errObject = errors.New("the object has no request with a time and a URL")
 )
 
-// member returns the first value with this name in a line of JSON, verbatim. Of
-// an array, such as a header field, it returns the first value, and of an
-// object some bytes that indicate one. The result is empty if nothing has that
-// name. No text looks like a member, because a quote within a text has a
-// backslash, and no header field has the name of another member, because the
-// names of header fields begin with a capital.
-func member(line []byte, name string) []byte {
-	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
-	value = bytes.TrimLeft(value, " [")
-	if _, rest, ok := quoted(value); ok {
-		return value[:len(value)-len(rest)]
+// everyMember calls each with the names of all members in a line of JSON, also
+// of those within other members. rest is what follows the colon; see
+// firstValue.
+func everyMember(line []byte, each func(name, rest []byte)) {
+	for {
+		i := bytes.IndexByte(line, '"')
+		if i < 0 {
+			return
+		}
+		text, rest, ok := quoted(line[i:])
+		if !ok {
+			return
+		}
+		if len(rest) > 0 && rest[0] == ':' {
+			each(text, rest[1:])
+		}
+		line = rest
 	}
-	return value[:max(bytes.IndexAny(value, ",}] "), 0)]
+}
+
+// firstValue returns the value of a member, verbatim. Of an array, such as a
+// header field, it returns the first value, and of an object some bytes that
+// indicate one.
+func firstValue(rest []byte) []byte {
+	for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '[') {
+		rest = rest[1:]
+	}
+	if _, after, ok := quoted(rest); ok {
+		return rest[:len(rest)-len(after)]
+	}
+	return rest[:max(bytes.IndexAny(rest, ",}] "), 0)]
 }
 
 // text returns a JSON string without its quotes and escapes. It returns "" for
 // any other value.
-func text(value []byte) (s string) {
+func text(value []byte) string { return string(unquoted(value)) }
+
+// unquoted is text without a copy, unless there are escapes: the result may be
+// a part of value.
+func unquoted(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
-		return ""
+		return nil
 	}
-	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return string(plain)
+	plain := value[1 : len(value)-1]
+	if bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return plain
 	}
+	var s string
 	json.Unmarshal(value, &s)
-	return s
+	return []byte(s)
 }
 
 // plain returns a JSON string without its quotes and escapes, or a number as it

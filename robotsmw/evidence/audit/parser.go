@@ -10,11 +10,13 @@ type parser struct {
 	format    string            // Auditor.Format
 	surveys   bool              // entries of browsers have an identity too
 	columns   *columns          // of the W3C format, from the latest "#Fields:"; nil if there was none
+	pool      *eventPool        // nil if events are not used again
 	agents    map[string]string // names of robots by User-Agent: a cache
+	addresses map[string]string // by the word that contains them: a cache
 	members   members           // of the latest line of JSON, so that the map is used again
 	isShipped bool              // the line is within another one
-	stamp     string            // the date of the previous line, whose time is nanos
-	nanos     int64
+	stamp     string            // the date of an earlier line
+	minute    int64             // when the minute of stamp began
 }
 
 // An entry is what a line of a log contains, in any format.
@@ -64,11 +66,12 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 	if out.robot == "" && !p.surveys {
 		return out, nil
 	}
-	out.identity = f.identify()
+	out.identity = p.identity(f)
 	if out.robot == "" {
 		return out, nil
 	}
-	e := &event{at: f.begin, end: f.end, rounded: f.rounded, doubt: underWay, robot: out.robot, url: f.url, status: f.status, isAtEdge: f.isAtEdge}
+	e := p.pool.get()
+	*e = event{at: f.begin, end: f.end, rounded: f.rounded, doubt: underWay, robot: out.robot, url: f.url, status: f.status, isAtEdge: f.isAtEdge}
 	if f.begin == never {
 		e.at, e.doubt = f.end, longestAnswer
 	}
@@ -82,15 +85,15 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 	return out, nil
 }
 
-// identify returns who sent the request, and to which host.
-func (f *fields) identify() (id identity) {
+// identity returns who sent the request, and to which host.
+func (p *parser) identity(f *fields) (id identity) {
 	if f.host != "" && f.host != "-" {
 		_, id.host = originOf(f.host)
 		if len(f.host) > longest {
 			id.host = strings.Clone(id.host)
 		}
 	}
-	peer, ok := parseAddress([]byte(f.peer))
+	peer, ok := p.address([]byte(f.peer))
 	if !ok && !isNobody(f.peer) {
 		peer = strings.Clone(clip(f.peer))
 	}
@@ -108,6 +111,21 @@ const (
 	cachedNames = 1 << 12
 	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
+
+// address is parseAddress with a cache.
+func (p *parser) address(word []byte) (address string, ok bool) {
+	if address, ok = p.addresses[string(word)]; ok {
+		return address, true
+	}
+	if address, ok = parseAddress(word); !ok {
+		return "", false
+	}
+	if p.addresses == nil || len(p.addresses) >= cachedNames {
+		p.addresses = make(map[string]string)
+	}
+	p.addresses[string(word)] = address
+	return address, true
+}
 
 // agent returns the name of the robot with a User-Agent, and caches it. s is
 // the text in the line, with its escapes.

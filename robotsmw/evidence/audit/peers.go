@@ -11,13 +11,13 @@ import (
 // from any of its clients, so it proves no gap.
 type peers struct {
 	byAddress map[string]*peer
+	proxies   map[string]bool // mostly few, so that each request can be looked up
 	seed      maphash.Seed
 }
 
-// A peer has what was seen of an address.
+// A peer has what was seen of an address that is not a proxy's.
 type peer struct {
-	isProxy bool
-	robots  []uint64 // hashes of the names of the robots; all browsers are one
+	robots []uint64 // hashes of the names of the robots; all browsers are one
 }
 
 const (
@@ -43,13 +43,11 @@ func (p *peers) add(id identity, robot string) {
 	if id.client == "" {
 		return
 	}
-	if id.peer != id.client {
-		if via := p.at(id.peer); via != nil {
-			via.isProxy, via.robots = true, nil
-		}
+	if id.peer != id.client && p.at(id.peer) != nil {
+		p.addProxy(id.peer)
 	}
 	one := p.at(id.client)
-	if one == nil || one.isProxy {
+	if one == nil || p.isProxy(id.client) {
 		return
 	}
 	most := mostRobots
@@ -60,7 +58,7 @@ func (p *peers) add(id identity, robot string) {
 	switch {
 	case slices.Contains(one.robots, sum):
 	case len(one.robots) == most:
-		one.isProxy, one.robots = true, nil
+		p.addProxy(id.client)
 	default:
 		one.robots = append(one.robots, sum)
 	}
@@ -70,7 +68,9 @@ func (p *peers) add(id identity, robot string) {
 // addresses, or if there is none.
 func (p *peers) at(address string) *peer {
 	if p.byAddress == nil {
-		p.byAddress, p.seed = make(map[string]*peer), maphash.MakeSeed()
+		p.byAddress = make(map[string]*peer)
+		p.proxies = make(map[string]bool)
+		p.seed = maphash.MakeSeed()
 	}
 	one := p.byAddress[address]
 	if one == nil && address != "" && len(p.byAddress) < mostKept {
@@ -80,8 +80,11 @@ func (p *peers) at(address string) *peer {
 	return one
 }
 
-// isProxy reports whether an address stands for many clients.
-func (p *peers) isProxy(address string) bool {
-	one := p.byAddress[address]
-	return one != nil && one.isProxy
+// addProxy notes that a known address stands for many clients.
+func (p *peers) addProxy(address string) {
+	p.byAddress[address].robots = nil
+	p.proxies[strings.Clone(address)] = true
 }
+
+// isProxy reports whether an address stands for many clients.
+func (p *peers) isProxy(address string) bool { return p.proxies[address] }

@@ -40,37 +40,53 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 		return fmt.Errorf("%w %q: use one of %s", errNoFormat, a.Format, strings.Join(Formats(), ", "))
 	}
 	a.begin()
+	var parts []iter.Seq[*event]
+	for _, in := range inputs {
+		o := opener{a: a, ctx: ctx, name: in.Name}
+		defer o.close()
+		opened, err := o.open(in.Reader)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, opened...)
+	}
+	// Only now is it known when the first line was, and whether any robot
+	// requests robots.txt.
+	for e := range merged(parts) {
+		a.add(e)
+	}
+	return ctx.Err()
+}
+
+// merged returns the events of all parts in the order of time, if each part is
+// in order.
+func merged(parts []iter.Seq[*event]) iter.Seq[*event] {
+	if len(parts) == 1 {
+		return parts[0] // iter.Pull would switch coroutines twice per event
+	}
 	type source struct {
 		next func() (*event, bool)
 		head *event
 	}
-	var sources []*source
-	for _, in := range inputs {
-		o := opener{a: a, ctx: ctx, name: in.Name}
-		defer o.close()
-		parts, err := o.open(in.Reader)
-		if err != nil {
-			return err
-		}
+	return func(yield func(*event) bool) {
+		var sources []*source
 		for _, part := range parts {
 			next, stop := iter.Pull(part)
 			defer stop()
-			sources = append(sources, &source{next: next})
+			head, _ := next()
+			sources = append(sources, &source{next, head})
 		}
-	}
-	// Only now is it known when the first line was, and whether any robot
-	// requests for robots.txt.
-	for _, s := range sources {
-		s.head, _ = s.next()
-	}
-	for {
-		sources = slices.DeleteFunc(sources, func(s *source) bool { return s.head == nil })
-		if len(sources) == 0 {
-			return ctx.Err()
+		for {
+			sources = slices.DeleteFunc(sources, func(s *source) bool { return s.head == nil })
+			if len(sources) == 0 {
+				return
+			}
+			s := slices.MinFunc(sources, func(s, t *source) int { return cmp.Compare(s.head.time(), t.head.time()) })
+			if !yield(s.head) {
+				return
+			}
+			s.head, _ = s.next()
 		}
-		s := slices.MinFunc(sources, func(s, t *source) int { return cmp.Compare(s.head.time(), t.head.time()) })
-		a.add(s.head)
-		s.head, _ = s.next()
 	}
 }
 
@@ -176,7 +192,7 @@ func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err erro
 func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, failed error) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
 		lines, newest := lineReader{in: in}, int64(never)
-		p := parser{format: o.a.Format}
+		p := parser{format: o.a.Format, pool: &o.a.pool}
 		for {
 			line, err := lines.next()
 			switch {
@@ -325,7 +341,7 @@ func partOf(parts []part, now int, at int64) ([]part, int) {
 func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, unknown []byte) {
 	parts, now := []part{{newest: never, sections: make([]section, 1)}}, 0
 	lines := lineReader{in: in}
-	p := parser{format: a.Format, surveys: true}
+	p := parser{format: a.Format, pool: &a.pool, surveys: true}
 	isKnown := false
 	for begin := int64(0); ; begin = lines.offset {
 		line, err := lines.next()
@@ -360,18 +376,29 @@ func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, u
 // survey reads a line for divide. It returns the time of the line, if the line
 // has one.
 func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool) {
-	isFile := !a.asked && bytes.Contains(line, []byte("/robots.txt"))
-	if len(line) == 0 || !isFile && !isSurveyed(number) {
-		return p.when(line)
+	if len(line) == 0 {
+		return 0, false
+	}
+	at, request, isQuick := p.glance(line)
+	mayBeFile := !a.asked && (!isQuick || bytes.Contains(request, []byte("/robots.txt")))
+	if isQuick && !mayBeFile && !isSurveyed(number) {
+		return at, at != never
 	}
 	e, err := p.line(line)
 	if err != nil || !e.isRequest {
-		return p.when(line)
+		return at, at != never
 	}
-	if e.event != nil && isFile {
-		a.asked = isRobots(e.event.url) && !a.isIgnored(e.robot)
+	isFile := false
+	if e.event != nil {
+		isFile = mayBeFile && isRobots(e.event.url)
+		a.pool.put(e.event)
 	}
-	a.peers.add(e.identity, e.robot)
+	if isFile && !a.isIgnored(e.robot) {
+		a.asked = true
+	}
+	if isFile || isSurveyed(number) {
+		a.peers.add(e.identity, e.robot)
+	}
 	return e.at, true
 }
 

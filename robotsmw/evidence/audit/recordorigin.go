@@ -19,7 +19,7 @@ type recordOrigins struct {
 	files   map[string]*robotstxt.Rules // by the hash of the file
 	origins map[string]*recordOrigin    // by the URL of robots.txt
 	hops    map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
-	forgot  bool                        // hops has been full
+	forgot  bool                        // hops lacks some: it has been full, or a URL was not known
 	partial bool                        // lines are missing, so others may rest on them
 }
 
@@ -76,27 +76,47 @@ var (
 	errUnknown = errors.New("the decision cannot be judged")
 )
 
+// addFetch adds a response to a request for a robots.txt.
 func (k *recordOrigins) addFetch(v *recordLine) {
 	o := at(k.origins, v.URL)
 	o.fetches = newest(append(o.fetches, v), 2*keptStates)
-	if to := v.leadsTo(); to != nil { // the request for it is no page
-		k.hops[hopKey(to)] = true
-	} else if v.Status/100 == 3 && v.Location != "" {
-		k.forgot = true
+	if v.isRedirect() {
+		k.addHop(v.leadsTo())
 	}
+}
+
+// addHop adds the URL to which a redirect of a robots.txt leads, because a
+// request for that URL is not one for a page. A nil URL is one that the record
+// does not contain: then any request may be for it.
+func (k *recordOrigins) addHop(to *url.URL) {
+	if to == nil {
+		k.forgot = true
+		return
+	}
+	k.hops[hopKey(to)] = true
 	if len(k.hops) > keptHops {
 		clear(k.hops)
 		k.forgot = true
 	}
 }
 
-// leadsTo returns where a redirect leads, or nil.
+func (v *recordLine) isRedirect() bool { return v.Status/100 == 3 && v.Location != "" }
+
+// leadsTo returns the URL to which a redirect leads, or nil if the line is
+// about no redirect, or does not contain that URL in whole.
 func (v *recordLine) leadsTo() *url.URL {
-	base, err := url.Parse(v.Target)
-	if v.Status/100 != 3 || v.Location == "" || len(v.Location) >= longestAgent || err != nil {
+	isShortened := len(v.Location) >= longestAgent
+	if !v.isRedirect() || isShortened {
 		return nil
 	}
-	to, _ := base.Parse(v.Location)
+	base, err := url.Parse(v.Target)
+	if err != nil {
+		return nil
+	}
+	to, err := base.Parse(v.Location)
+	if err != nil {
+		return nil
+	}
 	return to
 }
 

@@ -18,6 +18,14 @@ type site struct {
 	paces   map[string]*pace // by the client's address
 }
 
+// rulesIn returns the rules of a file for the robot of the site.
+func (s *site) rulesIn(f *file, r *robot) *rules {
+	if f == s.file {
+		return s.rules
+	}
+	return f.rulesFor(r.product)
+}
+
 // A host is what is known about a host, for all robots.
 type host struct {
 	*Tally
@@ -80,6 +88,7 @@ type pace struct {
 	earliest      int64
 	latest        int64 // the time of the latest request, as logged; "never" means none
 	refused, left int64 // the time of a response with a Retry-After, and when it ends
+	isListed      bool  // the address is in Tally.Addresses of the robot, unless that is full
 }
 
 // next adds a request for a page, and reports whether it proves that more than
@@ -101,6 +110,16 @@ func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 	p.earliest = max(p.earliest, sent)
 	p.latest = e.at
 	return isShort, gap
+}
+
+// isPaused reports whether a request was sent while a Retry-After was not over.
+func (p *pace) isPaused(e *event) bool {
+	if p.refused == never {
+		return false
+	}
+	isAfterResponse := e.at-e.doubt >= p.refused
+	isBeforeEnd := e.at+max(e.rounded, 1) <= p.left
+	return isAfterResponse && isBeforeEnd
 }
 
 // rest notes a response with a Retry-After.

@@ -72,7 +72,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	e = &event{at: end.UnixNano(), end: end.UnixNano(), rounded: 1e9, doubt: 60e9, robot: robot, url: unescaped([]byte(url))}
 	e.status, _ = strconv.Atoi(m[4])
 	e.notGet = request[1] != "GET"
-	id := identify([]byte(m[1])) // see FuzzIdentify
+	id := new(parser).identify([]byte(m[1])) // see FuzzIdentify
 	named, numbers := clientSlow(m[6])
 	e.host, e.address = id.host, cmp.Or(named, id.client)
 	e.isAnonymous = e.address == ""

@@ -17,7 +17,8 @@ const (
 // A window sorts events. An event that is too late for it is judged at once,
 // but not compared with earlier events: see Auditor.judge.
 type window struct {
-	events []*event // in order
+	events []*event // in order; those before head have been removed
+	head   int
 	bytes  int
 	newest int64 // the latest event.time so far
 }
@@ -26,14 +27,19 @@ func (w *window) push(e *event) {
 	e.isFile = isRobots(e.url)
 	w.newest = max(w.newest, e.time())
 	w.bytes += e.size()
+	if w.head > len(w.events)/2 {
+		w.events = slices.Delete(w.events, 0, w.head)
+		w.head = 0
+	}
 	i := len(w.events)
-	if i > 0 && e.before(w.events[i-1]) {
-		i, _ = slices.BinarySearchFunc(w.events, e, func(a, e *event) int {
+	if i > w.head && e.before(w.events[i-1]) {
+		i, _ = slices.BinarySearchFunc(w.events[w.head:], e, func(a, e *event) int {
 			if e.before(a) {
 				return 1
 			}
 			return -1
 		})
+		i += w.head
 	}
 	w.events = slices.Insert(w.events, i, e)
 }
@@ -41,12 +47,17 @@ func (w *window) push(e *event) {
 // pop removes and returns the first event if no earlier one can be added, if
 // the window is full, or if all is true. Otherwise it returns nil.
 func (w *window) pop(all bool) *event {
-	if n := len(w.events); n == 0 || !all && w.events[0].at > w.newest-wide && n <= windowEvents && w.bytes <= windowBytes {
+	n := len(w.events) - w.head
+	if n == 0 {
 		return nil
 	}
-	e := w.events[0]
-	w.events[0] = nil // releases its memory
-	w.events = w.events[1:]
+	e := w.events[w.head]
+	isFull := n > windowEvents || w.bytes > windowBytes
+	if !all && !isFull && e.at > w.newest-wide {
+		return nil
+	}
+	w.events[w.head] = nil // releases its memory
+	w.head++
 	w.bytes -= e.size()
 	return e
 }
