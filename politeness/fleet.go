@@ -151,21 +151,6 @@ func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	l.markIdle(h)
 }
 
-// waitForOwner returns how long g has to wait, and why, while the Fleet does
-// not let this Limiter send requests to g's host.
-func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
-	v := readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
-	if o := g.host.Claim; !o.Owned && o.Earliest > now {
-		v.until = max(v.until, o.Earliest)
-		v.wait = o.Earliest.Sub(now)
-		if o.Denied || v.until >= g.request.Deadline {
-			v.refused, v.wait = true, v.until.Sub(now)
-			g.host.ExpectRetry(now, v.until)
-		}
-	}
-	return v
-}
-
 // importState takes over what another member has left of p's host.
 func (l *Limiter) importState(p *hold, r fleet.Record, now schedule.Time) {
 	s, ok := decode(r)
