@@ -18,6 +18,9 @@ func (g *Grant) try(start bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
+	if g.state == queued && g.host.IsFirst(&g.request) {
+		l.expireLeasesFor(g, g.host, now) // g may be rejected
+	}
 	retimeIn := schedule.Unlimited
 	if g.state == queued && g.host.IsFirst(&g.request) {
 		retimeIn = l.continueRetiming(g, now)
@@ -102,6 +105,9 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	}
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
+	}
+	if h.Waiting() == 0 {
+		l.expireLeasesFor(g, h, now)
 	}
 	if l.mayStartAtOnce(h, g, now) {
 		if start {
@@ -224,9 +230,6 @@ func (g *Grant) estimate() time.Duration {
 // firstReadiness checks whether g, the first in its queue, may start.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	if !h.HasSlot(&g.request) {
-		l.expireLeases(now, h) // with EndToStart, an interval begins when a lease ends
-	}
 	at, why := h.Ready(now, &g.request)
 	if why == schedule.ReasonNone && !l.isTrusted() {
 		at, why = schedule.Forever, schedule.ReasonFleet
