@@ -104,7 +104,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	}
 	p.ownership.OthersWait = others
 	l.expireLeases(now, h)
-	wait := h.UntilGiven(now)
+	wait := h.UntilClaimEnds(now)
 	ok = wait <= 0
 	if p.ownership.Owned && (ok || l.hasChanged(h)) {
 		r.State, r.Keep = l.export(h, now, ok)

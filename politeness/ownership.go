@@ -47,7 +47,7 @@ func (l *Limiter) review(h *schedule.Host) {
 		o.IdleSince = now
 	}
 	if o.OthersWait || !o.Owned {
-		l.lookIn(h, h.UntilGiven(now))
+		l.lookIn(h, h.UntilClaimEnds(now))
 	}
 }
 
