@@ -120,19 +120,6 @@ func (h *Host) recover(r *Request) {
 // the back-off, or makes the next Suspect response count as a 429.
 func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Suspect }
 
-// pause lets no request start before now + wait, for the given reason. It
-// returns wait, or 0 if h is already paused for at least as long.
-func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
-	k := h.Learn()
-	end := now.Add(wait)
-	if end <= now || end <= k.PauseEnd {
-		return 0
-	}
-	k.PauseEnd = end
-	k.pauseCause = cause
-	return wait
-}
-
 // IsPaused reports whether a pause or a quota lets no request start now.
 func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now

@@ -2,14 +2,6 @@ package schedule
 
 import "time"
 
-// A Quota is what a host declares about the requests that it allows. The zero
-// value means that it declares nothing.
-type Quota struct {
-	Pause    time.Duration // how long no request may start, because the quota is spent
-	Spread   time.Duration // the interval that makes the rest of the quota last until it is renewed
-	RenewsIn time.Duration // how long Spread applies
-}
-
 // quotaDue returns the time at which the quota lets the next request start, or
 // Never if there is no quota to spread.
 func (h *Host) quotaDue() Time {
