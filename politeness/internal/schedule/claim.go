@@ -20,7 +20,6 @@ type Claim struct {
 	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
 	LastStored Learned // the latest result of Durable that the fleet has stored
 
-	// Holder is what the Claim belongs to. Package schedule does not use
-	// it.
+	// Holder is what the Claim belongs to. Package schedule does not use it.
 	Holder any
 }

@@ -23,10 +23,10 @@
 //	backoff.go   pauses after 429, 503, a block page or Retry-After
 //	queue.go     whose turn it is, and who goes to the front
 //	inflight.go  the requests that hold a slot, and for how long
-//	estimate.go  when a waiting request can start, and whether that is too late
+//	estimate.go  when a request that waits can start, and if that is too late
 //	retime.go    new estimates for the requests that wait
 //	budget.go    what is left of the budget of a host for a day
-//	eviction.go  the hosts of a Limiter, and which of them are forgotten
+//	eviction.go  the hosts of a Limiter, and which of them are evicted
 //	ownership.go when a member of a fleet owns a host, and gives it away
 //	handoff.go   what the next owner of a host in a fleet has to know
 package schedule

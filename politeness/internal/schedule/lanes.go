@@ -26,8 +26,8 @@ type queue struct {
 	// check failed: see Host.Rejoins.
 	rejoining origin
 
-	// robotsByOrigin has the requests in robots by the origin of the robots.txt,
-	// each in the order of arrival.
+	// robotsByOrigin has the requests in robots by the origin of the
+	// robots.txt, each in the order of arrival.
 	robotsByOrigin map[origin][]*Request
 }
 

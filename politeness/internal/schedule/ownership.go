@@ -67,7 +67,8 @@ func (h *Host) nextOwned(now Time) Time {
 func (h *Host) isDenied() bool { return h.Claim != nil && h.Claim.Denied && !h.Claim.Owned }
 
 // UntilClaimEnds returns how long it is until the Claim to h may end. Unlimited
-// means that a request or the fleet has to change something first.
+// means that this is unknown: a request has to start or end first, or h is idle
+// and is kept because it is needed again soon.
 func (h *Host) UntilClaimEnds(now Time) time.Duration {
 	if h.Claim.Owned {
 		return h.untilGiven(now)
@@ -94,7 +95,7 @@ func (h *Host) untilGiven(now Time) time.Duration {
 	// This member still needs h, and no other does.
 	case h.IsBusy() && !c.OthersWait:
 		return Unlimited
-	// The owner has used its term.
+	// A request has started, so the owner keeps h only until its term is over.
 	case h.IsBusy() && c.HasStarted:
 		return termEnd.Sub(now)
 	// The owner may keep h until one request has started. But if the request is
