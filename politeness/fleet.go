@@ -106,7 +106,7 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 	l.expireLeases(now, h)
 	wait := h.UntilClaimEnds(now)
 	ok = wait <= 0
-	if p.ownership.Owned && (ok || l.hasChanged(h)) {
+	if p.ownership.Owned && (ok || l.noteChange(h)) {
 		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
@@ -159,7 +159,7 @@ func (l *Limiter) importState(p *hold, r fleet.Record, now schedule.Time) {
 	}
 	p.host.Import(now, s, r.Age, r.MinAge, p.ownership.HasDeclared, p.ownership.LastStored)
 	l.noteImport(p.host, now)
-	p.ownership.LastStored = p.host.Durable()
+	p.host.NoteStored()
 }
 
 // noteImport puts h among the paused hosts if an import has paused it.

@@ -215,3 +215,12 @@ func (h *Host) Durable() Learned {
 	k := h.Learned
 	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
 }
+
+// NoteStored notes that the fleet stores what h.Durable returns, or has just
+// returned it, and reports whether that differs from what it stored last.
+func (h *Host) NoteStored() (changed bool) {
+	durable := h.Durable()
+	changed = durable != h.Claim.LastStored
+	h.Claim.LastStored = durable
+	return changed
+}
