@@ -11,8 +11,10 @@ func (h *Host) quotaDue() Time {
 	return min(h.LastStart.Add(h.Learned.spread), h.Learned.spreadEnd)
 }
 
-// applyQuota applies a quota. It returns the length of the pause that began or
-// was prolonged, or 0, and reports whether the quota set a new interval.
+// applyQuota applies what the host declares about its quota: a pause if the
+// quota is spent, and an interval that makes the rest last until the quota is
+// renewed. It returns the length of the pause that began or was prolonged, or
+// 0, and reports whether there is a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
 		pause = h.pause(now, q.Pause, ReasonRateLimit)

@@ -20,7 +20,7 @@ type Verdict uint8
 
 const (
 	Unchanged Verdict = iota
-	Changed           // the request has to look at its new estimate
+	Changed           // the request must be woken to examine its new estimate
 	Rejected          // the request can no longer start in time
 )
 
