@@ -106,9 +106,6 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if h.Waiting() == 0 {
-		l.expireLeasesFor(g, h, now)
-	}
 	if l.mayStartAtOnce(h, g, now) {
 		if start {
 			l.hosts.MarkBusy(h)
@@ -117,6 +114,9 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 		}
 		v.ready, v.until = true, now
 		return v, false
+	}
+	if h.Waiting() == 0 {
+		l.expireLeasesFor(g, h, now)
 	}
 	notBefore := schedule.Never
 	if g.next != nil {
