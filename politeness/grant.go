@@ -28,11 +28,12 @@ type Grant struct {
 	afterRedirect bool               // it follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
-	status    int16 // the response's status; 0 means none
-	state     state
-	host      *schedule.Host
-	number    uint64        // its number in the order of starts
-	bodySince schedule.Time // since when its body is open; 0 means there is none, or the log has named it
+	status      int16 // the response's status; 0 means none
+	state       state
+	rejectedFor schedule.Reason // in the state refused: what it would have to wait for
+	host        *schedule.Host
+	number      uint64        // its number in the order of starts
+	bodySince   schedule.Time // since when its body is open; 0 means there is none, or the log has named it
 }
 
 // inForce has the delay, Crawl-delay and pause that were in force when a

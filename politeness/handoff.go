@@ -7,13 +7,11 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// hasChanged reports whether this member knows something of h, which it owns,
+// noteChange reports whether this member knows something of h, which it owns,
 // that the Fleet has not stored: what it has learned, or that it reserves more
-// of the Budget.
-func (l *Limiter) hasChanged(h *schedule.Host) bool {
-	lasting := h.Lasting()
-	hasLearned := lasting != h.Ownership.Stored
-	h.Ownership.Stored = lasting
+// of the Budget. What it has learned is not reported again.
+func (l *Limiter) noteChange(h *schedule.Host) bool {
+	hasLearned := h.NoteStored()
 	return hasLearned || l.accounts.IsReserving(utcDay(), h.Key)
 }
 

@@ -18,6 +18,9 @@ func (g *Grant) try(start bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
+	if g.state == queued && g.host.IsFirst(&g.request) {
+		l.expireLeasesFor(g, g.host, now) // g may be rejected
+	}
 	retimeIn := schedule.Unlimited
 	if g.state == queued && g.host.IsFirst(&g.request) {
 		retimeIn = l.continueRetiming(g, now)
@@ -26,7 +29,7 @@ func (g *Grant) try(start bool) (v readiness) {
 	case refused:
 		g.leaveNext()
 		l.markIdle(g.host) // g may have been the last that needed the host
-		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.host.WhyReady(&g.request)}
+		return readiness{refused: true, wait: g.request.Estimate.Sub(now), why: g.rejectedFor}
 	case unqueued:
 		var in bool
 		if v, in = l.join(g, start, now); !in {
@@ -39,7 +42,7 @@ func (g *Grant) try(start bool) (v readiness) {
 			v = g.tryNext(v, start, now)
 		}
 	} else {
-		g.leaveNext() // a robots.txt request has gone to the front of the line
+		g.leaveNext() // a robots.txt request has gone to the front of the lane
 		v = readiness{wait: schedule.Unlimited, until: g.request.Estimate, why: schedule.ReasonQueue}
 	}
 	switch {
@@ -103,7 +106,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if h.Waiting() == 0 && g.next == nil && l.tokens == nil && h.HasSlot(&g.request) && h.Due(&g.request) <= now && (l.Fleet == nil || l.owns(h, now)) && l.affords(g) {
+	if l.mayStartAtOnce(h, g, now) {
 		if start {
 			l.hosts.MarkBusy(h)
 			g.host = h
@@ -112,13 +115,22 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 		v.ready, v.until = true, now
 		return v, false
 	}
-	est := h.EstimateAtEnd(now, &g.request)
-	if g.next != nil {
-		est = max(est, now.Add(g.next.estimate()))
+	if h.Waiting() == 0 {
+		l.expireLeasesFor(g, h, now)
 	}
-	if h.RejectsAtEnd(now, &g.request, est) {
-		v.refused, v.wait, v.why = true, est.Sub(now), l.whyRefused(h, g, est)
-		h.ExpectRetry(now, est)
+	notBefore := schedule.Never
+	if g.next != nil {
+		notBefore = now.Add(g.next.estimate())
+	}
+	f := h.ForecastAtEnd(now, &g.request, notBefore)
+	if f.Rejected {
+		v.refused = true
+		v.wait = f.Estimate.Sub(now)
+		v.why = f.Why
+		if f.Why == schedule.ReasonWithin {
+			v.why = g.whyNext(schedule.ReasonQueue)
+		}
+		h.ExpectRetry(now, f.Estimate)
 		l.markIdle(h)
 		return v, false
 	}
@@ -126,7 +138,7 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	g.host = h
 	g.state = queued
 	g.request.Owner = g
-	g.request.Estimate = est
+	g.request.Estimate = f.Estimate
 	h.Enqueue(now, &g.request, &l.spare)
 	l.stats.Waiting++
 	if g.request.Overtakes {
@@ -137,20 +149,14 @@ func (l *Limiter) join(g *Grant, start bool, now schedule.Time) (v readiness, in
 	return v, true
 }
 
-// whyRefused returns what g would have to wait for. It is called if g is
-// refused before it joins the queue.
-func (l *Limiter) whyRefused(h *schedule.Host, g *Grant, est schedule.Time) schedule.Reason {
-	switch {
-	case h.UnownedUntil() > h.Due(&g.request):
-		return schedule.ReasonFleet
-	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
-		return schedule.ReasonCrawlDelay
-	case h.IsBehind(&g.request):
-		return schedule.ReasonQueue
-	case h.Due(&g.request) >= est:
-		return h.WhyReady(&g.request)
+// mayStartAtOnce reports whether g, which is in no queue, may start now. Only a
+// request that waits needs a place in the queue, or a token of GlobalRate.
+func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) bool {
+	if h.Waiting() > 0 || g.next != nil || l.tokens != nil {
+		return false
 	}
-	return g.whyNext(schedule.ReasonQueue)
+	_, why := h.Ready(now, &g.request)
+	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
 }
 
 // whyNext returns why g has to wait. inner is the reason that the next Limiter
@@ -210,7 +216,7 @@ func (g *Grant) estimate() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts.Get(g.key); h != nil {
-		wait = h.EstimateAtEnd(now, &g.request).Sub(now)
+		wait = h.ForecastAtEnd(now, &g.request, schedule.Never).Estimate.Sub(now)
 	}
 	if spent, yes := l.budgetSpent(g); yes {
 		wait = max(wait, spent)
@@ -224,32 +230,14 @@ func (g *Grant) estimate() time.Duration {
 // firstReadiness checks whether g, the first in its queue, may start.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	if !h.HasSlot(&g.request) {
-		l.expireLeases(now, h) // with EndToStart, an interval begins when a lease ends
+	at, why := h.Ready(now, &g.request)
+	if why == schedule.ReasonNone && !l.isTrusted() {
+		at, why = schedule.Forever, schedule.ReasonFleet
 	}
-	ready := h.ReadyAt(&g.request)
-	g.request.Estimate = max(ready, now)
-	if h.Ownership != nil && h.Ownership.Refused {
-		return l.waitForOwner(g, now)
+	if why != schedule.ReasonNone {
+		return l.waitFor(g, at, why, now)
 	}
-	if ready > now {
-		if ready > h.Due(&g.request) { // the pages that go first may be over sooner
-			g.request.Estimate = h.EstimateFirst(now, &g.request)
-		}
-		return l.waitFor(g, ready.Sub(now), h.WhyReady(&g.request), now)
-	}
-	if h.Next(now) != &g.request {
-		// The other line has the turn. g is woken when the request that has the
-		// turn starts or leaves.
-		g.request.Estimate = h.EstimateFirst(now, &g.request)
-		return l.waitFor(g, schedule.Unlimited, schedule.ReasonQueue, now)
-	}
-	if !h.HasSlot(&g.request) {
-		return l.waitForSlot(g, now)
-	}
-	if l.Fleet != nil && !l.owns(h, now) {
-		return l.waitForOwner(g, now)
-	}
+	g.request.Estimate = now
 	if v, ok := l.afford(g, now); !ok {
 		return v
 	}
@@ -262,17 +250,24 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	return readiness{ready: true, until: now}
 }
 
-// waitFor returns the readiness of g, the first of its line, which waits for
-// why. If g's estimate is too late, g is refused.
-func (l *Limiter) waitFor(g *Grant, wait time.Duration, why schedule.Reason, now schedule.Time) readiness {
-	estimate := g.request.Estimate
-	v := readiness{wait: wait, until: estimate, why: why}
-	if g.host.RejectsFirst(now, &g.request, estimate) {
-		v.refused = true
-		v.wait = estimate.Sub(now)
-		g.host.ExpectRetry(now, estimate)
+// waitFor returns the readiness of g, the first of its lane, which waits for
+// why until the time at, or for an event if at is Forever. If g's estimate is
+// too late, g is refused.
+func (l *Limiter) waitFor(g *Grant, at schedule.Time, why schedule.Reason, now schedule.Time) readiness {
+	f := g.host.ForecastFirst(now, &g.request)
+	g.request.Estimate = f.Estimate
+	if f.Rejected {
+		g.host.ExpectRetry(now, f.Estimate)
+		return readiness{refused: true, wait: f.Estimate.Sub(now), until: f.Estimate, why: f.Why}
 	}
-	return v
+	if why == schedule.ReasonSlot {
+		return l.waitForSlot(g, now)
+	}
+	wait := schedule.Unlimited
+	if at != schedule.Forever {
+		wait = at.Sub(now)
+	}
+	return readiness{wait: wait, until: f.Estimate, why: why}
 }
 
 // takeToken reserves g's token of GlobalRate, and returns how long g must wait
@@ -322,7 +317,7 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	if by.bodySince == 0 || h.OnItsWay > 0 {
 		return v
 	}
-	warnAt := max(g.request.Since, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
+	warnAt := max(g.request.PhaseStart, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
 	if now < warnAt {
 		v.wait = min(v.wait, warnAt.Sub(now))
 		return v

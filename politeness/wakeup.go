@@ -17,7 +17,7 @@ func (g *Grant) signal() {
 	}
 }
 
-// signalFirst wakes the first request of each line of h.
+// signalFirst wakes the first request of each lane of h.
 func signalFirst(h *schedule.Host) {
 	for r := range h.Heads {
 		owner(r).signal()
@@ -42,34 +42,37 @@ func (l *Limiter) dequeue(g *Grant) {
 }
 
 // retime is called when the times of h have changed. Waiting requests that can
-// no longer start in time are refused. The first request of
-// each line gets its new estimate, and so does each request with a Trace. If
-// many requests wait, retime examines only a few of them. The first request of
-// each line examines the others: see continueRetiming.
+// no longer start in time are refused. The first request of each lane gets its
+// new estimate, and so does each request with a Trace. If many requests wait,
+// retime examines only a few of them. The first request of each lane examines
+// the others: see continueRetiming.
 func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
-	h.Retime(now, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	h.Retime(now, l.visit(now))
 	signalFirst(h)
 }
 
-// continueRetiming does what is left of retime in the line of g, the first in
+// continueRetiming does what is left of retime in the lane of g, the first in
 // it. The result is how long g may wait before it calls continueRetiming again.
 func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	return h.ContinueRetiming(now, &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	return h.ContinueRetiming(now, &g.request, l.visit(now))
 }
 
-// apply applies the verdict of a retiming to the request r.
-func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Time) {
-	if v == schedule.Unchanged {
-		return
+// visit returns the function that applies what a retiming has found.
+func (l *Limiter) visit(now schedule.Time) schedule.Visit {
+	return func(r *schedule.Request, v schedule.Verdict, why schedule.Reason) {
+		if v == schedule.Unchanged {
+			return
+		}
+		g := owner(r)
+		if v == schedule.Rejected {
+			l.dequeue(g)
+			g.host.ExpectRetry(now, r.Estimate)
+			g.state = refused
+			g.rejectedFor = why
+		}
+		g.signal()
 	}
-	g := owner(r)
-	if v == schedule.Rejected {
-		l.dequeue(g)
-		g.host.ExpectRetry(now, r.Estimate)
-		g.state = refused
-	}
-	g.signal()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g declares.

@@ -11,26 +11,28 @@ type Effect struct {
 	Slower bool          // an interval has become longer
 }
 
-// Answer updates h after the outcome of r.
-func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
+// ApplyOutcome updates h after the outcome of r: the back-off or the pause that
+// a Retry-After requests, the adaptive delay, and the quota. If a Retry-After is
+// obeyed, the quota of its response is ignored.
+func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	if s.IsEmpty() {
 		return e
 	}
-	obeys := s.obeysRetryAfter()
-	if obeys && s.Class == Good && s.Status >= 400 {
+	obeysRetryAfter := s.obeysRetryAfter()
+	if obeysRetryAfter && s.Class == Good && s.Status >= 400 {
 		s.Class = Silent // a host that copes does not request a pause
 	}
 	if s.Class == Good {
 		h.recover(r)
 	}
 	switch {
-	case s.Class >= Blocked:
+	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
-	case obeys:
-		e.Pause = h.pause(now, s.RetryAfter)
+	case obeysRetryAfter:
+		e.Pause = h.pause(now, s.RetryAfter, ReasonBackOff)
 	}
 	e.Slower = h.adapt(s)
-	if !obeys {
+	if !obeysRetryAfter {
 		pause, slower := h.applyQuota(now, s.Quota)
 		if pause > 0 {
 			e.Pause = pause
@@ -40,21 +42,25 @@ func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
 	return e
 }
 
-// backOff pauses h after a refusal of r, and returns the length of the pause
-// that began or was prolonged. The first refusal begins an incident. The
-// refusals of requests that were already in flight then count as part of the
-// same incident, but the Retry-After of each can make the pause longer.
+// backOff pauses h after a response to r whose class is Suspect or Throttled,
+// and returns the length of the pause that began or was prolonged. The first
+// such response begins an incident. The responses to requests that were already
+// in flight then count as part of the same incident, but the Retry-After of
+// each can make the pause longer.
 func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	k := h.Learn()
-	isNew := r.Since > k.Incident
-	isConfirmed := s.Class == Throttled && k.Latest == Blocked
+	isNew := r.PhaseStart > k.Incident
+	// The Suspect response that began the incident may have concerned one URL
+	// only. A 429 that follows proves that it concerns the host, even if it
+	// belongs to the same incident.
+	isConfirmed := s.Class == Throttled && k.Latest == Suspect
 	wait := time.Duration(0)
 	switch {
-	case isNew && s.Class == Blocked && k.Latest < Blocked:
-		// The refusal may concern one page only, so h is paused for one
+	case isNew && s.Class == Suspect && k.Latest < Suspect:
+		// The response may concern one URL only, so h is paused for one
 		// interval more.
 		wait = h.intervalMore(now, r)
-		k.Latest = Blocked
+		k.Latest = Suspect
 		k.Incident = now
 	case isNew || isConfirmed:
 		if k.Level < math.MaxUint8 {
@@ -67,7 +73,7 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	if s.RetryAfter > 0 {
 		wait = s.RetryAfter
 	}
-	return h.pause(now, wait)
+	return h.pause(now, wait, ReasonBackOff)
 }
 
 // intervalMore returns the pause that delays the next request by one interval.
@@ -86,7 +92,7 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 }
 
 // exponential returns the pause after n incidents in a row. A random part of up
-// to a tenth is added, so that crawlers that were refused together do not
+// to a tenth is added, so that crawlers that were throttled together do not
 // return together. The sum is at most MaxBackOff.
 func (h *Host) exponential(n uint8) time.Duration {
 	s := h.Settings
@@ -103,7 +109,7 @@ func (h *Host) exponential(n uint8) time.Duration {
 // does not count if its request started before the latest incident.
 func (h *Host) recover(r *Request) {
 	k := h.Learned
-	if k == nil || r.Since <= k.Incident {
+	if k == nil || r.PhaseStart <= k.Incident {
 		return
 	}
 	k.Latest = Good
@@ -112,13 +118,18 @@ func (h *Host) recover(r *Request) {
 	}
 }
 
-// IsPaused reports whether a pause or a quota lets no request start at present.
+// hasBackOff reports whether the latest incident still matters: it lengthens
+// the back-off, or makes the next Suspect response count as a 429.
+func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Suspect }
+
+// IsPaused reports whether a pause or a quota lets no request start now.
 func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
 }
 
-// PauseEnd returns when the pause, the quota and the Crawl-delay of h are over.
-func (h *Host) PauseEnd() Time {
+// UnavailableUntil returns the time at which the pause, the quota and the
+// Crawl-delay of h are over.
+func (h *Host) UnavailableUntil() Time {
 	if h.Learned == nil {
 		return Never
 	}

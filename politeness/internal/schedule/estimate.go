@@ -2,44 +2,210 @@ package schedule
 
 import "time"
 
-// EstimateAtEnd returns the earliest time at which r could start if it joined
-// the queue now.
-func (h *Host) EstimateAtEnd(now Time, r *Request) Time {
-	if h.queue == nil {
-		return max(now, h.UnownedUntil(), h.Due(r))
+// A Forecast is when a request can start if nothing changes, and whether it is
+// rejected instead of waiting until then.
+type Forecast struct {
+	Estimate Time
+	Rejected bool
+	Why      Reason // what a rejected request would have to wait for
+}
+
+// ForecastAtEnd returns the Forecast of r if it joined the queue now. r cannot
+// start before the time notBefore, which another Limiter decides. If that is
+// the reason for which r is rejected, Why is ReasonWithin.
+func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
+	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
+}
+
+// ForecastFirst returns the Forecast of r, the first request of its lane.
+func (h *Host) ForecastFirst(now Time, r *Request) Forecast {
+	return h.forecast(now, r, place{}, Never)
+}
+
+// forecast returns the Forecast of r, in place p of its lane. It is made when r
+// joins the queue, when r is the first of its lane, and when r is retimed.
+func (h *Host) forecast(now Time, r *Request, p place, notBefore Time) Forecast {
+	own := h.estimate(now, r, p)
+	f := Forecast{Estimate: max(own, notBefore)}
+	isTooLong := h.exceedsMaxCrawlDelay(now, r, p)
+	f.Rejected = isTooLong || h.missesDeadline(now, r, f.Estimate)
+	if !f.Rejected {
+		return f
 	}
-	return h.estimate(now, r, h.placeAtEnd(r))
+	switch {
+	case h.UnownedUntil() > h.Due(r):
+		f.Why = ReasonFleet
+	case isTooLong:
+		f.Why = ReasonCrawlDelay
+	case p.ahead > 0:
+		f.Why = ReasonQueue
+	case notBefore > own:
+		f.Why = ReasonWithin
+	// A request of the other lane starts before r.
+	case own > h.Due(r):
+		f.Why = ReasonQueue
+	default:
+		f.Why = h.WhyDue(r)
+	}
+	return f
+}
+
+// missesDeadline reports whether r, which can start at the time estimate, would
+// start too late or, because the Claim is denied, never. A request that can
+// start now is never too late, even if its deadline is over.
+func (h *Host) missesDeadline(now Time, r *Request, estimate Time) bool {
+	return estimate > now && (estimate >= r.Deadline || h.isDenied())
+}
+
+// exceedsMaxCrawlDelay reports whether r, in place p, would have to wait for a
+// Crawl-delay that is longer than Settings.MaxCrawlDelay.
+func (h *Host) exceedsMaxCrawlDelay(now Time, r *Request, p place) bool {
+	isTooLong := h.CrawlDelay(r) > h.Settings.MaxCrawlDelay
+	return isTooLong && (p.ahead > 0 || h.CrawlDelayDue(r) > now)
 }
 
 // placeAtEnd returns the place that r gets if it joins the queue now.
 func (h *Host) placeAtEnd(r *Request) place {
-	if h.queue == nil || r.Overtakes && h.isPreferred(r) {
+	if h.queue == nil || r.Overtakes && h.joinsAtFront(r) {
 		return place{}
 	}
-	l := h.queue.line(r)
-	if l.length == 0 {
-		return place{}
-	}
+	l := h.queue.lane(r)
 	return place{l.length, l.crawlDelays}
 }
 
-// estimate returns the time at which r can start from place p of its line if
+// estimate returns the time at which r can start from place p of its lane if
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
 // be later because the estimate leaves out how long the requests ahead take.
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
-	if r.Overtakes {
+	switch {
+	case h.queue == nil:
+		return due
+	case r.Overtakes:
 		return max(due, h.robotsEstimate(from, r, p))
 	}
 	return max(due, h.pageEstimate(from, r, p))
 }
 
-// robotsStart returns the earliest start of r, the first robots.txt request. It
-// starts when the pages have had their time, or one interval after the last of
-// the pages that wait.
-func (h *Host) robotsStart(from Time, r *Request) Time {
+// pageEstimate is estimate for a page. It includes the robots.txt requests that
+// wait now: one between each two pages and, if it is their turn, one before the
+// first page. No request starts before the time from.
+func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
+	page, _ := h.heads()
+	if page == nil || p.ahead == 0 {
+		page = r
+	}
+	start, robotsLeft := h.firstPageStart(from, page)
+	if p.ahead == 0 {
+		return start
+	}
+	ahead := int(p.ahead)
+	between := h.robotsBetween(from, start, ahead, robotsLeft)
+
+	// A robots.txt request between two pages keeps them two delays apart, or
+	// does not delay them because the pages keep a longer interval.
+	twoDelays := Sum(h.Delay(), h.Delay())
+	pageInterval := h.Interval(AnyRequest)
+	lastInterval := h.Interval(r)
+	if between == ahead { // there is one before r too
+		between--
+		lastInterval = max(lastInterval, twoDelays)
+	}
+	estimate := start.AddTimes(max(pageInterval, twoDelays), between)
+	estimate = estimate.AddTimes(pageInterval, ahead-1-between)
+	estimate = estimate.Add(lastInterval)
+
+	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
+		// The start of the first page already includes its Crawl-delay.
+		declared := p.crawlDelays - page.boundedCrawlDelay()
+		estimate = max(estimate, start.Add(declared).Add(h.Interval(r)))
+	}
+	return estimate
+}
+
+// firstPageStart returns when page, the first page, can start, and how many of
+// the robots.txt requests that wait do not start before it.
+func (h *Host) firstPageStart(from Time, page *Request) (start Time, robotsLeft int) {
+	start = max(from, h.Due(page))
+	_, robots := h.heads()
+	if robots == nil {
+		return start, 0
+	}
+	robotsLeft = int(h.queue.robots.length)
+	robotsStart := max(from, h.robotsDue(robots))
+	isRobotsTurn := !h.lastWasRobots || h.isNeeded(robots)
+	delay := h.Delay()
+	switch {
+	// Both are due at the same time, and a robots.txt request has the turn.
+	case robotsStart == start && isRobotsTurn:
+		return start.Add(delay), robotsLeft - 1
+	case robotsStart >= start:
+		return start, robotsLeft
+	// Without a delay, all robots.txt requests start before the page is due.
+	case delay == 0:
+		return start, 0
+	}
+	// One starts at robotsStart, and another one after each delay until the
+	// page is due.
+	started := 1 + intervals(robotsStart, start, delay, robotsLeft)
+	return start, max(robotsLeft-started, 0)
+}
+
+// robotsBetween returns how many of the robotsLeft robots.txt requests start
+// after the first page, which starts at the time start, and before the page
+// that is the given number of pages behind it.
+func (h *Host) robotsBetween(from, start Time, pages, robotsLeft int) int {
+	if robotsLeft == 0 {
+		return 0
+	}
+	_, robots := h.heads()
+	robotsStart := max(from, h.robotsDue(robots))
+	pagesBefore := 0 // how many further pages start before the first robots.txt request is due
+	if pageInterval := h.Interval(AnyRequest); robotsStart > start && pageInterval > 0 {
+		pagesBefore = intervals(start, robotsStart-1, pageInterval, pages)
+	}
+	return min(robotsLeft, pages-pagesBefore)
+}
+
+// intervals returns how many intervals lie between two points in time, or limit
+// if there are more.
+func intervals(from, to Time, interval time.Duration, limit int) int {
+	return int(min(int64(to.Sub(from)/interval), int64(limit)))
+}
+
+// robotsEstimate is estimate for a robots.txt request. It includes the pages
+// that take their turns between robots.txt requests. It leaves them out if they
+// keep a longer interval, because they are then not always due. No request
+// starts before the time from.
+func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
+	page, robots := h.heads()
+	if robots == nil || p.ahead == 0 {
+		robots = r
+	}
+	start := h.firstRobotsStart(from, robots)
+	ahead := int(p.ahead)
+	pages := 0
+	switch {
+	case page == nil:
+	case p.ahead == 0 && h.isNeeded(r):
+	default:
+		if h.Interval(page) == h.Delay() {
+			pages = ahead
+		}
+		if h.lastWasRobots && max(from, h.Due(page)) == start {
+			pages++ // a page has the turn
+		}
+		pages = min(pages, int(h.queue.pages.length))
+	}
+	return start.AddTimes(h.Delay(), ahead+pages)
+}
+
+// firstRobotsStart returns the earliest start of r, the first robots.txt
+// request. It starts when the pages have had their time, or one interval after
+// the last of the pages that wait.
+func (h *Host) firstRobotsStart(from Time, r *Request) Time {
 	start := max(from, h.Due(r))
 	page, _ := h.heads()
 	if page == nil || h.isNeeded(r) {
@@ -47,118 +213,4 @@ func (h *Host) robotsStart(from Time, r *Request) Time {
 	}
 	afterPages := max(from, h.Due(page)).AddTimes(h.Delay(), int(h.queue.pages.length))
 	return max(start, min(h.queue.robotsFrom, afterPages))
-}
-
-// pageEstimate includes the robots.txt requests that wait now: one between each
-// two pages and, if it is their turn, one before the first page.
-func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
-	page, robots := h.heads()
-	if page == nil || p.ahead == 0 {
-		page = r
-	}
-	first := max(from, h.Due(page))
-	delay := h.Delay()
-	between := time.Duration(0)     // how many robots.txt requests start between pages
-	undisturbed := time.Duration(0) // how many steps from page to page are over before the first of them is due
-	if robots != nil {
-		between = time.Duration(h.queue.robots.length)
-		robotsFirst := max(from, h.Due(robots))
-		if !h.isNeeded(robots) {
-			robotsFirst = max(robotsFirst, h.queue.robotsFrom)
-		}
-		isRobotsTurn := !h.lastWasRobots || h.isNeeded(robots)
-		switch {
-		case robotsFirst == first && isRobotsTurn:
-			first = first.Add(delay)
-			between--
-		case robotsFirst < first && delay > 0:
-			// Some start while no page is due.
-			between -= first.Sub(robotsFirst)/delay + 1
-		case robotsFirst < first:
-			between = 0
-		case robotsFirst > first && h.Interval(anyRequest) > 0:
-			undisturbed = (robotsFirst.Sub(first) - 1) / h.Interval(anyRequest)
-		}
-	}
-	if p.ahead == 0 {
-		return first
-	}
-	own := h.Interval(r)
-	common := h.Interval(anyRequest)
-	ahead := time.Duration(p.ahead)
-	between = min(max(between, 0), max(ahead-undisturbed, 0))
-	// The last step is r's own interval. A robots.txt request between two pages
-	// keeps them two intervals apart, or does not delay them.
-	withRobots := max(common, Sum(delay, delay))
-	wait := Sum(times(common, ahead-between), times(withRobots, between))
-	wait = Sum(wait-common, own)
-	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
-		declared := p.crawlDelays - page.countedCrawlDelay() // first has that of the first page
-		wait = max(wait, Sum(declared, own))
-	}
-	return first.Add(wait)
-}
-
-// robotsEstimate includes the pages that take their turns between robots.txt
-// requests. It leaves them out if they keep a longer interval, because they are
-// then not always due.
-func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
-	page, robots := h.heads()
-	if robots == nil || p.ahead == 0 {
-		robots = r
-	}
-	delay := h.Delay()
-	first := h.robotsStart(from, robots)
-	starts := time.Duration(p.ahead)
-	if page == nil || p.ahead == 0 && h.isNeeded(r) {
-		return first.Add(times(delay, starts))
-	}
-	pages := time.Duration(0)
-	if h.Interval(page) == delay {
-		pages = starts
-	}
-	if h.lastWasRobots && max(from, h.Due(page)) == first {
-		pages++
-	}
-	pages = min(pages, time.Duration(h.queue.pages.length))
-	return first.Add(times(delay, starts+pages))
-}
-
-// times returns n*d, or Unlimited if the product overflows.
-func times(d, n time.Duration) time.Duration {
-	if n > 0 && d > Unlimited/n {
-		return Unlimited
-	}
-	return d * n
-}
-
-// EstimateFirst returns the estimate of r, the first request of its line.
-func (h *Host) EstimateFirst(now Time, r *Request) Time {
-	return h.estimate(now, r, place{})
-}
-
-// RejectsFirst reports whether r, the first request of its line, is rejected
-// instead of waiting until the time estimate.
-func (h *Host) RejectsFirst(now Time, r *Request, estimate Time) bool {
-	return h.rejects(now, r, estimate, place{})
-}
-
-// IsBehind reports whether other requests would be ahead of r in its line if r
-// joined the queue now.
-func (h *Host) IsBehind(r *Request) bool { return h.placeAtEnd(r).ahead > 0 }
-
-// RejectsAtEnd reports whether r is rejected instead of joining the queue now.
-// r can start at the time estimate.
-func (h *Host) RejectsAtEnd(now Time, r *Request, estimate Time) bool {
-	return h.rejects(now, r, estimate, h.placeAtEnd(r))
-}
-
-// rejects reports whether r, in place p, is rejected instead of waiting. r can
-// start at the time estimate.
-func (h *Host) rejects(now Time, r *Request, estimate Time, p place) bool {
-	if estimate > now && estimate >= r.Deadline {
-		return true
-	}
-	isTooLong := h.CrawlDelay(r) > h.Settings.MaxCrawlDelay
-	return isTooLong && (p.ahead > 0 || h.CrawlDelayDue(r) > now)
 }

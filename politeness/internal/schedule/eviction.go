@@ -11,20 +11,19 @@ import (
 // evicted, so that a new host never takes long.
 const maxExamined = 16
 
-// A Table contains the hosts of one Limiter. It evicts a host when a new one
-// needs its place, according to these rules:
+// A Table contains the hosts of one Limiter. Hosts are evicted only when a new
+// host is made, by these rules:
 //
-//   - A host with requests, or within its interval, stays. If need be, there
-//     are more than MaxHosts.
-//   - An idle host about which nothing is known that matters is evicted when
-//     new hosts come, even if there is room.
-//   - If there are MaxHosts, the least recently used idle host is evicted, as a
-//     rule.
-//   - Paused hosts are evicted at random: if they occupy nine tenths of the
-//     places, or if no other host can be evicted.
-//
-// A paused host is one that a pause, a quota or a long Crawl-delay lets no
-// request start to.
+//   - A host is not evicted while requests to it wait or are in flight, while
+//     this member of a fleet has a Claim to it, and until its interval is over.
+//     Therefore a Table can contain more than MaxHosts.
+//   - An idle host that is blank (see IsBlank) is evicted even if the Table is
+//     not full.
+//   - If the Table is full, the least recently used idle host is evicted. It
+//     must not be unavailable, which means that a pause, a quota or a long
+//     Crawl-delay lets no request to it start.
+//   - If the Table is full, a random unavailable host is evicted if nine tenths
+//     of MaxHosts are unavailable, or if no other host can be evicted.
 type Table struct {
 	MaxHosts int
 	Settings *Settings // of new hosts
@@ -33,9 +32,9 @@ type Table struct {
 	Evicted func(h *Host)
 
 	hosts           map[string]*Host
-	idle            hostRing // hosts without requests, least recently used first, but for paused ones
-	paused          []*Host  // hosts that are paused, and some whose pause is over
-	leasesCheckedAt Time     // when the leases of all hosts were checked last; 0 means not yet
+	idle            hostRing // hosts without requests, least recently used first; unavailable ones may be left out
+	unavailable     []*Host  // hosts that are unavailable, and some that were
+	leasesCheckedAt Time     // when Obtain last called expireLeases for all hosts; 0 means never
 }
 
 // Len returns how many hosts there are.
@@ -47,10 +46,10 @@ func (t *Table) All() iter.Seq[*Host] { return maps.Values(t.hosts) }
 // Get returns the host with this key, or nil if there is none.
 func (t *Table) Get(key string) *Host { return t.hosts[key] }
 
-// Obtain returns the host with this key, and makes it if there is none. There
-// is always room. If no host can be evicted, Obtain calls expireLeases for each
-// host, but not more than once in a minute. It should end the requests in
-// flight whose leases are over.
+// Obtain returns the host with this key, and makes it if there is none, even if
+// the Table is full and no host can be evicted. In this case Obtain first calls
+// expireLeases for each host, but at most once per minute. The function must
+// call Expire and MarkIdle, because the host may then be evicted.
 func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host)) *Host {
 	if h := t.hosts[key]; h != nil {
 		return h
@@ -60,7 +59,7 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 		if len(t.hosts) < t.MaxHosts {
 			break
 		}
-		if old := t.dispensable(now, expireLeases); old != nil {
+		if old := t.victim(now, expireLeases); old != nil {
 			t.evict(old)
 		}
 	}
@@ -76,8 +75,8 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 
 // MarkBusy must be called before a request to h starts or waits.
 func (t *Table) MarkBusy(h *Host) {
-	if h.Ownership != nil {
-		h.Ownership.IdleSince = Never
+	if h.Claim != nil {
+		h.Claim.IdleSince = Never
 	}
 	if h.next != nil {
 		t.idle.remove(h)
@@ -85,50 +84,53 @@ func (t *Table) MarkBusy(h *Host) {
 }
 
 // MarkIdle must be called when a request to h has ended or left the queue, and
-// when an Ownership has ended. If no request needs h any more, h may be
-// evicted. A host with an Ownership is not evicted.
+// when a Claim has ended. If no request needs h any more, h may be evicted. A
+// host with a Claim is not evicted.
 func (t *Table) MarkIdle(h *Host) {
-	if h.IsBusy() || h.Ownership != nil || h.next != nil || h.evicted {
+	if h.IsBusy() || h.Claim != nil || h.next != nil || h.evicted {
 		return
 	}
 	t.idle.push(h)
 }
 
-// MarkPaused must be called when h is paused: see IsPaused.
-func (t *Table) MarkPaused(h *Host) {
-	if h.paused == 0 {
-		t.paused = append(t.paused, h)
-		h.paused = int32(len(t.paused))
+// MarkUnavailable must be called when a pause or a quota of h begins: see
+// IsPaused.
+func (t *Table) MarkUnavailable(h *Host) {
+	if h.unavailableIndex == 0 {
+		t.unavailable = append(t.unavailable, h)
+		h.unavailableIndex = int32(len(t.unavailable))
 	}
 }
 
-// MarkCounted must be called when the intervals of h count from a new time,
-// because r has started or ended. If r has a long Crawl-delay, h is paused.
-func (t *Table) MarkCounted(h *Host, r *Request) {
-	if h.CrawlDelay(r) > h.longCrawlDelay() {
-		t.MarkPaused(h)
+// MarkIntervalStart must be called when r has restarted the intervals of h. If
+// the Crawl-delay of r is long, h is unavailable until the Crawl-delay is over.
+func (t *Table) MarkIntervalStart(h *Host, r *Request) {
+	if h.CrawlDelay(r) > h.maxOrdinaryCrawlDelay() {
+		t.MarkUnavailable(h)
 	}
 }
 
-// longCrawlDelay returns the longest Crawl-delay that is no pause.
-func (h *Host) longCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
+// maxOrdinaryCrawlDelay returns the longest Crawl-delay that does not make h
+// unavailable. A host within a longer one may be evicted, because otherwise
+// hosts with Crawl-delays of days could fill the Table.
+func (h *Host) maxOrdinaryCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
 
-// MayBeEvicted reports whether h is evicted sometime if no request needs it
-// again.
+// MayBeEvicted reports whether h is where the Table looks for hosts to evict.
+// Any host must be there that no request needs and that has no Claim. Otherwise
+// it would never be evicted.
 func (t *Table) MayBeEvicted(h *Host) bool {
-	isPaused := h.paused > 0 && t.paused[h.paused-1] == h
-	return h.next != nil || isPaused
+	isUnavailable := h.unavailableIndex > 0 && t.unavailable[h.unavailableIndex-1] == h
+	return h.next != nil || isUnavailable
 }
 
 // IsEvicted reports whether h is no longer in its Table.
 func (h *Host) IsEvicted() bool { return h.evicted }
 
-// sweep evicts up to two idle hosts whose interval, pause and quota are over
-// and about which nothing is known that matters. It runs once for each new
+// sweep evicts up to two blank hosts that are free. It runs once for each new
 // host, so nothing has to run in the background. In a long crawl, only hosts
-// accumulate about which something was learned that matters.
+// accumulate that are not blank.
 func (t *Table) sweep(now Time) {
-	t.examinePaused(now, 1)
+	t.examineUnavailable(now, 1)
 	for range 2 {
 		h := t.idle.first
 		switch {
@@ -137,51 +139,74 @@ func (t *Table) sweep(now Time) {
 		case h.isFree(now) && h.IsBlank():
 			t.evict(h)
 		case !h.isFree(now) && h.FreeAt().Sub(now) < 2*max(t.Settings.Delay, time.Minute):
-			return // as a rule, the hosts behind it were used later
-		default: // it must not hide the hosts behind it
+			return // as a rule, the hosts behind it were used later, and are not free either
+		default: // the hosts behind it may be blank
 			t.setAside(now, h)
 		}
 	}
 }
 
-// isFree reports whether no request needs h any more, and nothing of h has to
-// be waited for: its interval, pause and quota are over.
+// IsBlank reports whether nothing is lost if h is evicted once its interval,
+// pause and quota are over: no Crawl-delay, adaptive delay or back-off was
+// learned.
+func (h *Host) IsBlank() bool {
+	k := h.Learned
+	if k == nil {
+		return true
+	}
+	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
+}
+
+// isFree reports whether no request needs h, and its interval, Crawl-delay,
+// pause and quota are over.
 func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 
-// setAside moves the first idle host to the end. A paused host is taken out
-// instead, until its pause is over.
+// FreeAt returns the time at which the interval, the Crawl-delay, the pause and
+// the quota of h are over.
+func (h *Host) FreeAt() Time {
+	free := h.DueForAny()
+	if h.Learned != nil {
+		free = max(free, h.Learned.CrawlDelayEnd)
+	}
+	return free
+}
+
+// setAside moves the first idle host to the end. An unavailable host is taken
+// out instead: examineUnavailable puts it back when it is available again.
 func (t *Table) setAside(now Time, h *Host) {
 	t.idle.remove(h)
-	if h.paused == 0 || h.PauseEnd() <= now {
+	isUnavailable := h.unavailableIndex > 0 && h.UnavailableUntil() > now
+	if !isUnavailable {
 		t.idle.push(h)
 	}
 }
 
-// dispensable returns the host to be evicted when there is no room: the least
-// recently used idle host, or a paused host. If all hosts have requests or are
-// within their interval, the result is nil.
-func (t *Table) dispensable(now Time, expireLeases func(Time, *Host)) *Host {
-	maxPaused := t.MaxHosts - t.MaxHosts/10
-	if len(t.paused) < maxPaused {
-		if h := t.leastRecent(now); h != nil {
+// victim returns the host to be evicted when the Table is full: the least
+// recently used idle host, or an unavailable host. If no host may be evicted,
+// the result is nil.
+func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
+	maxUnavailable := t.MaxHosts - t.MaxHosts/10
+	if len(t.unavailable) < maxUnavailable {
+		if h := t.leastRecentlyUsed(now); h != nil {
 			return h
 		}
 	}
-	if h := t.examinePaused(now, maxExamined); h != nil {
+	if h := t.examineUnavailable(now, maxExamined); h != nil {
 		return h
 	}
 	if t.leasesCheckedAt == 0 || now >= t.leasesCheckedAt.Add(time.Minute) {
-		// Some requests in flight may have been abandoned.
+		// Some requests in flight may never end.
 		t.leasesCheckedAt = now
 		for _, h := range t.hosts {
 			expireLeases(now, h)
 		}
 	}
-	return t.leastRecent(now)
+	return t.leastRecentlyUsed(now)
 }
 
-// leastRecent returns the first idle host that is free, or nil.
-func (t *Table) leastRecent(now Time) *Host {
+// leastRecentlyUsed returns the first idle host that is free, or nil if none of
+// the first maxExamined is.
+func (t *Table) leastRecentlyUsed(now Time) *Host {
 	for range maxExamined {
 		h := t.idle.first
 		if h == nil || h.isFree(now) {
@@ -192,46 +217,47 @@ func (t *Table) leastRecent(now Time) *Host {
 	return nil
 }
 
-// examinePaused examines up to n paused hosts, at random. It returns one that
-// can be evicted, or nil. The hosts that it meets whose pause is over become
-// idle.
-func (t *Table) examinePaused(now Time, n int) *Host {
-	for ; n > 0 && len(t.paused) > 0; n-- {
-		h := t.paused[int(t.Settings.Random()*float64(len(t.paused)))]
+// examineUnavailable examines up to n unavailable hosts, at random. It returns
+// one that may be evicted, or nil. Hosts that turn out to be available again
+// become idle.
+func (t *Table) examineUnavailable(now Time, n int) *Host {
+	for ; n > 0 && len(t.unavailable) > 0; n-- {
+		h := t.unavailable[int(t.Settings.Random()*float64(len(t.unavailable)))]
 		switch {
-		case h.PauseEnd() <= now:
-			t.unpause(h)
+		case h.UnavailableUntil() <= now:
+			t.removeUnavailable(h)
 			t.MarkIdle(h)
-		case !h.IsBusy() && h.Ownership == nil && h.minEnd() <= now:
+		case !h.IsBusy() && h.Claim == nil && h.evictableAt() <= now:
 			return h
 		}
 	}
 	return nil
 }
 
-// minEnd returns the time before which h, which is paused, is not evicted: the
-// end of its interval and of its Crawl-delay, but not of a long Crawl-delay.
-func (h *Host) minEnd() Time {
-	longest := h.LastCounted.Add(h.longCrawlDelay())
-	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, longest))
+// evictableAt returns the time from which on h, which is unavailable, may be
+// evicted: when its interval is over, and so is its Crawl-delay or, if that is
+// long, the longest ordinary one.
+func (h *Host) evictableAt() Time {
+	ordinaryEnd := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
+	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, ordinaryEnd))
 }
 
-func (t *Table) unpause(h *Host) {
-	if h.paused == 0 {
+func (t *Table) removeUnavailable(h *Host) {
+	if h.unavailableIndex == 0 {
 		return
 	}
-	last := len(t.paused) - 1
-	moved := t.paused[last]
-	moved.paused = h.paused
-	t.paused[h.paused-1] = moved
-	t.paused[last] = nil
-	t.paused = t.paused[:last]
-	h.paused = 0
+	last := len(t.unavailable) - 1
+	moved := t.unavailable[last]
+	moved.unavailableIndex = h.unavailableIndex
+	t.unavailable[h.unavailableIndex-1] = moved
+	t.unavailable[last] = nil
+	t.unavailable = t.unavailable[:last]
+	h.unavailableIndex = 0
 }
 
 func (t *Table) evict(h *Host) {
 	t.MarkBusy(h)
-	t.unpause(h)
+	t.removeUnavailable(h)
 	t.Evicted(h)
 	h.evicted = true
 	delete(t.hosts, h.Key)

@@ -2,46 +2,62 @@ package schedule
 
 import "time"
 
+// HasSlot reports whether r could take a slot of h now. While a request is on
+// its way, no other may start.
+func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
+
+// Slots returns how many requests of this process to h may be in flight when r
+// starts. It is 1 if h has a Crawl-delay, for an exempt request too. Requests
+// of other members of a fleet take up slots.
+func (h *Host) Slots(r *Request) int32 {
+	slots := h.Settings.Concurrency
+	if h.crawlDelayInForce(r.CrawlDelay) > 0 {
+		slots = 1
+	}
+	if h.Claim != nil {
+		slots -= h.Claim.InFlightElsewhere
+	}
+	return slots
+}
+
 // Start lets r, which is in no queue, start now. r takes a slot until Finish.
+// The lease is the longest time for which r may hold the slot: see Expire.
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
-	h.lastWasRobots = r.Overtakes
-	if r.Overtakes {
-		h.beginTurn(now, r)
+	h.noteTurn(now, r)
+	if h.Claim != nil {
+		h.Claim.HasStarted = true
 	}
-	if h.Ownership != nil {
-		h.Ownership.HasStarted = true
-	}
-	r.Since = now
+	r.PhaseStart = now
 	r.LeaseEnd = now.Add(lease)
-	r.HadInterval = h.HasInterval(r)
-	h.Count(now, r)
+	r.CountsFromSending = h.HasInterval(r)
+	h.RestartIntervals(now, r)
 	h.DrawJitter()
 }
 
 // NeedsEnd reports whether Finish needs the time at which r is over. For other
 // requests it may get any time, which saves a look at the clock.
-func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.countsEnd(r) }
+func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.restartsAtEnd(r) }
 
-// countsEnd reports whether the interval after r counts from the end of r. It
-// does if Settings.EndToStart is set. It also does if no interval was known
-// when r started, because the time of sending was not noted.
-func (h *Host) countsEnd(r *Request) bool {
-	return h.Settings.EndToStart || !r.HadInterval && h.HasInterval(r)
+// restartsAtEnd reports whether the interval after r counts from the end of r.
+// It does if Settings.EndToStart is set. It also does if no interval was
+// known when r started, because the time of sending was not noted.
+func (h *Host) restartsAtEnd(r *Request) bool {
+	return h.Settings.EndToStart || !r.CountsFromSending && h.HasInterval(r)
 }
 
-// Finish frees the slot of r, which is over at the time end. isCounted reports
-// whether the interval after r counts from then.
-func (h *Host) Finish(end Time, r *Request) (isCounted bool) {
+// Finish frees the slot of r, which is over at the time end. intervalsRestarted
+// reports whether the intervals of h count from then.
+func (h *Host) Finish(end Time, r *Request) (intervalsRestarted bool) {
 	h.SetOnItsWay(r, false)
 	h.inFlight.remove(r)
 	h.InFlight--
-	h.endTurn(end, r)
-	if !h.countsEnd(r) {
+	h.reserveTimeForPages(end, r)
+	if !h.restartsAtEnd(r) {
 		return false
 	}
-	h.Count(end, r)
+	h.RestartIntervals(end, r)
 	return true
 }
 
@@ -62,21 +78,23 @@ func (h *Host) SetOnItsWay(r *Request, onItsWay bool) {
 // if there is none.
 func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 
-// Expire finishes the requests whose leases are over, and calls expired for
-// each of them.
-func (h *Host) Expire(now Time, expired func(r *Request, isCounted bool)) {
+// Expire finishes the requests whose leases have expired, and calls expired for
+// each of them. No timer ends a lease: the caller calls Expire when another
+// request needs the slot, when h may be given away to another member of a
+// fleet, and when its Table is full (see Table.Obtain).
+func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {
 		next := r.next
 		if r.LeaseEnd <= now {
-			isCounted := h.Finish(r.LeaseEnd, r)
-			expired(r, isCounted)
+			intervalsRestarted := h.Finish(r.LeaseEnd, r)
+			expired(r, intervalsRestarted)
 		}
 		r = next
 	}
 }
 
-// FirstLeaseEnd returns the time at which the first lease is over, or Forever
+// FirstLeaseEnd returns the time at which the first lease expires, or Forever
 // if no request is in flight.
 func (h *Host) FirstLeaseEnd() Time {
 	end := Forever

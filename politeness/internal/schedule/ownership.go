@@ -3,73 +3,126 @@ package schedule
 import "time"
 
 const (
-	ownerTurn = 2 * time.Second       // how long an owner keeps a host while others wait
+	ownerTerm = 2 * time.Second       // how long an owner keeps a host while others wait
 	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
 	maxKept   = 30 * time.Second      // an idle host is kept if it is due again within this time
 )
 
-// RequestOwnership gives h an Ownership that is not owned yet.
-func (h *Host) RequestOwnership(now Time, o *Ownership) {
-	o.Requested = now
-	o.IdleSince = Never
-	o.RetryBy = Never
-	o.Earliest = Never
-	o.Stored = new(Host).Lasting()
-	h.Ownership = o
+// BeginClaim gives h the Claim c, which is not owned yet.
+func (h *Host) BeginClaim(now Time, c *Claim) {
+	c.Requested = now
+	c.IdleSince = Never
+	c.RetryBy = Never
+	c.Earliest = Never
+	c.LastStored = new(Host).Durable()
+	h.Claim = c
 }
 
-// IsTurnOver reports whether other members wait for h, which is owned, and this
-// member has had it for a turn.
-func (h *Host) IsTurnOver(now Time) bool {
-	o := h.Ownership
-	return o.OthersWait && o.HasStarted && now >= o.OwnedSince.Add(ownerTurn)
+// IsTermOver reports whether other members wait for h, which is owned, and this
+// member has owned it for a term.
+func (h *Host) IsTermOver(now Time) bool {
+	c := h.Claim
+	return c.OthersWait && c.HasStarted && now >= c.OwnedSince.Add(ownerTerm)
 }
 
-// ExpectRetry notes that a request to h was refused, which may be retried at
+// ExpectRetry notes that a request to h was rejected, which may be retried at
 // the time retry. If that time is near, this member keeps h for the request,
-// until one turn after the time. An Ownership that is not owned lasts for a
-// moment longer in any case, so that the caller can read from it why the
-// request was refused.
+// until one term after the time. A Claim that is not owned lasts for a moment
+// longer in any case, so that the caller can read from it why the request was
+// rejected.
 func (h *Host) ExpectRetry(now, retry Time) {
-	o := h.Ownership
+	c := h.Claim
 	switch {
-	case o == nil:
+	case c == nil:
 	case retry <= now.Add(maxKept):
-		o.RetryBy = max(o.RetryBy, retry.Add(ownerTurn))
-	case !o.Owned:
-		o.RetryBy = max(o.RetryBy, now.Add(idleGrace))
+		c.RetryBy = max(c.RetryBy, retry.Add(ownerTerm))
+	case !c.Owned:
+		c.RetryBy = max(c.RetryBy, now.Add(idleGrace))
 	}
 }
 
-// UntilGiven returns how long it is until h, which has an Ownership, may be
-// given away. It returns Unlimited if a request has to start or end first, or
-// if h is idle and is kept because it is due again soon.
-func (h *Host) UntilGiven(now Time) time.Duration {
-	o := h.Ownership
-	turnEnd := o.OwnedSince.Add(ownerTurn)
+// IsOwned reports whether this member of a fleet owns h.
+func (h *Host) IsOwned() bool { return h.Claim != nil && h.Claim.Owned }
+
+// UnownedUntil returns the earliest time at which this member can own h. It
+// returns Never if that time is unknown, if the member owns h already, or if
+// there is no fleet.
+func (h *Host) UnownedUntil() Time {
+	if h.Claim == nil || h.Claim.Owned {
+		return Never
+	}
+	return h.Claim.Earliest
+}
+
+// nextOwned returns the next time at which this member can own h, which it does
+// not own, or Forever if that is unknown.
+func (h *Host) nextOwned(now Time) Time {
+	if h.Claim.Earliest > now {
+		return h.Claim.Earliest
+	}
+	return Forever
+}
+
+// isDenied reports whether this member can never own h.
+func (h *Host) isDenied() bool { return h.Claim != nil && h.Claim.Denied && !h.Claim.Owned }
+
+// UntilClaimEnds returns how long it is until the Claim to h may end. Unlimited
+// means that this is unknown: a request has to start or end first, or h is idle
+// and is kept because it is needed again soon.
+func (h *Host) UntilClaimEnds(now Time) time.Duration {
+	if h.Claim.Owned {
+		return h.untilGiven(now)
+	}
+	return h.untilWithdrawn(now)
+}
+
+// untilWithdrawn returns how long it is until the Claim to h, which is not
+// owned, may be withdrawn.
+func (h *Host) untilWithdrawn(now Time) time.Duration {
+	if h.Waiting() > 0 {
+		return Unlimited
+	}
+	return h.Claim.RetryBy.Sub(now)
+}
+
+// untilGiven returns how long it is until h, which is owned, may be given away.
+func (h *Host) untilGiven(now Time) time.Duration {
+	c := h.Claim
+	termEnd := c.OwnedSince.Add(ownerTerm)
 	switch {
-	case !o.Owned && h.Waiting() > 0:
+	case h.mustEndFirst():
 		return Unlimited
-	case !o.Owned:
-		return o.RetryBy.Sub(now)
-	case h.mustEndFirst(), h.IsBusy() && !o.OthersWait:
+	// This member still needs h, and no other does.
+	case h.IsBusy() && !c.OthersWait:
 		return Unlimited
-	case h.IsBusy() && o.HasStarted:
-		return turnEnd.Sub(now)
+	// A request has started, so the owner keeps h only until its term is over.
+	case h.IsBusy() && c.HasStarted:
+		return termEnd.Sub(now)
+	// The owner may keep h until one request has started. But if the request is
+	// due and does not start soon, it is blocked by something else, and other
+	// members get h.
 	case h.Waiting() > 0:
-		// The owner may keep the host until one request has started. But if the
-		// request is due and does not start soon, it is blocked by something
-		// else, and other members get the host.
-		return max(turnEnd, h.Due(h.FirstWaiting()).Add(idleGrace)).Sub(now)
-	case o.OthersWait:
-		return max(o.IdleSince.Add(idleGrace), min(o.RetryBy, turnEnd)).Sub(now)
+		startBy := h.Due(h.FirstWaiting()).Add(idleGrace)
+		return max(termEnd, startBy).Sub(now)
+	}
+	if c.OthersWait {
+		return h.untilIdleGiven(now, termEnd)
 	}
 	untilDue := h.DueForAny().Sub(now)
 	isDueSoon := untilDue > 0 && untilDue <= maxKept
-	if o.RetryBy > now || isDueSoon {
-		return Unlimited // the fleet looks again now and then
+	if c.RetryBy > now || isDueSoon {
+		return Unlimited // the fleet calls Give again by its own timer
 	}
 	return 0
+}
+
+// untilIdleGiven is untilGiven for a host that no request of this member waits
+// for, and that other members wait for. The owner keeps it for another request
+// that follows at once, or for one that is to be retried within the term.
+func (h *Host) untilIdleGiven(now, termEnd Time) time.Duration {
+	graceEnd := h.Claim.IdleSince.Add(idleGrace)
+	retryEnd := min(h.Claim.RetryBy, termEnd)
+	return max(graceEnd, retryEnd).Sub(now)
 }
 
 // mustEndFirst reports whether a request in flight must end before another

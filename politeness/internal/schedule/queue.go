@@ -1,64 +1,185 @@
 package schedule
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "cmp"
 
-func (l *line) insert(r *Request, atFront bool) {
-	l.list.insert(r, atFront)
-	r.round = 0
-	if t := &l.retiming; atFront && t.next != nil {
-		t.note(r) // the retiming is past it
+// Next returns the request that starts next, as far as intervals, pauses and
+// turns decide, or nil if no request is due.
+//
+// If only one lane has a request that is due, that request starts. If both
+// have, they take turns, so that links to any number of ports of a host cannot
+// stop the crawl of the host's pages:
+//
+//   - At most every second start is a robots.txt request.
+//   - While pages wait, robots.txt requests get no more time than pages. A
+//     request that took 30 s, because a port does not answer, is followed by
+//     30 s of pages. See ReadyAt.
+//   - A robots.txt request overrides both rules if it is for the origin of the
+//     first page, but only one does so for each page. Otherwise the robots.txt
+//     that allows this page may expire just before the page starts. The page
+//     would then lose its place in the lane, and so would all pages of its
+//     origin behind it.
+//
+// A page that waits for its first robots.txt is in no queue: it joins the queue
+// when its robots.txt has allowed it. If the robots.txt of a page has expired
+// when the page has reached the front, the page leaves the queue, and its
+// robots.txt is requested. This request goes before all other robots.txt
+// requests, but takes its turn with the pages: see Rejoins.
+func (h *Host) Next(now Time) *Request {
+	page, robots := h.heads()
+	isPageDue := page != nil && h.Due(page) <= now
+	isRobotsDue := robots != nil && h.ReadyAt(robots) <= now
+	switch {
+	case !isPageDue && !isRobotsDue:
+		return nil
+	case !isRobotsDue:
+		return page
+	case !isPageDue:
+		return robots
+	case h.isNeeded(robots):
+		return robots
+	case h.lastWasRobots:
+		return page
 	}
-	l.length++
-	l.crawlDelays += r.countedCrawlDelay()
-	if r.IsObserved() {
-		l.observed++
-	}
+	return robots
 }
 
-func (l *line) remove(r *Request) {
-	switch t := &l.retiming; {
-	case t.next == r:
-		t.next = l.after(r)
-	case t.next != nil && t.round == r.round:
-		t.place.ahead--
-		t.place.crawlDelays -= r.countedCrawlDelay()
+// ReadyAt returns the time at which intervals, pauses and the time that is
+// reserved for pages allow r to start.
+func (h *Host) ReadyAt(r *Request) Time {
+	if h.queue == nil || h.queue.pages.length == 0 || !r.Overtakes {
+		return h.Due(r)
 	}
-	l.list.remove(r)
-	l.length--
-	l.crawlDelays -= r.countedCrawlDelay()
-	if r.IsObserved() {
-		l.observed--
-	}
+	return h.robotsDue(r)
 }
 
-// note counts r, which is ahead of all requests that are yet to be examined.
-func (t *retiming) note(r *Request) {
-	r.round = t.round
-	t.place.ahead++
-	t.place.crawlDelays += r.countedCrawlDelay()
+// robotsDue is like ReadyAt for r, a robots.txt request, if pages wait.
+func (h *Host) robotsDue(r *Request) Time {
+	if h.isNeeded(r) {
+		return h.Due(r)
+	}
+	return max(h.Due(r), h.queue.robotsFrom)
 }
 
-// IsObserved reports whether r's estimate matters while r waits: because of it,
-// r may be rejected, or its trace is called.
-func (r *Request) IsObserved() bool { return r.Deadline != Forever || r.Traced }
+// isNeeded reports whether r is for the robots.txt of the first page's origin,
+// and no such request has started while this page was due. Otherwise a loop
+// that requests this robots.txt could keep the page from starting.
+func (h *Host) isNeeded(r *Request) bool {
+	return h.isForFirstPage(r) && h.queue.pages.first != h.queue.checked
+}
 
-// countedCrawlDelay returns the Crawl-delay that r declares, shortened so that
-// the sum for millions of requests does not overflow.
-func (r *Request) countedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
+// isForFirstPage reports whether r is for the robots.txt of the first page's
+// origin.
+func (h *Host) isForFirstPage(r *Request) bool {
+	page, _ := h.heads()
+	return page != nil && r.URL != nil && page.origin() == r.origin()
+}
 
-// line returns the line that r waits in or would wait in.
-func (q *queue) line(r *Request) *line {
+// noteTurn notes that r starts now.
+func (h *Host) noteTurn(now Time, r *Request) {
+	h.lastWasRobots = r.Overtakes
 	if r.Overtakes {
-		return &q.robots
+		h.markChecked(now, r)
 	}
-	return &q.pages
 }
 
-// heads returns the first request of each line, or nil if the line is empty.
+// markChecked notes that r, a robots.txt request, starts now, if the first page
+// needs it and is due: see isNeeded.
+func (h *Host) markChecked(now Time, r *Request) {
+	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
+		h.queue.checked = h.queue.pages.first
+	}
+}
+
+// reserveTimeForPages lets pages go first after r, a robots.txt request that
+// has held a slot until the time end, for as long as r has taken. Only whole
+// intervals count: pages start once per interval, so a fraction would let no
+// further page start.
+func (h *Host) reserveTimeForPages(end Time, r *Request) {
+	if h.queue == nil || !r.Overtakes {
+		return
+	}
+	took := end.Sub(r.PhaseStart).Truncate(h.Delay())
+	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
+}
+
+// Enqueue puts r at the end of its lane. A request for the robots.txt that the
+// first page needs goes to the front.
+func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
+	if h.queue == nil {
+		h.queue = spare.take()
+	}
+	q := h.queue
+	r.PhaseStart = now
+	q.lane(r).insert(r, r.Overtakes && h.joinsAtFront(r))
+	switch {
+	case r.Overtakes:
+		o := r.origin()
+		if q.robotsByOrigin == nil {
+			q.robotsByOrigin = make(map[origin][]*Request)
+		}
+		q.robotsByOrigin[o] = append(q.robotsByOrigin[o], r)
+		if q.rejoining == o {
+			q.rejoining = origin{} // only one request goes to the front
+		}
+	case q.pages.first == r:
+		q.moveToFront(r.origin())
+	}
+}
+
+// Dequeue removes r from its lane, because it starts, is rejected or gives up.
+// wasFirst reports whether r was the first request of its lane.
+func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
+	q := h.queue
+	l := q.lane(r)
+	wasFirst = l.first == r
+	l.remove(r)
+	if r == q.checked {
+		q.checked = nil
+	}
+	switch {
+	case r.Overtakes:
+		q.removeByOrigin(r)
+	case wasFirst && q.pages.first != nil:
+		q.moveToFront(q.pages.first.origin())
+	}
+	if h.Waiting() == 0 {
+		*h.queue = queue{}
+		spare.queue = h.queue
+		h.queue = nil
+	}
+	return wasFirst
+}
+
+// Rejoins notes that page r leaves its lane because its check has failed. The
+// reason may be that its robots.txt has expired, so that r joins the queue
+// again when the robots.txt has been fetched. If the request for this
+// robots.txt waits or joins next, it goes to the front of its lane.
+func (h *Host) Rejoins(r *Request) {
+	q := h.queue
+	if q == nil || r.Overtakes {
+		return
+	}
+	o := r.origin()
+	if q.oldestRobots(o) == nil {
+		q.rejoining = o
+		return
+	}
+	q.rejoining = origin{}
+	q.moveToFront(o)
+}
+
+// joinsAtFront reports whether r, a robots.txt request that joins its lane,
+// goes to the front: no other request for its origin waits, and a page needs
+// this robots.txt.
+func (h *Host) joinsAtFront(r *Request) bool {
+	o := r.origin()
+	if h.queue == nil || o == (origin{}) || h.queue.oldestRobots(o) != nil {
+		return false
+	}
+	return h.isNeeded(r) || o == h.queue.rejoining
+}
+
+// heads returns the first request of each lane, or nil if the lane is empty.
 func (h *Host) heads() (page, robots *Request) {
 	if h.queue == nil {
 		return nil, nil
@@ -66,7 +187,7 @@ func (h *Host) heads() (page, robots *Request) {
 	return h.queue.pages.first, h.queue.robots.first
 }
 
-// Heads is an iterator over the first request of each line.
+// Heads is an iterator over the first request of each lane.
 func (h *Host) Heads(yield func(*Request) bool) {
 	page, robots := h.heads()
 	if page != nil && !yield(page) {
@@ -95,229 +216,5 @@ func (h *Host) Waiting() int {
 // IsBusy reports whether requests wait for h or are in flight.
 func (h *Host) IsBusy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
 
-// IsFirst reports whether r is the first request of its line.
-func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.line(r).first == r }
-
-// A Spare keeps an empty queue for the next host that needs one. Usually a
-// single request waits for a host, and only for a moment.
-type Spare struct{ queue *queue }
-
-func (s *Spare) take() *queue {
-	q := s.queue
-	s.queue = nil
-	if q == nil {
-		q = new(queue)
-	}
-	q.robotsFrom = Never
-	q.pages.retiming.batchAt = Never
-	q.robots.retiming.batchAt = Never
-	return q
-}
-
-// Enqueue puts r at the end of its line. A request for the robots.txt that the
-// first page needs goes to the front.
-func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
-	if h.queue == nil {
-		h.queue = spare.take()
-	}
-	q := h.queue
-	r.Since = now
-	q.line(r).insert(r, r.Overtakes && h.isPreferred(r))
-	switch {
-	case r.Overtakes:
-		if q.files == nil {
-			q.files = make(map[origin][]*Request)
-		}
-		q.files[r.origin()] = append(q.files[r.origin()], r)
-		if q.rejoining == r.origin() {
-			q.rejoining = origin{} // it goes first only once
-		}
-	case q.pages.first == r:
-		q.prefer(r.origin())
-	}
-}
-
-// Dequeue removes r from its line, because it starts, is rejected or gives up.
-// wasFirst reports whether r was the first request of its line.
-func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
-	q := h.queue
-	l := q.line(r)
-	wasFirst = l.first == r
-	l.remove(r)
-	if r == q.checked {
-		q.checked = nil
-	}
-	switch {
-	case r.Overtakes:
-		q.removeFile(r)
-	case wasFirst && q.pages.first != nil:
-		q.prefer(q.pages.first.origin())
-	}
-	if h.Waiting() == 0 {
-		*h.queue = queue{}
-		spare.queue = h.queue
-		h.queue = nil
-	}
-	return wasFirst
-}
-
-// removeFile removes r from files. As a rule, r is the oldest request for its
-// file.
-func (q *queue) removeFile(r *Request) {
-	file := r.origin()
-	requests := q.files[file]
-	switch i := slices.Index(requests, r); {
-	case i < 0: // the caller has changed its URL meanwhile
-	case len(requests) == 1:
-		delete(q.files, file)
-	case i == 0:
-		requests[0] = nil
-		q.files[file] = requests[1:]
-	default:
-		q.files[file] = slices.Delete(requests, i, i+1)
-	}
-}
-
-// oldest returns the oldest request for the robots.txt of an origin, or nil.
-func (q *queue) oldest(file origin) *Request {
-	if requests := q.files[file]; len(requests) > 0 {
-		return requests[0]
-	}
-	return nil
-}
-
-// Rejoins notes that page r leaves its line because its check has failed. The
-// reason may be that its robots.txt has run out, so that r joins the queue
-// again when the file has been fetched. If the request for this file waits or
-// joins next, it goes to the front of its line.
-func (h *Host) Rejoins(r *Request) {
-	q := h.queue
-	if q == nil || r.Overtakes {
-		return
-	}
-	file := r.origin()
-	if q.oldest(file) == nil {
-		q.rejoining = file
-		return
-	}
-	q.rejoining = origin{}
-	q.prefer(file)
-}
-
-// prefer moves the request for the robots.txt of an origin to the front of its
-// line, if there is such a request.
-func (q *queue) prefer(file origin) {
-	r := q.oldest(file)
-	if file == (origin{}) || r == nil || q.robots.first == r {
-		return
-	}
-	q.robots.remove(r)
-	q.robots.insert(r, true)
-}
-
-// isPreferred reports whether r, a robots.txt request that joins its line, goes
-// to the front: no other request for its file waits, and a page needs the file.
-func (h *Host) isPreferred(r *Request) bool {
-	file := r.origin()
-	if h.queue == nil || file == (origin{}) || h.queue.oldest(file) != nil {
-		return false
-	}
-	return h.isNeeded(r) || file == h.queue.rejoining
-}
-
-// isNeeded reports whether r is for the robots.txt of the first page's origin,
-// and no such request has started while this page was due. Otherwise a loop
-// that requests this file could keep the page from starting.
-func (h *Host) isNeeded(r *Request) bool {
-	return h.isForFirstPage(r) && h.queue.pages.first != h.queue.checked
-}
-
-// isForFirstPage reports whether r is for the robots.txt of the first page's
-// origin.
-func (h *Host) isForFirstPage(r *Request) bool {
-	page, _ := h.heads()
-	return page != nil && r.URL != nil && page.origin() == r.origin()
-}
-
-// beginTurn notes the turn of r, a robots.txt request that starts now.
-func (h *Host) beginTurn(now Time, r *Request) {
-	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
-		h.queue.checked = h.queue.pages.first
-	}
-}
-
-// Next returns the request that starts next, as far as intervals, pauses and
-// turns decide, or nil if no request is due.
-//
-// If only one line has a request that is due, that request starts. If both
-// have, they take turns, so that links to any number of ports of a host cannot
-// stop the crawl of the host's pages:
-//
-//   - At most every second start is a robots.txt request.
-//   - While pages wait, robots.txt requests get no more time than pages. A
-//     request that took 30 s, because a port does not answer, is followed by
-//     30 s of pages. See ReadyAt.
-//   - A robots.txt request overrides both rules if it is for the origin of the
-//     first page, but only one does so for each page. Otherwise the file that
-//     allows this page may run out just before the page starts. The page would
-//     then lose its place in the line, and so would all pages of its origin
-//     behind it.
-//
-// A page that waits for its first robots.txt is in no queue: it joins the queue
-// when the file has allowed it. When a page has reached the front and its file
-// has run out there, it leaves the queue and fetches the file. This request
-// goes before all other robots.txt requests, but takes its turn with the pages:
-// see Rejoins.
-func (h *Host) Next(now Time) *Request {
-	page, robots := h.heads()
-	isPageDue := page != nil && h.Due(page) <= now
-	isRobotsDue := robots != nil && h.ReadyAt(robots) <= now
-	switch {
-	case !isPageDue && !isRobotsDue:
-		return nil
-	case !isRobotsDue:
-		return page
-	case !isPageDue:
-		return robots
-	case h.isNeeded(robots):
-		return robots
-	case h.lastWasRobots:
-		return page
-	}
-	return robots
-}
-
-// ReadyAt returns the time at which intervals, pauses and the time that is left
-// to pages allow r to start.
-func (h *Host) ReadyAt(r *Request) Time {
-	due := h.Due(r)
-	if h.queue == nil || !r.Overtakes || h.queue.pages.length == 0 || h.isNeeded(r) {
-		return due
-	}
-	return max(due, h.queue.robotsFrom)
-}
-
-// WhyReady returns the reason for which r may not start before h.ReadyAt(r).
-// The reason is another member of a fleet if it owns h for even longer.
-func (h *Host) WhyReady(r *Request) Reason {
-	ready := h.ReadyAt(r)
-	switch {
-	case h.UnownedUntil() > ready:
-		return ReasonFleet
-	case ready > h.Due(r):
-		return ReasonQueue
-	}
-	return h.WhyDue(r)
-}
-
-// endTurn sets how long pages go first after r, which has held a slot until the
-// time end.
-func (h *Host) endTurn(end Time, r *Request) {
-	if h.queue == nil || !r.Overtakes {
-		return
-	}
-	// If pages got a part of an interval more, they would start earlier than
-	// pageEstimate says.
-	took := end.Sub(r.Since).Truncate(h.Delay())
-	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
-}
+// IsFirst reports whether r is the first request of its lane.
+func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.lane(r).first == r }

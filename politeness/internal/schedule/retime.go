@@ -2,12 +2,13 @@ package schedule
 
 import "time"
 
-// When the times of a host change, the requests that wait for it get new
-// estimates, and those that can no longer start in time are rejected. A host
-// may have thousands of requests that wait, and each of them may change the
-// times when it joins: for example if the requests of two origins declare
-// different Crawl-delays. So an event examines only a few requests. The first
-// request of the line, which the caller wakes, examines the others, in batches.
+// When the interval, pause, quota or owner of a host changes, the requests that
+// wait for the host get new estimates, and those that can no longer start in
+// time are rejected. Thousands of requests may wait, and each that joins may
+// cause such a change: for example if the requests of two origins declare
+// different Crawl-delays. Therefore a change examines only perEvent requests.
+// The first request of the lane, which the caller wakes, examines the others,
+// perBatch of them after each batchInterval.
 const (
 	perEvent      = 16
 	perBatch      = 1024
@@ -19,20 +20,24 @@ type Verdict uint8
 
 const (
 	Unchanged Verdict = iota
-	Changed           // the request has to look at its new estimate
+	Changed           // the request must be woken to examine its new estimate
 	Rejected          // the request can no longer start in time
 )
 
-// Retime is called when the times of h have changed. It examines a few of the
-// requests that wait for h, and calls visit for each. visit must dequeue a
-// request that is Rejected, and no other. Then the caller wakes the first
-// request of each line, which calls ContinueRetiming.
-func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
+// A Visit is called for each request that has been examined. why is what a
+// request that is Rejected would have to wait for.
+type Visit func(r *Request, v Verdict, why Reason)
+
+// Retime is called when the interval, pause, quota or owner of h has changed.
+// It examines a few of the requests that wait for h, and calls visit for each.
+// visit must dequeue a request that is Rejected, and no other. Then the caller
+// wakes the first request of each lane, which calls ContinueRetiming.
+func (h *Host) Retime(now Time, visit Visit) {
 	if h.queue == nil {
 		return
 	}
 	q := h.queue
-	for _, l := range [...]*line{&q.pages, &q.robots} {
+	for _, l := range [...]*lane{&q.pages, &q.robots} {
 		if l.retiming.next == nil {
 			l.beginRetiming()
 		} else {
@@ -43,10 +48,10 @@ func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 }
 
 // ContinueRetiming examines a batch of the requests behind r, which is the
-// first of its line. The result is the time until the next batch, or Unlimited
+// first of its lane. The result is the time until the next batch, or Unlimited
 // if all requests have been examined.
-func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
-	l := h.queue.line(r)
+func (h *Host) ContinueRetiming(now Time, r *Request, visit Visit) (wait time.Duration) {
+	l := h.queue.lane(r)
 	t := &l.retiming
 	if t.isDone() {
 		return Unlimited
@@ -62,21 +67,8 @@ func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v V
 	return batchInterval
 }
 
-func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
-
-func (l *line) beginRetiming() {
-	t := &l.retiming
-	t.restarts = false
-	t.next = l.first
-	t.place = place{}
-	t.round++
-	if t.round == 0 {
-		t.round++
-	}
-}
-
 // examine examines the next n requests of l at most.
-func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdict)) {
+func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 	t := &l.retiming
 	for range n {
 		if t.next == nil && t.restarts {
@@ -87,20 +79,31 @@ func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdic
 			return
 		}
 		p := t.place
-		estimate := h.estimate(now, r, p)
+		f := h.forecast(now, r, p, Never)
 		v := Unchanged
 		switch {
-		case h.rejects(now, r, estimate, p):
+		case f.Rejected:
 			v = Rejected
-		case p.ahead == 0 || r.Traced && estimate != r.Estimate:
+		// The first request decides when to try again, so it is always woken.
+		case p.ahead == 0:
+			v = Changed
+		case r.Traced && f.Estimate != r.Estimate:
 			v = Changed
 		}
-		r.Estimate = estimate
+		r.Estimate = f.Estimate
 		t.next = l.after(r)
-		t.note(r)
-		if l.observed == 0 && h.CrawlDelay(anyRequest) <= h.Settings.MaxCrawlDelay {
-			t.next = nil // the others need no estimate
+		t.noteExamined(r)
+		if !h.needsEstimates(l) {
+			t.next = nil
 		}
-		visit(r, v)
+		visit(r, v, f.Why)
 	}
+}
+
+// needsEstimates reports whether the requests of l need estimates. They do not
+// if none has a deadline or a Trace, and none can be rejected for a Crawl-delay
+// that is too long or for a Claim that is denied.
+func (h *Host) needsEstimates(l *lane) bool {
+	isTooLong := h.crawlDelayInForce(l.maxCrawlDelay) > h.Settings.MaxCrawlDelay
+	return l.observed > 0 || isTooLong || h.isDenied()
 }

@@ -2,6 +2,25 @@ package schedule
 
 import "time"
 
+// A Class is how well a host copes with our requests, according to the outcome
+// of one.
+type Class uint8
+
+const (
+	Silent    Class = iota // no response, or a 5xx other than 503
+	Good                   // any other response: the host copes
+	Suspect                // a 503 or a bot-protection response, perhaps for one URL only
+	Throttled              // a 429
+)
+
+// A Quota is what a host declares about the requests that it allows. The zero
+// value means that it declares nothing.
+type Quota struct {
+	Pause    time.Duration // how long no request may start, because the quota is spent
+	Spread   time.Duration // the interval that makes the rest of the quota last until it is renewed
+	RenewsIn time.Duration // how long Spread applies
+}
+
 // Signals are what the outcome of a request means for its host. The zero value
 // means that there was no outcome.
 type Signals struct {
@@ -13,7 +32,8 @@ type Signals struct {
 	Failed     bool          // the request ended with an error
 }
 
-// IsEmpty reports whether there was no outcome. Answer ignores such Signals.
+// IsEmpty reports whether there was no outcome. ApplyOutcome ignores such
+// Signals.
 func (s Signals) IsEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
 
 // obeysRetryAfter reports whether the Retry-After field of a response pauses
@@ -23,5 +43,5 @@ func (s Signals) obeysRetryAfter() bool {
 	if s.RetryAfter <= 0 {
 		return false
 	}
-	return s.Class >= Blocked || s.Status >= 300
+	return s.Class >= Suspect || s.Status >= 300
 }
