@@ -301,7 +301,7 @@ func (l *Limiter) refuse(ctx context.Context, g *Grant, waited, retryIn time.Dur
 func (l *Limiter) blockedBy(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.hosts.Get(key); h != nil && h.Ownership != nil && !h.Ownership.Owned {
+	if h := l.hosts.Get(key); h != nil && h.Claim != nil && !h.Claim.Owned {
 		return holder(h).blockedBy
 	}
 	return nil

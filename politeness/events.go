@@ -13,10 +13,10 @@ import (
 // reportGranted reports a request that starts now.
 func (l *Limiter) reportGranted(ctx context.Context, g *Grant, f *inForce, waited time.Duration, why Reason) {
 	if g.trace != nil && g.trace.Granted != nil {
-		g.trace.Granted(l.time(g.request.Since))
+		g.trace.Granted(l.time(g.request.PhaseStart))
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
-		e := g.event(g.request.Since)
+		e := g.event(g.request.PhaseStart)
 		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, f.delay, f.crawlDelay
 		e.Adaptive, e.Agreed = f.isAdaptive, f.isAgreed
 		if until := f.pauseEnd; until != schedule.Never {
@@ -42,7 +42,7 @@ func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, status int, header
 func (l *Limiter) reportEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
-		e.Wait, e.Status = at.Sub(g.request.Since), status
+		e.Wait, e.Status = at.Sub(g.request.PhaseStart), status
 		o.Ended(ctx, e)
 	}
 }

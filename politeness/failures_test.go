@@ -522,7 +522,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 			l.mu.Lock()
 			s, _ := l.hosts.Get("two.example").Export(l.now(), true)
 			l.mu.Unlock()
-			if !s.HasCounted {
+			if !s.HasCrawlDelayStart {
 				t.Errorf("%s: the next owner is not told", name)
 			}
 			g, err := l.Acquire(slow, u)

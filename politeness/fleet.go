@@ -37,11 +37,11 @@ func (p *hold) Own(r fleet.Record) {
 		// part of the Budget.
 		l.accounts.Import(utcDay(), h.Key, state.Day, reserved(state))
 		if r.Missing {
-			l.countStart(h, new(schedule.Request), now.Add(-r.MinAge))
+			l.countStart(h, schedule.AnyRequest, now.Add(-r.MinAge))
 		}
 		h.DrawJitter()
 	} else {
-		h.ImportPause(now, state, r.Age, p.ownership.Stored) // of a request of others that was in flight
+		h.ImportPause(now, state, r.Age, p.ownership.LastStored) // of a request of others that was in flight
 		l.noteImport(h, now)
 		l.accounts.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
@@ -66,7 +66,7 @@ func (p *hold) wait(until time.Time, r fleet.Record, why error, isRefused bool) 
 		return
 	}
 	p.blockedBy = why
-	p.ownership.Refused = isRefused
+	p.ownership.Denied = isRefused
 	p.ownership.Earliest = schedule.Never
 	if !until.IsZero() {
 		p.ownership.Earliest = now.Add(time.Until(until))
@@ -125,14 +125,14 @@ func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
 // requestHost requests the ownership of h from the Fleet. If h is owned or was
 // requested already, requestHost does nothing.
 func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
-	if h.Ownership != nil {
+	if h.Claim != nil {
 		return
 	}
 	l.hosts.MarkBusy(h)
 	p := &hold{limiter: l, host: h}
 	p.timer = time.AfterFunc(schedule.Unlimited, func() { l.Fleet.Look(p) })
 	p.ownership.Holder = p
-	h.RequestOwnership(now, &p.ownership)
+	h.BeginClaim(now, &p.ownership)
 	l.Fleet.Look(p)
 }
 
@@ -141,7 +141,7 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 // host's Budget, and all members may use the remainder.
 func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 	p := holder(h)
-	h.Ownership = nil
+	h.Claim = nil
 	p.timer.Stop()
 	l.accounts.Release(utcDay(), h.Key, given && p.ownership.Owned)
 	if h.Waiting() > 0 {
@@ -155,10 +155,10 @@ func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
 // not let this Limiter send requests to g's host.
 func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
 	v := readiness{wait: schedule.Unlimited, until: max(g.request.Estimate, now), why: schedule.ReasonFleet}
-	if o := g.host.Ownership; !o.Owned && o.Earliest > now {
+	if o := g.host.Claim; !o.Owned && o.Earliest > now {
 		v.until = max(v.until, o.Earliest)
 		v.wait = o.Earliest.Sub(now)
-		if o.Refused || v.until >= g.request.Deadline {
+		if o.Denied || v.until >= g.request.Deadline {
 			v.refused, v.wait = true, v.until.Sub(now)
 			g.host.ExpectRetry(now, v.until)
 		}
@@ -172,14 +172,14 @@ func (l *Limiter) importState(p *hold, r fleet.Record, now schedule.Time) {
 	if !ok {
 		return
 	}
-	p.host.Import(now, s, r.Age, r.MinAge, p.ownership.HasDeclared, p.ownership.Stored)
+	p.host.Import(now, s, r.Age, r.MinAge, p.ownership.HasDeclared, p.ownership.LastStored)
 	l.noteImport(p.host, now)
-	p.ownership.Stored = p.host.Lasting()
+	p.ownership.LastStored = p.host.Durable()
 }
 
 // noteImport puts h among the paused hosts if an import has paused it.
 func (l *Limiter) noteImport(h *schedule.Host, now schedule.Time) {
 	if h.IsPaused(now) {
-		l.hosts.MarkPaused(h)
+		l.hosts.MarkUnavailable(h)
 	}
 }

@@ -11,9 +11,9 @@ import (
 // that the Fleet has not stored: what it has learned, or that it reserves more
 // of the Budget.
 func (l *Limiter) hasChanged(h *schedule.Host) bool {
-	lasting := h.Lasting()
-	hasLearned := lasting != h.Ownership.Stored
-	h.Ownership.Stored = lasting
+	lasting := h.Durable()
+	hasLearned := lasting != h.Claim.LastStored
+	h.Claim.LastStored = lasting
 	return hasLearned || l.accounts.IsReserving(utcDay(), h.Key)
 }
 

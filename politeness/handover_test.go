@@ -14,7 +14,7 @@ func FuzzHoldState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h := l.hosts.Obtain(0, "shop.example", l.expireLeases)
-	h.RequestOwnership(0, new(schedule.Ownership))
+	h.BeginClaim(0, new(schedule.Claim))
 	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
 	h.LastStart = 1e9
 	l.accounts.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})

@@ -23,7 +23,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h.Start(now, &g.request, l.set.lease)
 	l.stats.InFlight++
 	g.state = inFlight
-	l.hosts.MarkCounted(h, &g.request)
+	l.hosts.MarkIntervalStart(h, &g.request)
 	if l.accounts.HasLimit() {
 		l.spend(g, schedule.Amount{Requests: 1})
 	}
@@ -33,8 +33,8 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 // countStart notes that r, a request to h, started (or, with EndToStart, ended)
 // now.
 func (l *Limiter) countStart(h *schedule.Host, r *schedule.Request, now schedule.Time) {
-	h.Count(now, r)
-	l.hosts.MarkCounted(h, r)
+	h.RestartIntervals(now, r)
+	l.hosts.MarkIntervalStart(h, r)
 }
 
 // release ends g and wakes the first request of each queue of g's host.
@@ -47,7 +47,7 @@ func (l *Limiter) release(g *Grant) {
 		}
 		l.stats.InFlight--
 		if h.Finish(end, &g.request) {
-			l.hosts.MarkCounted(h, &g.request)
+			l.hosts.MarkIntervalStart(h, &g.request)
 			l.retime(h, end)
 		}
 	}
@@ -65,7 +65,7 @@ func (g *Grant) prolong(d time.Duration) {
 	for ; g != nil; g = g.next {
 		if l := g.limiter; d > l.set.lease {
 			l.mu.Lock()
-			g.request.LeaseEnd = max(g.request.LeaseEnd, g.request.Since.Add(d))
+			g.request.LeaseEnd = max(g.request.LeaseEnd, g.request.PhaseStart.Add(d))
 			l.mu.Unlock()
 		}
 	}

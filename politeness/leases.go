@@ -8,7 +8,7 @@ func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	h.Expire(now, func(r *schedule.Request, isCounted bool) {
 		l.stats.InFlight--
 		if isCounted {
-			l.hosts.MarkCounted(h, r)
+			l.hosts.MarkIntervalStart(h, r)
 		}
 		owner(r).state = expired
 	})

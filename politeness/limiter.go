@@ -186,7 +186,7 @@ type Limiter struct {
 
 	perHost settingsTable // the settings that PerHost has returned
 
-	accounts schedule.Accounts // of the hosts' Budgets
+	accounts schedule.Budgets // of the hosts' Budgets
 }
 
 // A Fleet gives each host to only one of many Limiters at a time. See
@@ -239,7 +239,7 @@ func (l *Limiter) setUp() {
 		Settings: &l.set.host,
 		Evicted:  l.perHost.release,
 	}
-	l.accounts = schedule.Accounts{
+	l.accounts = schedule.Budgets{
 		Limit:    schedule.Amount{Requests: l.Budget.Requests, Bytes: l.Budget.Bytes},
 		IsShared: l.Fleet != nil,
 		MaxHosts: l.set.maxHosts,

@@ -118,14 +118,14 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 			others--
 		}
 		q := a.Quota(others)
-		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, Renews: q.Until}
+		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, RenewsIn: q.Until}
 	}
-	effect := h.Answer(now, &g.request, s)
+	effect := h.ApplyOutcome(now, &g.request, s)
 	if effect == (schedule.Effect{}) {
 		return nil
 	}
 	if h.IsPaused(now) {
-		l.hosts.MarkPaused(h)
+		l.hosts.MarkUnavailable(h)
 	}
 	l.retime(h, now)
 	if effect.Pause == 0 {
@@ -142,7 +142,7 @@ func classify(o *Outcome) schedule.Class {
 	case httpstatus.IsThrottled(o.Status):
 		return schedule.Throttled
 	case httpstatus.IsOverloaded(o.Status), isBlock(o):
-		return schedule.Blocked
+		return schedule.Suspect
 	case o.Err == nil && o.Status > 0 && o.Status < 500:
 		return schedule.Good
 	}

@@ -11,40 +11,40 @@ import (
 type hold struct {
 	limiter   *Limiter
 	host      *schedule.Host
-	ownership schedule.Ownership
+	ownership schedule.Claim
 	timer     *time.Timer // for the next call of Fleet.Look
 	blockedBy error       // while the host is not owned: the reason
 }
 
-// holder returns the hold of h, which has an Ownership.
-func holder(h *schedule.Host) *hold { return h.Ownership.Holder.(*hold) }
+// holder returns the hold of h, which has a Claim.
+func holder(h *schedule.Host) *hold { return h.Claim.Holder.(*hold) }
 
 // isOver reports whether p is over. The Fleet may call p for a while after
 // that. The Limiter must be locked.
-func (p *hold) isOver() bool { return p.host.Ownership != &p.ownership }
+func (p *hold) isOver() bool { return p.host.Claim != &p.ownership }
 
 // owns reports whether the Fleet lets a request to h start. It does not once
-// the turn of this Limiter is over and others wait.
+// the term of this Limiter is over and others wait.
 func (l *Limiter) owns(h *schedule.Host, now schedule.Time) bool {
-	return h.IsOwned() && !h.IsTurnOver(now) && l.Fleet.Trusted()
+	return h.IsOwned() && !h.IsTermOver(now) && l.Fleet.Trusted()
 }
 
 // markIdle is called when a request to h has ended or left the queue. In a
 // fleet, the ownership of h must end before h can be evicted: until then,
 // markIdle only lets the Fleet check whether h can be given away.
 func (l *Limiter) markIdle(h *schedule.Host) {
-	if h.Ownership != nil {
+	if h.Claim != nil {
 		l.review(h)
 		return
 	}
 	l.hosts.MarkIdle(h)
 }
 
-// review makes the Fleet look at h, which has an Ownership, when h may be given
+// review makes the Fleet look at h, which has a Claim, when h may be given
 // away.
 func (l *Limiter) review(h *schedule.Host) {
 	now := l.now()
-	o := h.Ownership
+	o := h.Claim
 	if !h.IsBusy() && o.IdleSince == schedule.Never {
 		o.IdleSince = now
 	}
@@ -53,7 +53,7 @@ func (l *Limiter) review(h *schedule.Host) {
 	}
 }
 
-// lookIn makes the Fleet look at h, which has an Ownership, after a wait. If
+// lookIn makes the Fleet look at h, which has a Claim, after a wait. If
 // the wait is Unlimited, lookIn does nothing. A new wait replaces an earlier
 // one, because more is known now.
 func (l *Limiter) lookIn(h *schedule.Host, wait time.Duration) {
@@ -75,7 +75,7 @@ func (l *Limiter) inform(h *schedule.Host) {
 			r.State, r.Keep = l.export(h, now, false)
 		}
 		l.Fleet.Landed(h.Key, r)
-	} else if paused && h.Learned.PauseEnd > h.Ownership.Stored.PauseEnd {
+	} else if paused && h.Learned.PauseEnd > h.Claim.LastStored.PauseEnd {
 		l.lookIn(h, 0)
 	}
 }

@@ -229,7 +229,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	}
 	ready := h.ReadyAt(&g.request)
 	g.request.Estimate = max(ready, now)
-	if h.Ownership != nil && h.Ownership.Refused {
+	if h.Claim != nil && h.Claim.Denied {
 		return l.waitForOwner(g, now)
 	}
 	if ready > now {
@@ -322,7 +322,7 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	if by.bodySince == 0 || h.OnItsWay > 0 {
 		return v
 	}
-	warnAt := max(g.request.Since, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
+	warnAt := max(g.request.PhaseStart, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
 	if now < warnAt {
 		v.wait = min(v.wait, warnAt.Sub(now))
 		return v

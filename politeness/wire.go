@@ -174,7 +174,7 @@ func (w *wire) wroteHeaders() {
 // from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {
-		if !g.request.HadInterval {
+		if !g.request.CountsFromSending {
 			continue
 		}
 		l := g.limiter
@@ -183,7 +183,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		case inFlight:
 			l.countStart(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
-			if !onItsWay && h.HasSlot(new(schedule.Request)) {
+			if !onItsWay && h.HasSlot(schedule.AnyRequest) {
 				signalFirst(h) // the next requests may have waited for nothing else
 			}
 			l.markIdle(h) // a fleet may have waited for the sending

@@ -11,8 +11,8 @@ type Effect struct {
 	Slower bool          // an interval has become longer
 }
 
-// Answer updates h after the outcome of r.
-func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
+// ApplyOutcome updates h after the outcome of r.
+func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	if s.IsEmpty() {
 		return e
 	}
@@ -24,7 +24,7 @@ func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
 		h.recover(r)
 	}
 	switch {
-	case s.Class >= Blocked:
+	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
 	case obeys:
 		e.Pause = h.pause(now, s.RetryAfter)
@@ -46,15 +46,15 @@ func (h *Host) Answer(now Time, r *Request, s Signals) (e Effect) {
 // same incident, but the Retry-After of each can make the pause longer.
 func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	k := h.Learn()
-	isNew := r.Since > k.Incident
-	isConfirmed := s.Class == Throttled && k.Latest == Blocked
+	isNew := r.PhaseStart > k.Incident
+	isConfirmed := s.Class == Throttled && k.Latest == Suspect
 	wait := time.Duration(0)
 	switch {
-	case isNew && s.Class == Blocked && k.Latest < Blocked:
+	case isNew && s.Class == Suspect && k.Latest < Suspect:
 		// The refusal may concern one page only, so h is paused for one
 		// interval more.
 		wait = h.intervalMore(now, r)
-		k.Latest = Blocked
+		k.Latest = Suspect
 		k.Incident = now
 	case isNew || isConfirmed:
 		if k.Level < math.MaxUint8 {
@@ -103,7 +103,7 @@ func (h *Host) exponential(n uint8) time.Duration {
 // does not count if its request started before the latest incident.
 func (h *Host) recover(r *Request) {
 	k := h.Learned
-	if k == nil || r.Since <= k.Incident {
+	if k == nil || r.PhaseStart <= k.Incident {
 		return
 	}
 	k.Latest = Good
@@ -117,8 +117,9 @@ func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
 }
 
-// PauseEnd returns when the pause, the quota and the Crawl-delay of h are over.
-func (h *Host) PauseEnd() Time {
+// UnavailableUntil returns when the pause, the quota and the Crawl-delay of h
+// are over.
+func (h *Host) UnavailableUntil() Time {
 	if h.Learned == nil {
 		return Never
 	}

@@ -10,7 +10,7 @@ import (
 func TestHost_BackOff(t *testing.T) {
 	ok := Signals{Status: 200, Class: Good}
 	throttled := Signals{Status: 429, Class: Throttled}
-	blocked := Signals{Status: 503, Class: Blocked}
+	blocked := Signals{Status: 503, Class: Suspect}
 	after := func(sig Signals, d time.Duration) Signals {
 		sig.RetryAfter = d
 		return sig
@@ -56,7 +56,7 @@ func TestHost_BackOff(t *testing.T) {
 			for i, o := range tt.outcomes {
 				r := &Request{}
 				h.start(o.started, r)
-				e := h.Answer(o.now, r, o.signals)
+				e := h.ApplyOutcome(o.now, r, o.signals)
 				end := Never
 				if h.Learned != nil {
 					end = h.Learned.PauseEnd

@@ -9,23 +9,23 @@ import (
 // bodies of its responses.
 type Amount struct{ Requests, Bytes int64 }
 
-// Accounts count what is used of the budget of each host on one day. Days are
-// in UTC, counted from 1970, by the wall clock. The accounts of a day are kept
-// for the whole day, also those of evicted hosts.
+// Budgets count what is used of the budget of each host on one day. Days are in
+// UTC, counted from 1970, by the wall clock. The counts of a day are kept for
+// the whole day, also those of evicted hosts.
 //
 // The processes of a fleet share the budgets. A process reserves a part of a
 // budget in the fleet, uses it up, and then reserves the next part.
-type Accounts struct {
+type Budgets struct {
 	Limit    Amount // for each host and day; 0 or negative means no limit
 	IsShared bool   // other processes use the same budgets
-	MaxHosts int    // no further account is opened when there are as many
+	MaxHosts int    // no further budget is counted when there are as many
 
 	today  int64
-	byHost map[string]*account
+	byHost map[string]*hostBudget
 }
 
-// An account is what is known of one host's budget on one day.
-type account struct {
+// A hostBudget is what is known of one host's budget on one day.
+type hostBudget struct {
 	day       int64
 	reserved  Amount // by all processes that share the budget
 	left      Amount // what this process has reserved and not used; negative if it used more
@@ -39,16 +39,16 @@ const (
 	BudgetLeft       BudgetVerdict = iota // the request may start
 	BudgetUnreserved                      // the request may start when this process has reserved a part of the budget
 	BudgetSpent                           // no request may start on this day
-	BudgetUncounted                       // MaxHosts leaves no room for an account on this day
+	BudgetUncounted                       // MaxHosts leaves no room to count the budget on this day
 )
 
 // HasLimit reports whether there are budgets at all.
-func (b *Accounts) HasLimit() bool { return b.Limit.Requests > 0 || b.Limit.Bytes > 0 }
+func (b *Budgets) HasLimit() bool { return b.Limit.Requests > 0 || b.Limit.Bytes > 0 }
 
 // Check reports whether the budget of the host lets a request start, and for
 // which day that is known. The day is not today if the clock of another process
 // is ahead.
-func (b *Accounts) Check(today int64, host string) (v BudgetVerdict, day int64) {
+func (b *Budgets) Check(today int64, host string) (v BudgetVerdict, day int64) {
 	if !b.HasLimit() {
 		return BudgetLeft, today
 	}
@@ -71,8 +71,8 @@ func (b *Accounts) Check(today int64, host string) (v BudgetVerdict, day int64) 
 // Spend counts requests and bytes of the host as used. mustReserve reports
 // whether more bytes are used than this process has reserved. They should be
 // reserved at once, in case the process ends. An Amount is not counted if
-// MaxHosts leaves no room for an account.
-func (b *Accounts) Spend(today int64, host string, used Amount) (mustReserve bool) {
+// MaxHosts leaves no room for the host.
+func (b *Budgets) Spend(today int64, host string, used Amount) (mustReserve bool) {
 	if b.find(today, host) == nil && b.isFull() {
 		return false
 	}
@@ -85,7 +85,7 @@ func (b *Accounts) Spend(today int64, host string, used Amount) (mustReserve boo
 // Reserve begins to reserve the next part of the host's budget in the fleet. It
 // returns false if a reservation is under way. The part may be used after
 // Confirm.
-func (b *Accounts) Reserve(today int64, host string) bool {
+func (b *Budgets) Reserve(today int64, host string) bool {
 	a := b.open(today, host)
 	if a.requested != (Amount{}) {
 		return false
@@ -109,14 +109,14 @@ func nextPart(limit, reserved, left int64) int64 {
 }
 
 // IsReserving reports whether a reservation for the host is under way.
-func (b *Accounts) IsReserving(today int64, host string) bool {
+func (b *Budgets) IsReserving(today int64, host string) bool {
 	a := b.find(today, host)
 	return a != nil && a.requested != (Amount{})
 }
 
 // Confirm notes that the fleet has stored what is reserved for a host on a day.
 // If that includes the reservation of this process, its requests may use it.
-func (b *Accounts) Confirm(today int64, host string, day int64, reserved Amount) {
+func (b *Budgets) Confirm(today int64, host string, day int64, reserved Amount) {
 	a := b.find(today, host)
 	if a == nil || a.day != day || a.reserved.plus(a.requested) != reserved {
 		return
@@ -129,7 +129,7 @@ func (b *Accounts) Confirm(today int64, host string, day int64, reserved Amount)
 // Release ends what this process has reserved for a host, because another
 // process may own the host now. If isReturned is true, the fleet knows what was
 // used, and all processes may use the rest. Otherwise the rest is lost.
-func (b *Accounts) Release(today int64, host string, isReturned bool) {
+func (b *Budgets) Release(today int64, host string, isReturned bool) {
 	a := b.find(today, host)
 	if a == nil {
 		return
@@ -146,7 +146,7 @@ func (b *Accounts) Release(today int64, host string, isReturned bool) {
 // Export returns what the fleet should store for a host: what is reserved of
 // its budget or, if final is true, what is used. The result is zero if that is
 // nothing.
-func (b *Accounts) Export(today int64, host string, final bool) (day int64, reserved Amount) {
+func (b *Budgets) Export(today int64, host string, final bool) (day int64, reserved Amount) {
 	a := b.find(today, host)
 	if a == nil {
 		return 0, Amount{}
@@ -162,11 +162,11 @@ func (b *Accounts) Export(today int64, host string, final bool) (day int64, rese
 }
 
 // Import takes over what other processes have reserved of a host's budget on
-// the given day. If the account is of that day, the larger numbers count. If
-// the given day is later, because another clock is ahead, a new account
-// replaces the account. A day later than tomorrow is ignored, because no clock
-// should be so far ahead.
-func (b *Accounts) Import(today int64, host string, day int64, reserved Amount) {
+// the given day. If the known budget is of that day, the larger numbers count.
+// If the given day is later, because another clock is ahead, the known budget
+// is replaced. A day later than tomorrow is ignored, because no clock should be
+// so far ahead.
+func (b *Budgets) Import(today int64, host string, day int64, reserved Amount) {
 	if !b.HasLimit() || reserved == (Amount{}) {
 		return
 	}
@@ -174,20 +174,20 @@ func (b *Accounts) Import(today int64, host string, day int64, reserved Amount) 
 	switch {
 	case day > b.today+1:
 	case day > a.day:
-		*a = account{day: day, reserved: reserved}
+		*a = hostBudget{day: day, reserved: reserved}
 	case day == a.day:
 		a.reserved.Requests = max(a.reserved.Requests, reserved.Requests)
 		a.reserved.Bytes = max(a.reserved.Bytes, reserved.Bytes)
 	}
 }
 
-// find returns the present account of a host, or nil if there is none. When the
-// day changes, find removes the accounts of past days and of days after
-// tomorrow. An account that is so far ahead comes from a wrong clock. If it
-// were kept and its budget was spent, its host would get no requests until the
-// end of that day. The accounts of tomorrow are kept, because the clock of
-// another process may be ahead.
-func (b *Accounts) find(today int64, host string) *account {
+// find returns the present budget of a host, or nil if there is none. When the
+// day changes, find removes the budgets of past days and of days after
+// tomorrow. A budget that is so far ahead comes from a wrong clock. If it were
+// kept and was spent, its host would get no requests until the end of that day.
+// The budgets of tomorrow are kept, because the clock of another process may be
+// ahead.
+func (b *Budgets) find(today int64, host string) *hostBudget {
 	if today > b.today || today < b.today-1 {
 		b.today = today
 		for host, a := range b.byHost {
@@ -199,27 +199,27 @@ func (b *Accounts) find(today int64, host string) *account {
 	return b.byHost[host]
 }
 
-// open returns the account of a host, and opens one if there is none.
-func (b *Accounts) open(today int64, host string) *account {
+// open returns the present budget of a host, and makes it if there is none.
+func (b *Budgets) open(today int64, host string) *hostBudget {
 	if a := b.find(today, host); a != nil {
 		return a
 	}
-	a := &account{day: b.today}
+	a := &hostBudget{day: b.today}
 	if !b.IsShared {
 		a.reserved = b.Limit
 		a.left = b.Limit
 	}
 	if b.byHost == nil {
-		b.byHost = make(map[string]*account)
+		b.byHost = make(map[string]*hostBudget)
 	}
 	b.byHost[strings.Clone(host)] = a // host may be a piece of a long URL
 	return a
 }
 
-func (b *Accounts) isFull() bool { return len(b.byHost) >= b.MaxHosts }
+func (b *Budgets) isFull() bool { return len(b.byHost) >= b.MaxHosts }
 
 // isUsedUp reports whether this process has used up what it has reserved.
-func (b *Accounts) isUsedUp(a *account) bool {
+func (b *Budgets) isUsedUp(a *hostBudget) bool {
 	noRequests := b.Limit.Requests > 0 && a.left.Requests <= 0
 	noBytes := b.Limit.Bytes > 0 && a.left.Bytes <= 0
 	return noRequests || noBytes
@@ -227,7 +227,7 @@ func (b *Accounts) isUsedUp(a *account) bool {
 
 // isSpent reports whether this process can get no more requests, or no more
 // bytes: it has used up its part, and the whole budget is reserved.
-func (b *Accounts) isSpent(a *account) bool {
+func (b *Budgets) isSpent(a *hostBudget) bool {
 	return isSpent(b.Limit.Requests, a.reserved.Requests, a.left.Requests) ||
 		isSpent(b.Limit.Bytes, a.reserved.Bytes, a.left.Bytes)
 }
@@ -236,7 +236,7 @@ func isSpent(limit, reserved, left int64) bool { return limit > 0 && left <= 0 &
 
 // used returns what all processes that share the budget have used, as far as
 // this process knows.
-func (a *account) used() Amount {
+func (a *hostBudget) used() Amount {
 	return a.reserved.plus(Amount{-a.left.Requests, -a.left.Bytes})
 }
 

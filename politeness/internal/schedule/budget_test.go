@@ -9,22 +9,22 @@ import (
 
 // Each row is a sequence of events. After each event, want is whether a request
 // may start on that day, and until is the day that this is known for.
-func TestAccounts(t *testing.T) {
+func TestBudgets(t *testing.T) {
 	const host = "shop.example"
-	type event func(b *Accounts, today int64)
-	none := func(*Accounts, int64) {}
+	type event func(b *Budgets, today int64)
+	none := func(*Budgets, int64) {}
 	spend := func(requests, bytes int64) event {
-		return func(b *Accounts, today int64) { b.Spend(today, host, Amount{requests, bytes}) }
+		return func(b *Budgets, today int64) { b.Spend(today, host, Amount{requests, bytes}) }
 	}
-	reserve := func(b *Accounts, today int64) { b.Reserve(today, host) }
+	reserve := func(b *Budgets, today int64) { b.Reserve(today, host) }
 	confirm := func(requests, bytes int64) event {
-		return func(b *Accounts, today int64) { b.Confirm(today, host, today, Amount{requests, bytes}) }
+		return func(b *Budgets, today int64) { b.Confirm(today, host, today, Amount{requests, bytes}) }
 	}
 	imported := func(day, requests, bytes int64) event {
-		return func(b *Accounts, today int64) { b.Import(today, host, day, Amount{requests, bytes}) }
+		return func(b *Budgets, today int64) { b.Import(today, host, day, Amount{requests, bytes}) }
 	}
 	release := func(isReturned bool) event {
-		return func(b *Accounts, today int64) { b.Release(today, host, isReturned) }
+		return func(b *Budgets, today int64) { b.Release(today, host, isReturned) }
 	}
 	type step struct {
 		today int64
@@ -67,7 +67,7 @@ func TestAccounts(t *testing.T) {
 		{"others have reserved the greatest number", Amount{Requests: 3}, true, []step{{1, imported(1, math.MaxInt64, 0), BudgetSpent, 1}, {1, spend(3, 0), BudgetSpent, 1}, {1, release(true), BudgetSpent, 1}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &Accounts{Limit: tt.limit, IsShared: tt.shared, MaxHosts: 10}
+			b := &Budgets{Limit: tt.limit, IsShared: tt.shared, MaxHosts: 10}
 			for i, s := range tt.steps {
 				s.event(b, s.today)
 				if got, until := b.Check(s.today, host); got != s.want || until != s.until {
@@ -83,8 +83,8 @@ func TestAccounts(t *testing.T) {
 
 // A process has reserved three of 96 requests, reserves three more and has used
 // one.
-func TestAccounts_Export(t *testing.T) {
-	b := &Accounts{Limit: Amount{Requests: 96}, IsShared: true, MaxHosts: 10}
+func TestBudgets_Export(t *testing.T) {
+	b := &Budgets{Limit: Amount{Requests: 96}, IsShared: true, MaxHosts: 10}
 	check := func(want, wantFinal int64) {
 		t.Helper()
 		if day, got := b.Export(1, "a", false); got != (Amount{Requests: want}) || (day == 1) != (want > 0) {
@@ -113,8 +113,8 @@ func TestAccounts_Export(t *testing.T) {
 }
 
 // Bytes beyond the reservation have to be reserved at once.
-func TestAccounts_SpendMustReserve(t *testing.T) {
-	b := &Accounts{Limit: Amount{Bytes: 96}, IsShared: true, MaxHosts: 10}
+func TestBudgets_SpendMustReserve(t *testing.T) {
+	b := &Budgets{Limit: Amount{Bytes: 96}, IsShared: true, MaxHosts: 10}
 	b.Reserve(1, "a")
 	b.Confirm(1, "a", 1, Amount{Bytes: 3})
 	for i, tt := range []struct {
@@ -131,9 +131,9 @@ func TestAccounts_SpendMustReserve(t *testing.T) {
 	}
 }
 
-// MaxHosts limits the number of accounts on one day.
-func TestAccounts_MaxHosts(t *testing.T) {
-	b := &Accounts{Limit: Amount{Requests: 2}, MaxHosts: 3}
+// MaxHosts limits the number of hosts whose budgets are counted on one day.
+func TestBudgets_MaxHosts(t *testing.T) {
+	b := &Budgets{Limit: Amount{Requests: 2}, MaxHosts: 3}
 	for day := range int64(3) {
 		for i := range 5 {
 			host := fmt.Sprint("host ", i)
@@ -147,20 +147,19 @@ func TestAccounts_MaxHosts(t *testing.T) {
 			b.Spend(day, host, Amount{Requests: 1})
 		}
 		if n := len(b.byHost); n != b.MaxHosts {
-			t.Errorf("day %d: %d accounts, want %d", day, n, b.MaxHosts)
+			t.Errorf("day %d: %d budgets, want %d", day, n, b.MaxHosts)
 		}
 	}
 }
 
-// The name of a host may be a piece of a URL of megabytes. An account keeps a
-// copy.
-func TestAccounts_KeysAreCopies(t *testing.T) {
-	b := &Accounts{Limit: Amount{Requests: 2}, MaxHosts: 3}
+// The name of a host may be a piece of a URL of megabytes. Budgets keep a copy.
+func TestBudgets_KeysAreCopies(t *testing.T) {
+	b := &Budgets{Limit: Amount{Requests: 2}, MaxHosts: 3}
 	host := fmt.Sprint("shop", ".example")
 	b.Spend(1, host, Amount{Requests: 1})
 	for key := range b.byHost {
 		if unsafe.StringData(key) == unsafe.StringData(host) {
-			t.Error("the account keeps the argument")
+			t.Error("the budget keeps the argument")
 		}
 	}
 }

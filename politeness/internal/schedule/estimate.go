@@ -13,17 +13,17 @@ func (h *Host) EstimateAtEnd(now Time, r *Request) Time {
 
 // placeAtEnd returns the place that r gets if it joins the queue now.
 func (h *Host) placeAtEnd(r *Request) place {
-	if h.queue == nil || r.Overtakes && h.isPreferred(r) {
+	if h.queue == nil || r.Overtakes && h.joinsAtFront(r) {
 		return place{}
 	}
-	l := h.queue.line(r)
+	l := h.queue.lane(r)
 	if l.length == 0 {
 		return place{}
 	}
 	return place{l.length, l.crawlDelays}
 }
 
-// estimate returns the time at which r can start from place p of its line if
+// estimate returns the time at which r can start from place p of its lane if
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
 // be later because the estimate leaves out how long the requests ahead take.
@@ -76,15 +76,15 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 			between -= first.Sub(robotsFirst)/delay + 1
 		case robotsFirst < first:
 			between = 0
-		case robotsFirst > first && h.Interval(anyRequest) > 0:
-			undisturbed = (robotsFirst.Sub(first) - 1) / h.Interval(anyRequest)
+		case robotsFirst > first && h.Interval(AnyRequest) > 0:
+			undisturbed = (robotsFirst.Sub(first) - 1) / h.Interval(AnyRequest)
 		}
 	}
 	if p.ahead == 0 {
 		return first
 	}
 	own := h.Interval(r)
-	common := h.Interval(anyRequest)
+	common := h.Interval(AnyRequest)
 	ahead := time.Duration(p.ahead)
 	between = min(max(between, 0), max(ahead-undisturbed, 0))
 	// The last step is r's own interval. A robots.txt request between two pages
@@ -93,7 +93,7 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 	wait := Sum(times(common, ahead-between), times(withRobots, between))
 	wait = Sum(wait-common, own)
 	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
-		declared := p.crawlDelays - page.countedCrawlDelay() // first has that of the first page
+		declared := p.crawlDelays - page.boundedCrawlDelay() // first has that of the first page
 		wait = max(wait, Sum(declared, own))
 	}
 	return first.Add(wait)
@@ -132,18 +132,18 @@ func times(d, n time.Duration) time.Duration {
 	return d * n
 }
 
-// EstimateFirst returns the estimate of r, the first request of its line.
+// EstimateFirst returns the estimate of r, the first request of its lane.
 func (h *Host) EstimateFirst(now Time, r *Request) Time {
 	return h.estimate(now, r, place{})
 }
 
-// RejectsFirst reports whether r, the first request of its line, is rejected
+// RejectsFirst reports whether r, the first request of its lane, is rejected
 // instead of waiting until the time estimate.
 func (h *Host) RejectsFirst(now Time, r *Request, estimate Time) bool {
 	return h.rejects(now, r, estimate, place{})
 }
 
-// IsBehind reports whether other requests would be ahead of r in its line if r
+// IsBehind reports whether other requests would be ahead of r in its lane if r
 // joined the queue now.
 func (h *Host) IsBehind(r *Request) bool { return h.placeAtEnd(r).ahead > 0 }
 

@@ -34,7 +34,7 @@ type Table struct {
 
 	hosts           map[string]*Host
 	idle            hostRing // hosts without requests, least recently used first, but for paused ones
-	paused          []*Host  // hosts that are paused, and some whose pause is over
+	unavailable     []*Host  // hosts that are paused, and some whose pause is over
 	leasesCheckedAt Time     // when the leases of all hosts were checked last; 0 means not yet
 }
 
@@ -60,7 +60,7 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 		if len(t.hosts) < t.MaxHosts {
 			break
 		}
-		if old := t.dispensable(now, expireLeases); old != nil {
+		if old := t.victim(now, expireLeases); old != nil {
 			t.evict(old)
 		}
 	}
@@ -76,8 +76,8 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 
 // MarkBusy must be called before a request to h starts or waits.
 func (t *Table) MarkBusy(h *Host) {
-	if h.Ownership != nil {
-		h.Ownership.IdleSince = Never
+	if h.Claim != nil {
+		h.Claim.IdleSince = Never
 	}
 	if h.next != nil {
 		t.idle.remove(h)
@@ -85,38 +85,40 @@ func (t *Table) MarkBusy(h *Host) {
 }
 
 // MarkIdle must be called when a request to h has ended or left the queue, and
-// when an Ownership has ended. If no request needs h any more, h may be
-// evicted. A host with an Ownership is not evicted.
+// when a Claim has ended. If no request needs h any more, h may be evicted. A
+// host with a Claim is not evicted.
 func (t *Table) MarkIdle(h *Host) {
-	if h.IsBusy() || h.Ownership != nil || h.next != nil || h.evicted {
+	if h.IsBusy() || h.Claim != nil || h.next != nil || h.evicted {
 		return
 	}
 	t.idle.push(h)
 }
 
-// MarkPaused must be called when h is paused: see IsPaused.
-func (t *Table) MarkPaused(h *Host) {
-	if h.paused == 0 {
-		t.paused = append(t.paused, h)
-		h.paused = int32(len(t.paused))
+// MarkUnavailable must be called when h is paused: see IsPaused.
+func (t *Table) MarkUnavailable(h *Host) {
+	if h.unavailableIndex == 0 {
+		t.unavailable = append(t.unavailable, h)
+		h.unavailableIndex = int32(len(t.unavailable))
 	}
 }
 
-// MarkCounted must be called when the intervals of h count from a new time,
-// because r has started or ended. If r has a long Crawl-delay, h is paused.
-func (t *Table) MarkCounted(h *Host, r *Request) {
-	if h.CrawlDelay(r) > h.longCrawlDelay() {
-		t.MarkPaused(h)
+// MarkIntervalStart must be called when the intervals of h count from a new
+// time, because r has started or ended. If r has a long Crawl-delay, h is
+// paused.
+func (t *Table) MarkIntervalStart(h *Host, r *Request) {
+	if h.CrawlDelay(r) > h.maxOrdinaryCrawlDelay() {
+		t.MarkUnavailable(h)
 	}
 }
 
-// longCrawlDelay returns the longest Crawl-delay that is no pause.
-func (h *Host) longCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
+// maxOrdinaryCrawlDelay returns the longest Crawl-delay that does not make a
+// host unavailable.
+func (h *Host) maxOrdinaryCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
 
 // MayBeEvicted reports whether h is evicted sometime if no request needs it
 // again.
 func (t *Table) MayBeEvicted(h *Host) bool {
-	isPaused := h.paused > 0 && t.paused[h.paused-1] == h
+	isPaused := h.unavailableIndex > 0 && t.unavailable[h.unavailableIndex-1] == h
 	return h.next != nil || isPaused
 }
 
@@ -128,7 +130,7 @@ func (h *Host) IsEvicted() bool { return h.evicted }
 // host, so nothing has to run in the background. In a long crawl, only hosts
 // accumulate about which something was learned that matters.
 func (t *Table) sweep(now Time) {
-	t.examinePaused(now, 1)
+	t.examineUnavailable(now, 1)
 	for range 2 {
 		h := t.idle.first
 		switch {
@@ -152,22 +154,22 @@ func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 // instead, until its pause is over.
 func (t *Table) setAside(now Time, h *Host) {
 	t.idle.remove(h)
-	if h.paused == 0 || h.PauseEnd() <= now {
+	if h.unavailableIndex == 0 || h.UnavailableUntil() <= now {
 		t.idle.push(h)
 	}
 }
 
-// dispensable returns the host to be evicted when there is no room: the least
+// victim returns the host to be evicted when there is no room: the least
 // recently used idle host, or a paused host. If all hosts have requests or are
 // within their interval, the result is nil.
-func (t *Table) dispensable(now Time, expireLeases func(Time, *Host)) *Host {
+func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
 	maxPaused := t.MaxHosts - t.MaxHosts/10
-	if len(t.paused) < maxPaused {
-		if h := t.leastRecent(now); h != nil {
+	if len(t.unavailable) < maxPaused {
+		if h := t.leastRecentlyUsed(now); h != nil {
 			return h
 		}
 	}
-	if h := t.examinePaused(now, maxExamined); h != nil {
+	if h := t.examineUnavailable(now, maxExamined); h != nil {
 		return h
 	}
 	if t.leasesCheckedAt == 0 || now >= t.leasesCheckedAt.Add(time.Minute) {
@@ -177,11 +179,11 @@ func (t *Table) dispensable(now Time, expireLeases func(Time, *Host)) *Host {
 			expireLeases(now, h)
 		}
 	}
-	return t.leastRecent(now)
+	return t.leastRecentlyUsed(now)
 }
 
-// leastRecent returns the first idle host that is free, or nil.
-func (t *Table) leastRecent(now Time) *Host {
+// leastRecentlyUsed returns the first idle host that is free, or nil.
+func (t *Table) leastRecentlyUsed(now Time) *Host {
 	for range maxExamined {
 		h := t.idle.first
 		if h == nil || h.isFree(now) {
@@ -192,46 +194,47 @@ func (t *Table) leastRecent(now Time) *Host {
 	return nil
 }
 
-// examinePaused examines up to n paused hosts, at random. It returns one that
-// can be evicted, or nil. The hosts that it meets whose pause is over become
-// idle.
-func (t *Table) examinePaused(now Time, n int) *Host {
-	for ; n > 0 && len(t.paused) > 0; n-- {
-		h := t.paused[int(t.Settings.Random()*float64(len(t.paused)))]
+// examineUnavailable examines up to n paused hosts, at random. It returns one
+// that can be evicted, or nil. The hosts that it meets whose pause is over
+// become idle.
+func (t *Table) examineUnavailable(now Time, n int) *Host {
+	for ; n > 0 && len(t.unavailable) > 0; n-- {
+		h := t.unavailable[int(t.Settings.Random()*float64(len(t.unavailable)))]
 		switch {
-		case h.PauseEnd() <= now:
-			t.unpause(h)
+		case h.UnavailableUntil() <= now:
+			t.removeUnavailable(h)
 			t.MarkIdle(h)
-		case !h.IsBusy() && h.Ownership == nil && h.minEnd() <= now:
+		case !h.IsBusy() && h.Claim == nil && h.evictableAt() <= now:
 			return h
 		}
 	}
 	return nil
 }
 
-// minEnd returns the time before which h, which is paused, is not evicted: the
-// end of its interval and of its Crawl-delay, but not of a long Crawl-delay.
-func (h *Host) minEnd() Time {
-	longest := h.LastCounted.Add(h.longCrawlDelay())
+// evictableAt returns the time before which h, which is paused, is not evicted:
+// the end of its interval and of its Crawl-delay, but not of a long
+// Crawl-delay.
+func (h *Host) evictableAt() Time {
+	longest := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
 	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, longest))
 }
 
-func (t *Table) unpause(h *Host) {
-	if h.paused == 0 {
+func (t *Table) removeUnavailable(h *Host) {
+	if h.unavailableIndex == 0 {
 		return
 	}
-	last := len(t.paused) - 1
-	moved := t.paused[last]
-	moved.paused = h.paused
-	t.paused[h.paused-1] = moved
-	t.paused[last] = nil
-	t.paused = t.paused[:last]
-	h.paused = 0
+	last := len(t.unavailable) - 1
+	moved := t.unavailable[last]
+	moved.unavailableIndex = h.unavailableIndex
+	t.unavailable[h.unavailableIndex-1] = moved
+	t.unavailable[last] = nil
+	t.unavailable = t.unavailable[:last]
+	h.unavailableIndex = 0
 }
 
 func (t *Table) evict(h *Host) {
 	t.MarkBusy(h)
-	t.unpause(h)
+	t.removeUnavailable(h)
 	t.Evicted(h)
 	h.evicted = true
 	delete(t.hosts, h.Key)

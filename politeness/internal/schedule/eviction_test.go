@@ -36,16 +36,16 @@ func (t *testTable) start(now Time, key string, r *Request) {
 	h := t.obtain(now, key)
 	t.MarkBusy(h)
 	h.Start(now, r, time.Minute)
-	t.MarkCounted(h, r)
+	t.MarkIntervalStart(h, r)
 	t.inFlight[key] = r
 }
 
 func (t *testTable) finish(now Time, key string, sig Signals) {
 	h := t.Get(key)
 	r := t.inFlight[key]
-	h.Answer(now, r, sig)
+	h.ApplyOutcome(now, r, sig)
 	if h.IsPaused(now) {
-		t.MarkPaused(h)
+		t.MarkUnavailable(h)
 	}
 	h.Finish(now, r)
 	t.MarkIdle(h)
@@ -135,7 +135,7 @@ func TestTable(t *testing.T) {
 				}
 				for h := range table.All() {
 					made[h] = true
-					if table.MayBeEvicted(h) == h.IsBusy() && h.paused == 0 {
+					if table.MayBeEvicted(h) == h.IsBusy() && h.unavailableIndex == 0 {
 						t.Errorf("after event %d: %s may be evicted: %t, busy: %t", i, h.Key, table.MayBeEvicted(h), h.IsBusy())
 					}
 				}
@@ -153,18 +153,18 @@ func TestTable(t *testing.T) {
 }
 
 // A host of a fleet that this member owns or has requested is not evicted
-// before the Ownership has ended.
+// before the Claim has ended.
 func TestTable_Ownership(t *testing.T) {
 	table := newTestTable(1)
 	h := table.obtain(0, "a")
 	table.MarkBusy(h)
-	h.RequestOwnership(0, new(Ownership))
+	h.BeginClaim(0, new(Claim))
 	table.MarkIdle(h)
 	table.obtain(s, "b")
 	if table.MayBeEvicted(h) || table.Get("a") != h {
 		t.Error("it is evicted although it is owned")
 	}
-	h.Ownership = nil
+	h.Claim = nil
 	table.MarkIdle(h)
 	table.obtain(2*s, "c")
 	if table.Get("a") != nil {
@@ -209,7 +209,7 @@ func TestTable_IsBounded(t *testing.T) {
 	if n := table.Len(); n > maxHosts+maxHosts/10 {
 		t.Errorf("%d hosts, want about %d at most", n, maxHosts)
 	}
-	if n := len(table.paused); n > maxHosts-maxHosts/10 {
+	if n := len(table.unavailable); n > maxHosts-maxHosts/10 {
 		t.Errorf("%d hosts are paused, want %d at most", n, maxHosts-maxHosts/10)
 	}
 }

@@ -14,10 +14,10 @@ const learnedLifetime = time.Hour
 // are relative to the time of the export, because members of a fleet share no
 // clock. The zero value means that no request was made and nothing was learned.
 type State struct {
-	HasStarted   bool          // the latest start still matters
-	SinceStart   time.Duration // the time since the latest start
-	HasCounted   bool          // the latest start that counts for the Crawl-delay still matters
-	SinceCounted time.Duration // the time since that start
+	HasStarted           bool          // the latest start still matters
+	SinceStart           time.Duration // the time since the latest start
+	HasCrawlDelayStart   bool          // the latest start that counts for the Crawl-delay still matters
+	SinceCrawlDelayStart time.Duration // the time since that start
 
 	PauseLeft     time.Duration // how much longer the pause lasts
 	CrawlDelay    time.Duration // the most recently declared Crawl-delay
@@ -36,15 +36,15 @@ type State struct {
 
 // stateVersion is the first byte of an encoded State. The other bytes are
 // unsigned varints, in the order of State's fields: durations in microseconds,
-// SinceStart and SinceCounted increased by 1 and 0 for false, Level and Latest
-// as 4*Level + Latest. Zeros at the end are left out.
+// SinceStart and SinceCrawlDelayStart increased by 1 and 0 for false, Level and
+// Latest as 4*Level + Latest. Zeros at the end are left out.
 const stateVersion = 1
 
 // Encode returns the encoded form of s.
 func (s State) Encode() []byte {
 	fields := [...]uint64{
 		optional(s.HasStarted, s.SinceStart),
-		optional(s.HasCounted, s.SinceCounted),
+		optional(s.HasCrawlDelayStart, s.SinceCrawlDelayStart),
 		micros(s.PauseLeft),
 		micros(s.CrawlDelay),
 		micros(s.AdaptiveDelay),
@@ -80,7 +80,7 @@ func DecodeState(encoded []byte) (s State, ok bool) {
 	}
 	span := func() time.Duration { return fromMicros(next()) }
 	s.HasStarted, s.SinceStart = fromOptional(next())
-	s.HasCounted, s.SinceCounted = fromOptional(next())
+	s.HasCrawlDelayStart, s.SinceCrawlDelayStart = fromOptional(next())
 	s.PauseLeft = span()
 	s.CrawlDelay = span()
 	s.AdaptiveDelay = span()
@@ -127,11 +127,11 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 			s.HasStarted = true
 			s.SinceStart = sinceStart
 		}
-		sinceCounted := now.Sub(h.LastCounted)
+		sinceCrawlDelayStart := now.Sub(h.LastCrawlDelayStart)
 		inCrawlDelay := h.Learned != nil && now < h.Learned.CrawlDelayEnd
-		if h.LastCounted != Never && (sinceCounted < interval || inCrawlDelay) {
-			s.HasCounted = true
-			s.SinceCounted = sinceCounted
+		if h.LastCrawlDelayStart != Never && (sinceCrawlDelayStart < interval || inCrawlDelay) {
+			s.HasCrawlDelayStart = true
+			s.SinceCrawlDelayStart = sinceCrawlDelayStart
 		}
 	}
 	if k := h.Learned; k != nil {
@@ -161,13 +161,13 @@ func roundUp(d time.Duration) time.Duration {
 // With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
 // member asked for the host. If s has no adaptive delay or no back-off, h keeps
 // its own. age is how old s is, and minAge is how old its starts are at least.
-// stored is what h.Lasting returned when this member last stored a State.
-func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, stored Learned) {
+// lastStored is what h.Durable returned when this member last stored a State.
+func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, lastStored Learned) {
 	if s.HasStarted {
 		h.LastStart = max(h.LastStart, now.Add(-minAge).Add(-s.SinceStart))
 	}
-	if s.HasCounted {
-		h.LastCounted = max(h.LastCounted, now.Add(-minAge).Add(-s.SinceCounted))
+	if s.HasCrawlDelayStart {
+		h.LastCrawlDelayStart = max(h.LastCrawlDelayStart, now.Add(-minAge).Add(-s.SinceCrawlDelayStart))
 	}
 	if !keepCrawlDelay && (s.CrawlDelay > 0 || h.Learned != nil) {
 		h.Learn().CrawlDelay = s.CrawlDelay
@@ -175,7 +175,7 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 	if s.AdaptiveDelay > 0 {
 		h.Learn().Adaptive = s.AdaptiveDelay
 	}
-	h.ImportPause(now, s, age, stored)
+	h.ImportPause(now, s, age, lastStored)
 }
 
 // ImportPause takes over a pause and the level of the back-off, unless h knows
@@ -183,14 +183,14 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 // learned something since. A pause that ends less than a second later than the
 // known one is the same pause, which was reported with a delay. Otherwise a
 // pause would grow on its way from member to member.
-func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned) {
+func (h *Host) ImportPause(now Time, s State, age time.Duration, lastStored Learned) {
 	k := h.Learned
 	end := now.Add(-age).Add(s.PauseLeft)
 	isLater := k == nil || end.Add(-time.Second) > k.PauseEnd
 	if end > now && isLater {
 		h.Learn().PauseEnd = end
 	}
-	isOwn := s.Level == stored.Level && s.Latest == stored.Latest
+	isOwn := s.Level == lastStored.Level && s.Latest == lastStored.Latest
 	if !hasBackOff(s.Level, s.Latest) || isOwn {
 		return
 	}
@@ -204,9 +204,9 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, stored Learned)
 	k.Incident = max(k.Incident, incident)
 }
 
-// Lasting returns what was learned from h that must not be lost if its owner
+// Durable returns what was learned from h that must not be lost if its owner
 // dies.
-func (h *Host) Lasting() Learned {
+func (h *Host) Durable() Learned {
 	if h.Learned == nil {
 		return Learned{PauseEnd: Never, Latest: Good}
 	}

@@ -9,9 +9,9 @@ func TestState_Encode(t *testing.T) {
 	for name, state := range map[string]State{
 		"zero":             {},
 		"a start":          {HasStarted: true, SinceStart: 300 * ms},
-		"a start just now": {HasStarted: true, HasCounted: true},
+		"a start just now": {HasStarted: true, HasCrawlDelayStart: true},
 		"all fields": {
-			HasStarted: true, SinceStart: s, HasCounted: true, SinceCounted: 2 * s,
+			HasStarted: true, SinceStart: s, HasCrawlDelayStart: true, SinceCrawlDelayStart: 2 * s,
 			PauseLeft: 3 * s, CrawlDelay: 4 * s, AdaptiveDelay: 5 * s,
 			Level: 255, Latest: Throttled, SinceIncident: 6 * s, Day: 20000, Requests: 7, Bytes: 8,
 		},
@@ -41,14 +41,14 @@ func TestState_Handover(t *testing.T) {
 		{"a start", func(h *Host) { h.start(0, &Request{}) }, 300 * ms, s},
 		{"a start long ago", func(h *Host) { h.start(0, &Request{}) }, 30 * s, Never},
 		{"a Crawl-delay", func(h *Host) { h.Declare(&slow); h.start(0, &Request{}) }, 3 * s, 10 * s},
-		{"a pause", func(h *Host) { h.Answer(s, &Request{}, Signals{Status: 429, Class: Throttled}) }, 2 * s, 6 * s},
+		{"a pause", func(h *Host) { h.ApplyOutcome(s, &Request{}, Signals{Status: 429, Class: Throttled}) }, 2 * s, 6 * s},
 	} {
 		h := testHost()
 		tt.before(h)
 		state, _ := h.Export(tt.now, true)
 		state, _ = DecodeState(state.Encode())
 		next := testHost()
-		next.Import(tt.now, state, 0, 0, false, next.Lasting())
+		next.Import(tt.now, state, 0, 0, false, next.Durable())
 		if due := next.Due(&Request{}); due != tt.due {
 			t.Errorf("%s: due at %v, want %v", tt.name, time.Duration(due), time.Duration(tt.due))
 		}
@@ -60,7 +60,7 @@ func FuzzDecodeState(f *testing.F) {
 	f.Add([]byte{stateVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		state, _ := DecodeState(encoded)
-		spans := []time.Duration{state.SinceStart, state.SinceCounted, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
+		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
 		for i, d := range spans {
 			if d < 0 {
 				t.Errorf("duration %d is %v", i, d)

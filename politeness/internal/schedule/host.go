@@ -8,21 +8,21 @@ type Host struct {
 	Settings *Settings
 	Key      string // the name of the host in its Table
 
-	LastStart   Time     // the latest start (with EndToStart, the latest end) of a request
-	LastCounted Time     // the latest one that counts for the Crawl-delay
-	Learned     *Learned // nil means that nothing was learned
-	queue       *queue   // the requests that wait; nil means none
-	inFlight    list     // the requests that hold a slot, oldest first
-	jitter      float32  // the present interval is longer by this fraction
-	InFlight    int32    // the length of inFlight
-	OnItsWay    int32    // how many of them are on their way: see Request.OnItsWay
+	LastStart           Time     // the latest start (with EndToStart, the latest end) of a request
+	LastCrawlDelayStart Time     // the latest one that counts for the Crawl-delay
+	Learned             *Learned // nil means that nothing was learned
+	queue               *queue   // the requests that wait; nil means none
+	inFlight            list     // the requests that hold a slot, oldest first
+	jitter              float32  // the present interval is longer by this fraction
+	InFlight            int32    // the length of inFlight
+	OnItsWay            int32    // how many of them are on their way: see Request.OnItsWay
 
-	paused        int32 // 1 + index in Table.paused; 0 if not in it
-	lastWasRobots bool  // the latest start was one of a request that overtakes
-	evicted       bool  // h is no longer in its Table
-	prev, next    *Host // in Table.idle; nil if not in it
+	unavailableIndex int32 // 1 + index in Table.unavailable; 0 if not in it
+	lastWasRobots    bool  // the latest start was one of a request that overtakes
+	evicted          bool  // h is no longer in its Table
+	prev, next       *Host // in Table.idle; nil if not in it
 
-	Ownership *Ownership // of this member of a fleet; nil means that h was not requested
+	Claim *Claim // of this member of a fleet; nil means that there is none
 }
 
 // Learned is what was learned from the responses of a host and its robots.txt.
@@ -44,11 +44,11 @@ type Learned struct {
 	spreadEnd     Time          // when the quota is renewed
 }
 
-// An Ownership is the right of one member of a fleet to send requests to a
-// host. The member requests it from the fleet before it owns the host.
-type Ownership struct {
+// A Claim is the claim of one member of a fleet to a host. The member makes it
+// before it owns the host, and sends requests only while it owns the host.
+type Claim struct {
 	Owned       bool // the member owns the host
-	Refused     bool // the member can never own the host
+	Denied      bool // the member can never own the host
 	OthersWait  bool // other members wait for the host
 	HasStarted  bool // a request has started since the host was requested
 	HasDeclared bool // a Crawl-delay was declared before the host became owned
@@ -62,46 +62,46 @@ type Ownership struct {
 	IdleSince  Time    // when the host ran out of requests; Never while it has some
 	RetryBy    Time    // a request that was refused is expected to be retried before this time
 	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
-	Stored     Learned // the latest result of Lasting that the fleet has stored
+	LastStored Learned // the latest result of Durable that the fleet has stored
 
-	// Holder is what the Ownership belongs to. Package schedule does not use
+	// Holder is what the Claim belongs to. Package schedule does not use
 	// it.
 	Holder any
 }
 
-// A queue contains the requests that wait for one host, in two lines, each in
+// A queue contains the requests that wait for one host, in two lanes, each in
 // the order of arrival: requests for a robots.txt that may overtake others
 // (Request.Overtakes), and all other requests, which are called pages here.
 //
-// The lines take turns: see Host.Next.
+// The lanes take turns: see Host.Next.
 type queue struct {
-	pages  line
-	robots line
+	pages  lane
+	robots lane
 
 	// robotsFrom is the earliest time at which a robots.txt request may start
 	// while pages wait. It lies as long after the end of the latest robots.txt
 	// request as that request took, in whole intervals.
 	robotsFrom Time
 
-	// files has the requests in robots by the origin of the file, each in the
-	// order of arrival.
-	files map[origin][]*Request
+	// robotsByOrigin has the requests in robots by the origin of the file, each
+	// in the order of arrival.
+	robotsByOrigin map[origin][]*Request
 
 	// checked is the first page, if a request for its robots.txt has started
 	// while the page was due: see Host.isNeeded.
 	checked *Request
 
-	// rejoining is the origin of the latest page that left its line because its
+	// rejoining is the origin of the latest page that left its lane because its
 	// check failed: see Host.Rejoins.
 	rejoining origin
 }
 
-// A line is a part of a queue.
-type line struct {
+// A lane is a part of a queue.
+type lane struct {
 	list
 	length int32
 
-	// observed is how many requests of the line are IsObserved.
+	// observed is how many requests of the lane are IsObserved.
 	observed int32
 
 	// crawlDelays is the sum of the Crawl-delays that the requests declare.
@@ -112,7 +112,7 @@ type line struct {
 	retiming retiming
 }
 
-// A retiming examines the requests of a line from the first to the last, a
+// A retiming examines the requests of a lane from the first to the last, a
 // number of them at a time: see Host.Retime.
 type retiming struct {
 	next     *Request // the request to be examined next; nil means that none is
@@ -122,7 +122,7 @@ type retiming struct {
 	batchAt  Time     // when a batch was examined last
 }
 
-// A place is a position in a line.
+// A place is a position in a lane.
 type place struct {
 	ahead       int32         // how many requests are ahead
 	crawlDelays time.Duration // the sum of the Crawl-delays that they declare
@@ -135,20 +135,20 @@ type Class uint8
 const (
 	Silent    Class = iota // no response, or a 5xx other than 503
 	Good                   // a response that is neither a refusal nor a 5xx
-	Blocked                // a 503 or a bot-protection response, perhaps for one page only
+	Suspect                // a 503 or a bot-protection response, perhaps for one page only
 	Throttled              // a 429
 )
 
 // hasBackOff reports whether the latest incident still matters: it lengthens
 // the back-off, or makes the next refusal count for more.
-func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Blocked }
+func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Suspect }
 
 // Init makes h, which must be zero but for its Key, a host that no request was
 // made to.
 func (h *Host) Init(s *Settings) {
 	h.Settings = s
 	h.LastStart = Never
-	h.LastCounted = Never
+	h.LastCrawlDelayStart = Never
 }
 
 // Learn returns h.Learned, and makes it if it is nil.
@@ -170,16 +170,16 @@ func (h *Host) IsBlank() bool {
 }
 
 // IsOwned reports whether this member of a fleet owns h.
-func (h *Host) IsOwned() bool { return h.Ownership != nil && h.Ownership.Owned }
+func (h *Host) IsOwned() bool { return h.Claim != nil && h.Claim.Owned }
 
 // UnownedUntil returns the earliest time at which this member can own h. It
 // returns Never if that time is unknown, if the member owns h already, or if
 // there is no fleet.
 func (h *Host) UnownedUntil() Time {
-	if h.Ownership == nil || h.Ownership.Owned {
+	if h.Claim == nil || h.Claim.Owned {
 		return Never
 	}
-	return h.Ownership.Earliest
+	return h.Claim.Earliest
 }
 
 // pause lets no request start before now + wait. It returns wait, or 0 if h is

@@ -8,40 +8,40 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.InFlight++
 	h.lastWasRobots = r.Overtakes
 	if r.Overtakes {
-		h.beginTurn(now, r)
+		h.markChecked(now, r)
 	}
-	if h.Ownership != nil {
-		h.Ownership.HasStarted = true
+	if h.Claim != nil {
+		h.Claim.HasStarted = true
 	}
-	r.Since = now
+	r.PhaseStart = now
 	r.LeaseEnd = now.Add(lease)
-	r.HadInterval = h.HasInterval(r)
-	h.Count(now, r)
+	r.CountsFromSending = h.HasInterval(r)
+	h.RestartIntervals(now, r)
 	h.DrawJitter()
 }
 
 // NeedsEnd reports whether Finish needs the time at which r is over. For other
 // requests it may get any time, which saves a look at the clock.
-func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.countsEnd(r) }
+func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.restartsAtEnd(r) }
 
-// countsEnd reports whether the interval after r counts from the end of r. It
-// does if Settings.EndToStart is set. It also does if no interval was known
-// when r started, because the time of sending was not noted.
-func (h *Host) countsEnd(r *Request) bool {
-	return h.Settings.EndToStart || !r.HadInterval && h.HasInterval(r)
+// restartsAtEnd reports whether the interval after r counts from the end of r.
+// It does if Settings.EndToStart is set. It also does if no interval was
+// known when r started, because the time of sending was not noted.
+func (h *Host) restartsAtEnd(r *Request) bool {
+	return h.Settings.EndToStart || !r.CountsFromSending && h.HasInterval(r)
 }
 
-// Finish frees the slot of r, which is over at the time end. isCounted reports
-// whether the interval after r counts from then.
-func (h *Host) Finish(end Time, r *Request) (isCounted bool) {
+// Finish frees the slot of r, which is over at the time end. intervalsRestarted
+// reports whether the intervals of h count from then.
+func (h *Host) Finish(end Time, r *Request) (intervalsRestarted bool) {
 	h.SetOnItsWay(r, false)
 	h.inFlight.remove(r)
 	h.InFlight--
-	h.endTurn(end, r)
-	if !h.countsEnd(r) {
+	h.reserveTimeForPages(end, r)
+	if !h.restartsAtEnd(r) {
 		return false
 	}
-	h.Count(end, r)
+	h.RestartIntervals(end, r)
 	return true
 }
 
@@ -64,13 +64,13 @@ func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 
 // Expire finishes the requests whose leases are over, and calls expired for
 // each of them.
-func (h *Host) Expire(now Time, expired func(r *Request, isCounted bool)) {
+func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {
 		next := r.next
 		if r.LeaseEnd <= now {
-			isCounted := h.Finish(r.LeaseEnd, r)
-			expired(r, isCounted)
+			intervalsRestarted := h.Finish(r.LeaseEnd, r)
+			expired(r, intervalsRestarted)
 		}
 		r = next
 	}

@@ -22,11 +22,11 @@ func (h *Host) CrawlDelay(r *Request) time.Duration {
 	if r.Exempt {
 		return 0
 	}
-	return h.longestCrawlDelay(r)
+	return h.effectiveCrawlDelay(r)
 }
 
-// longestCrawlDelay is like CrawlDelay, but not 0 for an exempt request.
-func (h *Host) longestCrawlDelay(r *Request) time.Duration {
+// effectiveCrawlDelay is like CrawlDelay, but not 0 for an exempt request.
+func (h *Host) effectiveCrawlDelay(r *Request) time.Duration {
 	switch configured := h.Settings.CrawlDelay; {
 	case configured > 0:
 		return configured
@@ -53,7 +53,7 @@ func (h *Host) Due(r *Request) Time {
 
 // DueForAny returns the time at which a request could start that declares no
 // Crawl-delay.
-func (h *Host) DueForAny() Time { return h.Due(anyRequest) }
+func (h *Host) DueForAny() Time { return h.Due(AnyRequest) }
 
 // IntervalEnd returns the end of the interval after the latest start.
 func (h *Host) IntervalEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())) }
@@ -61,7 +61,7 @@ func (h *Host) IntervalEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())
 // CrawlDelayDue returns the time at which the Crawl-delay allows r to start.
 func (h *Host) CrawlDelayDue(r *Request) Time {
 	if d := h.CrawlDelay(r); d > 0 {
-		return h.LastCounted.Add(h.lengthen(d))
+		return h.LastCrawlDelayStart.Add(h.lengthen(d))
 	}
 	return Never
 }
@@ -90,14 +90,14 @@ func (h *Host) HasInterval(r *Request) bool {
 	return spreads || h.Settings.Adaptive > 0 || h.Interval(r) > 0
 }
 
-// Count lets the intervals of h count from now, because r starts (or, with
-// EndToStart, ends).
-func (h *Host) Count(now Time, r *Request) {
+// RestartIntervals lets the intervals of h count from now, because r starts
+// (or, with EndToStart, ends).
+func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)
 	if r.Exempt {
 		return
 	}
-	h.LastCounted = max(h.LastCounted, now)
+	h.LastCrawlDelayStart = max(h.LastCrawlDelayStart, now)
 	if d := h.CrawlDelay(r); d > 0 {
 		k := h.Learn()
 		k.CrawlDelayEnd = max(k.CrawlDelayEnd, now.Add(d))
@@ -110,8 +110,8 @@ func (h *Host) Declare(r *Request) (changed bool) {
 	if !r.Declared {
 		return false
 	}
-	if o := h.Ownership; o != nil && !o.Owned {
-		o.HasDeclared = true // so that Import does not set the previous owner's Crawl-delay
+	if c := h.Claim; c != nil && !c.Owned {
+		c.HasDeclared = true // so that Import does not set the previous owner's Crawl-delay
 	}
 	switch {
 	case h.Learned == nil && r.CrawlDelay == 0:
@@ -143,7 +143,7 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 }
 
 // LengthenedInterval returns the longest interval of h with Jitter.
-func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(anyRequest)) }
+func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(AnyRequest)) }
 
 // adapt sets the adaptive delay from the latency of a response, and reports
 // whether the delay rose. The aim is Settings.Adaptive times the latency. A
@@ -179,11 +179,11 @@ func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight <
 // of other members of a fleet take up slots.
 func (h *Host) Slots(r *Request) int32 {
 	slots := h.Settings.Concurrency
-	if h.longestCrawlDelay(r) > 0 {
+	if h.effectiveCrawlDelay(r) > 0 {
 		slots = 1
 	}
-	if h.Ownership != nil {
-		slots -= h.Ownership.InFlightElsewhere
+	if h.Claim != nil {
+		slots -= h.Claim.InFlightElsewhere
 	}
 	return slots
 }

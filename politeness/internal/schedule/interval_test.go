@@ -95,8 +95,8 @@ func TestHost_Adaptive(t *testing.T) {
 		{Signals{Status: 200, Class: Good}, 10 * s, false},
 		{Signals{Status: 200, Class: Good, Latency: time.Hour}, MaxAdaptive, true},
 	} {
-		r := &Request{Since: Time(i * s)}
-		if e := h.Answer(Time(i*s), r, tt.signals); e.Slower != tt.slower || h.Delay() != tt.want {
+		r := &Request{PhaseStart: Time(i * s)}
+		if e := h.ApplyOutcome(Time(i*s), r, tt.signals); e.Slower != tt.slower || h.Delay() != tt.want {
 			t.Errorf("response %d: the delay is %v, and it rose: %t; want %v, %t", i, h.Delay(), e.Slower, tt.want, tt.slower)
 		}
 	}

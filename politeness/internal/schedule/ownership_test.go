@@ -8,14 +8,14 @@ import (
 // Each row is a host that this member of a fleet has requested at 0. until is
 // how long it is from 10 s on until the host may be given away.
 func TestHost_UntilGiven(t *testing.T) {
-	owned := func(h *Host) { h.Ownership.Owned = true }
-	othersWait := func(h *Host) { h.Ownership.OthersWait = true }
+	owned := func(h *Host) { h.Claim.Owned = true }
+	othersWait := func(h *Host) { h.Claim.OthersWait = true }
 	waits := func(h *Host) { h.Enqueue(9*s, new(Request), new(Spare)) }
-	hasStarted := func(h *Host) { h.Ownership.HasStarted = true }
+	hasStarted := func(h *Host) { h.Claim.HasStarted = true }
 	inFlight := func(h *Host) { h.start(9*s, new(Request)) }
 	two := func(h *Host) { h.Settings.Concurrency = 2 }
-	ownedSince := func(now Time) func(h *Host) { return func(h *Host) { h.Ownership.OwnedSince = now } }
-	idleSince := func(now Time) func(h *Host) { return func(h *Host) { h.Ownership.IdleSince = now } }
+	ownedSince := func(now Time) func(h *Host) { return func(h *Host) { h.Claim.OwnedSince = now } }
+	idleSince := func(now Time) func(h *Host) { return func(h *Host) { h.Claim.IdleSince = now } }
 	retry := func(at Time) func(h *Host) { return func(h *Host) { h.ExpectRetry(9*s, at) } }
 	pausedUntil := func(end Time) func(h *Host) { return func(h *Host) { h.Learn().PauseEnd = end } }
 	type edits []func(*Host)
@@ -46,7 +46,7 @@ func TestHost_UntilGiven(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := testHost()
-			h.RequestOwnership(0, new(Ownership))
+			h.BeginClaim(0, new(Claim))
 			for _, edit := range tt.edits {
 				edit(h)
 			}
@@ -61,8 +61,8 @@ func TestHost_UntilGiven(t *testing.T) {
 func TestHost_UnownedUntil(t *testing.T) {
 	h := testHost()
 	r := new(Request)
-	o := new(Ownership)
-	h.RequestOwnership(0, o)
+	o := new(Claim)
+	h.BeginClaim(0, o)
 	check := func(now, estimate Time, why Reason) {
 		t.Helper()
 		if got := h.EstimateAtEnd(now, r); got != estimate {
@@ -82,23 +82,23 @@ func TestHost_UnownedUntil(t *testing.T) {
 	check(6*s, 6*s, ReasonDelay)
 }
 
-// A turn ends 2 s after the host became owned, if other members wait and one
+// A term ends 2 s after the host became owned, if other members wait and one
 // request has started.
 func TestHost_IsTurnOver(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		o    Ownership
+		o    Claim
 		now  Time
 		want bool
 	}{
-		{"nobody else waits", Ownership{HasStarted: true}, 10 * s, false},
-		{"no request has started", Ownership{OthersWait: true}, 10 * s, false},
-		{"before its end", Ownership{OthersWait: true, HasStarted: true, OwnedSince: s}, 3*s - 1, false},
-		{"at its end", Ownership{OthersWait: true, HasStarted: true, OwnedSince: s}, 3 * s, true},
+		{"nobody else waits", Claim{HasStarted: true}, 10 * s, false},
+		{"no request has started", Claim{OthersWait: true}, 10 * s, false},
+		{"before its end", Claim{OthersWait: true, HasStarted: true, OwnedSince: s}, 3*s - 1, false},
+		{"at its end", Claim{OthersWait: true, HasStarted: true, OwnedSince: s}, 3 * s, true},
 	} {
 		h := testHost()
-		h.Ownership = &tt.o
-		if got := h.IsTurnOver(tt.now); got != tt.want {
+		h.Claim = &tt.o
+		if got := h.IsTermOver(tt.now); got != tt.want {
 			t.Errorf("%s: %t", tt.name, got)
 		}
 	}
@@ -107,7 +107,7 @@ func TestHost_IsTurnOver(t *testing.T) {
 // Requests of other members that are in flight take up slots.
 func TestHost_SlotsInAFleet(t *testing.T) {
 	h := testHost(func(set *Settings) { set.Concurrency = 3 })
-	h.Ownership = &Ownership{Owned: true, InFlightElsewhere: 2}
+	h.Claim = &Claim{Owned: true, InFlightElsewhere: 2}
 	if n := h.Slots(new(Request)); n != 1 {
 		t.Errorf("%d slots, want 1", n)
 	}
@@ -116,7 +116,7 @@ func TestHost_SlotsInAFleet(t *testing.T) {
 	if h.HasSlot(new(Request)) {
 		t.Error("a fourth request may start")
 	}
-	h.Ownership.InFlightElsewhere = 1
+	h.Claim.InFlightElsewhere = 1
 	if !h.HasSlot(new(Request)) {
 		t.Error("a third request may not start")
 	}

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-func (l *line) insert(r *Request, atFront bool) {
+func (l *lane) insert(r *Request, atFront bool) {
 	l.list.insert(r, atFront)
 	r.round = 0
 	if t := &l.retiming; atFront && t.next != nil {
 		t.note(r) // the retiming is past it
 	}
 	l.length++
-	l.crawlDelays += r.countedCrawlDelay()
+	l.crawlDelays += r.boundedCrawlDelay()
 	if r.IsObserved() {
 		l.observed++
 	}
 }
 
-func (l *line) remove(r *Request) {
+func (l *lane) remove(r *Request) {
 	switch t := &l.retiming; {
 	case t.next == r:
 		t.next = l.after(r)
 	case t.next != nil && t.round == r.round:
 		t.place.ahead--
-		t.place.crawlDelays -= r.countedCrawlDelay()
+		t.place.crawlDelays -= r.boundedCrawlDelay()
 	}
 	l.list.remove(r)
 	l.length--
-	l.crawlDelays -= r.countedCrawlDelay()
+	l.crawlDelays -= r.boundedCrawlDelay()
 	if r.IsObserved() {
 		l.observed--
 	}
@@ -39,7 +39,7 @@ func (l *line) remove(r *Request) {
 func (t *retiming) note(r *Request) {
 	r.round = t.round
 	t.place.ahead++
-	t.place.crawlDelays += r.countedCrawlDelay()
+	t.place.crawlDelays += r.boundedCrawlDelay()
 }
 
 // IsObserved reports whether r's estimate matters while r waits: because of it,
@@ -48,17 +48,17 @@ func (r *Request) IsObserved() bool { return r.Deadline != Forever || r.Traced }
 
 // countedCrawlDelay returns the Crawl-delay that r declares, shortened so that
 // the sum for millions of requests does not overflow.
-func (r *Request) countedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
+func (r *Request) boundedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
 
-// line returns the line that r waits in or would wait in.
-func (q *queue) line(r *Request) *line {
+// lane returns the lane that r waits in or would wait in.
+func (q *queue) lane(r *Request) *lane {
 	if r.Overtakes {
 		return &q.robots
 	}
 	return &q.pages
 }
 
-// heads returns the first request of each line, or nil if the line is empty.
+// heads returns the first request of each lane, or nil if the lane is empty.
 func (h *Host) heads() (page, robots *Request) {
 	if h.queue == nil {
 		return nil, nil
@@ -66,7 +66,7 @@ func (h *Host) heads() (page, robots *Request) {
 	return h.queue.pages.first, h.queue.robots.first
 }
 
-// Heads is an iterator over the first request of each line.
+// Heads is an iterator over the first request of each lane.
 func (h *Host) Heads(yield func(*Request) bool) {
 	page, robots := h.heads()
 	if page != nil && !yield(page) {
@@ -95,8 +95,8 @@ func (h *Host) Waiting() int {
 // IsBusy reports whether requests wait for h or are in flight.
 func (h *Host) IsBusy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
 
-// IsFirst reports whether r is the first request of its line.
-func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.line(r).first == r }
+// IsFirst reports whether r is the first request of its lane.
+func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.lane(r).first == r }
 
 // A Spare keeps an empty queue for the next host that needs one. Usually a
 // single request waits for a host, and only for a moment.
@@ -114,34 +114,34 @@ func (s *Spare) take() *queue {
 	return q
 }
 
-// Enqueue puts r at the end of its line. A request for the robots.txt that the
+// Enqueue puts r at the end of its lane. A request for the robots.txt that the
 // first page needs goes to the front.
 func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 	if h.queue == nil {
 		h.queue = spare.take()
 	}
 	q := h.queue
-	r.Since = now
-	q.line(r).insert(r, r.Overtakes && h.isPreferred(r))
+	r.PhaseStart = now
+	q.lane(r).insert(r, r.Overtakes && h.joinsAtFront(r))
 	switch {
 	case r.Overtakes:
-		if q.files == nil {
-			q.files = make(map[origin][]*Request)
+		if q.robotsByOrigin == nil {
+			q.robotsByOrigin = make(map[origin][]*Request)
 		}
-		q.files[r.origin()] = append(q.files[r.origin()], r)
+		q.robotsByOrigin[r.origin()] = append(q.robotsByOrigin[r.origin()], r)
 		if q.rejoining == r.origin() {
 			q.rejoining = origin{} // it goes first only once
 		}
 	case q.pages.first == r:
-		q.prefer(r.origin())
+		q.moveToFront(r.origin())
 	}
 }
 
-// Dequeue removes r from its line, because it starts, is rejected or gives up.
-// wasFirst reports whether r was the first request of its line.
+// Dequeue removes r from its lane, because it starts, is rejected or gives up.
+// wasFirst reports whether r was the first request of its lane.
 func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	q := h.queue
-	l := q.line(r)
+	l := q.lane(r)
 	wasFirst = l.first == r
 	l.remove(r)
 	if r == q.checked {
@@ -149,9 +149,9 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	}
 	switch {
 	case r.Overtakes:
-		q.removeFile(r)
+		q.removeByOrigin(r)
 	case wasFirst && q.pages.first != nil:
-		q.prefer(q.pages.first.origin())
+		q.moveToFront(q.pages.first.origin())
 	}
 	if h.Waiting() == 0 {
 		*h.queue = queue{}
@@ -161,53 +161,53 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	return wasFirst
 }
 
-// removeFile removes r from files. As a rule, r is the oldest request for its
-// file.
-func (q *queue) removeFile(r *Request) {
+// removeByOrigin removes r from robotsByOrigin. As a rule, r is the oldest
+// request for its file.
+func (q *queue) removeByOrigin(r *Request) {
 	file := r.origin()
-	requests := q.files[file]
+	requests := q.robotsByOrigin[file]
 	switch i := slices.Index(requests, r); {
 	case i < 0: // the caller has changed its URL meanwhile
 	case len(requests) == 1:
-		delete(q.files, file)
+		delete(q.robotsByOrigin, file)
 	case i == 0:
 		requests[0] = nil
-		q.files[file] = requests[1:]
+		q.robotsByOrigin[file] = requests[1:]
 	default:
-		q.files[file] = slices.Delete(requests, i, i+1)
+		q.robotsByOrigin[file] = slices.Delete(requests, i, i+1)
 	}
 }
 
 // oldest returns the oldest request for the robots.txt of an origin, or nil.
-func (q *queue) oldest(file origin) *Request {
-	if requests := q.files[file]; len(requests) > 0 {
+func (q *queue) oldestRobots(file origin) *Request {
+	if requests := q.robotsByOrigin[file]; len(requests) > 0 {
 		return requests[0]
 	}
 	return nil
 }
 
-// Rejoins notes that page r leaves its line because its check has failed. The
+// Rejoins notes that page r leaves its lane because its check has failed. The
 // reason may be that its robots.txt has run out, so that r joins the queue
 // again when the file has been fetched. If the request for this file waits or
-// joins next, it goes to the front of its line.
+// joins next, it goes to the front of its lane.
 func (h *Host) Rejoins(r *Request) {
 	q := h.queue
 	if q == nil || r.Overtakes {
 		return
 	}
 	file := r.origin()
-	if q.oldest(file) == nil {
+	if q.oldestRobots(file) == nil {
 		q.rejoining = file
 		return
 	}
 	q.rejoining = origin{}
-	q.prefer(file)
+	q.moveToFront(file)
 }
 
-// prefer moves the request for the robots.txt of an origin to the front of its
-// line, if there is such a request.
-func (q *queue) prefer(file origin) {
-	r := q.oldest(file)
+// moveToFront moves the request for the robots.txt of an origin to the front of
+// its lane, if there is such a request.
+func (q *queue) moveToFront(file origin) {
+	r := q.oldestRobots(file)
 	if file == (origin{}) || r == nil || q.robots.first == r {
 		return
 	}
@@ -215,11 +215,12 @@ func (q *queue) prefer(file origin) {
 	q.robots.insert(r, true)
 }
 
-// isPreferred reports whether r, a robots.txt request that joins its line, goes
-// to the front: no other request for its file waits, and a page needs the file.
-func (h *Host) isPreferred(r *Request) bool {
+// joinsAtFront reports whether r, a robots.txt request that joins its lane,
+// goes to the front: no other request for its file waits, and a page needs the
+// file.
+func (h *Host) joinsAtFront(r *Request) bool {
 	file := r.origin()
-	if h.queue == nil || file == (origin{}) || h.queue.oldest(file) != nil {
+	if h.queue == nil || file == (origin{}) || h.queue.oldestRobots(file) != nil {
 		return false
 	}
 	return h.isNeeded(r) || file == h.queue.rejoining
@@ -239,8 +240,8 @@ func (h *Host) isForFirstPage(r *Request) bool {
 	return page != nil && r.URL != nil && page.origin() == r.origin()
 }
 
-// beginTurn notes the turn of r, a robots.txt request that starts now.
-func (h *Host) beginTurn(now Time, r *Request) {
+// markChecked notes the turn of r, a robots.txt request that starts now.
+func (h *Host) markChecked(now Time, r *Request) {
 	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
 		h.queue.checked = h.queue.pages.first
 	}
@@ -249,7 +250,7 @@ func (h *Host) beginTurn(now Time, r *Request) {
 // Next returns the request that starts next, as far as intervals, pauses and
 // turns decide, or nil if no request is due.
 //
-// If only one line has a request that is due, that request starts. If both
+// If only one lane has a request that is due, that request starts. If both
 // have, they take turns, so that links to any number of ports of a host cannot
 // stop the crawl of the host's pages:
 //
@@ -260,7 +261,7 @@ func (h *Host) beginTurn(now Time, r *Request) {
 //   - A robots.txt request overrides both rules if it is for the origin of the
 //     first page, but only one does so for each page. Otherwise the file that
 //     allows this page may run out just before the page starts. The page would
-//     then lose its place in the line, and so would all pages of its origin
+//     then lose its place in the lane, and so would all pages of its origin
 //     behind it.
 //
 // A page that waits for its first robots.txt is in no queue: it joins the queue
@@ -310,14 +311,14 @@ func (h *Host) WhyReady(r *Request) Reason {
 	return h.WhyDue(r)
 }
 
-// endTurn sets how long pages go first after r, which has held a slot until the
-// time end.
-func (h *Host) endTurn(end Time, r *Request) {
+// reserveTimeForPages sets how long pages go first after r, which has held a
+// slot until the time end.
+func (h *Host) reserveTimeForPages(end Time, r *Request) {
 	if h.queue == nil || !r.Overtakes {
 		return
 	}
 	// If pages got a part of an interval more, they would start earlier than
 	// pageEstimate says.
-	took := end.Sub(r.Since).Truncate(h.Delay())
+	took := end.Sub(r.PhaseStart).Truncate(h.Delay())
 	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
 }

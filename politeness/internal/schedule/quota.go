@@ -5,9 +5,9 @@ import "time"
 // A Quota is what a host declares about the requests that it allows. The zero
 // value means that it declares nothing.
 type Quota struct {
-	Pause  time.Duration // how long no request may start, because the quota is spent
-	Spread time.Duration // the interval that makes the rest of the quota last until it is renewed
-	Renews time.Duration // how long Spread applies
+	Pause    time.Duration // how long no request may start, because the quota is spent
+	Spread   time.Duration // the interval that makes the rest of the quota last until it is renewed
+	RenewsIn time.Duration // how long Spread applies
 }
 
 // quotaDue returns the time at which the quota lets the next request start, or
@@ -31,7 +31,7 @@ func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) 
 		return pause, false
 	}
 	k := h.Learn()
-	end := now.Add(q.Renews)
+	end := now.Add(q.RenewsIn)
 	isInForce := k.spreadEnd > now
 	if isInForce && h.quotaDue() >= min(h.LastStart.Add(q.Spread), end) {
 		return pause, false // the earlier quota is at least as strict

@@ -8,7 +8,7 @@ import (
 // Each row is a sequence of quotas. due is when the next request may start
 // after the quota, if the latest request started at 0.
 func TestHost_Quota(t *testing.T) {
-	spread := func(interval, renews time.Duration) Quota { return Quota{Spread: interval, Renews: renews} }
+	spread := func(interval, renews time.Duration) Quota { return Quota{Spread: interval, RenewsIn: renews} }
 	type answer struct {
 		now Time
 		q   Quota
@@ -32,7 +32,7 @@ func TestHost_Quota(t *testing.T) {
 			r := &Request{}
 			h.start(0, r)
 			for i, a := range tt.answers {
-				h.Answer(a.now, r, Signals{Status: 200, Class: Good, Quota: a.q})
+				h.ApplyOutcome(a.now, r, Signals{Status: 200, Class: Good, Quota: a.q})
 				if due, why := h.Due(&Request{}), h.WhyDue(&Request{}); due != a.due || why != a.why {
 					t.Errorf("after answer %d, the next is due at %v for reason %d, want %v for %d", i, time.Duration(due), why, time.Duration(a.due), a.why)
 				}

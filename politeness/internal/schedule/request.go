@@ -18,21 +18,26 @@ type Request struct {
 
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
-	HadInterval bool // the result of HasInterval at the start; if true, the time of sending counts
-	OnItsWay    bool // the request has started and its header is not written yet
+	CountsFromSending bool // the result of HasInterval at the start; if true, the time of sending counts
+	OnItsWay          bool // the request has started and its header is not written yet
 
-	Since    Time // when the request was queued; after its start, when it started
+	// PhaseStart is when the request's present phase began: when it was queued
+	// or, once it has started, when it started. One field serves both phases
+	// because the size of a Request costs time.
+	PhaseStart Time
+
 	Estimate Time // while the request waits: the estimated start
-	LeaseEnd Time // after the start: when the slot is freed, if the request is not over before
+	LeaseEnd Time // after the start: when the lease expires
 
-	prev, next *Request // in the line in which the request waits, or in Host.inFlight
+	prev, next *Request // in the lane in which the request waits, or in Host.inFlight
 
 	// Owner is what the request belongs to. Package schedule does not use it.
 	Owner any
 }
 
-// anyRequest stands for a request about which nothing is known.
-var anyRequest = new(Request)
+// AnyRequest stands for a request about which nothing is known. It must not be
+// changed.
+var AnyRequest = new(Request)
 
 // An origin is what a robots.txt applies to. It is compared verbatim. A
 // Request that is spelled differently only loses the preference that Host.Next

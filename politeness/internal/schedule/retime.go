@@ -7,7 +7,7 @@ import "time"
 // may have thousands of requests that wait, and each of them may change the
 // times when it joins: for example if the requests of two origins declare
 // different Crawl-delays. So an event examines only a few requests. The first
-// request of the line, which the caller wakes, examines the others, in batches.
+// request of the lane, which the caller wakes, examines the others, in batches.
 const (
 	perEvent      = 16
 	perBatch      = 1024
@@ -26,13 +26,13 @@ const (
 // Retime is called when the times of h have changed. It examines a few of the
 // requests that wait for h, and calls visit for each. visit must dequeue a
 // request that is Rejected, and no other. Then the caller wakes the first
-// request of each line, which calls ContinueRetiming.
+// request of each lane, which calls ContinueRetiming.
 func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 	if h.queue == nil {
 		return
 	}
 	q := h.queue
-	for _, l := range [...]*line{&q.pages, &q.robots} {
+	for _, l := range [...]*lane{&q.pages, &q.robots} {
 		if l.retiming.next == nil {
 			l.beginRetiming()
 		} else {
@@ -43,10 +43,10 @@ func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 }
 
 // ContinueRetiming examines a batch of the requests behind r, which is the
-// first of its line. The result is the time until the next batch, or Unlimited
+// first of its lane. The result is the time until the next batch, or Unlimited
 // if all requests have been examined.
 func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
-	l := h.queue.line(r)
+	l := h.queue.lane(r)
 	t := &l.retiming
 	if t.isDone() {
 		return Unlimited
@@ -64,7 +64,7 @@ func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v V
 
 func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
 
-func (l *line) beginRetiming() {
+func (l *lane) beginRetiming() {
 	t := &l.retiming
 	t.restarts = false
 	t.next = l.first
@@ -76,7 +76,7 @@ func (l *line) beginRetiming() {
 }
 
 // examine examines the next n requests of l at most.
-func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdict)) {
+func (h *Host) examine(now Time, l *lane, n int, visit func(r *Request, v Verdict)) {
 	t := &l.retiming
 	for range n {
 		if t.next == nil && t.restarts {
@@ -98,7 +98,7 @@ func (h *Host) examine(now Time, l *line, n int, visit func(r *Request, v Verdic
 		r.Estimate = estimate
 		t.next = l.after(r)
 		t.note(r)
-		if l.observed == 0 && h.CrawlDelay(anyRequest) <= h.Settings.MaxCrawlDelay {
+		if l.observed == 0 && h.CrawlDelay(AnyRequest) <= h.Settings.MaxCrawlDelay {
 			t.next = nil // the others need no estimate
 		}
 		visit(r, v)

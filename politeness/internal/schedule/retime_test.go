@@ -27,7 +27,7 @@ func (h *retimed) visit(r *Request, v Verdict) {
 	}
 }
 
-// event retimes h, and wakes the first request of each line.
+// event retimes h, and wakes the first request of each lane.
 func (h *retimed) event() {
 	h.Retime(h.now, h.visit)
 	h.wake()
@@ -148,7 +148,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 			if h.queue == nil {
 				continue
 			}
-			for _, l := range []*line{&h.queue.pages, &h.queue.robots} {
+			for _, l := range []*lane{&h.queue.pages, &h.queue.robots} {
 				place := place{}
 				for r := l.first; r != nil && r != l.retiming.next; r = l.after(r) {
 					place.ahead++
@@ -167,7 +167,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 		if h.queue == nil {
 			continue
 		}
-		for _, l := range []*line{&h.queue.pages, &h.queue.robots} {
+		for _, l := range []*lane{&h.queue.pages, &h.queue.robots} {
 			place := place{}
 			for r := l.first; r != nil; r = l.after(r) {
 				if h.rejects(h.now, r, h.estimate(h.now, r, place), place) && r.Estimate >= r.Deadline {

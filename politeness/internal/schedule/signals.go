@@ -13,7 +13,8 @@ type Signals struct {
 	Failed     bool          // the request ended with an error
 }
 
-// IsEmpty reports whether there was no outcome. Answer ignores such Signals.
+// IsEmpty reports whether there was no outcome. ApplyOutcome ignores such
+// Signals.
 func (s Signals) IsEmpty() bool { return s.Status == 0 && s.Latency == 0 && !s.Failed }
 
 // obeysRetryAfter reports whether the Retry-After field of a response pauses
@@ -23,5 +24,5 @@ func (s Signals) obeysRetryAfter() bool {
 	if s.RetryAfter <= 0 {
 		return false
 	}
-	return s.Class >= Blocked || s.Status >= 300
+	return s.Class >= Suspect || s.Status >= 300
 }
