@@ -90,9 +90,9 @@ func (g *Grant) answered(ctx context.Context, o Outcome) {
 
 // readHeader returns what a response requires of the Limiter by its header. The
 // clock is read only if there is a header: many programs pass none to Done.
-func (l *Limiter) readHeader(h http.Header) headers.Asked {
+func (l *Limiter) readHeader(h http.Header) headers.Demands {
 	if len(h) == 0 {
-		return headers.Asked{}
+		return headers.Demands{}
 	}
 	return headers.Read(h, time.Now(), l.set.maxRetryAfter)
 }
@@ -100,7 +100,7 @@ func (l *Limiter) readHeader(h http.Header) headers.Asked {
 // learnFrom updates what is known of g's host after a request with outcome o,
 // whose class is c and whose header requests a. The event is nil unless a pause
 // began or was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.Asked) (event *Event) {
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.Demands) (event *Event) {
 	s := schedule.Signals{
 		Status: o.Status, Class: c, RetryAfter: a.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
 	}
@@ -118,7 +118,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.As
 			others--
 		}
 		q := a.Quota(others)
-		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, RenewsIn: q.Until}
+		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, RenewsIn: q.RenewsIn}
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
 	if effect == (schedule.Effect{}) {
