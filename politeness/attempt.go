@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/internal/httputil"
-	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
@@ -129,7 +128,7 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.attempt.grant.read(n)
+	b.attempt.grant.spendBytes(n)
 	if err == nil {
 		return n, nil
 	}
@@ -141,15 +140,6 @@ func (b *body) Read(p []byte) (int, error) {
 		b.ended.Store(true)
 	}
 	return n, err
-}
-
-// read counts n bytes that were read from a response's body.
-func (g *Grant) read(n int) {
-	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.spend(g, schedule.Amount{Bytes: int64(n)})
-	}
 }
 
 func (b *body) Close() error {

@@ -48,7 +48,7 @@ type sharedSettings struct {
 func (t *settingsTable) merge(s HostSettings) schedule.Settings {
 	settings := *t.own
 	settings.Delay = orDefault(s.Delay, settings.Delay, 0)
-	settings.Concurrency = slots(s.Concurrency, settings.Concurrency)
+	settings.Concurrency = concurrency(s.Concurrency, settings.Concurrency)
 	settings.CrawlDelay = max(s.CrawlDelay, -1)
 	if s.CrawlDelay > 0 {
 		settings.MaxCrawlDelay = schedule.Unlimited
@@ -56,9 +56,9 @@ func (t *settingsTable) merge(s HostSettings) schedule.Settings {
 	return settings
 }
 
-// configure gives h these settings, and reports whether they differ from those
+// assign gives h these settings, and reports whether they differ from those
 // before.
-func (t *settingsTable) configure(h *schedule.Host, settings *schedule.Settings) (changed bool) {
+func (t *settingsTable) assign(h *schedule.Host, settings *schedule.Settings) (changed bool) {
 	key := settingsKey(settings)
 	if key == settingsKey(h.Settings) {
 		return false
@@ -82,7 +82,7 @@ func (t *settingsTable) configure(h *schedule.Host, settings *schedule.Settings)
 }
 
 // release notes that h no longer has its present settings, because it gets
-// others or is forgotten. Settings are removed with their last host, so that a
+// others or is evicted. Settings are removed with their last host, so that a
 // PerHost that always returns new ones does not fill the memory.
 func (t *settingsTable) release(h *schedule.Host) {
 	if h.Settings == t.own {
@@ -102,8 +102,8 @@ func settingsKey(s *schedule.Settings) HostSettings {
 	return HostSettings{Delay: s.Delay, Concurrency: int(s.Concurrency), CrawlDelay: s.CrawlDelay}
 }
 
-// slots returns how many requests may be in flight with a field Concurrency of
-// n. The argument zero is what 0 means.
-func slots(n int, zero int32) int32 {
+// concurrency returns how many requests may be in flight with a field
+// Concurrency of n. The argument zero is what 0 means.
+func concurrency(n int, zero int32) int32 {
 	return int32(min(orDefault(n, int(zero), math.MaxInt32), math.MaxInt32))
 }

@@ -186,7 +186,7 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 		isSettled = true
 		return resp, nil
 	}
-	a.grant.answered(req.Context(), outcome)
+	a.grant.gotResponse(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
 	isSettled = true
 	return resp, nil

@@ -17,7 +17,7 @@ func (g *Grant) signal() {
 	}
 }
 
-// signalFirst wakes the first request of each line of h.
+// signalFirst wakes the first request of each lane of h.
 func signalFirst(h *schedule.Host) {
 	for r := range h.Heads {
 		owner(r).signal()
@@ -31,34 +31,33 @@ func (l *Limiter) dequeue(g *Grant) {
 	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
 	g.state = unqueued
-	if l.token != nil && l.token.holder == &g.request {
-		// Once the token is valid, CancelAt of the present gives nothing back.
-		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
-		l.token = nil
+	if l.tokens != nil {
+		l.tokens.giveBack(&g.request)
 	}
 	if wasFirst {
 		signalFirst(h)
 	}
 }
 
-// retime is called when the times of h have changed. Waiting requests that can
-// no longer start in time are refused. The first request of
-// each line gets its new estimate, and so does each request with a Trace. If
-// many requests wait, retime examines only a few of them. The first request of
-// each line examines the others: see continueRetiming.
+// retime is called when the interval, pause, quota or owner of h has changed.
+// Waiting requests that can no longer start in time are rejected. The first
+// request of each lane gets its new estimate, and so does each request with a
+// Trace. If many requests wait, retime examines only a few of them. The first
+// request of each lane examines the others: see continueRetiming.
 func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
 	h.Retime(now, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
 	signalFirst(h)
 }
 
-// continueRetiming does what is left of retime in the line of g, the first in
+// continueRetiming does what is left of retime in the lane of g, the first in
 // it. The result is how long g may wait before it calls continueRetiming again.
 func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
 	return h.ContinueRetiming(now, &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
 }
 
-// apply applies the verdict of a retiming to the request r.
+// apply applies the verdict of a retiming to the request r. A rejected request
+// is woken in its goroutine, where try returns that it is rejected.
 func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Time) {
 	if v == schedule.Unchanged {
 		return
@@ -67,12 +66,13 @@ func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Ti
 	if v == schedule.Rejected {
 		l.dequeue(g)
 		g.host.ExpectRetry(now, r.Estimate)
-		g.state = refused
+		g.state = rejectedInQueue
 	}
 	g.signal()
 }
 
-// learnCrawlDelay stores the Crawl-delay that g declares.
+// learnCrawlDelay stores the Crawl-delay that g declares. It applies to the
+// requests that already wait too.
 func (l *Limiter) learnCrawlDelay(h *schedule.Host, g *Grant, now schedule.Time) {
 	if h.Declare(&g.request) {
 		l.retime(h, now)

@@ -181,7 +181,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		l.mu.Lock()
 		switch h := g.host; g.state {
 		case inFlight:
-			l.countStart(h, &g.request, l.now())
+			l.restartIntervals(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
 			if !onItsWay && h.HasSlot(schedule.AnyRequest) {
 				signalFirst(h) // the next requests may have waited for nothing else
@@ -189,8 +189,8 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 			l.markIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
-			l.recall(g, now)
-			l.countStart(g.host, &g.request, now)
+			l.findHost(g, now)
+			l.restartIntervals(g.host, &g.request, now)
 		}
 		l.mu.Unlock()
 	}

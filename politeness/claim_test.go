@@ -17,7 +17,7 @@ func FuzzHoldState(f *testing.F) {
 	h.BeginClaim(0, new(schedule.Claim))
 	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
 	h.LastStart = 1e9
-	l.accounts.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})
+	l.budgets.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})
 	state, _ := l.export(h, 2e9, true)
 	f.Add(state)
 	f.Add([]byte{})
@@ -31,7 +31,7 @@ func FuzzHoldState(f *testing.F) {
 			if err := l.prepare(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
 			}
-			g.try(true)
+			g.startIfReady()
 			h := l.hosts.Get("shop.example")
 			before := h.DueForAny()
 			hold := <-told
@@ -40,7 +40,7 @@ func FuzzHoldState(f *testing.F) {
 			if after := h.DueForAny(); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
-			if _, reserved := l.accounts.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
+			if _, reserved := l.budgets.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
 				t.Errorf("%+v", reserved)
 			}
 			g.leave(false)
