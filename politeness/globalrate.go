@@ -28,16 +28,18 @@ type globalTokens struct {
 // wait until it may start with the token.
 func (t *globalTokens) take(r *schedule.Request) (wait time.Duration) {
 	now := time.Now()
-	if t.reservation == nil {
-		reservation := t.rate.ReserveN(now, 1)
-		if !reservation.OK() {
-			return time.Second // the burst has been set to 0
-		}
-		t.reservation = reservation
-		t.request = r
-		t.validAt = now.Add(reservation.DelayFrom(now))
+	if t.reservation != nil {
+		return t.reservation.DelayFrom(now)
 	}
-	return t.reservation.DelayFrom(now)
+	reservation := t.rate.ReserveN(now, 1)
+	if !reservation.OK() {
+		return time.Second // the burst has been set to 0
+	}
+	wait = reservation.DelayFrom(now)
+	t.reservation = reservation
+	t.request = r
+	t.validAt = now.Add(wait)
+	return wait
 }
 
 // spend is called when the request that has the reservation starts.

@@ -48,13 +48,16 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	if g.next != nil {
 		g.next.Done(Outcome{})
 	}
-	if o.Status != 0 {
+	isObserved := l.Observer != nil
+	if isObserved && o.Status != 0 {
 		l.reportResponse(ctx, g, o.Status, o.Header, now)
 	}
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
-	l.reportEnd(ctx, g, status, now)
+	if isObserved {
+		l.reportEnd(ctx, g, status, now)
+	}
 }
 
 // gotResponse is called for a response whose body has not been read yet.
