@@ -58,15 +58,20 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
+	// If g is the first of its lane, leases and a retiming go on here. Both may
+	// reject g.
+	if g.state == queued && g.host.IsFirst(&g.request) {
+		l.expireLeasesFor(g, g.host, now)
+	}
 	retimeIn := schedule.Unlimited
 	if g.state == queued && g.host.IsFirst(&g.request) {
-		retimeIn = l.continueRetiming(g, now) // may reject g
+		retimeIn = l.continueRetiming(g, now)
 	}
 	switch g.state {
 	case rejectedInQueue: // a retiming has removed g from its queue
 		g.leaveNext()
 		l.markIdle(g.host) // g may have been the last that needed the host
-		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.host.WhyReady(&g.request)}
+		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
 	case unqueued:
 		var isQueued bool
 		if v, isQueued = l.join(g, mayStart, now); !isQueued {
@@ -129,7 +134,10 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
 		l.learnCrawlDelay(h, g, now)
 	}
-	if l.isReadyAtOnce(g, h, now) {
+	if h.Waiting() == 0 {
+		l.expireLeasesFor(g, h, now)
+	}
+	if l.mayStartAtOnce(h, g, now) {
 		if mayStart {
 			l.hosts.MarkBusy(h)
 			g.host = h
@@ -139,15 +147,19 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 		v.estimate = now
 		return v, false
 	}
-	estimate := h.EstimateAtEnd(now, &g.request)
+	notBefore := schedule.Never
 	if g.next != nil {
-		estimate = max(estimate, now.Add(g.next.untilStart()))
+		notBefore = now.Add(g.next.untilStart())
 	}
-	if h.RejectsAtEnd(now, &g.request, estimate) {
+	f := h.ForecastAtEnd(now, &g.request, notBefore)
+	if f.Rejected {
 		v.rejected = true
-		v.retryIn = estimate.Sub(now)
-		v.why = l.whyRejected(h, g, estimate)
-		h.ExpectRetry(now, estimate)
+		v.retryIn = f.Estimate.Sub(now)
+		v.why = f.Why
+		if f.Why == schedule.ReasonWithin {
+			v.why = g.whyNext(schedule.ReasonQueue)
+		}
+		h.ExpectRetry(now, f.Estimate)
 		l.markIdle(h)
 		return v, false
 	}
@@ -155,7 +167,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 	g.host = h
 	g.state = queued
 	g.request.Owner = g
-	g.request.Estimate = estimate
+	g.request.Estimate = f.Estimate
 	h.Enqueue(now, &g.request, &l.spare)
 	l.stats.Waiting++
 	if g.request.Overtakes {
@@ -166,32 +178,17 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 	return v, true
 }
 
-// isReadyAtOnce reports whether g, which is in no queue, may start now.
-func (l *Limiter) isReadyAtOnce(g *Grant, h *schedule.Host, now schedule.Time) bool {
+// mayStartAtOnce reports whether g, which is in no queue, may start now. With a
+// next stage, g must have a place in the queue first, because it may have to
+// wait at that stage. A token of GlobalRate is reserved only for a request in
+// the queue.
+func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) bool {
 	mustQueue := g.next != nil || l.tokens != nil || h.Waiting() > 0
-	if mustQueue || !h.HasSlot(&g.request) || h.Due(&g.request) > now {
+	if mustQueue {
 		return false
 	}
-	if l.Fleet != nil && !l.owns(h, now) {
-		return false
-	}
-	return l.affords(g)
-}
-
-// whyRejected returns what g would have to wait for. It is called if g is
-// rejected before it joins the queue.
-func (l *Limiter) whyRejected(h *schedule.Host, g *Grant, estimate schedule.Time) schedule.Reason {
-	switch {
-	case h.UnownedUntil() > h.Due(&g.request):
-		return schedule.ReasonFleet
-	case h.CrawlDelay(&g.request) > h.Settings.MaxCrawlDelay:
-		return schedule.ReasonCrawlDelay
-	case h.IsBehind(&g.request):
-		return schedule.ReasonQueue
-	case h.Due(&g.request) >= estimate:
-		return h.WhyReady(&g.request)
-	}
-	return g.whyNext(schedule.ReasonQueue)
+	_, why := h.Ready(now, &g.request)
+	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
 }
 
 // tryNext is called with what try has found at the stage g, whose lane g is the
@@ -281,7 +278,7 @@ func (g *Grant) untilStart() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts.Get(g.key); h != nil {
-		wait = h.EstimateAtEnd(now, &g.request).Sub(now)
+		wait = h.ForecastAtEnd(now, &g.request, schedule.Never).Estimate.Sub(now)
 	}
 	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
 		wait = max(wait, untilRenewal)

@@ -89,6 +89,35 @@ func TestExempt_GoesFirstOnceAfterACheck(t *testing.T) {
 	})
 }
 
+// With EndToStart, an interval begins when the lease of a request ends that was
+// lost. A request that waits behind another can then no longer start before its
+// deadline, and is refused as soon as the end of the lease is noticed.
+func TestEndToStart_LeaseEndRefusesRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{EndToStart: true, Delay: 5 * time.Second, Lease: 10 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		l.Acquire(t.Context(), u) // no Done
+		first := make(chan time.Duration)
+		go func() {
+			g, _ := l.Acquire(t.Context(), u)
+			g.Done(Outcome{})
+			first <- time.Since(zero)
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 18*time.Second)
+		defer cancel()
+		_, err := l.Acquire(ctx, u)
+		d, ok := errors.AsType[*DelayError](err)
+		if !ok || d.Until.Sub(zero) != 20*time.Second || d.Reason != ReasonQueue || time.Since(zero) != 10*time.Second {
+			t.Errorf("%v after %v, want a refusal when the lease ends", err, time.Since(zero))
+		}
+		if got := <-first; got != 15*time.Second {
+			t.Errorf("the first request starts after %v, want 15s", got)
+		}
+	})
+}
+
 // With EndToStart, the interval begins when the lease of a request that is
 // never done ends.
 func TestEndToStart_IntervalAfterALease(t *testing.T) {

@@ -41,11 +41,9 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 	l.Fleet.Look(c)
 }
 
-// owns reports whether the Fleet lets a request to h start. It does not once
-// the term of this Limiter is over and others wait.
-func (l *Limiter) owns(h *schedule.Host, now schedule.Time) bool {
-	return h.IsOwned() && !h.IsTermOver(now) && l.Fleet.Trusted()
-}
+// isTrusted reports whether the Fleet, if there is one, lets a request start to
+// a host that this Limiter owns.
+func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() }
 
 // markIdle is called when a request to h has ended or left the queue. In a
 // fleet, the claim to h must end before h can be evicted: until then, markIdle

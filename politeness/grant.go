@@ -27,11 +27,12 @@ type Grant struct {
 	afterRedirect bool               // the request follows a redirect: see MaxWait
 
 	// Guarded by limiter.mu.
-	status    int16 // the response's status; 0 means none
-	state     state
-	host      *schedule.Host
-	number    uint64        // the request's number in the order of starts
-	bodySince schedule.Time // since when the response's body is open; 0 means that there is none, or that the log has named it
+	status      int16 // the response's status; 0 means none
+	state       state
+	rejectedFor schedule.Reason // in the state rejectedInQueue: what the request would have to wait for
+	host        *schedule.Host
+	number      uint64        // the request's number in the order of starts
+	bodySince   schedule.Time // since when the response's body is open; 0 means that there is none, or that the log has named it
 }
 
 // A state is the phase of a Grant at its Limiter.

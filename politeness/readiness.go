@@ -23,36 +23,20 @@ type readiness struct {
 // isFinal reports whether the request need not check again.
 func (v *readiness) isFinal() bool { return v.ready || v.rejected }
 
-// firstReadiness checks whether g, the first in its lane, may start, as far as
-// l decides.
+// firstReadiness checks whether g, the first of its lane, may start, as far as
+// l decides. schedule.Host.Ready has the conditions of g's host. After these,
+// the Fleet, the Budget and GlobalRate must allow the start.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
-	if !h.HasSlot(&g.request) {
-		l.expireLeases(now, h) // before ReadyAt: with EndToStart, an interval begins when a lease ends
+	at, why := h.Ready(now, &g.request)
+	if why == schedule.ReasonNone && !l.isTrusted() {
+		at = schedule.Forever
+		why = schedule.ReasonFleet
 	}
-	ready := h.ReadyAt(&g.request)
-	g.request.Estimate = max(ready, now)
-	if h.Claim != nil && h.Claim.Denied {
-		return l.waitForOwner(g, now)
+	if why != schedule.ReasonNone {
+		return l.waitFor(g, at, why, now)
 	}
-	if ready > now {
-		if ready > h.Due(&g.request) { // the pages that go first may be over sooner
-			g.request.Estimate = h.EstimateFirst(now, &g.request)
-		}
-		return l.waitFor(g, ready.Sub(now), h.WhyReady(&g.request), now)
-	}
-	if h.Next(now) != &g.request {
-		// The other lane has the turn. g is woken when the request that has the
-		// turn starts or leaves.
-		g.request.Estimate = h.EstimateFirst(now, &g.request)
-		return l.waitFor(g, schedule.Unlimited, schedule.ReasonQueue, now)
-	}
-	if !h.HasSlot(&g.request) {
-		return l.waitForSlot(g, now)
-	}
-	if l.Fleet != nil && !l.owns(h, now) {
-		return l.waitForOwner(g, now)
-	}
+	g.request.Estimate = now
 	if v, ok := l.budgetReadiness(g, now); !ok {
 		return v
 	}
@@ -66,14 +50,23 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 }
 
 // waitFor returns the readiness of g, the first of its lane, which waits for
-// why. If g's estimate is too late, g is rejected.
-func (l *Limiter) waitFor(g *Grant, checkIn time.Duration, why schedule.Reason, now schedule.Time) readiness {
-	estimate := g.request.Estimate
-	if g.host.RejectsFirst(now, &g.request, estimate) {
-		g.host.ExpectRetry(now, estimate)
-		return readiness{rejected: true, retryIn: estimate.Sub(now), estimate: estimate, why: why}
+// why until the time at, or for an event if at is Forever. If g's estimate is
+// too late, g is rejected.
+func (l *Limiter) waitFor(g *Grant, at schedule.Time, why schedule.Reason, now schedule.Time) readiness {
+	f := g.host.ForecastFirst(now, &g.request)
+	g.request.Estimate = f.Estimate
+	if f.Rejected {
+		g.host.ExpectRetry(now, f.Estimate)
+		return readiness{rejected: true, retryIn: f.Estimate.Sub(now), estimate: f.Estimate, why: f.Why}
 	}
-	return readiness{checkIn: checkIn, estimate: estimate, why: why}
+	if why == schedule.ReasonSlot {
+		return l.waitForSlot(g, now)
+	}
+	checkIn := schedule.Unlimited
+	if at != schedule.Forever {
+		checkIn = at.Sub(now)
+	}
+	return readiness{checkIn: checkIn, estimate: f.Estimate, why: why}
 }
 
 // openBodyWarning is how long a request waits for the slot of an open response
@@ -102,24 +95,6 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	}
 	v.notice = &notice{openBody: by.request.URL, openFor: now.Sub(by.bodySince)}
 	by.bodySince = 0 // the log names it only once
-	return v
-}
-
-// waitForOwner returns the readiness of g while the Fleet does not let this
-// Limiter send requests to g's host.
-func (l *Limiter) waitForOwner(g *Grant, now schedule.Time) readiness {
-	v := readiness{checkIn: schedule.Unlimited, estimate: max(g.request.Estimate, now), why: schedule.ReasonFleet}
-	c := g.host.Claim
-	if c.Owned || c.Earliest <= now { // nothing is known about when the Fleet lets g start
-		return v
-	}
-	v.estimate = max(v.estimate, c.Earliest)
-	v.checkIn = c.Earliest.Sub(now)
-	if c.Denied || v.estimate >= g.request.Deadline {
-		v.rejected = true
-		v.retryIn = v.estimate.Sub(now)
-		g.host.ExpectRetry(now, v.estimate)
-	}
 	return v
 }
 

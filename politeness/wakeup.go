@@ -45,7 +45,7 @@ func (l *Limiter) dequeue(g *Grant) {
 // Trace. If many requests wait, retime examines only a few of them. The first
 // request of each lane examines the others: see continueRetiming.
 func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
-	h.Retime(now, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	h.Retime(now, l.visit(now))
 	signalFirst(h)
 }
 
@@ -53,22 +53,25 @@ func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
 // it. The result is how long g may wait before it calls continueRetiming again.
 func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
 	h := g.host
-	return h.ContinueRetiming(now, &g.request, func(r *schedule.Request, v schedule.Verdict) { l.apply(r, v, now) })
+	return h.ContinueRetiming(now, &g.request, l.visit(now))
 }
 
-// apply applies the verdict of a retiming to the request r. A rejected request
-// is woken in its goroutine, where try returns that it is rejected.
-func (l *Limiter) apply(r *schedule.Request, v schedule.Verdict, now schedule.Time) {
-	if v == schedule.Unchanged {
-		return
+// visit returns the function that applies what a retiming has found. A rejected
+// request is woken, and its goroutine calls try.
+func (l *Limiter) visit(now schedule.Time) schedule.Visit {
+	return func(r *schedule.Request, v schedule.Verdict, why schedule.Reason) {
+		if v == schedule.Unchanged {
+			return
+		}
+		g := owner(r)
+		if v == schedule.Rejected {
+			l.dequeue(g)
+			g.host.ExpectRetry(now, r.Estimate)
+			g.state = rejectedInQueue
+			g.rejectedFor = why
+		}
+		g.signal()
 	}
-	g := owner(r)
-	if v == schedule.Rejected {
-		l.dequeue(g)
-		g.host.ExpectRetry(now, r.Estimate)
-		g.state = rejectedInQueue
-	}
-	g.signal()
 }
 
 // learnCrawlDelay stores the Crawl-delay that g declares. It applies to the

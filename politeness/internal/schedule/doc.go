@@ -16,6 +16,7 @@
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
 //	queue.go     the requests that wait, and whose turn it is
+//	ready.go     the conditions for a start, in their order
 //	estimate.go  when a waiting request can start, and whether that is too late
 //	retime.go    new estimates for the requests that wait
 //	inflight.go  the requests that hold a slot

@@ -2,13 +2,75 @@ package schedule
 
 import "time"
 
-// EstimateAtEnd returns the earliest time at which r could start if it joined
-// the queue now.
-func (h *Host) EstimateAtEnd(now Time, r *Request) Time {
-	if h.queue == nil {
-		return max(now, h.UnownedUntil(), h.Due(r))
+// A Forecast is when a request can start if nothing changes, and whether it is
+// rejected instead of waiting.
+type Forecast struct {
+	Estimate Time
+	Rejected bool
+	Why      Reason // what a rejected request would have to wait for
+}
+
+// ForecastAtEnd returns the Forecast of r if it joined the queue now. r cannot
+// start before the time notBefore, which another Limiter decides. If r would
+// wait only for that time, Why is ReasonWithin.
+func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
+	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
+}
+
+// ForecastFirst returns the Forecast of r, the first request of its lane.
+func (h *Host) ForecastFirst(now Time, r *Request) Forecast {
+	return h.forecast(now, r, place{}, Never)
+}
+
+// forecast returns the Forecast of r, in place p of its lane.
+func (h *Host) forecast(now Time, r *Request, p place, notBefore Time) Forecast {
+	own := h.estimate(now, r, p)
+	f := Forecast{Estimate: max(own, notBefore)}
+	f.Rejected = h.rejects(now, r, p, f.Estimate)
+	if !f.Rejected {
+		return f
 	}
-	return h.estimate(now, r, h.placeAtEnd(r))
+	switch {
+	case h.UnownedUntil() > h.Due(r):
+		f.Why = ReasonFleet
+	case h.exceedsMaxCrawlDelay(now, r, p):
+		f.Why = ReasonCrawlDelay
+	case p.ahead > 0:
+		f.Why = ReasonQueue
+	case notBefore > own:
+		f.Why = ReasonWithin
+	// A request of the other lane has the turn.
+	case own > h.Due(r):
+		f.Why = ReasonQueue
+	default:
+		f.Why = h.WhyDue(r)
+	}
+	return f
+}
+
+// rejects reports whether r, in place p, is rejected instead of waiting. r can
+// start at the time estimate.
+//
+// A request is examined when it joins the queue, when it is the first of its
+// lane, and by a retiming. If no context ends at its deadline, package
+// politeness also examines it then.
+func (h *Host) rejects(now Time, r *Request, p place, estimate Time) bool {
+	// A request that can start now is not rejected, even if its deadline is over.
+	isLate := estimate > now && h.missesDeadline(r, estimate)
+	return isLate || h.exceedsMaxCrawlDelay(now, r, p)
+}
+
+// missesDeadline reports whether r, which can start at the time estimate,
+// starts too late or, because the fleet has denied the Claim, never.
+func (h *Host) missesDeadline(r *Request, estimate Time) bool {
+	return estimate >= r.Deadline || h.isDenied()
+}
+
+// exceedsMaxCrawlDelay reports whether r, in place p, would have to wait for a
+// Crawl-delay that is longer than Settings.MaxCrawlDelay.
+func (h *Host) exceedsMaxCrawlDelay(now Time, r *Request, p place) bool {
+	isTooLong := h.CrawlDelay(r) > h.Settings.MaxCrawlDelay
+	return isTooLong && (p.ahead > 0 || h.CrawlDelayDue(r) > now)
 }
 
 // placeAtEnd returns the place that r gets if it joins the queue now.
@@ -30,6 +92,9 @@ func (h *Host) placeAtEnd(r *Request) place {
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
+	if h.queue == nil {
+		return due
+	}
 	if r.Overtakes {
 		return max(due, h.robotsEstimate(from, r, p))
 	}
@@ -130,35 +195,4 @@ func times(d, n time.Duration) time.Duration {
 		return Unlimited
 	}
 	return d * n
-}
-
-// EstimateFirst returns the estimate of r, the first request of its lane.
-func (h *Host) EstimateFirst(now Time, r *Request) Time {
-	return h.estimate(now, r, place{})
-}
-
-// RejectsFirst reports whether r, the first request of its lane, is rejected
-// instead of waiting until the time estimate.
-func (h *Host) RejectsFirst(now Time, r *Request, estimate Time) bool {
-	return h.rejects(now, r, estimate, place{})
-}
-
-// IsBehind reports whether other requests would be ahead of r in its lane if r
-// joined the queue now.
-func (h *Host) IsBehind(r *Request) bool { return h.placeAtEnd(r).ahead > 0 }
-
-// RejectsAtEnd reports whether r is rejected instead of joining the queue now.
-// r can start at the time estimate.
-func (h *Host) RejectsAtEnd(now Time, r *Request, estimate Time) bool {
-	return h.rejects(now, r, estimate, h.placeAtEnd(r))
-}
-
-// rejects reports whether r, in place p, is rejected instead of waiting. r can
-// start at the time estimate.
-func (h *Host) rejects(now Time, r *Request, estimate Time, p place) bool {
-	if estimate > now && estimate >= r.Deadline {
-		return true
-	}
-	isTooLong := h.CrawlDelay(r) > h.Settings.MaxCrawlDelay
-	return isTooLong && (p.ahead > 0 || h.CrawlDelayDue(r) > now)
 }

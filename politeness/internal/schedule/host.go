@@ -182,6 +182,18 @@ func (h *Host) UnownedUntil() Time {
 	return h.Claim.Earliest
 }
 
+// nextOwned returns the next time at which this member can own h, which it does
+// not own, or Forever if that is unknown.
+func (h *Host) nextOwned(now Time) Time {
+	if h.Claim.Earliest > now {
+		return h.Claim.Earliest
+	}
+	return Forever
+}
+
+// isDenied reports whether this member can never own h.
+func (h *Host) isDenied() bool { return h.Claim != nil && h.Claim.Denied && !h.Claim.Owned }
+
 // pause lets no request start before now + wait. It returns wait, or 0 if h is
 // already paused for at least as long.
 func (h *Host) pause(now Time, wait time.Duration) time.Duration {

@@ -63,23 +63,23 @@ func TestHost_UnownedUntil(t *testing.T) {
 	r := new(Request)
 	o := new(Claim)
 	h.BeginClaim(0, o)
-	check := func(now, estimate Time, why Reason) {
+	check := func(now, estimate, at Time, why Reason) {
 		t.Helper()
-		if got := h.EstimateAtEnd(now, r); got != estimate {
+		if got := h.ForecastAtEnd(now, r, Never).Estimate; got != estimate {
 			t.Errorf("estimate %v, want %v", time.Duration(got), time.Duration(estimate))
 		}
-		if got := h.WhyReady(r); got != why {
-			t.Errorf("reason %d, want %d", got, why)
+		if gotAt, got := h.Ready(now, r); gotAt != at || got != why {
+			t.Errorf("ready at %v for reason %d, want %v for %d", time.Duration(gotAt), got, time.Duration(at), why)
 		}
 	}
-	check(s, s, ReasonDelay)
+	check(s, s, Forever, ReasonFleet)
 	o.Earliest = 5 * s
-	check(s, 5*s, ReasonFleet)
+	check(s, 5*s, 5*s, ReasonFleet)
 	h.Learn().PauseEnd = 9 * s
-	check(s, 9*s, ReasonBackOff)
+	check(s, 9*s, 9*s, ReasonBackOff)
 	h.Learned = nil
 	o.Owned = true
-	check(6*s, 6*s, ReasonDelay)
+	check(6*s, 6*s, 6*s, ReasonNone)
 }
 
 // A term ends 2 s after the host became owned, if other members wait and one

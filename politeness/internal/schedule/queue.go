@@ -298,19 +298,6 @@ func (h *Host) ReadyAt(r *Request) Time {
 	return max(due, h.queue.robotsFrom)
 }
 
-// WhyReady returns the reason for which r may not start before h.ReadyAt(r).
-// The reason is another member of a fleet if it owns h for even longer.
-func (h *Host) WhyReady(r *Request) Reason {
-	ready := h.ReadyAt(r)
-	switch {
-	case h.UnownedUntil() > ready:
-		return ReasonFleet
-	case ready > h.Due(r):
-		return ReasonQueue
-	}
-	return h.WhyDue(r)
-}
-
 // reserveTimeForPages sets how long pages go first after r, which has held a
 // slot until the time end.
 func (h *Host) reserveTimeForPages(end Time, r *Request) {

@@ -172,7 +172,7 @@ func TestHost_Rejoins(t *testing.T) {
 // Each row is a queue at the time 10 s. The latest start was that of a page at
 // 9 s, so the interval is over. want is the estimate of a request that joins.
 // If the requests take no time and no other joins, it starts at that time.
-func TestHost_EstimateAtEnd(t *testing.T) {
+func TestHost_ForecastAtEnd(t *testing.T) {
 	requests := func(kind string, n int) (names []string) {
 		for i := range n {
 			names = append(names, fmt.Sprint(kind, " ", i+1000))
@@ -218,7 +218,7 @@ func TestHost_EstimateAtEnd(t *testing.T) {
 			}
 			h.lastWasRobots = tt.lastWasRobots
 			r := waitingRequest(tt.joins)
-			if got := h.EstimateAtEnd(10*s, r); got != tt.want {
+			if got := h.ForecastAtEnd(10*s, r, Never).Estimate; got != tt.want {
 				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
 			}
 		})
@@ -246,7 +246,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 			if !last.Exempt {
 				last.CrawlDelay = time.Duration(draw(5)) * 800 * ms
 			}
-			estimate = h.EstimateAtEnd(0, last)
+			estimate = h.ForecastAtEnd(0, last, Never).Estimate
 			h.Enqueue(0, last, new(Spare))
 		}
 		now := Time(0)

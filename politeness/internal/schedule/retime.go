@@ -23,11 +23,15 @@ const (
 	Rejected          // the request can no longer start in time
 )
 
+// A Visit is called for each request that has been examined. why is what a
+// request that is Rejected would have to wait for.
+type Visit func(r *Request, v Verdict, why Reason)
+
 // Retime is called when the times of h have changed. It examines a few of the
 // requests that wait for h, and calls visit for each. visit must dequeue a
 // request that is Rejected, and no other. Then the caller wakes the first
 // request of each lane, which calls ContinueRetiming.
-func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
+func (h *Host) Retime(now Time, visit Visit) {
 	if h.queue == nil {
 		return
 	}
@@ -45,7 +49,7 @@ func (h *Host) Retime(now Time, visit func(r *Request, v Verdict)) {
 // ContinueRetiming examines a batch of the requests behind r, which is the
 // first of its lane. The result is the time until the next batch, or Unlimited
 // if all requests have been examined.
-func (h *Host) ContinueRetiming(now Time, r *Request, visit func(r *Request, v Verdict)) (wait time.Duration) {
+func (h *Host) ContinueRetiming(now Time, r *Request, visit Visit) (wait time.Duration) {
 	l := h.queue.lane(r)
 	t := &l.retiming
 	if t.isDone() {
@@ -76,7 +80,7 @@ func (l *lane) beginRetiming() {
 }
 
 // examine examines the next n requests of l at most.
-func (h *Host) examine(now Time, l *lane, n int, visit func(r *Request, v Verdict)) {
+func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 	t := &l.retiming
 	for range n {
 		if t.next == nil && t.restarts {
@@ -87,20 +91,20 @@ func (h *Host) examine(now Time, l *lane, n int, visit func(r *Request, v Verdic
 			return
 		}
 		p := t.place
-		estimate := h.estimate(now, r, p)
+		f := h.forecast(now, r, p, Never)
 		v := Unchanged
 		switch {
-		case h.rejects(now, r, estimate, p):
+		case f.Rejected:
 			v = Rejected
-		case p.ahead == 0 || r.Traced && estimate != r.Estimate:
+		case p.ahead == 0 || r.Traced && f.Estimate != r.Estimate:
 			v = Changed
 		}
-		r.Estimate = estimate
+		r.Estimate = f.Estimate
 		t.next = l.after(r)
 		t.note(r)
 		if l.observed == 0 && h.CrawlDelay(AnyRequest) <= h.Settings.MaxCrawlDelay {
 			t.next = nil // the others need no estimate
 		}
-		visit(r, v)
+		visit(r, v, f.Why)
 	}
 }

@@ -12,17 +12,17 @@ type retimed struct {
 	*Host
 	now      Time
 	examined int
-	rejected map[*Request]bool
+	rejected map[*Request]Reason // what they would have to wait for
 }
 
 func newRetimed() *retimed {
-	return &retimed{Host: testHost(), rejected: make(map[*Request]bool)}
+	return &retimed{Host: testHost(), rejected: make(map[*Request]Reason)}
 }
 
-func (h *retimed) visit(r *Request, v Verdict) {
+func (h *retimed) visit(r *Request, v Verdict, why Reason) {
 	h.examined++
 	if v == Rejected {
-		h.rejected[r] = true
+		h.rejected[r] = why
 		h.Dequeue(r, new(Spare))
 	}
 }
@@ -100,12 +100,40 @@ func TestHost_RetimeRejectsAll(t *testing.T) {
 		t.Errorf("%d requests are rejected, want %d", len(h.rejected), len(late))
 	}
 	for _, r := range late {
-		if !h.rejected[r] {
+		if h.rejected[r] == ReasonNone {
 			t.Fatal("a request with a deadline that cannot be met waits")
 		}
 	}
 	if h.Waiting() != len(patient)-len(late) {
 		t.Errorf("%d wait", h.Waiting())
+	}
+}
+
+// Two pages wait, and a pause begins that is too long for the second. It is
+// rejected for the reason for which it would be rejected if it joined now: the
+// page ahead or, if that is rejected too, the pause.
+func TestHost_RetimeGivesReasons(t *testing.T) {
+	for _, tt := range []struct {
+		deadline Time // of the first page
+		want     Reason
+	}{
+		{Forever, ReasonQueue},
+		{Time(10 * s), ReasonBackOff},
+	} {
+		h := newRetimed()
+		h.start(0, new(Request))
+		second := &Request{Deadline: Time(10 * s)}
+		h.Enqueue(0, &Request{Deadline: tt.deadline}, new(Spare))
+		h.Enqueue(0, second, new(Spare))
+		h.pause(0, time.Minute)
+		h.event()
+		if got := h.rejected[second]; got != tt.want {
+			t.Errorf("behind a page with the deadline %v: reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
+		}
+		joins := h.ForecastAtEnd(0, &Request{Deadline: Time(10 * s)}, Never)
+		if joins.Why != tt.want {
+			t.Errorf("a page that joins: reason %d, want %d", joins.Why, tt.want)
+		}
 	}
 }
 
@@ -139,7 +167,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 				if !r.Exempt {
 					r.CrawlDelay = time.Duration(rng.IntN(4)) * s
 				}
-				if estimate := h.EstimateAtEnd(h.now, r); !h.RejectsAtEnd(h.now, r, estimate) {
+				if !h.ForecastAtEnd(h.now, r, Never).Rejected {
 					h.Enqueue(h.now, r, new(Spare))
 					all = append(all, r)
 				}
@@ -170,7 +198,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 		for _, l := range []*lane{&h.queue.pages, &h.queue.robots} {
 			place := place{}
 			for r := l.first; r != nil; r = l.after(r) {
-				if h.rejects(h.now, r, h.estimate(h.now, r, place), place) && r.Estimate >= r.Deadline {
+				if h.forecast(h.now, r, place, Never).Rejected && r.Estimate >= r.Deadline {
 					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
 				}
 				if !l.retiming.isDone() {
