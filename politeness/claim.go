@@ -11,7 +11,7 @@ import (
 
 // The Fleet calls the methods of a fleetClaim, in the order of this file: first
 // it compares the settings, then the host is owned or not, and in the end it is
-// lost or given away. The comments of fleet.Hold say what the methods mean.
+// lost or given away. The comments of fleet.Claim say what the methods mean.
 
 func (c *fleetClaim) Host() string { return c.host.Key }
 
@@ -62,7 +62,7 @@ func (c *fleetClaim) Own(r fleet.Record) {
 
 func (c *fleetClaim) Wait(until time.Time, r fleet.Record, why error) { c.wait(until, r, why, false) }
 
-func (c *fleetClaim) Refuse(why error) {
+func (c *fleetClaim) Deny(why error) {
 	c.wait(time.Now().Add(24*time.Hour), fleet.Record{}, why, true)
 }
 
@@ -135,9 +135,9 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	return r, ok
 }
 
-// end ends the claim. If requests are waiting, end makes a new claim. If isGiven
-// is true, the Fleet knows what was used of the host's Budget, and all members
-// may use the remainder.
+// end ends the claim. If requests are waiting, end makes a new claim. If
+// isGiven is true, the Fleet knows what was used of the host's Budget, and all
+// members may use the remainder.
 func (c *fleetClaim) end(isGiven bool) {
 	l := c.limiter
 	h := c.host

@@ -10,7 +10,7 @@ import (
 
 // A state from another member of the fleet may contain anything. It never makes
 // a request start sooner, and never makes a count of the Budget negative.
-func FuzzHoldState(f *testing.F) {
+func FuzzClaimState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h := l.hosts.Obtain(0, "shop.example", l.expireLeases)
@@ -34,9 +34,9 @@ func FuzzHoldState(f *testing.F) {
 			g.startIfReady()
 			h := l.hosts.Get("shop.example")
 			before := h.DueForAny()
-			hold := <-told
-			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
-			hold.Own(fleet.Record{State: state})
+			c := <-told
+			c.Wait(l.epoch, fleet.Record{State: state}, nil)
+			c.Own(fleet.Record{State: state})
 			if after := h.DueForAny(); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
@@ -44,14 +44,14 @@ func FuzzHoldState(f *testing.F) {
 				t.Errorf("%+v", reserved)
 			}
 			g.leave(false)
-			hold.Give(true)
+			c.Give(true)
 		})
 	})
 }
 
-type stateFleet chan fleet.Hold
+type stateFleet chan fleet.Claim
 
-func (f stateFleet) Look(h fleet.Hold) {
+func (f stateFleet) Look(h fleet.Claim) {
 	select {
 	case f <- h:
 	default:
@@ -59,4 +59,4 @@ func (f stateFleet) Look(h fleet.Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-func (f stateFleet) Landed(string, fleet.Record) {}
+func (f stateFleet) RequestEnded(string, fleet.Record) {}

@@ -11,7 +11,7 @@ import (
 // takes back those that other members need. claim.go contains what the Fleet
 // reports. When a host is given away is a rule of the schedule.
 
-// A fleetClaim is the fleet.Hold of a Limiter. The Limiter's mutex guards it.
+// A fleetClaim is the fleet.Claim of a Limiter. The Limiter's mutex guards it.
 type fleetClaim struct {
 	limiter   *Limiter
 	host      *schedule.Host
@@ -90,7 +90,7 @@ func (l *Limiter) informFleet(h *schedule.Host) {
 		if isPaused {
 			r.State, r.Keep = l.export(h, now, false)
 		}
-		l.Fleet.Landed(h.Key, r)
+		l.Fleet.RequestEnded(h.Key, r)
 		return
 	}
 	if isPaused && h.Learned.PauseEnd > h.Claim.LastStored.PauseEnd {

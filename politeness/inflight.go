@@ -61,10 +61,10 @@ func (l *Limiter) release(g *Grant) {
 	l.markIdle(h)
 }
 
-// A lease is the longest time for which a request may hold a slot: Limiter.Lease
-// or the timeout of a Transport, if that is longer. No timer ends a lease. An
-// expired lease is noticed when another request needs the slot, when the host
-// may be given away, or when MaxHosts is reached.
+// A lease is the longest time for which a request may hold a slot. It is
+// Limiter.Lease or the timeout of a Transport, whichever is longer. No timer
+// ends a lease. An expired lease is noticed when another request needs the
+// slot, when the host may be given away, or when MaxHosts is reached.
 
 // prolong makes each lease of the chain at least d long. d is the request's own
 // timeout.

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// RetryAfter does the work of politeness.RetryAfter. Read shortens its result to
-// Limiter.MaxRetryAfter.
+// RetryAfter does the work of politeness.RetryAfter. Read shortens its result
+// to Limiter.MaxRetryAfter.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	lines := h["Retry-After"]
 	if len(lines) == 0 {
