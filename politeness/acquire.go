@@ -293,7 +293,7 @@ func (g *Grant) cancelAfterPanic() {
 // slots will be free in time. A scheduler can sort its hosts by the result.
 // Next takes no slot and does not wait, but a Key that looks names up, such as
 // [IPKey], may take some time. A URL without a usable host, which Acquire would
-// refuse, is due at once.
+// reject, is due at once.
 func (l *Limiter) Next(u *url.URL) time.Time {
 	g := new(Grant)
 	if err := l.prepare(context.Background(), u, g); err != nil {

@@ -69,8 +69,8 @@ func (g *Grant) event(at schedule.Time) Event {
 
 // reportRejected reports that g gets a DelayError.
 func (l *Limiter) reportRejected(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
-	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
+	if o := l.Observer; o != nil && o.Rejected != nil {
+		o.Rejected(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 

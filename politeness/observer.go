@@ -36,9 +36,9 @@ type Observer struct {
 	// long the request took from its start. e.Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused is called when a request gets a [*DelayError]. e.Until is the
+	// Rejected is called when a request gets a [*DelayError]. e.Until is the
 	// Until of this error. e.Wait is how long the request waited.
-	Refused func(ctx context.Context, e Event)
+	Rejected func(ctx context.Context, e Event)
 
 	// Canceled is called when a request's context is canceled while it waits,
 	// or when its check fails (see WithCheck). e.Wait is how long the request
@@ -73,7 +73,7 @@ type Event struct {
 	Wait   time.Duration // a duration; the function's comment says which
 	Until  time.Time     // a point in time; the function's comment says which
 	Status int           // the response's status
-	Reason Reason        // Granted, Canceled: the reason of the longest wait; Refused: as in DelayError
+	Reason Reason        // Granted, Canceled: the reason of the longest wait; Rejected: as in DelayError
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
@@ -116,7 +116,7 @@ func Join(observers ...*Observer) *Observer {
 				Granted:   both(all.Granted, o.Granted),
 				Answered:  both(all.Answered, o.Answered),
 				Ended:     both(all.Ended, o.Ended),
-				Refused:   both(all.Refused, o.Refused),
+				Rejected:  both(all.Rejected, o.Rejected),
 				Canceled:  both(all.Canceled, o.Canceled),
 				BackedOff: both(all.BackedOff, o.BackedOff),
 
