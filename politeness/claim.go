@@ -116,7 +116,7 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	}
 	c.state.OthersWait = others
 	l.expireLeases(now, h)
-	wait := h.UntilGiven(now)
+	wait := h.UntilClaimEnds(now)
 	ok = wait <= 0
 	if c.state.Owned && (ok || l.hasChanged(h)) {
 		r.State, r.Keep = l.export(h, now, ok)

@@ -65,7 +65,7 @@ func (l *Limiter) review(h *schedule.Host) {
 		c.IdleSince = now
 	}
 	if c.OthersWait || !c.Owned {
-		l.lookIn(h, h.UntilGiven(now))
+		l.lookIn(h, h.UntilClaimEnds(now))
 	}
 }
 

@@ -27,7 +27,7 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
 	case obeys:
-		e.Pause = h.pause(now, s.RetryAfter)
+		e.Pause = h.pause(now, s.RetryAfter, ReasonBackOff)
 	}
 	e.Slower = h.adapt(s)
 	if !obeys {
@@ -40,18 +40,22 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	return e
 }
 
-// backOff pauses h after a refusal of r, and returns the length of the pause
-// that began or was prolonged. The first refusal begins an incident. The
-// refusals of requests that were already in flight then count as part of the
-// same incident, but the Retry-After of each can make the pause longer.
+// backOff pauses h after a response to r whose class is Suspect or Throttled,
+// and returns the length of the pause that began or was prolonged. The first
+// such response begins an incident. The responses to requests that were already
+// in flight then count as part of the same incident, but the Retry-After of
+// each can make the pause longer.
 func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	k := h.Learn()
 	isNew := r.PhaseStart > k.Incident
+	// The Suspect response that began the incident may have concerned one URL
+	// only. A 429 that follows proves that it concerns the host, even if it
+	// belongs to the same incident.
 	isConfirmed := s.Class == Throttled && k.Latest == Suspect
 	wait := time.Duration(0)
 	switch {
 	case isNew && s.Class == Suspect && k.Latest < Suspect:
-		// The refusal may concern one page only, so h is paused for one
+		// The response may concern one URL only, so h is paused for one
 		// interval more.
 		wait = h.intervalMore(now, r)
 		k.Latest = Suspect
@@ -67,7 +71,7 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	if s.RetryAfter > 0 {
 		wait = s.RetryAfter
 	}
-	return h.pause(now, wait)
+	return h.pause(now, wait, ReasonBackOff)
 }
 
 // intervalMore returns the pause that delays the next request by one interval.
@@ -86,7 +90,7 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 }
 
 // exponential returns the pause after n incidents in a row. A random part of up
-// to a tenth is added, so that crawlers that were refused together do not
+// to a tenth is added, so that crawlers that were throttled together do not
 // return together. The sum is at most MaxBackOff.
 func (h *Host) exponential(n uint8) time.Duration {
 	s := h.Settings
@@ -112,13 +116,30 @@ func (h *Host) recover(r *Request) {
 	}
 }
 
-// IsPaused reports whether a pause or a quota lets no request start at present.
+// hasBackOff reports whether the latest incident still matters: it lengthens
+// the back-off, or makes the next Suspect response count as a 429.
+func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Suspect }
+
+// pause lets no request start before now + wait, for the given reason. It
+// returns wait, or 0 if h is already paused for at least as long.
+func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
+	k := h.Learn()
+	end := now.Add(wait)
+	if end <= now || end <= k.PauseEnd {
+		return 0
+	}
+	k.PauseEnd = end
+	k.pauseCause = cause
+	return wait
+}
+
+// IsPaused reports whether a pause or a quota lets no request start now.
 func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
 }
 
-// UnavailableUntil returns when the pause, the quota and the Crawl-delay of h
-// are over.
+// UnavailableUntil returns the time at which the pause, the quota and the
+// Crawl-delay of h are over.
 func (h *Host) UnavailableUntil() Time {
 	if h.Learned == nil {
 		return Never

@@ -5,23 +5,24 @@
 // [Host], so a caller with a lock can drive any number of hosts, and a test can
 // replay any sequence of events.
 //
-// Each file contains one rule:
+// Each file contains one rule, or what several rules share. A rule begins with
+// the function or the type that states it:
 //
 //	time.go      points in time
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
 //	request.go   a request, and lists of requests
 //	host.go      the state of a host that the rules share
-//	signals.go   what the outcome of a request means for its host
+//	ready.go     the conditions for a start, in their order
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
+//	signals.go   what the outcome of a request means for its host
+//	backoff.go   pauses after 429, 503, a block page or Retry-After
 //	queue.go     the requests that wait, and whose turn it is
-//	ready.go     the conditions for a start, in their order
+//	inflight.go  the requests that hold a slot, and for how long
 //	estimate.go  when a waiting request can start, and whether that is too late
 //	retime.go    new estimates for the requests that wait
-//	inflight.go  the requests that hold a slot
 //	budget.go    what is left of the budget of a host for a day
-//	backoff.go   pauses after 429, 503, a block page or Retry-After
 //	eviction.go  the hosts of a Limiter, and which of them are forgotten
 //	ownership.go when a member of a fleet owns a host, and gives it away
 //	handoff.go   what the next owner of a host in a fleet has to know

@@ -3,7 +3,7 @@ package schedule
 import "time"
 
 // A Forecast is when a request can start if nothing changes, and whether it is
-// rejected instead of waiting.
+// rejected instead of waiting until then.
 type Forecast struct {
 	Estimate Time
 	Rejected bool
@@ -11,8 +11,8 @@ type Forecast struct {
 }
 
 // ForecastAtEnd returns the Forecast of r if it joined the queue now. r cannot
-// start before the time notBefore, which another Limiter decides. If r would
-// wait only for that time, Why is ReasonWithin.
+// start before the time notBefore, which another Limiter decides. If that is
+// the reason for which r is rejected, Why is ReasonWithin.
 func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
 	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
 }
@@ -22,24 +22,26 @@ func (h *Host) ForecastFirst(now Time, r *Request) Forecast {
 	return h.forecast(now, r, place{}, Never)
 }
 
-// forecast returns the Forecast of r, in place p of its lane.
+// forecast returns the Forecast of r, in place p of its lane. It is made when r
+// joins the queue, when r is the first of its lane, and when r is retimed.
 func (h *Host) forecast(now Time, r *Request, p place, notBefore Time) Forecast {
 	own := h.estimate(now, r, p)
 	f := Forecast{Estimate: max(own, notBefore)}
-	f.Rejected = h.rejects(now, r, p, f.Estimate)
+	isTooLong := h.exceedsMaxCrawlDelay(now, r, p)
+	f.Rejected = isTooLong || h.missesDeadline(now, r, f.Estimate)
 	if !f.Rejected {
 		return f
 	}
 	switch {
 	case h.UnownedUntil() > h.Due(r):
 		f.Why = ReasonFleet
-	case h.exceedsMaxCrawlDelay(now, r, p):
+	case isTooLong:
 		f.Why = ReasonCrawlDelay
 	case p.ahead > 0:
 		f.Why = ReasonQueue
 	case notBefore > own:
 		f.Why = ReasonWithin
-	// A request of the other lane has the turn.
+	// A request of the other lane starts before r.
 	case own > h.Due(r):
 		f.Why = ReasonQueue
 	default:
@@ -48,22 +50,11 @@ func (h *Host) forecast(now Time, r *Request, p place, notBefore Time) Forecast 
 	return f
 }
 
-// rejects reports whether r, in place p, is rejected instead of waiting. r can
-// start at the time estimate.
-//
-// A request is examined when it joins the queue, when it is the first of its
-// lane, and by a retiming. If no context ends at its deadline, package
-// politeness also examines it then.
-func (h *Host) rejects(now Time, r *Request, p place, estimate Time) bool {
-	// A request that can start now is not rejected, even if its deadline is over.
-	isLate := estimate > now && h.missesDeadline(r, estimate)
-	return isLate || h.exceedsMaxCrawlDelay(now, r, p)
-}
-
-// missesDeadline reports whether r, which can start at the time estimate,
-// starts too late or, because the fleet has denied the Claim, never.
-func (h *Host) missesDeadline(r *Request, estimate Time) bool {
-	return estimate >= r.Deadline || h.isDenied()
+// missesDeadline reports whether r, which can start at the time estimate, would
+// start too late or, because the Claim is denied, never. A request that can
+// start now is never too late, even if its deadline is over.
+func (h *Host) missesDeadline(now Time, r *Request, estimate Time) bool {
+	return estimate > now && (estimate >= r.Deadline || h.isDenied())
 }
 
 // exceedsMaxCrawlDelay reports whether r, in place p, would have to wait for a
@@ -79,9 +70,6 @@ func (h *Host) placeAtEnd(r *Request) place {
 		return place{}
 	}
 	l := h.queue.lane(r)
-	if l.length == 0 {
-		return place{}
-	}
 	return place{l.length, l.crawlDelays}
 }
 
@@ -92,19 +80,131 @@ func (h *Host) placeAtEnd(r *Request) place {
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
-	if h.queue == nil {
+	switch {
+	case h.queue == nil:
 		return due
-	}
-	if r.Overtakes {
+	case r.Overtakes:
 		return max(due, h.robotsEstimate(from, r, p))
 	}
 	return max(due, h.pageEstimate(from, r, p))
 }
 
-// robotsStart returns the earliest start of r, the first robots.txt request. It
-// starts when the pages have had their time, or one interval after the last of
-// the pages that wait.
-func (h *Host) robotsStart(from Time, r *Request) Time {
+// pageEstimate includes the robots.txt requests that wait now: one between each
+// two pages and, if it is their turn, one before the first page. No request
+// starts before the time from.
+func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
+	page, _ := h.heads()
+	if page == nil || p.ahead == 0 {
+		page = r
+	}
+	start, robotsLeft := h.firstPageStart(from, page)
+	if p.ahead == 0 {
+		return start
+	}
+	ahead := int(p.ahead)
+	between := h.robotsBetween(from, start, ahead, robotsLeft)
+
+	// A robots.txt request between two pages keeps them two delays apart, or
+	// does not delay them because the pages keep a longer interval.
+	twoDelays := Sum(h.Delay(), h.Delay())
+	pageInterval := h.Interval(AnyRequest)
+	lastInterval := h.Interval(r)
+	if between == ahead { // there is one before r too
+		between--
+		lastInterval = max(lastInterval, twoDelays)
+	}
+	estimate := start.AddTimes(max(pageInterval, twoDelays), between)
+	estimate = estimate.AddTimes(pageInterval, ahead-1-between)
+	estimate = estimate.Add(lastInterval)
+
+	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
+		// The start of the first page already includes its Crawl-delay.
+		declared := p.crawlDelays - page.boundedCrawlDelay()
+		estimate = max(estimate, start.Add(declared).Add(h.Interval(r)))
+	}
+	return estimate
+}
+
+// firstPageStart returns when page, the first page, can start, and how many of
+// the robots.txt requests that wait do not start before it.
+func (h *Host) firstPageStart(from Time, page *Request) (start Time, robotsLeft int) {
+	start = max(from, h.Due(page))
+	_, robots := h.heads()
+	if robots == nil {
+		return start, 0
+	}
+	robotsLeft = int(h.queue.robots.length)
+	robotsStart := max(from, h.robotsDue(robots))
+	isRobotsTurn := !h.lastWasRobots || h.isNeeded(robots)
+	delay := h.Delay()
+	switch {
+	// Both are due at the same time, and a robots.txt request has the turn.
+	case robotsStart == start && isRobotsTurn:
+		return start.Add(delay), robotsLeft - 1
+	case robotsStart >= start:
+		return start, robotsLeft
+	// Without a delay, all robots.txt requests start before the page is due.
+	case delay == 0:
+		return start, 0
+	}
+	// One starts at robotsStart, and another one after each delay until the
+	// page is due.
+	started := 1 + intervals(robotsStart, start, delay, robotsLeft)
+	return start, max(robotsLeft-started, 0)
+}
+
+// robotsBetween returns how many of the robotsLeft robots.txt requests start
+// after the first page, which starts at the time start, and before the page
+// that is the given number of pages behind it.
+func (h *Host) robotsBetween(from, start Time, pages, robotsLeft int) int {
+	if robotsLeft == 0 {
+		return 0
+	}
+	_, robots := h.heads()
+	robotsStart := max(from, h.robotsDue(robots))
+	pagesBefore := 0 // how many further pages start before the first robots.txt request is due
+	if pageInterval := h.Interval(AnyRequest); robotsStart > start && pageInterval > 0 {
+		pagesBefore = intervals(start, robotsStart-1, pageInterval, pages)
+	}
+	return min(robotsLeft, pages-pagesBefore)
+}
+
+// intervals returns how many intervals lie between two points in time, or limit
+// if there are more.
+func intervals(from, to Time, interval time.Duration, limit int) int {
+	return int(min(int64(to.Sub(from)/interval), int64(limit)))
+}
+
+// robotsEstimate includes the pages that take their turns between robots.txt
+// requests. It leaves them out if they keep a longer interval, because they are
+// then not always due. No request starts before the time from.
+func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
+	page, robots := h.heads()
+	if robots == nil || p.ahead == 0 {
+		robots = r
+	}
+	start := h.firstRobotsStart(from, robots)
+	ahead := int(p.ahead)
+	pages := 0
+	switch {
+	case page == nil:
+	case p.ahead == 0 && h.isNeeded(r):
+	default:
+		if h.Interval(page) == h.Delay() {
+			pages = ahead
+		}
+		if h.lastWasRobots && max(from, h.Due(page)) == start {
+			pages++ // a page has the turn
+		}
+		pages = min(pages, int(h.queue.pages.length))
+	}
+	return start.AddTimes(h.Delay(), ahead+pages)
+}
+
+// firstRobotsStart returns the earliest start of r, the first robots.txt
+// request. It starts when the pages have had their time, or one interval after
+// the last of the pages that wait.
+func (h *Host) firstRobotsStart(from Time, r *Request) Time {
 	start := max(from, h.Due(r))
 	page, _ := h.heads()
 	if page == nil || h.isNeeded(r) {
@@ -112,87 +212,4 @@ func (h *Host) robotsStart(from Time, r *Request) Time {
 	}
 	afterPages := max(from, h.Due(page)).AddTimes(h.Delay(), int(h.queue.pages.length))
 	return max(start, min(h.queue.robotsFrom, afterPages))
-}
-
-// pageEstimate includes the robots.txt requests that wait now: one between each
-// two pages and, if it is their turn, one before the first page.
-func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
-	page, robots := h.heads()
-	if page == nil || p.ahead == 0 {
-		page = r
-	}
-	first := max(from, h.Due(page))
-	delay := h.Delay()
-	between := time.Duration(0)     // how many robots.txt requests start between pages
-	undisturbed := time.Duration(0) // how many steps from page to page are over before the first of them is due
-	if robots != nil {
-		between = time.Duration(h.queue.robots.length)
-		robotsFirst := max(from, h.Due(robots))
-		if !h.isNeeded(robots) {
-			robotsFirst = max(robotsFirst, h.queue.robotsFrom)
-		}
-		isRobotsTurn := !h.lastWasRobots || h.isNeeded(robots)
-		switch {
-		case robotsFirst == first && isRobotsTurn:
-			first = first.Add(delay)
-			between--
-		case robotsFirst < first && delay > 0:
-			// Some start while no page is due.
-			between -= first.Sub(robotsFirst)/delay + 1
-		case robotsFirst < first:
-			between = 0
-		case robotsFirst > first && h.Interval(AnyRequest) > 0:
-			undisturbed = (robotsFirst.Sub(first) - 1) / h.Interval(AnyRequest)
-		}
-	}
-	if p.ahead == 0 {
-		return first
-	}
-	own := h.Interval(r)
-	common := h.Interval(AnyRequest)
-	ahead := time.Duration(p.ahead)
-	between = min(max(between, 0), max(ahead-undisturbed, 0))
-	// The last step is r's own interval. A robots.txt request between two pages
-	// keeps them two intervals apart, or does not delay them.
-	withRobots := max(common, Sum(delay, delay))
-	wait := Sum(times(common, ahead-between), times(withRobots, between))
-	wait = Sum(wait-common, own)
-	if h.Settings.CrawlDelay == 0 { // otherwise no declared Crawl-delay is in force
-		declared := p.crawlDelays - page.boundedCrawlDelay() // first has that of the first page
-		wait = max(wait, Sum(declared, own))
-	}
-	return first.Add(wait)
-}
-
-// robotsEstimate includes the pages that take their turns between robots.txt
-// requests. It leaves them out if they keep a longer interval, because they are
-// then not always due.
-func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
-	page, robots := h.heads()
-	if robots == nil || p.ahead == 0 {
-		robots = r
-	}
-	delay := h.Delay()
-	first := h.robotsStart(from, robots)
-	starts := time.Duration(p.ahead)
-	if page == nil || p.ahead == 0 && h.isNeeded(r) {
-		return first.Add(times(delay, starts))
-	}
-	pages := time.Duration(0)
-	if h.Interval(page) == delay {
-		pages = starts
-	}
-	if h.lastWasRobots && max(from, h.Due(page)) == first {
-		pages++
-	}
-	pages = min(pages, time.Duration(h.queue.pages.length))
-	return first.Add(times(delay, starts+pages))
-}
-
-// times returns n*d, or Unlimited if the product overflows.
-func times(d, n time.Duration) time.Duration {
-	if n > 0 && d > Unlimited/n {
-		return Unlimited
-	}
-	return d * n
 }

@@ -11,20 +11,19 @@ import (
 // evicted, so that a new host never takes long.
 const maxExamined = 16
 
-// A Table contains the hosts of one Limiter. It evicts a host when a new one
-// needs its place, according to these rules:
+// A Table contains the hosts of one Limiter. Hosts are evicted only when a new
+// host is made, by these rules:
 //
-//   - A host with requests, or within its interval, stays. If need be, there
-//     are more than MaxHosts.
-//   - An idle host about which nothing is known that matters is evicted when
-//     new hosts come, even if there is room.
-//   - If there are MaxHosts, the least recently used idle host is evicted, as a
-//     rule.
-//   - Paused hosts are evicted at random: if they occupy nine tenths of the
-//     places, or if no other host can be evicted.
-//
-// A paused host is one that a pause, a quota or a long Crawl-delay lets no
-// request start to.
+//   - A host is not evicted while requests to it wait or are in flight, while
+//     this member of a fleet has a Claim to it, and until its interval is over.
+//     Therefore a Table can contain more than MaxHosts.
+//   - An idle host that is blank (see IsBlank) is evicted even if the Table is
+//     not full.
+//   - If the Table is full, the least recently used idle host is evicted.
+//   - An unavailable host is one to which a pause, a quota or a long Crawl-delay
+//     lets no request start. It is evicted only if the Table is full, and either
+//     nine tenths of the hosts are unavailable, or no other host can be evicted.
+//     Then a random one is evicted.
 type Table struct {
 	MaxHosts int
 	Settings *Settings // of new hosts
@@ -33,9 +32,9 @@ type Table struct {
 	Evicted func(h *Host)
 
 	hosts           map[string]*Host
-	idle            hostRing // hosts without requests, least recently used first, but for paused ones
-	unavailable     []*Host  // hosts that are paused, and some whose pause is over
-	leasesCheckedAt Time     // when the leases of all hosts were checked last; 0 means not yet
+	idle            hostRing // hosts without requests, least recently used first; unavailable ones may be left out
+	unavailable     []*Host  // hosts that are unavailable, and some that were
+	leasesCheckedAt Time     // when Obtain last called expireLeases for all hosts; 0 means never
 }
 
 // Len returns how many hosts there are.
@@ -47,10 +46,10 @@ func (t *Table) All() iter.Seq[*Host] { return maps.Values(t.hosts) }
 // Get returns the host with this key, or nil if there is none.
 func (t *Table) Get(key string) *Host { return t.hosts[key] }
 
-// Obtain returns the host with this key, and makes it if there is none. There
-// is always room. If no host can be evicted, Obtain calls expireLeases for each
-// host, but not more than once in a minute. It should end the requests in
-// flight whose leases are over.
+// Obtain returns the host with this key, and makes it if there is none, even if
+// the Table is full and no host can be evicted. Before that, it calls
+// expireLeases for each host, at most once per minute. The function expireLeases
+// must call Expire and, if no request to the host is left, MarkIdle.
 func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host)) *Host {
 	if h := t.hosts[key]; h != nil {
 		return h
@@ -94,7 +93,8 @@ func (t *Table) MarkIdle(h *Host) {
 	t.idle.push(h)
 }
 
-// MarkUnavailable must be called when h is paused: see IsPaused.
+// MarkUnavailable must be called when a pause or a quota of h begins: see
+// IsPaused.
 func (t *Table) MarkUnavailable(h *Host) {
 	if h.unavailableIndex == 0 {
 		t.unavailable = append(t.unavailable, h)
@@ -102,33 +102,32 @@ func (t *Table) MarkUnavailable(h *Host) {
 	}
 }
 
-// MarkIntervalStart must be called when the intervals of h count from a new
-// time, because r has started or ended. If r has a long Crawl-delay, h is
-// paused.
+// MarkIntervalStart must be called after RestartIntervals. If the Crawl-delay of
+// r is long, h is unavailable until it is over.
 func (t *Table) MarkIntervalStart(h *Host, r *Request) {
 	if h.CrawlDelay(r) > h.maxOrdinaryCrawlDelay() {
 		t.MarkUnavailable(h)
 	}
 }
 
-// maxOrdinaryCrawlDelay returns the longest Crawl-delay that does not make a
-// host unavailable.
+// maxOrdinaryCrawlDelay returns the longest Crawl-delay that does not make h
+// unavailable. A host within a longer one may be evicted, because otherwise
+// hosts with Crawl-delays of days could fill the Table.
 func (h *Host) maxOrdinaryCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
 
-// MayBeEvicted reports whether h is evicted sometime if no request needs it
-// again.
+// MayBeEvicted reports whether h is where the Table looks for hosts to evict. If
+// it is not, and no request needs it, it is never evicted.
 func (t *Table) MayBeEvicted(h *Host) bool {
-	isPaused := h.unavailableIndex > 0 && t.unavailable[h.unavailableIndex-1] == h
-	return h.next != nil || isPaused
+	isUnavailable := h.unavailableIndex > 0 && t.unavailable[h.unavailableIndex-1] == h
+	return h.next != nil || isUnavailable
 }
 
 // IsEvicted reports whether h is no longer in its Table.
 func (h *Host) IsEvicted() bool { return h.evicted }
 
-// sweep evicts up to two idle hosts whose interval, pause and quota are over
-// and about which nothing is known that matters. It runs once for each new
+// sweep evicts up to two blank hosts that are free. It runs once for each new
 // host, so nothing has to run in the background. In a long crawl, only hosts
-// accumulate about which something was learned that matters.
+// accumulate that are not blank.
 func (t *Table) sweep(now Time) {
 	t.examineUnavailable(now, 1)
 	for range 2 {
@@ -139,32 +138,53 @@ func (t *Table) sweep(now Time) {
 		case h.isFree(now) && h.IsBlank():
 			t.evict(h)
 		case !h.isFree(now) && h.FreeAt().Sub(now) < 2*max(t.Settings.Delay, time.Minute):
-			return // as a rule, the hosts behind it were used later
-		default: // it must not hide the hosts behind it
+			return // as a rule, the hosts behind it were used later, and are not free either
+		default: // the hosts behind it may be blank
 			t.setAside(now, h)
 		}
 	}
 }
 
-// isFree reports whether no request needs h any more, and nothing of h has to
-// be waited for: its interval, pause and quota are over.
+// IsBlank reports whether h may be forgotten once its interval, pause and quota
+// are over: no Crawl-delay, adaptive delay or back-off was learned.
+func (h *Host) IsBlank() bool {
+	k := h.Learned
+	if k == nil {
+		return true
+	}
+	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
+}
+
+// isFree reports whether no request needs h, and its interval, Crawl-delay,
+// pause and quota are over.
 func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 
-// setAside moves the first idle host to the end. A paused host is taken out
-// instead, until its pause is over.
+// FreeAt returns the time at which the interval, the Crawl-delay, the pause and
+// the quota of h are over.
+func (h *Host) FreeAt() Time {
+	free := h.DueForAny()
+	if h.Learned != nil {
+		free = max(free, h.Learned.CrawlDelayEnd)
+	}
+	return free
+}
+
+// setAside moves the first idle host to the end. An unavailable host is taken
+// out instead: examineUnavailable puts it back when it is available again.
 func (t *Table) setAside(now Time, h *Host) {
 	t.idle.remove(h)
-	if h.unavailableIndex == 0 || h.UnavailableUntil() <= now {
+	isUnavailable := h.unavailableIndex > 0 && h.UnavailableUntil() > now
+	if !isUnavailable {
 		t.idle.push(h)
 	}
 }
 
-// victim returns the host to be evicted when there is no room: the least
-// recently used idle host, or a paused host. If all hosts have requests or are
-// within their interval, the result is nil.
+// victim returns the host to be evicted when the Table is full: the least
+// recently used idle host, or an unavailable host. If no host may be evicted,
+// the result is nil.
 func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
-	maxPaused := t.MaxHosts - t.MaxHosts/10
-	if len(t.unavailable) < maxPaused {
+	maxUnavailable := t.MaxHosts - t.MaxHosts/10
+	if len(t.unavailable) < maxUnavailable {
 		if h := t.leastRecentlyUsed(now); h != nil {
 			return h
 		}
@@ -173,7 +193,7 @@ func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
 		return h
 	}
 	if t.leasesCheckedAt == 0 || now >= t.leasesCheckedAt.Add(time.Minute) {
-		// Some requests in flight may have been abandoned.
+		// Some requests in flight may never end.
 		t.leasesCheckedAt = now
 		for _, h := range t.hosts {
 			expireLeases(now, h)
@@ -182,7 +202,8 @@ func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
 	return t.leastRecentlyUsed(now)
 }
 
-// leastRecentlyUsed returns the first idle host that is free, or nil.
+// leastRecentlyUsed returns the first idle host that is free, or nil if none of
+// the first maxExamined is.
 func (t *Table) leastRecentlyUsed(now Time) *Host {
 	for range maxExamined {
 		h := t.idle.first
@@ -194,8 +215,8 @@ func (t *Table) leastRecentlyUsed(now Time) *Host {
 	return nil
 }
 
-// examineUnavailable examines up to n paused hosts, at random. It returns one
-// that can be evicted, or nil. The hosts that it meets whose pause is over
+// examineUnavailable examines up to n unavailable hosts, at random. It returns
+// one that may be evicted, or nil. The hosts among them that are available again
 // become idle.
 func (t *Table) examineUnavailable(now Time, n int) *Host {
 	for ; n > 0 && len(t.unavailable) > 0; n-- {
@@ -211,12 +232,12 @@ func (t *Table) examineUnavailable(now Time, n int) *Host {
 	return nil
 }
 
-// evictableAt returns the time before which h, which is paused, is not evicted:
-// the end of its interval and of its Crawl-delay, but not of a long
-// Crawl-delay.
+// evictableAt returns the time from which on h, which is unavailable, may be
+// evicted. Its interval must be over, and so must be its Crawl-delay or, if that
+// is long, the longest ordinary one.
 func (h *Host) evictableAt() Time {
-	longest := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
-	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, longest))
+	ordinaryEnd := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
+	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, ordinaryEnd))
 }
 
 func (t *Table) removeUnavailable(h *Host) {

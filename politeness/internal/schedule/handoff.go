@@ -188,7 +188,9 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, lastStored Lear
 	end := now.Add(-age).Add(s.PauseLeft)
 	isLater := k == nil || end.Add(-time.Second) > k.PauseEnd
 	if end > now && isLater {
-		h.Learn().PauseEnd = end
+		k = h.Learn()
+		k.PauseEnd = end
+		k.pauseCause = ReasonBackOff
 	}
 	isOwn := s.Level == lastStored.Level && s.Latest == lastStored.Latest
 	if !hasBackOff(s.Level, s.Latest) || isOwn {

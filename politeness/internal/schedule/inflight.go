@@ -2,14 +2,30 @@ package schedule
 
 import "time"
 
+// HasSlot reports whether r could take a slot of h now. While a request is on
+// its way, no other may start.
+func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
+
+// Slots returns how many requests of this process to h may be in flight when r
+// starts. It is 1 if h has a Crawl-delay, for an exempt request too. Requests
+// of other members of a fleet take up slots.
+func (h *Host) Slots(r *Request) int32 {
+	slots := h.Settings.Concurrency
+	if h.crawlDelayInForce(r.CrawlDelay) > 0 {
+		slots = 1
+	}
+	if h.Claim != nil {
+		slots -= h.Claim.InFlightElsewhere
+	}
+	return slots
+}
+
 // Start lets r, which is in no queue, start now. r takes a slot until Finish.
+// The lease is the longest time for which r may hold the slot: see Expire.
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
-	h.lastWasRobots = r.Overtakes
-	if r.Overtakes {
-		h.markChecked(now, r)
-	}
+	h.noteTurn(now, r)
 	if h.Claim != nil {
 		h.Claim.HasStarted = true
 	}
@@ -62,8 +78,10 @@ func (h *Host) SetOnItsWay(r *Request, onItsWay bool) {
 // if there is none.
 func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 
-// Expire finishes the requests whose leases are over, and calls expired for
-// each of them.
+// Expire finishes the requests whose leases have expired, and calls expired for
+// each of them. No timer ends a lease: the caller calls Expire when another
+// request needs the slot, when h may be given away to another member of a
+// fleet, and when its Table is full (see Table.Obtain).
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {
@@ -76,7 +94,7 @@ func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool
 	}
 }
 
-// FirstLeaseEnd returns the time at which the first lease is over, or Forever
+// FirstLeaseEnd returns the time at which the first lease expires, or Forever
 // if no request is in flight.
 func (h *Host) FirstLeaseEnd() Time {
 	end := Forever

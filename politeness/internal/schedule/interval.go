@@ -14,28 +14,29 @@ func (h *Host) Delay() time.Duration {
 	return max(h.Settings.Delay, h.Learned.Adaptive)
 }
 
-// CrawlDelay returns the Crawl-delay in force for r. This is the one that r
-// declares or the most recent one of the host, whichever is longer. Therefore a
-// request that was queued before robots.txt was read keeps the host's
-// Crawl-delay too. Settings.CrawlDelay replaces both.
+// CrawlDelay returns the Crawl-delay that r keeps. An exempt request keeps none.
 func (h *Host) CrawlDelay(r *Request) time.Duration {
 	if r.Exempt {
 		return 0
 	}
-	return h.effectiveCrawlDelay(r)
+	return h.crawlDelayInForce(r.CrawlDelay)
 }
 
-// effectiveCrawlDelay is like CrawlDelay, but not 0 for an exempt request.
-func (h *Host) effectiveCrawlDelay(r *Request) time.Duration {
+// crawlDelayInForce returns the Crawl-delay that is in force for a request that
+// declares one, or 0. It is the declared one or the most recent one of the
+// host, whichever is longer. Therefore a request that was queued before
+// robots.txt was read keeps the host's Crawl-delay too. Settings.CrawlDelay
+// replaces both.
+func (h *Host) crawlDelayInForce(declared time.Duration) time.Duration {
 	switch configured := h.Settings.CrawlDelay; {
 	case configured > 0:
 		return configured
 	case configured < 0:
 		return 0
 	case h.Learned == nil:
-		return r.CrawlDelay
+		return declared
 	}
-	return max(r.CrawlDelay, h.Learned.CrawlDelay)
+	return max(declared, h.Learned.CrawlDelay)
 }
 
 // Interval returns the interval that r keeps without Jitter.
@@ -71,9 +72,9 @@ func (h *Host) WhyDue(r *Request) Reason {
 	due := h.Due(r)
 	k := h.Learned
 	switch {
-	case k != nil && k.PauseEnd == due && k.quotaPauseEnd != due:
-		return ReasonBackOff
-	case k != nil && (k.quotaPauseEnd == due || h.quotaDue() == due):
+	case k != nil && k.PauseEnd == due:
+		return k.pauseCause
+	case k != nil && h.quotaDue() == due:
 		return ReasonRateLimit
 	case h.CrawlDelay(r) > 0 && h.CrawlDelayDue(r) == due:
 		return ReasonCrawlDelay
@@ -91,7 +92,8 @@ func (h *Host) HasInterval(r *Request) bool {
 }
 
 // RestartIntervals lets the intervals of h count from now, because r starts
-// (or, with EndToStart, ends).
+// (or, with EndToStart, ends). The Crawl-delay counts from now only if r is not
+// exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)
 	if r.Exempt {
@@ -105,7 +107,8 @@ func (h *Host) RestartIntervals(now Time, r *Request) {
 }
 
 // Declare notes the Crawl-delay that r declares, and reports whether it differs
-// from the one that was known.
+// from the one that was known. If it does, the caller must call Retime, because
+// the requests that already wait keep the new Crawl-delay too.
 func (h *Host) Declare(r *Request) (changed bool) {
 	if !r.Declared {
 		return false
@@ -168,31 +171,4 @@ func (h *Host) adapt(s Signals) (slower bool) {
 		k.Adaptive = aim + (was-aim)/2
 	}
 	return k.Adaptive > was
-}
-
-// HasSlot reports whether r could take a slot of h now. While a request is on
-// its way, no other may start.
-func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
-
-// Slots returns how many requests of this process to h may be in flight when r
-// starts. It is 1 if h has a Crawl-delay, for an exempt request too. Requests
-// of other members of a fleet take up slots.
-func (h *Host) Slots(r *Request) int32 {
-	slots := h.Settings.Concurrency
-	if h.effectiveCrawlDelay(r) > 0 {
-		slots = 1
-	}
-	if h.Claim != nil {
-		slots -= h.Claim.InFlightElsewhere
-	}
-	return slots
-}
-
-// FreeAt returns the time from which on nothing of h has to be waited for.
-func (h *Host) FreeAt() Time {
-	free := h.DueForAny()
-	if h.Learned != nil {
-		free = max(free, h.Learned.CrawlDelayEnd)
-	}
-	return free
 }

@@ -8,6 +8,31 @@ const (
 	maxKept   = 30 * time.Second      // an idle host is kept if it is due again within this time
 )
 
+// A Claim is the claim of one member of a fleet to a host. The member makes it
+// before it owns the host, and sends requests only while it owns the host.
+type Claim struct {
+	Owned       bool // the member owns the host
+	Denied      bool // the member can never own the host
+	OthersWait  bool // other members wait for the host
+	HasStarted  bool // a request has started since the host was requested
+	HasDeclared bool // a Crawl-delay was declared before the host became owned
+
+	// InFlightElsewhere is how many requests of other members are in flight.
+	// They take up slots.
+	InFlightElsewhere int32
+
+	Requested  Time    // when the member requested the host
+	OwnedSince Time    // when the host became owned
+	IdleSince  Time    // when the host ran out of requests; Never while it has some
+	RetryBy    Time    // a request that was rejected is expected to be retried before this time
+	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
+	LastStored Learned // the latest result of Durable that the fleet has stored
+
+	// Holder is what the Claim belongs to. Package schedule does not use
+	// it.
+	Holder any
+}
+
 // BeginClaim gives h the Claim c, which is not owned yet.
 func (h *Host) BeginClaim(now Time, c *Claim) {
 	c.Requested = now
@@ -25,11 +50,11 @@ func (h *Host) IsTermOver(now Time) bool {
 	return c.OthersWait && c.HasStarted && now >= c.OwnedSince.Add(ownerTerm)
 }
 
-// ExpectRetry notes that a request to h was refused, which may be retried at
+// ExpectRetry notes that a request to h was rejected, which may be retried at
 // the time retry. If that time is near, this member keeps h for the request,
-// until one term after the time. A Claim that is not owned lasts for a
-// moment longer in any case, so that the caller can read from it why the
-// request was refused.
+// until one term after the time. A Claim that is not owned lasts for a moment
+// longer in any case, so that the caller can read from it why the request was
+// rejected.
 func (h *Host) ExpectRetry(now, retry Time) {
 	c := h.Claim
 	switch {
@@ -41,35 +66,87 @@ func (h *Host) ExpectRetry(now, retry Time) {
 	}
 }
 
-// UntilGiven returns how long it is until h, which has a Claim, may be
-// given away. It returns Unlimited if a request has to start or end first, or
-// if h is idle and is kept because it is due again soon.
-func (h *Host) UntilGiven(now Time) time.Duration {
+// IsOwned reports whether this member of a fleet owns h.
+func (h *Host) IsOwned() bool { return h.Claim != nil && h.Claim.Owned }
+
+// UnownedUntil returns the earliest time at which this member can own h. It
+// returns Never if that time is unknown, if the member owns h already, or if
+// there is no fleet.
+func (h *Host) UnownedUntil() Time {
+	if h.Claim == nil || h.Claim.Owned {
+		return Never
+	}
+	return h.Claim.Earliest
+}
+
+// nextOwned returns the next time at which this member can own h, which it does
+// not own, or Forever if that is unknown.
+func (h *Host) nextOwned(now Time) Time {
+	if h.Claim.Earliest > now {
+		return h.Claim.Earliest
+	}
+	return Forever
+}
+
+// isDenied reports whether this member can never own h.
+func (h *Host) isDenied() bool { return h.Claim != nil && h.Claim.Denied && !h.Claim.Owned }
+
+// UntilClaimEnds returns how long it is until the Claim to h may end. Unlimited
+// means that a request or the fleet has to change something first.
+func (h *Host) UntilClaimEnds(now Time) time.Duration {
+	if h.Claim.Owned {
+		return h.untilGiven(now)
+	}
+	return h.untilWithdrawn(now)
+}
+
+// untilWithdrawn returns how long it is until the Claim to h, which is not
+// owned, may be withdrawn.
+func (h *Host) untilWithdrawn(now Time) time.Duration {
+	if h.Waiting() > 0 {
+		return Unlimited
+	}
+	return h.Claim.RetryBy.Sub(now)
+}
+
+// untilGiven returns how long it is until h, which is owned, may be given away.
+func (h *Host) untilGiven(now Time) time.Duration {
 	c := h.Claim
 	termEnd := c.OwnedSince.Add(ownerTerm)
 	switch {
-	case !c.Owned && h.Waiting() > 0:
+	case h.mustEndFirst():
 		return Unlimited
-	case !c.Owned:
-		return c.RetryBy.Sub(now)
-	case h.mustEndFirst(), h.IsBusy() && !c.OthersWait:
+	// This member still needs h, and no other does.
+	case h.IsBusy() && !c.OthersWait:
 		return Unlimited
+	// The owner has used its term.
 	case h.IsBusy() && c.HasStarted:
 		return termEnd.Sub(now)
+	// The owner may keep h until one request has started. But if the request is
+	// due and does not start soon, it is blocked by something else, and other
+	// members get h.
 	case h.Waiting() > 0:
-		// The owner may keep the host until one request has started. But if the
-		// request is due and does not start soon, it is blocked by something
-		// else, and other members get the host.
-		return max(termEnd, h.Due(h.FirstWaiting()).Add(idleGrace)).Sub(now)
-	case c.OthersWait:
-		return max(c.IdleSince.Add(idleGrace), min(c.RetryBy, termEnd)).Sub(now)
+		startBy := h.Due(h.FirstWaiting()).Add(idleGrace)
+		return max(termEnd, startBy).Sub(now)
+	}
+	if c.OthersWait {
+		return h.untilIdleGiven(now, termEnd)
 	}
 	untilDue := h.DueForAny().Sub(now)
 	isDueSoon := untilDue > 0 && untilDue <= maxKept
 	if c.RetryBy > now || isDueSoon {
-		return Unlimited // the fleet looks again now and then
+		return Unlimited // the fleet calls Give again by its own timer
 	}
 	return 0
+}
+
+// untilIdleGiven is untilGiven for a host that no request of this member waits
+// for, and that other members wait for. The owner keeps it for another request
+// that follows at once, or for one that is to be retried within the term.
+func (h *Host) untilIdleGiven(now, termEnd Time) time.Duration {
+	graceEnd := h.Claim.IdleSince.Add(idleGrace)
+	retryEnd := min(h.Claim.RetryBy, termEnd)
+	return max(graceEnd, retryEnd).Sub(now)
 }
 
 // mustEndFirst reports whether a request in flight must end before another

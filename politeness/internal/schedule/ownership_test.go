@@ -7,7 +7,7 @@ import (
 
 // Each row is a host that this member of a fleet has requested at 0. until is
 // how long it is from 10 s on until the host may be given away.
-func TestHost_UntilGiven(t *testing.T) {
+func TestHost_UntilClaimEnds(t *testing.T) {
 	owned := func(h *Host) { h.Claim.Owned = true }
 	othersWait := func(h *Host) { h.Claim.OthersWait = true }
 	waits := func(h *Host) { h.Enqueue(9*s, new(Request), new(Spare)) }
@@ -50,7 +50,7 @@ func TestHost_UntilGiven(t *testing.T) {
 			for _, edit := range tt.edits {
 				edit(h)
 			}
-			if got := h.UntilGiven(10 * s); got != tt.until {
+			if got := h.UntilClaimEnds(10 * s); got != tt.until {
 				t.Errorf("got %v, want %v", got, tt.until)
 			}
 		})
@@ -75,7 +75,7 @@ func TestHost_UnownedUntil(t *testing.T) {
 	check(s, s, Forever, ReasonFleet)
 	o.Earliest = 5 * s
 	check(s, 5*s, 5*s, ReasonFleet)
-	h.Learn().PauseEnd = 9 * s
+	h.pause(s, 8*s, ReasonBackOff)
 	check(s, 9*s, 9*s, ReasonBackOff)
 	h.Learned = nil
 	o.Owned = true

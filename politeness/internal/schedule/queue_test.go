@@ -137,8 +137,8 @@ func TestHost_Next(t *testing.T) {
 	}
 }
 
-// A page reaches the front, and its file has run out. It leaves the queue, and
-// the request for its file goes before those for other ports, which came first.
+// A page reaches the front, and its robots.txt has expired. It leaves the queue,
+// and the request for its robots.txt goes before those for other ports, which came first.
 // It does not go before the pages that wait.
 func TestHost_Rejoins(t *testing.T) {
 	for _, isWaiting := range []bool{false, true} {
@@ -185,9 +185,10 @@ func TestHost_ForecastAtEnd(t *testing.T) {
 		lastWasRobots bool
 		crawlDelay    time.Duration // of the host
 		joins         string
+		own           time.Duration // the Crawl-delay that the request which joins declares
 		want          Time
 	}{
-		{name: "nobody waits", joins: "page 80", want: 10 * s},
+		{name: "no request waits", joins: "page 80", want: 10 * s},
 		{name: "behind pages", pages: 5, joins: "page 80", want: 15 * s},
 		{name: "behind pages with a Crawl-delay", pages: 5, crawlDelay: 3 * s, joins: "page 80", want: 27 * s},
 		{name: "a robots.txt before the page", robots: 1, joins: "page 80", want: 11 * s},
@@ -198,6 +199,7 @@ func TestHost_ForecastAtEnd(t *testing.T) {
 		{name: "fewer robots.txt than pages", pages: 5, robots: 2, joins: "page 80", want: 17 * s},
 		{name: "robots.txt between pages with a long Crawl-delay", pages: 5, robots: 1000, crawlDelay: 4 * s, joins: "page 80", want: 33 * s},
 		{name: "robots.txt between pages with a short Crawl-delay", pages: 5, robots: 1000, crawlDelay: 1500 * ms, joins: "page 80", want: 20500 * ms},
+		{name: "robots.txt before a page with a longer Crawl-delay", pages: 1, robots: 2, joins: "page 80", own: 4 * s, want: 15 * s},
 		{name: "a robots.txt behind others", robots: 3, joins: "robots 80", want: 13 * s},
 		{name: "a robots.txt behind others and between pages", pages: 1000, robots: 3, joins: "robots 80", want: 16 * s},
 		{name: "the same, and it is the pages' turn", pages: 1000, robots: 3, lastWasRobots: true, joins: "robots 80", want: 17 * s},
@@ -218,6 +220,7 @@ func TestHost_ForecastAtEnd(t *testing.T) {
 			}
 			h.lastWasRobots = tt.lastWasRobots
 			r := waitingRequest(tt.joins)
+			r.CrawlDelay = tt.own
 			if got := h.ForecastAtEnd(10*s, r, Never).Estimate; got != tt.want {
 				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
 			}

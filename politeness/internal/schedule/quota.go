@@ -23,9 +23,7 @@ func (h *Host) quotaDue() Time {
 // was prolonged, or 0, and reports whether the quota set a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
-		if pause = h.pause(now, q.Pause); pause > 0 {
-			h.Learned.quotaPauseEnd = h.Learned.PauseEnd
-		}
+		pause = h.pause(now, q.Pause, ReasonRateLimit)
 	}
 	if q.Spread == 0 {
 		return pause, false

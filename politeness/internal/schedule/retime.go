@@ -2,17 +2,28 @@ package schedule
 
 import "time"
 
-// When the times of a host change, the requests that wait for it get new
-// estimates, and those that can no longer start in time are rejected. A host
-// may have thousands of requests that wait, and each of them may change the
-// times when it joins: for example if the requests of two origins declare
-// different Crawl-delays. So an event examines only a few requests. The first
-// request of the lane, which the caller wakes, examines the others, in batches.
+// When the interval, pause, quota or owner of a host changes, the requests that
+// wait for the host get new estimates, and those that can no longer start in
+// time are rejected. Thousands of requests may wait, and each that joins may
+// cause such a change: for example if the requests of two origins declare
+// different Crawl-delays. Therefore a change examines only perEvent requests.
+// The first request of the lane, which the caller wakes, examines the others,
+// perBatch of them after each batchInterval.
 const (
 	perEvent      = 16
 	perBatch      = 1024
 	batchInterval = time.Millisecond
 )
+
+// A retiming examines the requests of a lane from the first to the last, a
+// number of them at a time.
+type retiming struct {
+	next     *Request // the request to be examined next; nil means that none is
+	place    place    // of next
+	round    uint16   // the number of the present examination, from 1: see Request.round
+	restarts bool     // the host has changed meanwhile, so another examination follows
+	batchAt  Time     // when a batch was examined last
+}
 
 // A Verdict is what the examination of a request that waits has found.
 type Verdict uint8
@@ -27,10 +38,10 @@ const (
 // request that is Rejected would have to wait for.
 type Visit func(r *Request, v Verdict, why Reason)
 
-// Retime is called when the times of h have changed. It examines a few of the
-// requests that wait for h, and calls visit for each. visit must dequeue a
-// request that is Rejected, and no other. Then the caller wakes the first
-// request of each lane, which calls ContinueRetiming.
+// Retime is called when the interval, pause, quota or owner of h has changed.
+// It examines a few of the requests that wait for h, and calls visit for each.
+// visit must dequeue a request that is Rejected, and no other. Then the caller
+// wakes the first request of each lane, which calls ContinueRetiming.
 func (h *Host) Retime(now Time, visit Visit) {
 	if h.queue == nil {
 		return
@@ -75,7 +86,7 @@ func (l *lane) beginRetiming() {
 	t.place = place{}
 	t.round++
 	if t.round == 0 {
-		t.round++
+		t.round = 1 // 0 marks requests that were never examined
 	}
 }
 
@@ -96,15 +107,54 @@ func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 		switch {
 		case f.Rejected:
 			v = Rejected
-		case p.ahead == 0 || r.Traced && f.Estimate != r.Estimate:
+		// The first request decides when to try again, so it is always woken.
+		case p.ahead == 0:
+			v = Changed
+		case r.Traced && f.Estimate != r.Estimate:
 			v = Changed
 		}
 		r.Estimate = f.Estimate
 		t.next = l.after(r)
-		t.note(r)
-		if l.observed == 0 && h.CrawlDelay(AnyRequest) <= h.Settings.MaxCrawlDelay {
-			t.next = nil // the others need no estimate
+		t.noteExamined(r)
+		if !h.needsEstimates(l) {
+			t.next = nil
 		}
 		visit(r, v, f.Why)
+	}
+}
+
+// needsEstimates reports whether the requests of l need estimates. They do not
+// if none has a deadline or a Trace, and none can be rejected for a Crawl-delay
+// that is too long or for a Claim that is denied.
+func (h *Host) needsEstimates(l *lane) bool {
+	isTooLong := h.crawlDelayInForce(l.maxCrawlDelay) > h.Settings.MaxCrawlDelay
+	return l.observed > 0 || isTooLong || h.isDenied()
+}
+
+// noteExamined counts r, which is ahead of all requests that are yet to be
+// examined.
+func (t *retiming) noteExamined(r *Request) {
+	r.round = t.round
+	t.place.ahead++
+	t.place.crawlDelays += r.boundedCrawlDelay()
+}
+
+// noteJoin must be called when r joins the lane.
+func (t *retiming) noteJoin(r *Request, atFront bool) {
+	r.round = 0
+	if atFront && t.next != nil {
+		t.noteExamined(r) // the retiming is past the front
+	}
+}
+
+// noteLeave must be called before r leaves the lane. The next request may be
+// nil.
+func (t *retiming) noteLeave(r, next *Request) {
+	switch {
+	case t.next == r:
+		t.next = next
+	case t.next != nil && t.round == r.round:
+		t.place.ahead--
+		t.place.crawlDelays -= r.boundedCrawlDelay()
 	}
 }

@@ -84,7 +84,7 @@ func TestHost_RetimeRejectsAll(t *testing.T) {
 		}
 		h.Enqueue(0, r, new(Spare))
 	}
-	h.pause(0, 10*time.Hour)
+	h.pause(0, 10*time.Hour, ReasonBackOff)
 	h.event()
 	for {
 		wait := h.wake()
@@ -125,7 +125,7 @@ func TestHost_RetimeGivesReasons(t *testing.T) {
 		second := &Request{Deadline: Time(10 * s)}
 		h.Enqueue(0, &Request{Deadline: tt.deadline}, new(Spare))
 		h.Enqueue(0, second, new(Spare))
-		h.pause(0, time.Minute)
+		h.pause(0, time.Minute, ReasonBackOff)
 		h.event()
 		if got := h.rejected[second]; got != tt.want {
 			t.Errorf("behind a page with the deadline %v: reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
@@ -134,6 +134,42 @@ func TestHost_RetimeGivesReasons(t *testing.T) {
 		if joins.Why != tt.want {
 			t.Errorf("a page that joins: reason %d, want %d", joins.Why, tt.want)
 		}
+	}
+}
+
+// A host has a configured Crawl-delay, which requests wait for however long it
+// is. Requests of two origins wait, and the Crawl-delay that one of the origins
+// declares is longer than MaxCrawlDelay. When the configured one is taken back,
+// the requests of this origin are rejected, although the most recently declared
+// Crawl-delay is short and no request has a deadline.
+func TestHost_RetimeRejectsLongCrawlDelays(t *testing.T) {
+	h := newRetimed()
+	agreed := *h.Settings
+	agreed.CrawlDelay = 5 * s
+	agreed.MaxCrawlDelay = Unlimited
+	limited := *h.Settings
+	limited.MaxCrawlDelay = 60 * s
+	h.Settings = &agreed
+	h.start(0, new(Request))
+	var long []*Request
+	for i := range 10 {
+		r := &Request{Declared: true, CrawlDelay: 2 * s, Deadline: Forever}
+		if i%3 == 2 {
+			r.CrawlDelay = 100 * s
+			long = append(long, r)
+		}
+		h.Declare(r)
+		h.Enqueue(0, r, new(Spare))
+	}
+	h.Settings = &limited
+	h.event()
+	for _, r := range long {
+		if h.rejected[r] != ReasonCrawlDelay {
+			t.Errorf("reason %d, want the Crawl-delay", h.rejected[r])
+		}
+	}
+	if len(h.rejected) != len(long) {
+		t.Errorf("%d requests are rejected, want %d", len(h.rejected), len(long))
 	}
 }
 

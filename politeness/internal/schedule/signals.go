@@ -2,6 +2,17 @@ package schedule
 
 import "time"
 
+// A Class is how well a host copes with our requests, according to the outcome
+// of one.
+type Class uint8
+
+const (
+	Silent    Class = iota // no response, or a 5xx other than 503
+	Good                   // any other response: the host copes
+	Suspect                // a 503 or a bot-protection response, perhaps for one URL only
+	Throttled              // a 429
+)
+
 // Signals are what the outcome of a request means for its host. The zero value
 // means that there was no outcome.
 type Signals struct {
