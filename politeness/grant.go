@@ -18,21 +18,30 @@ type Grant struct {
 	key     string
 	next    *Grant // the Grant of the next Limiter of the chain; nil means none
 
-	// Except for wake, these fields are set before the Grant is queued, and do
-	// not change after that.
+	// A signal on wake wakes the request. All Grants of a chain share the
+	// channel. nil means that the request has not had to wait.
+	wake chan struct{}
+
+	// These fields are set before the Grant is queued, and do not change after
+	// that.
 	trace         *Trace
-	wake          chan struct{}      // a signal on it wakes the request; all Grants of a chain share it; nil means that the request has not had to wait
 	settings      *schedule.Settings // as PerHost has set them for this request; nil without PerHost
-	hasMaxWait    bool               // MaxWait limits the wait: try checks the deadline, because no context ends at it
 	afterRedirect bool               // the request follows a redirect: see MaxWait
+
+	// hasMaxWait reports that MaxWait limits the wait. try then checks the
+	// deadline, because no context ends at it.
+	hasMaxWait bool
 
 	// Guarded by limiter.mu.
 	status      int16 // the response's status; 0 means none
 	state       state
 	rejectedFor schedule.Reason // in the state rejectedInQueue: what the request would have to wait for
 	host        *schedule.Host
-	number      uint64        // the request's number in the order of starts
-	bodySince   schedule.Time // since when the response's body is open; 0 means that there is none, or that the log has named it
+	number      uint64 // the request's number in the order of starts
+
+	// bodySince is the time since when the response's body is open. 0 means
+	// that there is none, or that the log has named it.
+	bodySince schedule.Time
 }
 
 // A state is the phase of a Grant at its Limiter.

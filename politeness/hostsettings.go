@@ -10,10 +10,14 @@ import (
 // HostSettings are what [Limiter.PerHost] returns for one host. They replace
 // fields of the Limiter for that host. Every value is valid, and the zero value
 // changes nothing.
+//
+// To check the settings of a host without a request, call [Limiter.Acquire],
+// [Grant.Done] and [Limiter.Next]. The result of Next is then one interval
+// away, as in the example Limiter (PerHost).
 type HostSettings struct {
 	// Delay is the least time between the starts of two requests to the host.
 	// 0 means Limiter.Delay. Negative means none. A longer Crawl-delay still
-	// applies.
+	// applies, unless CrawlDelay replaces it.
 	Delay time.Duration
 
 	// Concurrency is how many requests to the host may be in flight. It is

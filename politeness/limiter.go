@@ -100,13 +100,15 @@ type Limiter struct {
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the
-	// result of Key. The package documentation has an example.
+	// result of Key: with [HostKey], the host's name in lower case, without a
+	// port. The package documentation has an example.
 	//
-	// PerHost is called when a request joins the host's queue, and by Next. Its
-	// latest result applies to all requests to the host, including those that
-	// already wait, so settings may change while a crawl runs. PerHost must be
-	// fast and safe for concurrent use. It does not change the settings of
-	// Within. nil means that all hosts have the settings of the Limiter.
+	// PerHost is called for each request, before the request joins the host's
+	// queue, and by Next. Its latest result applies to all requests to the
+	// host, including those that already wait, so settings may change while a
+	// crawl runs. PerHost must be fast and safe for concurrent use. It does not
+	// change the settings of Within. nil means that all hosts have the settings
+	// of the Limiter.
 	PerHost func(key string) HostSettings
 
 	// Limits for several hosts, or for a day:
@@ -156,10 +158,10 @@ type Limiter struct {
 	// 1,000,000. Negative means no limit.
 	MaxHosts int
 
-	// Lease is how long a request holds its slot if Done is not called. It must
-	// be longer than the longest request. A Transport uses its AttemptTimeout
-	// instead if that is longer. 0 means [DefaultLease], 10 min. Negative means
-	// no limit.
+	// Lease is how long a request holds its slot if Done is not called. After
+	// that, the next request that needs the slot gets it. Lease must be longer
+	// than the longest request. A Transport uses its AttemptTimeout instead if
+	// that is longer. 0 means [DefaultLease], 10 min. Negative means no limit.
 	Lease time.Duration
 
 	// Observer receives the events of requests and hosts. [Join] combines

@@ -14,10 +14,10 @@ type readiness struct {
 	rejected bool            // the request is to fail with a DelayError
 	why      schedule.Reason // what the request has to wait for
 	notice   *notice         // to be reported when no lock is held any more
-	checkIn  time.Duration   // of a request that waits: when to check again, unless it is woken before; Unlimited means only then
-	retryIn  time.Duration   // of a rejected request: when it may be retried
+	checkIn  time.Duration   // if it waits: when to check again, unless it is woken before
+	retryIn  time.Duration   // if it is rejected: when it may be retried
 	estimate schedule.Time   // the estimated start
-	inForce  inForce         // set when the request has started, only if there is an Observer
+	inForce  inForce         // set when the request has started, if there is an Observer
 }
 
 // isFinal reports whether the request need not check again.
