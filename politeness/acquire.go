@@ -11,8 +11,8 @@ import (
 
 // Acquire waits until a request to u's host may start, and takes its slot.
 // Requests to one host start in the order of their calls, but those marked
-// [Exempt] have a line of their own. Make the request at once, and call
-// [Grant.Done] when it is over.
+// [Exempt] are queued separately. The caller should make the request at once,
+// and call [Grant.Done] when it is over.
 //
 // Acquire returns a [*DelayError] as soon as it knows that it must reject the
 // request: the wait would outlast the context's deadline or MaxWait, or there

@@ -58,25 +58,17 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	defer l.mu.Unlock()
 	now := l.now()
 
-	// If g is the first of its lane, leases and a retiming go on here. Both may
-	// reject g.
-	if g.state == queued && g.host.IsFirst(&g.request) {
-		l.expireLeasesFor(g, g.host, now)
-	}
-	retimeIn := schedule.Unlimited
-	if g.state == queued && g.host.IsFirst(&g.request) {
-		retimeIn = l.continueRetiming(g, now)
-	}
-	switch g.state {
-	case rejectedInQueue: // a retiming has removed g from its queue
-		g.leaveNext()
-		l.markIdle(g.host) // g may have been the last that needed the host
-		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
-	case unqueued:
+	if g.state == unqueued {
 		var isQueued bool
 		if v, isQueued = l.join(g, mayStart, now); !isQueued {
 			return v
 		}
+	}
+	laneCheckIn := l.tendLane(g, now)
+	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
+		g.leaveNext()
+		l.markIdle(g.host) // g may have been the last that needed the host
+		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
 	}
 	if g.host.IsFirst(&g.request) {
 		v = l.firstReadiness(g, now)
@@ -105,7 +97,7 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 		l.giveUp(g)
 		return v
 	}
-	v.checkIn = min(v.checkIn, retimeIn)
+	v.checkIn = min(v.checkIn, laneCheckIn)
 	if g.hasMaxWait {
 		v.checkIn = min(v.checkIn, g.request.Deadline.Sub(now))
 	}
@@ -113,11 +105,6 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 		g.wake = make(chan struct{}, 1)
 	}
 	return v
-}
-
-// isBeyondMaxWait reports whether g has waited for as long as MaxWait allows.
-func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
-	return g.hasMaxWait && now >= g.request.Deadline
 }
 
 // join puts g at the end of its host's queue. isQueued is false if g is in no
@@ -191,6 +178,21 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
 }
 
+// tendLane does what the first request of a lane, if g is it, does for all
+// others: it frees the slots of expired leases and continues a retiming. Both
+// may reject g. The result is how long g may wait before it calls tendLane
+// again.
+func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
+	if g.state != queued || !g.host.IsFirst(&g.request) {
+		return schedule.Unlimited
+	}
+	l.expireLeasesFor(g, g.host, now)
+	if g.state != queued {
+		return schedule.Unlimited
+	}
+	return l.continueRetiming(g, now)
+}
+
 // tryNext is called with what try has found at the stage g, whose lane g is the
 // first of. If g may start there, tryNext tries the next stage. If not, g
 // leaves the queues of all later stages. The estimate in the result includes
@@ -229,6 +231,11 @@ func (l *Limiter) startFirst(g *Grant, now schedule.Time) inForce {
 	}
 	l.dequeue(g)
 	return l.start(g, now)
+}
+
+// isBeyondMaxWait reports whether g has waited for as long as MaxWait allows.
+func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
+	return g.hasMaxWait && now >= g.request.Deadline
 }
 
 // giveUp removes g from its host's queue. If no other request needs the host,

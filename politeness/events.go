@@ -93,7 +93,7 @@ func (l *Limiter) reportBackOff(ctx context.Context, e *Event) {
 
 // A notice is something that the user should know.
 type notice struct {
-	openBody *url.URL      // the URL of an open body that holds up requests; nil means none
+	openBody *url.URL      // the URL of an open body that delays requests; nil means none
 	openFor  time.Duration // how long the body has been open
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // A Grant is the right to make one request. It holds a slot of its host until
-// Done is called or the Limiter's Lease is over.
+// Done is called or the Limiter's Lease has expired.
 //
 // A Grant is first a place in the host's queue, then one of the requests in
 // flight. With several Limiters it is a chain, with one Grant for each Limiter.

@@ -26,9 +26,9 @@ type Observer struct {
 	// pause, if it had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered is called when a response has come. e.At is that time. e.Status
-	// and e.RetryAfter are those of the response. e.Wait is the wait that
-	// e.RetryAfter requests, whether or not it is obeyed.
+	// Answered is called when a response has arrived. e.At is that time.
+	// e.Status and e.RetryAfter are those of the response. e.Wait is the wait
+	// that e.RetryAfter requests, whether or not it is obeyed.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended is called when a request is over: its body was read or closed, it
@@ -45,10 +45,11 @@ type Observer struct {
 	// waited.
 	Canceled func(ctx context.Context, e Event)
 
-	// BackedOff is called when a host's answer begins or prolongs a pause. e.At
-	// is the time of the answer. e.Wait is how long the pause lasts from then
-	// on, and e.Until is its end. e.Status is the answer's: 429, 503, 3xx, the
-	// status of a bot-protection response, or any status if a quota is spent.
+	// BackedOff is called when a host's response begins or prolongs a pause.
+	// e.At is the time of the response. e.Wait is how long the pause lasts from
+	// then on, and e.Until is its end. e.Status is the response's: 429, 503,
+	// 3xx, the status of a bot-protection response, or any status if a quota is
+	// spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
@@ -78,7 +79,7 @@ type Event struct {
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
 	// request's number among the Limiter's starts. The field At says when the
-	// request started, was answered or ended, or when its answer began or
+	// request started, was answered or ended, or when its response began or
 	// prolonged a pause. All values of At are by the Limiter's monotonic clock,
 	// so the difference of two is the time that passed between them.
 	Request uint64

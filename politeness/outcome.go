@@ -74,7 +74,7 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 		}
 		g.status = int16(o.Status)
 		g.bodySince = l.now()
-		signalFirst(g.host) // now an unread body may be the only thing that holds up the queue
+		signalFirst(g.host) // now they may wait only for the slot of an unread body
 	}
 	now := l.observedNow()
 	l.mu.Unlock()

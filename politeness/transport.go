@@ -88,10 +88,10 @@ func (t *Transport) Validate() error {
 //
 // It is an error if the request's target (URL.Opaque, in absolute form) names
 // neither the host of the URL nor that of the Host header. Such a request would
-// reach the target's host at another host's pace.
+// reach the target's host with another host's delay.
 //
 // If the server refuses an HTTP/2 stream, or closes a connection before it
-// answers, net/http may send the request again by itself. RoundTrip prevents
+// responds, net/http may send the request again by itself. RoundTrip prevents
 // this and makes a new request instead, which waits for the host. RoundTrip
 // does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
