@@ -118,7 +118,7 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	l.expireLeases(now, h)
 	wait := h.UntilClaimEnds(now)
 	ok = wait <= 0
-	if c.state.Owned && (ok || l.hasChanged(h)) {
+	if c.state.Owned && (ok || l.noteChange(h)) {
 		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
@@ -159,7 +159,7 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	}
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
-	c.state.LastStored = c.host.Durable()
+	c.host.NoteStored()
 }
 
 // noteImport puts h among the unavailable hosts if an import has paused it.

@@ -98,13 +98,11 @@ func (l *Limiter) informFleet(h *schedule.Host) {
 	}
 }
 
-// hasChanged reports whether this member knows something of h, which it owns,
+// noteChange reports whether this member knows something of h, which it owns,
 // that the Fleet has not stored: what it has learned, or that it reserves more
-// of the Budget.
-func (l *Limiter) hasChanged(h *schedule.Host) bool {
-	durable := h.Durable()
-	hasLearned := durable != h.Claim.LastStored
-	h.Claim.LastStored = durable
+// of the Budget. What it has learned is not reported again.
+func (l *Limiter) noteChange(h *schedule.Host) bool {
+	hasLearned := h.NoteStored()
 	return hasLearned || l.budgets.IsReserving(utcDay(), h.Key)
 }
 

@@ -11,13 +11,15 @@ type Effect struct {
 	Slower bool          // an interval has become longer
 }
 
-// ApplyOutcome updates h after the outcome of r.
+// ApplyOutcome updates h after the outcome of r: the back-off or the pause that
+// a Retry-After requests, the adaptive delay, and the quota. If a Retry-After is
+// obeyed, the quota of its response is ignored.
 func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	if s.IsEmpty() {
 		return e
 	}
-	obeys := s.obeysRetryAfter()
-	if obeys && s.Class == Good && s.Status >= 400 {
+	obeysRetryAfter := s.obeysRetryAfter()
+	if obeysRetryAfter && s.Class == Good && s.Status >= 400 {
 		s.Class = Silent // a host that copes does not request a pause
 	}
 	if s.Class == Good {
@@ -26,11 +28,11 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	switch {
 	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
-	case obeys:
+	case obeysRetryAfter:
 		e.Pause = h.pause(now, s.RetryAfter, ReasonBackOff)
 	}
 	e.Slower = h.adapt(s)
-	if !obeys {
+	if !obeysRetryAfter {
 		pause, slower := h.applyQuota(now, s.Quota)
 		if pause > 0 {
 			e.Pause = pause
@@ -119,19 +121,6 @@ func (h *Host) recover(r *Request) {
 // hasBackOff reports whether the latest incident still matters: it lengthens
 // the back-off, or makes the next Suspect response count as a 429.
 func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= Suspect }
-
-// pause lets no request start before now + wait, for the given reason. It
-// returns wait, or 0 if h is already paused for at least as long.
-func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
-	k := h.Learn()
-	end := now.Add(wait)
-	if end <= now || end <= k.PauseEnd {
-		return 0
-	}
-	k.PauseEnd = end
-	k.pauseCause = cause
-	return wait
-}
 
 // IsPaused reports whether a pause or a quota lets no request start now.
 func (h *Host) IsPaused(now Time) bool {

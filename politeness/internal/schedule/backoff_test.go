@@ -43,7 +43,7 @@ func TestHost_BackOff(t *testing.T) {
 		{"a 403 with Retry-After", nil, []outcome{{0, s, after(Signals{Status: 403, Class: Good}, 9*s), 10 * s}}},
 		{"a 404 undoes one doubling", nil, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, Signals{Status: 404, Class: Good}, 6 * s}, {8 * s, 9 * s, throttled, 14 * s}}},
 		{"a 403 with Retry-After does not", nil, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, after(Signals{Status: 403, Class: Good}, s), 8 * s}, {8 * s, 9 * s, throttled, 19 * s}}},
-		{"no answer has no Retry-After", nil, []outcome{{0, s, after(Signals{Failed: true}, 9*s), Never}}},
+		{"no response has no Retry-After", nil, []outcome{{0, s, after(Signals{Failed: true}, 9*s), Never}}},
 		{"no back-off", noBackOff, []outcome{{0, s, throttled, Never}, {2 * s, 3 * s, blocked, Never}, {4 * s, 5 * s, after(throttled, s), 6 * s}}},
 		{"the greatest pause", func(set *Settings) { set.MaxBackOff = 8 * s }, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, throttled, 15 * s}, {15 * s, 16 * s, throttled, 24 * s}}},
 		{"no outcome", nil, []outcome{{0, s, Signals{}, Never}}},

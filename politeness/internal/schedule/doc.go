@@ -12,18 +12,21 @@
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
 //	request.go   a request, and lists of requests
+//	lanes.go     the requests that wait for a host
+//	signals.go   what the outcome of a request means for its host
+//	learned.go   what was learned from a host
+//	claim.go     the claim of a member of a fleet to a host
 //	host.go      the state of a host that the rules share
 //	ready.go     the conditions for a start, in their order
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
-//	signals.go   what the outcome of a request means for its host
 //	backoff.go   pauses after 429, 503, a block page or Retry-After
-//	queue.go     the requests that wait, and whose turn it is
+//	queue.go     whose turn it is, and who goes to the front
 //	inflight.go  the requests that hold a slot, and for how long
-//	estimate.go  when a waiting request can start, and whether that is too late
+//	estimate.go  when a request that waits can start, and if that is too late
 //	retime.go    new estimates for the requests that wait
 //	budget.go    what is left of the budget of a host for a day
-//	eviction.go  the hosts of a Limiter, and which of them are forgotten
+//	eviction.go  the hosts of a Limiter, and which of them are evicted
 //	ownership.go when a member of a fleet owns a host, and gives it away
 //	handoff.go   what the next owner of a host in a fleet has to know
 package schedule

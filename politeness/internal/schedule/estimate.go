@@ -89,9 +89,9 @@ func (h *Host) estimate(now Time, r *Request, p place) Time {
 	return max(due, h.pageEstimate(from, r, p))
 }
 
-// pageEstimate includes the robots.txt requests that wait now: one between each
-// two pages and, if it is their turn, one before the first page. No request
-// starts before the time from.
+// pageEstimate is estimate for a page. It includes the robots.txt requests that
+// wait now: one between each two pages and, if it is their turn, one before the
+// first page. No request starts before the time from.
 func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 	page, _ := h.heads()
 	if page == nil || p.ahead == 0 {
@@ -175,9 +175,10 @@ func intervals(from, to Time, interval time.Duration, limit int) int {
 	return int(min(int64(to.Sub(from)/interval), int64(limit)))
 }
 
-// robotsEstimate includes the pages that take their turns between robots.txt
-// requests. It leaves them out if they keep a longer interval, because they are
-// then not always due. No request starts before the time from.
+// robotsEstimate is estimate for a robots.txt request. It includes the pages
+// that take their turns between robots.txt requests. It leaves them out if they
+// keep a longer interval, because they are then not always due. No request
+// starts before the time from.
 func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
 	page, robots := h.heads()
 	if robots == nil || p.ahead == 0 {

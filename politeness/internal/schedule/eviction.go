@@ -19,11 +19,11 @@ const maxExamined = 16
 //     Therefore a Table can contain more than MaxHosts.
 //   - An idle host that is blank (see IsBlank) is evicted even if the Table is
 //     not full.
-//   - If the Table is full, the least recently used idle host is evicted.
-//   - An unavailable host is one to which a pause, a quota or a long Crawl-delay
-//     lets no request start. It is evicted only if the Table is full, and either
-//     nine tenths of the hosts are unavailable, or no other host can be evicted.
-//     Then a random one is evicted.
+//   - If the Table is full, the least recently used idle host is evicted. It
+//     must not be unavailable, which means that a pause, a quota or a long
+//     Crawl-delay lets no request to it start.
+//   - If the Table is full, a random unavailable host is evicted if nine tenths
+//     of MaxHosts are unavailable, or if no other host can be evicted.
 type Table struct {
 	MaxHosts int
 	Settings *Settings // of new hosts
@@ -47,9 +47,9 @@ func (t *Table) All() iter.Seq[*Host] { return maps.Values(t.hosts) }
 func (t *Table) Get(key string) *Host { return t.hosts[key] }
 
 // Obtain returns the host with this key, and makes it if there is none, even if
-// the Table is full and no host can be evicted. Before that, it calls
-// expireLeases for each host, at most once per minute. The function expireLeases
-// must call Expire and, if no request to the host is left, MarkIdle.
+// the Table is full and no host can be evicted. In this case Obtain first calls
+// expireLeases for each host, but at most once per minute. The function must
+// call Expire and MarkIdle, because the host may then be evicted.
 func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host)) *Host {
 	if h := t.hosts[key]; h != nil {
 		return h
@@ -102,8 +102,8 @@ func (t *Table) MarkUnavailable(h *Host) {
 	}
 }
 
-// MarkIntervalStart must be called after RestartIntervals. If the Crawl-delay of
-// r is long, h is unavailable until it is over.
+// MarkIntervalStart must be called when r has restarted the intervals of h. If
+// the Crawl-delay of r is long, h is unavailable until the Crawl-delay is over.
 func (t *Table) MarkIntervalStart(h *Host, r *Request) {
 	if h.CrawlDelay(r) > h.maxOrdinaryCrawlDelay() {
 		t.MarkUnavailable(h)
@@ -115,8 +115,9 @@ func (t *Table) MarkIntervalStart(h *Host, r *Request) {
 // hosts with Crawl-delays of days could fill the Table.
 func (h *Host) maxOrdinaryCrawlDelay() time.Duration { return min(h.Settings.MaxCrawlDelay, time.Hour) }
 
-// MayBeEvicted reports whether h is where the Table looks for hosts to evict. If
-// it is not, and no request needs it, it is never evicted.
+// MayBeEvicted reports whether h is where the Table looks for hosts to evict.
+// Any host must be there that no request needs and that has no Claim. Otherwise
+// it would never be evicted.
 func (t *Table) MayBeEvicted(h *Host) bool {
 	isUnavailable := h.unavailableIndex > 0 && t.unavailable[h.unavailableIndex-1] == h
 	return h.next != nil || isUnavailable
@@ -145,8 +146,9 @@ func (t *Table) sweep(now Time) {
 	}
 }
 
-// IsBlank reports whether h may be forgotten once its interval, pause and quota
-// are over: no Crawl-delay, adaptive delay or back-off was learned.
+// IsBlank reports whether nothing is lost if h is evicted once its interval,
+// pause and quota are over: no Crawl-delay, adaptive delay or back-off was
+// learned.
 func (h *Host) IsBlank() bool {
 	k := h.Learned
 	if k == nil {
@@ -216,7 +218,7 @@ func (t *Table) leastRecentlyUsed(now Time) *Host {
 }
 
 // examineUnavailable examines up to n unavailable hosts, at random. It returns
-// one that may be evicted, or nil. The hosts among them that are available again
+// one that may be evicted, or nil. Hosts that turn out to be available again
 // become idle.
 func (t *Table) examineUnavailable(now Time, n int) *Host {
 	for ; n > 0 && len(t.unavailable) > 0; n-- {
@@ -233,8 +235,8 @@ func (t *Table) examineUnavailable(now Time, n int) *Host {
 }
 
 // evictableAt returns the time from which on h, which is unavailable, may be
-// evicted. Its interval must be over, and so must be its Crawl-delay or, if that
-// is long, the longest ordinary one.
+// evicted: when its interval is over, and so is its Crawl-delay or, if that is
+// long, the longest ordinary one.
 func (h *Host) evictableAt() Time {
 	ordinaryEnd := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
 	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, ordinaryEnd))

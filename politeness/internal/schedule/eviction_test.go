@@ -79,7 +79,7 @@ func TestTable(t *testing.T) {
 		maxHosts int
 		steps    []step
 	}{
-		{"one that nothing is known about is forgotten for a new one", 10, []step{{0, "get a", "a"}, {minute, "get b", "b"}, {2 * minute, "get b", "b"}}},
+		{"a blank one is evicted for a new one", 10, []step{{0, "get a", "a"}, {minute, "get b", "b"}, {2 * minute, "get b", "b"}}},
 		{"but not within its interval", 10, []step{{0, "get a", "a"}, {999 * ms, "get b", "a b"}, {s, "get c", "b c"}}},
 		{"two at a time", 10, []step{{0, "get a", "a"}, {0, "get b", "a b"}, {0, "get c", "a b c"}, {s, "get d", "c d"}}},
 		{"a known one stays while there is room", 10, []step{{0, "known a", "a"}, {hour, "get b", "a b"}, {2 * hour, "get c", "a c"}}},

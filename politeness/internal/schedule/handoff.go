@@ -16,7 +16,7 @@ const learnedLifetime = time.Hour
 type State struct {
 	HasStarted           bool          // the latest start still matters
 	SinceStart           time.Duration // the time since the latest start
-	HasCrawlDelayStart   bool          // the latest start that counts for the Crawl-delay still matters
+	HasCrawlDelayStart   bool          // the latest start that Crawl-delays count from still matters
 	SinceCrawlDelayStart time.Duration // the time since that start
 
 	PauseLeft     time.Duration // how much longer the pause lasts
@@ -159,7 +159,7 @@ func roundUp(d time.Duration) time.Duration {
 // Import takes over what another owner has handed over. As a rule, it replaces
 // what h knows, with three exceptions. A later start, pause or incident counts.
 // With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
-// member asked for the host. If s has no adaptive delay or no back-off, h keeps
+// member requested the host. If s has no adaptive delay or no back-off, h keeps
 // its own. age is how old s is, and minAge is how old its starts are at least.
 // lastStored is what h.Durable returned when this member last stored a State.
 func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, lastStored Learned) {
@@ -214,4 +214,13 @@ func (h *Host) Durable() Learned {
 	}
 	k := h.Learned
 	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
+}
+
+// NoteStored notes that the fleet stores what h.Durable returns, or has just
+// returned it, and reports whether that differs from what it stored last.
+func (h *Host) NoteStored() (changed bool) {
+	durable := h.Durable()
+	changed = durable != h.Claim.LastStored
+	h.Claim.LastStored = durable
+	return changed
 }

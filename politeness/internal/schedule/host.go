@@ -31,27 +31,6 @@ type Host struct {
 	Claim *Claim // of this member of a fleet; nil means that there is none
 }
 
-// Learned is what was learned from the responses of a host and its robots.txt.
-type Learned struct {
-	CrawlDelay time.Duration // the most recently declared Crawl-delay; 0 means none
-	Adaptive   time.Duration // the adaptive delay
-	PauseEnd   Time          // the end of the latest pause; Never if there was none
-	Incident   Time          // when the latest incident began
-	Level      uint8         // how many incidents lengthen the back-off; a good response subtracts one
-	Latest     Class         // the class of the latest incident; Good after a good response
-
-	pauseCause Reason // of the latest pause
-
-	// CrawlDelayEnd is the end of the latest Crawl-delay. Another origin of the
-	// host may have declared a shorter one since. Requests do not wait for it;
-	// eviction and handoff do.
-	CrawlDelayEnd Time
-
-	// The quota that the host declares: all are 0 if it declares none.
-	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
-	spreadEnd Time          // when the quota is renewed
-}
-
 // Init makes h, which must be zero but for its Key, a host that no request was
 // made to.
 func (h *Host) Init(s *Settings) {
@@ -66,4 +45,17 @@ func (h *Host) Learn() *Learned {
 		h.Learned = &Learned{PauseEnd: Never, Incident: Never}
 	}
 	return h.Learned
+}
+
+// pause lets no request start before now + wait, for the given reason. It
+// returns wait, or 0 if h is already paused for at least as long.
+func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
+	k := h.Learn()
+	end := now.Add(wait)
+	if end <= now || end <= k.PauseEnd {
+		return 0
+	}
+	k.PauseEnd = end
+	k.pauseCause = cause
+	return wait
 }

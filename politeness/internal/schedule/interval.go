@@ -14,7 +14,7 @@ func (h *Host) Delay() time.Duration {
 	return max(h.Settings.Delay, h.Learned.Adaptive)
 }
 
-// CrawlDelay returns the Crawl-delay that r keeps. An exempt request keeps none.
+// CrawlDelay returns the Crawl-delay that r keeps. An exempt request has none.
 func (h *Host) CrawlDelay(r *Request) time.Duration {
 	if r.Exempt {
 		return 0
@@ -145,7 +145,8 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 	return Sum(interval, time.Duration(more))
 }
 
-// LengthenedInterval returns the longest interval of h with Jitter.
+// LengthenedInterval returns the interval that all requests to h keep, with the
+// present Jitter.
 func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(AnyRequest)) }
 
 // adapt sets the adaptive delay from the latency of a response, and reports

@@ -8,31 +8,6 @@ const (
 	maxKept   = 30 * time.Second      // an idle host is kept if it is due again within this time
 )
 
-// A Claim is the claim of one member of a fleet to a host. The member makes it
-// before it owns the host, and sends requests only while it owns the host.
-type Claim struct {
-	Owned       bool // the member owns the host
-	Denied      bool // the member can never own the host
-	OthersWait  bool // other members wait for the host
-	HasStarted  bool // a request has started since the host was requested
-	HasDeclared bool // a Crawl-delay was declared before the host became owned
-
-	// InFlightElsewhere is how many requests of other members are in flight.
-	// They take up slots.
-	InFlightElsewhere int32
-
-	Requested  Time    // when the member requested the host
-	OwnedSince Time    // when the host became owned
-	IdleSince  Time    // when the host ran out of requests; Never while it has some
-	RetryBy    Time    // a request that was rejected is expected to be retried before this time
-	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
-	LastStored Learned // the latest result of Durable that the fleet has stored
-
-	// Holder is what the Claim belongs to. Package schedule does not use
-	// it.
-	Holder any
-}
-
 // BeginClaim gives h the Claim c, which is not owned yet.
 func (h *Host) BeginClaim(now Time, c *Claim) {
 	c.Requested = now
@@ -92,7 +67,8 @@ func (h *Host) nextOwned(now Time) Time {
 func (h *Host) isDenied() bool { return h.Claim != nil && h.Claim.Denied && !h.Claim.Owned }
 
 // UntilClaimEnds returns how long it is until the Claim to h may end. Unlimited
-// means that a request or the fleet has to change something first.
+// means that this is unknown: a request has to start or end first, or h is idle
+// and is kept because it is needed again soon.
 func (h *Host) UntilClaimEnds(now Time) time.Duration {
 	if h.Claim.Owned {
 		return h.untilGiven(now)
@@ -119,7 +95,7 @@ func (h *Host) untilGiven(now Time) time.Duration {
 	// This member still needs h, and no other does.
 	case h.IsBusy() && !c.OthersWait:
 		return Unlimited
-	// The owner has used its term.
+	// A request has started, so the owner keeps h only until its term is over.
 	case h.IsBusy() && c.HasStarted:
 		return termEnd.Sub(now)
 	// The owner may keep h until one request has started. But if the request is

@@ -91,7 +91,7 @@ func TestHost_IsTurnOver(t *testing.T) {
 		now  Time
 		want bool
 	}{
-		{"nobody else waits", Claim{HasStarted: true}, 10 * s, false},
+		{"no other member waits", Claim{HasStarted: true}, 10 * s, false},
 		{"no request has started", Claim{OthersWait: true}, 10 * s, false},
 		{"before its end", Claim{OthersWait: true, HasStarted: true, OwnedSince: s}, 3*s - 1, false},
 		{"at its end", Claim{OthersWait: true, HasStarted: true, OwnedSince: s}, 3 * s, true},
@@ -123,5 +123,31 @@ func TestHost_SlotsInAFleet(t *testing.T) {
 	h.SetOnItsWay(r, true)
 	if h.HasSlot(new(Request)) {
 		t.Error("another request may start while one is on its way")
+	}
+}
+
+// The fleet can never let this member own the host. All requests that wait are
+// rejected, although none has a deadline.
+func TestHost_DeniedClaim(t *testing.T) {
+	h := newRetimed()
+	c := new(Claim)
+	h.BeginClaim(0, c)
+	for range 3 {
+		h.Enqueue(0, &Request{Deadline: Forever}, new(Spare))
+	}
+	c.Denied = true
+	c.Earliest = Time(24 * time.Hour)
+	h.event()
+	if len(h.rejected) != 3 {
+		t.Errorf("%d requests are rejected, want 3", len(h.rejected))
+	}
+	for _, why := range h.rejected {
+		if why != ReasonFleet {
+			t.Errorf("reason %d, want the fleet", why)
+		}
+	}
+	c.Owned = true
+	if _, why := h.Ready(0, new(Request)); why != ReasonNone {
+		t.Errorf("a host that is owned after all: reason %d", why)
 	}
 }

@@ -1,63 +1,6 @@
 package schedule
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
-
-// A queue contains the requests that wait for one host, in two lanes, each in
-// the order of arrival: requests for a robots.txt that may overtake others
-// (Request.Overtakes), and all other requests, which are called pages here.
-//
-// The lanes take turns: see Host.Next.
-type queue struct {
-	pages  lane
-	robots lane
-
-	// robotsFrom is the earliest time at which a robots.txt request may start
-	// while pages wait: see Host.reserveTimeForPages.
-	robotsFrom Time
-
-	// checked is the first page, if a request for its robots.txt has started
-	// while the page was due: see Host.isNeeded.
-	checked *Request
-
-	// rejoining is the origin of the latest page that left its lane because its
-	// check failed: see Host.Rejoins.
-	rejoining origin
-
-	// robotsByOrigin has the requests in robots by the origin of the robots.txt,
-	// each in the order of arrival.
-	robotsByOrigin map[origin][]*Request
-}
-
-// A lane is one half of a queue.
-type lane struct {
-	list
-	length int32
-
-	// observed is how many requests of the lane are IsObserved.
-	observed int32
-
-	// crawlDelays is the sum of the Crawl-delays that the requests declare,
-	// each of them bounded: see Request.boundedCrawlDelay.
-	crawlDelays time.Duration
-
-	// maxCrawlDelay is the longest Crawl-delay that a request has declared
-	// since the lane was empty.
-	maxCrawlDelay time.Duration
-
-	// retiming has how far the requests have been examined after a change of
-	// the host.
-	retiming retiming
-}
-
-// A place is a position in a lane.
-type place struct {
-	ahead       int32         // how many requests are ahead
-	crawlDelays time.Duration // the sum of their bounded Crawl-delays
-}
+import "cmp"
 
 // Next returns the request that starts next, as far as intervals, pauses and
 // turns decide, or nil if no request is due.
@@ -151,22 +94,6 @@ func (h *Host) reserveTimeForPages(end Time, r *Request) {
 	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
 }
 
-// A Spare keeps an empty queue for the next host that needs one. Usually a
-// single request waits for a host, and only for a moment.
-type Spare struct{ queue *queue }
-
-func (s *Spare) take() *queue {
-	q := s.queue
-	s.queue = nil
-	if q == nil {
-		q = new(queue)
-	}
-	q.robotsFrom = Never
-	q.pages.retiming.batchAt = Never
-	q.robots.retiming.batchAt = Never
-	return q
-}
-
 // Enqueue puts r at the end of its lane. A request for the robots.txt that the
 // first page needs goes to the front.
 func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
@@ -243,83 +170,6 @@ func (h *Host) joinsAtFront(r *Request) bool {
 	}
 	return h.isNeeded(r) || o == h.queue.rejoining
 }
-
-// moveToFront moves the oldest request for the robots.txt of an origin to the
-// front of its lane, if there is such a request.
-func (q *queue) moveToFront(o origin) {
-	r := q.oldestRobots(o)
-	if o == (origin{}) || r == nil || q.robots.first == r {
-		return
-	}
-	q.robots.remove(r)
-	q.robots.insert(r, true)
-}
-
-// oldestRobots returns the oldest request for the robots.txt of an origin, or
-// nil.
-func (q *queue) oldestRobots(o origin) *Request {
-	if requests := q.robotsByOrigin[o]; len(requests) > 0 {
-		return requests[0]
-	}
-	return nil
-}
-
-// removeByOrigin removes r from robotsByOrigin. As a rule, r is the oldest
-// request for its origin.
-func (q *queue) removeByOrigin(r *Request) {
-	o := r.origin()
-	requests := q.robotsByOrigin[o]
-	switch i := slices.Index(requests, r); {
-	case i < 0: // the caller has changed its URL meanwhile
-	case len(requests) == 1:
-		delete(q.robotsByOrigin, o)
-	case i == 0:
-		requests[0] = nil
-		q.robotsByOrigin[o] = requests[1:]
-	default:
-		q.robotsByOrigin[o] = slices.Delete(requests, i, i+1)
-	}
-}
-
-// lane returns the lane that r waits in or would wait in.
-func (q *queue) lane(r *Request) *lane {
-	if r.Overtakes {
-		return &q.robots
-	}
-	return &q.pages
-}
-
-func (l *lane) insert(r *Request, atFront bool) {
-	l.list.insert(r, atFront)
-	l.retiming.noteJoin(r, atFront)
-	l.length++
-	l.crawlDelays += r.boundedCrawlDelay()
-	l.maxCrawlDelay = max(l.maxCrawlDelay, r.CrawlDelay)
-	if r.IsObserved() {
-		l.observed++
-	}
-}
-
-func (l *lane) remove(r *Request) {
-	l.retiming.noteLeave(r, l.after(r))
-	l.list.remove(r)
-	l.length--
-	l.crawlDelays -= r.boundedCrawlDelay()
-	if l.length == 0 {
-		l.maxCrawlDelay = 0
-	}
-	if r.IsObserved() {
-		l.observed--
-	}
-}
-
-// IsObserved reports whether r's estimate matters while r waits: because of it,
-// r may be rejected, or its trace is called.
-func (r *Request) IsObserved() bool { return r.Deadline != Forever || r.Traced }
-
-// boundedCrawlDelay returns the Crawl-delay that r declares, shortened so that
-// the sum for millions of requests does not overflow.
-func (r *Request) boundedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
 
 // heads returns the first request of each lane, or nil if the lane is empty.
 func (h *Host) heads() (page, robots *Request) {

@@ -137,9 +137,9 @@ func TestHost_Next(t *testing.T) {
 	}
 }
 
-// A page reaches the front, and its robots.txt has expired. It leaves the queue,
-// and the request for its robots.txt goes before those for other ports, which came first.
-// It does not go before the pages that wait.
+// A page reaches the front, and its robots.txt has expired. The page leaves the
+// queue, and the request for its robots.txt goes before those for other ports,
+// which came first. It does not go before the pages that wait.
 func TestHost_Rejoins(t *testing.T) {
 	for _, isWaiting := range []bool{false, true} {
 		h := testHost()

@@ -2,14 +2,6 @@ package schedule
 
 import "time"
 
-// A Quota is what a host declares about the requests that it allows. The zero
-// value means that it declares nothing.
-type Quota struct {
-	Pause    time.Duration // how long no request may start, because the quota is spent
-	Spread   time.Duration // the interval that makes the rest of the quota last until it is renewed
-	RenewsIn time.Duration // how long Spread applies
-}
-
 // quotaDue returns the time at which the quota lets the next request start, or
 // Never if there is no quota to spread.
 func (h *Host) quotaDue() Time {
@@ -19,8 +11,10 @@ func (h *Host) quotaDue() Time {
 	return min(h.LastStart.Add(h.Learned.spread), h.Learned.spreadEnd)
 }
 
-// applyQuota applies a quota. It returns the length of the pause that began or
-// was prolonged, or 0, and reports whether the quota set a new interval.
+// applyQuota applies what the host declares about its quota: a pause if the
+// quota is spent, and an interval that makes the rest last until the quota is
+// renewed. It returns the length of the pause that began or was prolonged, or
+// 0, and reports whether there is a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
 		pause = h.pause(now, q.Pause, ReasonRateLimit)

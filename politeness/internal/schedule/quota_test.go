@@ -9,32 +9,32 @@ import (
 // after the quota, if the latest request started at 0.
 func TestHost_Quota(t *testing.T) {
 	spread := func(interval, renews time.Duration) Quota { return Quota{Spread: interval, RenewsIn: renews} }
-	type answer struct {
+	type response struct {
 		now Time
 		q   Quota
 		due Time
 		why Reason
 	}
 	for _, tt := range []struct {
-		name    string
-		answers []answer
+		name      string
+		responses []response
 	}{
-		{"none", []answer{{0, Quota{}, s, ReasonDelay}}},
-		{"spent", []answer{{0, Quota{Pause: 60 * s}, 60 * s, ReasonRateLimit}}},
-		{"spread over its time", []answer{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}}},
-		{"spread, but renewed before", []answer{{0, spread(60*s, 10*s), 10 * s, ReasonRateLimit}}},
-		{"a stricter one replaces it", []answer{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}, {0, spread(9*s, 60*s), 9 * s, ReasonRateLimit}}},
-		{"a more generous one does not", []answer{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}, {0, spread(2*s, 60*s), 6 * s, ReasonRateLimit}}},
-		{"a more generous one after the renewal does", []answer{{0, spread(60*s, 10*s), 10 * s, ReasonRateLimit}, {10 * s, spread(20*s, 60*s), 20 * s, ReasonRateLimit}}},
+		{"none", []response{{0, Quota{}, s, ReasonDelay}}},
+		{"spent", []response{{0, Quota{Pause: 60 * s}, 60 * s, ReasonRateLimit}}},
+		{"spread over its time", []response{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}}},
+		{"spread, but renewed before", []response{{0, spread(60*s, 10*s), 10 * s, ReasonRateLimit}}},
+		{"a stricter one replaces it", []response{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}, {0, spread(9*s, 60*s), 9 * s, ReasonRateLimit}}},
+		{"a more generous one does not", []response{{0, spread(6*s, 60*s), 6 * s, ReasonRateLimit}, {0, spread(2*s, 60*s), 6 * s, ReasonRateLimit}}},
+		{"a more generous one after the renewal does", []response{{0, spread(60*s, 10*s), 10 * s, ReasonRateLimit}, {10 * s, spread(20*s, 60*s), 20 * s, ReasonRateLimit}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := testHost()
 			r := &Request{}
 			h.start(0, r)
-			for i, a := range tt.answers {
+			for i, a := range tt.responses {
 				h.ApplyOutcome(a.now, r, Signals{Status: 200, Class: Good, Quota: a.q})
 				if due, why := h.Due(&Request{}), h.WhyDue(&Request{}); due != a.due || why != a.why {
-					t.Errorf("after answer %d, the next is due at %v for reason %d, want %v for %d", i, time.Duration(due), why, time.Duration(a.due), a.why)
+					t.Errorf("after response %d, the next is due at %v for reason %d, want %v for %d", i, time.Duration(due), why, time.Duration(a.due), a.why)
 				}
 			}
 		})

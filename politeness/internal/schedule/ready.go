@@ -13,7 +13,7 @@ package schedule
 //     time that pages have after a robots.txt request.
 //  3. The lane of r must have the turn.
 //  4. A slot must be free.
-//  5. This member of the fleet must own the host, and its term must not be over.
+//  5. In a fleet, this member must own the host, and its term must not be over.
 func (h *Host) Ready(now Time, r *Request) (at Time, why Reason) {
 	if h.isDenied() {
 		return h.nextOwned(now), ReasonFleet

@@ -18,7 +18,7 @@ type Request struct {
 
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
-	CountsFromSending bool // the result of HasInterval at the start; if true, the time of sending counts
+	CountsFromSending bool // HasInterval was true at the start, so the interval counts from the time of sending
 	OnItsWay          bool // the request has started and its header is not written yet
 
 	// PhaseStart is when the request's present phase began: when it was queued

@@ -15,22 +15,12 @@ const (
 	batchInterval = time.Millisecond
 )
 
-// A retiming examines the requests of a lane from the first to the last, a
-// number of them at a time.
-type retiming struct {
-	next     *Request // the request to be examined next; nil means that none is
-	place    place    // of next
-	round    uint16   // the number of the present examination, from 1: see Request.round
-	restarts bool     // the host has changed meanwhile, so another examination follows
-	batchAt  Time     // when a batch was examined last
-}
-
 // A Verdict is what the examination of a request that waits has found.
 type Verdict uint8
 
 const (
 	Unchanged Verdict = iota
-	Changed           // the request has to look at its new estimate
+	Changed           // the request must be woken to examine its new estimate
 	Rejected          // the request can no longer start in time
 )
 
@@ -77,19 +67,6 @@ func (h *Host) ContinueRetiming(now Time, r *Request, visit Visit) (wait time.Du
 	return batchInterval
 }
 
-func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
-
-func (l *lane) beginRetiming() {
-	t := &l.retiming
-	t.restarts = false
-	t.next = l.first
-	t.place = place{}
-	t.round++
-	if t.round == 0 {
-		t.round = 1 // 0 marks requests that were never examined
-	}
-}
-
 // examine examines the next n requests of l at most.
 func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 	t := &l.retiming
@@ -129,32 +106,4 @@ func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 func (h *Host) needsEstimates(l *lane) bool {
 	isTooLong := h.crawlDelayInForce(l.maxCrawlDelay) > h.Settings.MaxCrawlDelay
 	return l.observed > 0 || isTooLong || h.isDenied()
-}
-
-// noteExamined counts r, which is ahead of all requests that are yet to be
-// examined.
-func (t *retiming) noteExamined(r *Request) {
-	r.round = t.round
-	t.place.ahead++
-	t.place.crawlDelays += r.boundedCrawlDelay()
-}
-
-// noteJoin must be called when r joins the lane.
-func (t *retiming) noteJoin(r *Request, atFront bool) {
-	r.round = 0
-	if atFront && t.next != nil {
-		t.noteExamined(r) // the retiming is past the front
-	}
-}
-
-// noteLeave must be called before r leaves the lane. The next request may be
-// nil.
-func (t *retiming) noteLeave(r, next *Request) {
-	switch {
-	case t.next == r:
-		t.next = next
-	case t.next != nil && t.round == r.round:
-		t.place.ahead--
-		t.place.crawlDelays -= r.boundedCrawlDelay()
-	}
 }

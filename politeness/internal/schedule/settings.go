@@ -12,7 +12,7 @@ type Settings struct {
 	EndToStart    bool          // intervals count from the end of a request
 	Jitter        float64       // the fraction by which an interval is lengthened at most
 	Adaptive      float64       // the adaptive delay in response times; 0 means off
-	BackOff       time.Duration // the first pause after a refusal; 0 means none
+	BackOff       time.Duration // the first pause after a 429 or the like; 0 means none
 	MaxBackOff    time.Duration
 	Concurrency   int32 // how many requests may be in flight
 

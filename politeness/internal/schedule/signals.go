@@ -13,6 +13,14 @@ const (
 	Throttled              // a 429
 )
 
+// A Quota is what a host declares about the requests that it allows. The zero
+// value means that it declares nothing.
+type Quota struct {
+	Pause    time.Duration // how long no request may start, because the quota is spent
+	Spread   time.Duration // the interval that makes the rest of the quota last until it is renewed
+	RenewsIn time.Duration // how long Spread applies
+}
+
 // Signals are what the outcome of a request means for its host. The zero value
 // means that there was no outcome.
 type Signals struct {
