@@ -138,7 +138,7 @@ package politeness
 //	outcome.go       what the end of a request or its response means for the host
 //	budget.go        what is left of a host's Budget
 //	fleet.go         what a Limiter requires of its Fleet
-//	claim.go         what the Fleet reports to its Limiter
+//	fleetclaim.go    what the Fleet reports to its Limiter
 //
 // Their settings are in limiter.go, hostsettings.go, defaults.go and key.go.
 // What they return and report is in errors.go, reason.go, observer.go and

@@ -8,8 +8,8 @@ import (
 )
 
 // This file contains what a Limiter requires of its Fleet: hosts, and that it
-// takes back those that other members need. claim.go contains what the Fleet
-// reports. When a host is given away is a rule of the schedule.
+// takes back those that other members need. fleetclaim.go contains what the
+// Fleet reports. When a host is given away is a rule of the schedule.
 
 // A fleetClaim is the fleet.Claim of a Limiter. The Limiter's mutex guards it.
 type fleetClaim struct {
