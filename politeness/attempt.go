@@ -11,48 +11,51 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/internal/httputil"
-	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
 // An attempt is one request, from its grant to the end of its response's body.
 type attempt struct {
 	grant    Grant
-	caller   context.Context
-	ctx      context.Context // the request's own: derives from caller, ends with the attempt
+	caller   context.Context // the context of the caller's request
+	ctx      context.Context // of the request that is sent: derives from caller, ends with the attempt
 	cancel   context.CancelFunc
-	stop     func() bool // of the AfterFunc that frees the slot when ctx ends
-	timeout  time.Duration
+	timeout  time.Duration // AttemptTimeout; 0 means none
 	wire     wire
 	body     body
 	switched bool // the server switched protocols, so the body has no timeout
+
+	// stopRelease keeps the end of ctx from freeing the slot.
+	stopRelease func() bool
 }
 
 // begin starts an attempt to send u, whose grant has just been given. Whatever
 // ends the attempt's context also frees its slot, even if nobody closes the
 // body.
 func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
-	a.caller, a.timeout = caller, timeout
+	a.caller = caller
+	a.timeout = timeout
+	var ctx context.Context
 	if timeout > 0 {
 		a.grant.prolong(timeout)
-		a.ctx, a.cancel = context.WithTimeout(caller, timeout)
+		ctx, a.cancel = context.WithTimeout(caller, timeout)
 	} else {
-		a.ctx, a.cancel = context.WithCancel(caller)
+		ctx, a.cancel = context.WithCancel(caller)
 	}
-	a.stop = context.AfterFunc(a.ctx, func() { a.grant.Done(Outcome{}) })
-	a.ctx = a.wire.watch(a.ctx, u, &a.grant, a.cancel)
+	a.stopRelease = context.AfterFunc(ctx, func() { a.grant.Done(Outcome{}) })
+	a.ctx = a.wire.watch(ctx, u, &a.grant, a.cancel)
 }
 
 // end ends the attempt with outcome o, and frees the slot. The attempt ends
-// even if an Observer panics.
+// even if an Observer panics. Only the first call has an effect.
 func (a *attempt) end(o Outcome) {
 	defer a.cancel()
-	a.stop()
+	a.stopRelease()
 	a.grant.done(a.caller, o)
 }
 
-// abandon ends the attempt, because Base or an Observer has failed or panicked.
-// The response resp, which the caller does not get, may be nil.
-func (a *attempt) abandon(resp *http.Response) {
+// endAfterFailure ends the attempt, because Base or an Observer has failed or
+// panicked. The response resp, which the caller does not get, may be nil.
+func (a *attempt) endAfterFailure(resp *http.Response) {
 	if resp != nil && resp.Body != nil {
 		a.closeEarly(resp.Body, Outcome{})
 		return
@@ -65,7 +68,7 @@ func (a *attempt) abandon(resp *http.Response) {
 // to the host does not overlap with this one, but no later than AttemptTimeout:
 // with HTTP/2, Close may block for as long as the server reads nothing.
 func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
-	a.stop()
+	a.stopRelease()
 	if deadline, ok := a.ctx.Deadline(); ok {
 		// A stopped timer would keep the attempt in memory for a while. A
 		// context keeps only itself.
@@ -85,12 +88,17 @@ func (a *attempt) explain(err error) error {
 		return ended
 	}
 	switch {
-	case a.switched || a.ctx.Err() != context.DeadlineExceeded || a.caller.Err() != nil:
+	case !a.isTimedOut():
 		return err
 	case err == context.DeadlineExceeded:
 		return &timeoutError{after: a.timeout} // err would add nothing to the message
 	}
 	return &timeoutError{a.timeout, err}
+}
+
+// isTimedOut reports whether AttemptTimeout has ended the attempt.
+func (a *attempt) isTimedOut() bool {
+	return !a.switched && a.ctx.Err() == context.DeadlineExceeded && a.caller.Err() == nil
 }
 
 // body wraps a response's body. The attempt ends when the body is closed, or
@@ -107,7 +115,8 @@ type body struct {
 // a 101 (Switching Protocols) is writable, the result is writable too.
 func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 	b := &a.body
-	b.ReadCloser, b.attempt = resp.Body, a
+	b.ReadCloser = resp.Body
+	b.attempt = a
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		if w, ok := resp.Body.(io.Writer); ok {
 			a.switched = true
@@ -119,26 +128,18 @@ func (a *attempt) wrap(resp *http.Response) io.ReadCloser {
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.attempt.grant.read(n)
-	if err != nil {
-		if err != io.EOF {
-			err = b.attempt.explain(err)
-		}
-		if !b.attempt.grant.request.Exempt {
-			b.attempt.end(Outcome{})
-			b.ended.Store(true)
-		}
+	b.attempt.grant.spendBytes(n)
+	if err == nil {
+		return n, nil
+	}
+	if err != io.EOF {
+		err = b.attempt.explain(err)
+	}
+	if !b.attempt.grant.request.Exempt {
+		b.attempt.end(Outcome{})
+		b.ended.Store(true)
 	}
 	return n, err
-}
-
-// read counts n bytes that were read from a response's body.
-func (g *Grant) read(n int) {
-	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.spend(g, schedule.Amount{Bytes: int64(n)})
-	}
 }
 
 func (b *body) Close() error {

@@ -1,28 +1,55 @@
 package politeness
 
-// A Budget limits what each host is asked for in one UTC day, by the wall
-// clock. When a host's Budget is spent, further requests to that host are
-// refused at once, until the day is over. Their [*DelayError] has the Reason
-// [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too, but the Budget
-// never refuses it.
-//
-// The Limiter keeps the count in memory, so a program that restarts on the same
-// day begins with a whole Budget. With a Limiter.Fleet, the fleet keeps the
-// count for all its processes, and over restarts. A process then reserves a
-// 32nd of the Budget at a time, and at least 1 request and 1 byte. A process
-// that is killed wastes at most one such part for each host. Only fetches of
-// robots.txt and bodies in flight can exceed the Budget.
-type Budget struct {
-	// Requests is how many requests to a host may start in a day. 0 or negative
-	// means no limit.
-	Requests int64
+import (
+	"time"
 
-	// Bytes is how many bytes of response bodies may be read from a host in a
-	// day. A Transport counts them, in the form in which its Base returns them.
-	// A request may start as long as any bytes are left. Its body is then read
-	// to the end, so the bodies in flight may exceed the limit. 0 or negative
-	// means no limit.
-	Bytes int64
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
+
+// budgetSpent reports whether the Budget of g's host is spent, and for how much
+// longer. It returns false if g is Exempt.
+func (l *Limiter) budgetSpent(g *Grant) (untilRenewal time.Duration, isSpent bool) {
+	if !l.budgets.HasLimit() || g.request.Exempt {
+		return 0, false
+	}
+	verdict, day := l.budgets.Check(utcDay(), g.key)
+	if verdict != schedule.BudgetSpent {
+		return 0, false
+	}
+	return untilEnd(day), true
 }
 
-func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
+// affords reports whether g may start without a further reservation. If the
+// result is false, budgetReadiness has the reason.
+func (l *Limiter) affords(g *Grant) bool {
+	if !l.budgets.HasLimit() {
+		return true
+	}
+	verdict, _ := l.budgets.Check(utcDay(), g.key)
+	return verdict == schedule.BudgetLeft
+}
+
+// reserve begins to reserve more of the Budget for h in the fleet. It does
+// nothing if a reservation is under way, or if this Limiter does not own h.
+func (l *Limiter) reserve(h *schedule.Host) {
+	if h.IsOwned() && l.budgets.Reserve(utcDay(), h.Key) {
+		l.Fleet.Look(claim(h))
+	}
+}
+
+// spend counts requests and bytes as used of the Budget of g's host. It must be
+// called only if the Limiter has a Budget.
+func (l *Limiter) spend(g *Grant, used schedule.Amount) {
+	if l.budgets.Spend(utcDay(), g.key, used) {
+		l.reserve(g.host)
+	}
+}
+
+// spendBytes counts n bytes that were read from the body of g's response.
+func (g *Grant) spendBytes(n int) {
+	if l := g.limiter; n > 0 && l.Budget.Bytes > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.spend(g, schedule.Amount{Bytes: int64(n)})
+	}
+}

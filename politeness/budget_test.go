@@ -1,99 +1,309 @@
-package politeness
+package politeness_test
 
 import (
+	"bytes"
 	"context"
-	"os"
-	"os/exec"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// The budgets of this file are about twice what a quiet machine needs, because
-// a busy one needs more: goroutines wait for a processor in the middle of a
-// call, stacks grow at contended locks, and pools are emptied between two uses.
-// The benchmarks of this package report the exact figures.
+type roundTripper func(*http.Request) (*http.Response, error)
 
-// An uncontended grant costs one allocation, the Grant.
-func TestAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	l := &Limiter{Delay: -1}
-	u := mustURL(t, "http://www.example.com/page")
-	ctx := WithCrawlDelay(t.Context(), Exempt)
-	if n := testing.AllocsPerRun(100, func() {
-		g, err := l.Acquire(ctx, u)
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// newDay is when the first day of a synctest bubble ends. A bubble begins at
+// midnight UTC.
+var newDay = time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
+
+// crawlUntilSpent makes requests until one is refused, and returns how many
+// started. The refusal has to say that the Budget is spent.
+func crawlUntilSpent(t *testing.T, l *politeness.Limiter, o politeness.Outcome) (n int) {
+	t.Helper()
+	for {
+		g, err := l.Acquire(t.Context(), shop)
 		if err != nil {
-			t.Fatal(err)
+			delay, ok := errors.AsType[*politeness.DelayError](err)
+			if end := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); !ok || delay.Reason != "budget" || delay.Host != "shop.example" || !delay.Until.Equal(end) || delay.Err != nil {
+				t.Fatalf("%v (%+v), want a spent budget until %v", err, delay, end)
+			}
+			return n
 		}
-		g.Done(Outcome{Status: 200, Latency: time.Millisecond})
-	}); n > 2 {
-		t.Errorf("%v allocations for Acquire and Done, want at most 2", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { l.Next(u) }); n > 1 {
-		t.Errorf("%v allocations for Next, want at most 1", n)
+		n++
+		g.Done(o)
 	}
 }
 
-// An idle host takes less than 200 bytes.
-func TestMemoryOfAnIdleHost(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector needs memory of its own")
-	}
-	const n, budget = 100_000, 400
-	before := liveHeap()
-	l := &Limiter{Delay: time.Hour}
-	for i := range n {
-		g, err := l.Acquire(t.Context(), hostURL(i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		g.Done(Outcome{Status: 200})
-	}
-	each := (liveHeap() - before) / n
-	if s := l.Stats(); s.Hosts != n {
-		t.Fatalf("%+v", s)
-	}
-	if each > budget {
-		t.Errorf("%d bytes for a host, want at most %d", each, budget)
+func TestBudget_Requests(t *testing.T) {
+	for _, requests := range []int64{1, 7, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &politeness.Limiter{Budget: politeness.Budget{Requests: requests}}
+			for range 2 {
+				if n := crawlUntilSpent(t, l, ok); n != int(requests) {
+					t.Errorf("%d requests in a day, want %d", n, requests)
+				}
+				if next, end := l.Next(shop), time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour); !next.Equal(end) {
+					t.Errorf("the next is due at %v, want %v", next, end)
+				}
+				if _, err := l.Acquire(t.Context(), &url.URL{Host: "other.example"}); err != nil {
+					t.Error("another host pays: ", err)
+				}
+				time.Sleep(time.Until(l.Next(shop)))
+			}
+		})
 	}
 }
 
-// A waiting request takes about 3,500 bytes, its goroutine included. Go makes
-// new stacks as large as earlier stacks have become on average, and a stack
-// grows if its goroutine has to wait for a lock, so the test runs in a process
-// of its own, with small stacks and one processor. On a busy machine, more
-// goroutines are still interrupted while they hold the lock.
-func TestMemoryOfAWaiter(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector needs memory of its own")
-	}
-	if os.Getenv("GODEBUG") != "adaptivestackstart=0" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryOfAWaiter$")
-		cmd.Env = append(os.Environ(), "GODEBUG=adaptivestackstart=0", "GOMAXPROCS=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+// When an earlier request uses up the Budget, the queued requests are refused.
+func TestBudget_Queue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}, Concurrency: 3}
+		var mu sync.Mutex
+		started, refused := 0, 0
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), shop)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					started++
+					time.AfterFunc(time.Second, func() { g.Done(ok) })
+				} else {
+					refused++
+				}
+			})
 		}
-		return
+		wg.Wait()
+		if started != 5 || refused != 15 || time.Since(newDay.Add(-24*time.Hour)) > 10*time.Second {
+			t.Errorf("%d started, %d refused, by %v", started, refused, time.Now())
+		}
+		if s := l.Stats(); s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A fetch of robots.txt counts as a request, but is made even if the Budget is
+// spent.
+func TestBudget_Exempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}}
+		robots := func() {
+			t.Helper()
+			g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(ok)
+		}
+		robots()
+		robots()
+		if n := crawlUntilSpent(t, l, ok); n != 3 {
+			t.Errorf("after two robots.txt %d pages, want 3", n)
+		}
+		robots()
+		if n := crawlUntilSpent(t, l, ok); n != 0 {
+			t.Errorf("%d pages after it was spent", n)
+		}
+	})
+}
+
+// Budget.Bytes counts the bytes of bodies as Base returns them. A body is read
+// to its end even if it goes beyond the Budget.
+func TestBudget_Bytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := bytes.Repeat([]byte("x"), 1000)
+		client := &http.Client{Transport: &politeness.Transport{
+			Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(body)), Request: r, Header: make(http.Header)}, nil
+			}),
+			Limiter: &politeness.Limiter{Budget: politeness.Budget{Bytes: 4500}},
+		}}
+		total := 0
+		for {
+			resp, err := client.Get("http://shop.example/")
+			if err != nil {
+				if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || delay.Reason != "budget" || !delay.Until.Equal(newDay) {
+					t.Error(err)
+				}
+				break
+			}
+			n, err := io.Copy(io.Discard, resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += int(n)
+			resp.Body.Close()
+		}
+		if total != 5000 {
+			t.Errorf("%d bytes, want 5,000: one body may exceed the budget", total)
+		}
+	})
+}
+
+// In a fleet, the count of a host's Budget moves with the host to its next
+// owner. The fleet stores each claim before requests use it. If the first owner
+// leaves part of its last claim unused, the next owner gets that part too. That
+// part is lost only if the host's last state is lost.
+func TestBudget_Fleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := politeness.Budget{Requests: 320}
+		f := newFleetTest(t, &politeness.Limiter{Budget: b})
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(fleet.Record{})
+		f.started() // nothing starts, because the fleet has not stored the claim yet
+		if f.fleet.one(t) != h {
+			t.Fatal("it is not told")
+		}
+		kept, over := h.Give(false)
+		if over || kept.State == nil || kept.Keep < time.Hour {
+			t.Fatalf("%v, %t", kept, over)
+		}
+		h.Own(kept)
+		f.started(0)
+		f.done()
+		for range 3 {
+			f.ask(t.Context(), shop)
+			time.Sleep(time.Second)
+			f.done()
+		}
+		if n := len(f.fleet.looks()); n != 0 {
+			t.Errorf("%d more asks within a block", n)
+		}
+		time.Sleep(time.Minute)
+		left := give(t, h, false, true)
+
+		for name, tt := range map[string]struct {
+			state []byte
+			want  int
+		}{"given": {left, 316}, "lost": {kept.State, 310}} {
+			l := &politeness.Limiter{Delay: -1, Budget: b}
+			f := newFleetTest(t, l)
+			stop := make(chan struct{})
+			go func() { // this goroutine answers the Limiter as redislimit does
+				owned := false
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Millisecond):
+					}
+					for _, h := range f.fleet.looks() {
+						if !owned {
+							owned = true
+							h.Own(fleet.Record{State: tt.state})
+						}
+						if r, over := h.Give(false); !over {
+							h.Own(fleet.Record{State: r.State})
+						}
+					}
+				}
+			}()
+			if n := crawlUntilSpent(t, l, ok); n != tt.want {
+				t.Errorf("%s: the next owner has %d requests, want %d", name, n, tt.want)
+			}
+			close(stop)
+		}
+	})
+}
+
+// In this test, the fleet confirms yesterday's claim after midnight. That claim
+// starts no request: the Limiter waits until the fleet has confirmed a claim
+// for today.
+func TestBudget_FleetAtMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
+		time.Sleep(24*time.Hour - time.Second)
+		f.ask(t.Context(), shop)
+		h := f.fleet.one(t)
+		h.Own(fleet.Record{})
+		synctest.Wait()
+		yesterday := give(t, h, false, false)
+		if len(yesterday) == 0 {
+			t.Fatal("there is no claim")
+		}
+		time.Sleep(2 * time.Second)
+		h.Own(fleet.Record{}) // the Limiter looks again, and makes a claim for today
+		synctest.Wait()
+		h.Own(fleet.Record{State: yesterday})
+		if starts, _ := f.seen(); len(starts) != 0 {
+			t.Errorf("started at %v, before the fleet knew", starts)
+		}
+		h.Own(fleet.Record{State: give(t, h, false, false)})
+		if starts, _ := f.seen(); len(starts) != 1 {
+			t.Errorf("started at %v", starts)
+		}
+		f.done()
+	})
+}
+
+func TestBudget_ThatMakesNoSense(t *testing.T) {
+	for name, l := range map[string]*politeness.Limiter{
+		"Within": {Within: &politeness.Limiter{Budget: politeness.Budget{Requests: 1}}},
+	} {
+		if _, err := l.Acquire(t.Context(), shop); err == nil || !strings.Contains(err.Error(), "Budget") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	const n, budget = 20_000, 7000
-	ctx, cancel := context.WithCancel(t.Context())
-	before := liveHeap()
-	l := &Limiter{Delay: time.Hour}
-	var wg sync.WaitGroup
-	for i := range n {
-		u := hostURL(i % (n / 100))
-		wg.Go(func() { l.Acquire(ctx, u) })
+}
+
+func TestBudget_None(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{Delay: -1, Budget: politeness.Budget{Requests: -1, Bytes: -1}}
+		for range 1000 {
+			g, err := l.Acquire(t.Context(), shop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(politeness.Outcome{Status: 200})
+		}
+	})
+}
+
+// MaxHosts also limits how many hosts have a count for the day. A further host
+// is refused until the day is over.
+func TestBudget_MaxHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 2}}
+		for i := range 4 {
+			g, err := l.Acquire(t.Context(), &url.URL{Host: fmt.Sprintf("h%d.example", i)})
+			g.Done(ok)
+			time.Sleep(time.Minute)
+			if delay, is := errors.AsType[*politeness.DelayError](err); (i == 3) != is || is && !delay.Until.Equal(newDay) {
+				t.Errorf("host %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// Each host gets three requests in a day. The fourth is refused until the day
+// is over in UTC.
+func ExampleBudget() {
+	page := &url.URL{Scheme: "http", Host: "example.com", Path: "/"}
+	limiter := &politeness.Limiter{
+		Delay:  -1,
+		Budget: politeness.Budget{Requests: 3},
 	}
-	for l.Stats().Waiting < n-n/100 {
-		time.Sleep(time.Millisecond)
+	for n := range 4 {
+		grant, err := limiter.Acquire(context.Background(), page)
+		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+			fmt.Printf("request %d: %s, ask again at %s UTC\n",
+				n+1, delay.Reason, delay.Until.UTC().Round(time.Second).Format(time.TimeOnly))
+			return
+		}
+		grant.Done(politeness.Outcome{Status: http.StatusOK})
 	}
-	each := (liveHeap() - before) / n
-	t.Logf("%d bytes for a waiter", each)
-	cancel()
-	wg.Wait()
-	if each > budget {
-		t.Errorf("%d bytes for a waiter, want at most %d", each, budget)
-	}
+	// Output: request 4: budget, ask again at 00:00:00 UTC
 }

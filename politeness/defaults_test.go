@@ -16,19 +16,19 @@ func TestDefaults_OfAZeroLimiter(t *testing.T) {
 		field     string
 		got, want time.Duration
 	}{
-		{"Delay", l.set.host.Delay, DefaultDelay},
-		{"MaxCrawlDelay", l.set.host.MaxCrawlDelay, DefaultMaxCrawlDelay},
-		{"MaxRetryAfter", l.set.maxRetryAfter, DefaultMaxRetryAfter},
-		{"BackOff", l.set.host.BackOff, DefaultBackOff},
-		{"MaxBackOff", l.set.host.MaxBackOff, DefaultMaxBackOff},
-		{"Lease", l.set.lease, DefaultLease},
+		{"Delay", l.effective.host.Delay, DefaultDelay},
+		{"MaxCrawlDelay", l.effective.host.MaxCrawlDelay, DefaultMaxCrawlDelay},
+		{"MaxRetryAfter", l.effective.maxRetryAfter, DefaultMaxRetryAfter},
+		{"BackOff", l.effective.host.BackOff, DefaultBackOff},
+		{"MaxBackOff", l.effective.host.MaxBackOff, DefaultMaxBackOff},
+		{"Lease", l.effective.lease, DefaultLease},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s is %v, want %v", tt.field, tt.got, tt.want)
 		}
 	}
-	if l.set.maxHosts != DefaultMaxHosts {
-		t.Errorf("MaxHosts is %d, want %d", l.set.maxHosts, DefaultMaxHosts)
+	if l.effective.maxHosts != DefaultMaxHosts {
+		t.Errorf("MaxHosts is %d, want %d", l.effective.maxHosts, DefaultMaxHosts)
 	}
 }
 

@@ -12,10 +12,14 @@
 //	client := &http.Client{Transport: &politeness.Transport{Limiter: limiter}}
 //
 // [Limiter.PerHost] returns other settings for single hosts. The key of a host
-// is its name, in lower case and without a port:
+// is its name, in lower case and without a port. Subdomains are other hosts,
+// unless Limiter.Key is [DomainKey].
 //
-//	perHost := map[string]politeness.HostSettings{"www.example.com": {Delay: 3 * time.Second}}
+//	perHost := map[string]politeness.HostSettings{"slow.example.com": {Delay: 3 * time.Second}}
 //	limiter.PerHost = func(key string) politeness.HostSettings { return perHost[key] }
+//
+// A longer Crawl-delay still applies. To replace it, set
+// [HostSettings].CrawlDelay too.
 //
 // A program without an http.Client calls [Limiter.Acquire] before each request
 // and [Grant.Done] after it.
@@ -102,6 +106,10 @@
 //     a quota is spread over the time until then. The fields are RateLimit,
 //     RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and earlier
 //     forms), X-RateLimit-Remaining and the like.
+//   - A pause for a Retry-After or a quota ends after MaxRetryAfter at the
+//     latest.
+//   - A slot is freed after [Limiter].Lease at the latest, even if Done is not
+//     called, as soon as another request needs it.
 //   - Such a field is malformed if its lines have more than 4 KiB together.
 //   - When the Budget is spent, requests fail until the end of the UTC day.
 //   - net/http sends a request again if a server closed a connection without a
@@ -111,3 +119,39 @@
 //     make two requests arrive together.
 //   - A Limiter has no ticker and no goroutine. A host takes about 200 bytes.
 package politeness
+
+// The files, in the order in which a request needs them:
+//
+//	transport.go     waits for the host, makes the request, and makes it again instead of net/http
+//	proxy.go         the host that a request reaches through a proxy
+//	acquire.go       Acquire: the deadline, the wait and its end; Next
+//	context.go       what a request's context contains: Crawl-delay, Trace, check
+//	grant.go         a request at one Limiter, and its states
+//	perhost.go       the host of a request, with the settings of PerHost
+//	chain.go         a request at several Limiters: GlobalRate and Within
+//	readiness.go     what the first request of a lane waits for, at one Limiter
+//	globalrate.go    the tokens of GlobalRate
+//	inflight.go      slots and leases
+//	wakeup.go        who checks again when something has changed
+//	attempt.go       a request from its start to the end of its response's body
+//	wire.go          what net/http does with a request: when it is sent, and replays
+//	outcome.go       what the end of a request or its response means for the host
+//	budget.go        what is left of a host's Budget
+//	fleet.go         what a Limiter requires of its Fleet
+//	fleetclaim.go    what the Fleet reports to its Limiter
+//
+// Their settings are in limiter.go, hostsettings.go, defaults.go and key.go.
+// What they return and report is in errors.go, reason.go, observer.go and
+// events.go.
+//
+// The rules for a single host are in internal/schedule. Three rules are in
+// several places:
+//
+//   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
+//     Host.missesDeadline (schedule/estimate.go) finds a request that would
+//     start too late. try (chain.go) rejects one whose MaxWait is over.
+//   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
+//     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
+//     which pauses the host.
+//   - The start: start (inflight.go) takes a slot. setOnItsWay (wire.go) lets
+//     the intervals count from the time when the header is sent.

@@ -3,12 +3,20 @@ package politeness
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/headers"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
+
+// reportQueued reports to g's Trace that g waits until the time estimate.
+func (l *Limiter) reportQueued(g *Grant, estimate schedule.Time, why Reason) {
+	if g.trace != nil && g.trace.Queued != nil {
+		g.trace.Queued(at(estimate.Sub(l.now())), why)
+	}
+}
 
 // reportGranted reports a request that starts now.
 func (l *Limiter) reportGranted(ctx context.Context, g *Grant, f *inForce, waited time.Duration, why Reason) {
@@ -17,17 +25,21 @@ func (l *Limiter) reportGranted(ctx context.Context, g *Grant, f *inForce, waite
 	}
 	if o := l.Observer; o != nil && o.Granted != nil {
 		e := g.event(g.request.PhaseStart)
-		e.Wait, e.Reason, e.Delay, e.CrawlDelay = waited, why, f.delay, f.crawlDelay
-		e.Adaptive, e.Agreed = f.isAdaptive, f.isAgreed
-		if until := f.pauseEnd; until != schedule.Never {
-			e.Until = l.time(until)
+		e.Wait = waited
+		e.Reason = why
+		e.Delay = f.delay
+		e.CrawlDelay = f.crawlDelay
+		e.Adaptive = f.isAdaptive
+		e.Agreed = f.isAgreed
+		if f.pauseEnd != schedule.Never {
+			e.Until = l.time(f.pauseEnd)
 		}
 		o.Granted(ctx, e)
 	}
 }
 
-// reportAnswer reports the response to g with this status and header.
-func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, status int, header http.Header, at schedule.Time) {
+// reportResponse reports the response to g with this status and header.
+func (l *Limiter) reportResponse(ctx context.Context, g *Grant, status int, header http.Header, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Answered != nil {
 		e := g.event(at)
 		e.Status = status
@@ -39,10 +51,12 @@ func (l *Limiter) reportAnswer(ctx context.Context, g *Grant, status int, header
 	}
 }
 
+// reportEnd reports the end of g. status is 0 if no response has come.
 func (l *Limiter) reportEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)
-		e.Wait, e.Status = at.Sub(g.request.PhaseStart), status
+		e.Wait = at.Sub(g.request.PhaseStart)
+		e.Status = status
 		o.Ended(ctx, e)
 	}
 }
@@ -53,9 +67,10 @@ func (g *Grant) event(at schedule.Time) Event {
 	return Event{Host: g.key, Exempt: g.request.Exempt, Request: g.number, URL: g.request.URL, At: g.limiter.time(at)}
 }
 
-func (l *Limiter) reportRefused(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
-	if o := l.Observer; o != nil && o.Refused != nil {
-		o.Refused(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
+// reportRejected reports that g gets a DelayError.
+func (l *Limiter) reportRejected(ctx context.Context, g *Grant, waited time.Duration, until time.Time, why Reason) {
+	if o := l.Observer; o != nil && o.Rejected != nil {
+		o.Rejected(ctx, Event{Host: g.key, Wait: waited, Until: until, Reason: why, Exempt: g.request.Exempt})
 	}
 }
 
@@ -69,19 +84,24 @@ func (l *Limiter) reportCanceled(ctx context.Context, g *Grant, waited time.Dura
 // reportBackOff logs and reports a pause that begins or is prolonged now.
 func (l *Limiter) reportBackOff(ctx context.Context, e *Event) {
 	e.Until = at(e.Wait)
-	l.logger().Debug("politeness: a host asks to be left alone",
+	l.logger().Debug("politeness: a host is paused",
 		"host", e.Host, "status", e.Status, "wait", e.Wait, "until", e.Until)
 	if o := l.Observer; o != nil && o.BackedOff != nil {
 		o.BackedOff(ctx, *e)
 	}
 }
 
-func (l *Limiter) report(host string, n *notice) {
-	if n == nil {
+// A notice is something that the user should know.
+type notice struct {
+	openBody *url.URL      // the URL of an open body that delays requests; nil means none
+	openFor  time.Duration // how long the body has been open
+}
+
+// reportNotice logs n, which may be nil.
+func (l *Limiter) reportNotice(host string, n *notice) {
+	if n == nil || n.openBody == nil {
 		return
 	}
-	if n.openBody != nil {
-		l.logger().Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
-			"host", host, "url", n.openBody.Redacted(), "open_for", n.openFor)
-	}
+	l.logger().Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
+		"host", host, "url", n.openBody.Redacted(), "open_for", n.openFor)
 }

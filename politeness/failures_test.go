@@ -428,7 +428,7 @@ func TestFullOfPausedHosts(t *testing.T) {
 				t.Errorf("honest%d.example was forgotten", i)
 			}
 		}
-		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.refused.Load() != 0 {
+		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.rejected.Load() != 0 {
 			t.Errorf("%+v, %d paused, %v", s, k, &n)
 		}
 	})

@@ -1,126 +1,31 @@
 package politeness
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-func (p *hold) Host() string { return p.host.Key }
+// This file contains what a Limiter requires of its Fleet: hosts, and that it
+// takes back those that other members need. fleetclaim.go contains what the
+// Fleet reports. When a host is given away is a rule of the schedule.
 
-func (p *hold) Settings() string {
-	l, s := p.limiter, p.limiter.set.host
-	return fmt.Sprintf("Delay=%v Concurrency=%d MaxCrawlDelay=%v MaxRetryAfter=%v BackOff=%v MaxBackOff=%v EndToStart=%t Jitter=%v Adaptive=%v Budget.Requests=%d Budget.Bytes=%d",
-		s.Delay, s.Concurrency, s.MaxCrawlDelay, l.set.maxRetryAfter, s.BackOff, s.MaxBackOff, s.EndToStart, s.Jitter, s.Adaptive, l.Budget.Requests, l.Budget.Bytes)
+// A fleetClaim is the fleet.Claim of a Limiter. The Limiter's mutex guards it.
+type fleetClaim struct {
+	limiter   *Limiter
+	host      *schedule.Host
+	state     schedule.Claim
+	timer     *time.Timer // for the next call of Fleet.Look
+	blockedBy error       // while the host is not owned: the reason
 }
 
-func (p *hold) Own(r fleet.Record) {
-	l := p.limiter
-	l.mu.Lock()
-	h, now := p.host, l.now()
-	if p.isOver() {
-		l.mu.Unlock()
-		return
-	}
-	fresh, waited := !p.ownership.Owned, now.Sub(p.ownership.Requested)
-	state, _ := decode(r)
-	p.ownership.InFlightElsewhere = int32(r.InFlight)
-	if fresh {
-		p.ownership.Owned = true
-		p.ownership.OwnedSince = now
-		p.blockedBy = nil
-		l.importState(p, r, now)
-		// Hold.Wait does not import this, because the owner may still return a
-		// part of the Budget.
-		l.accounts.Import(utcDay(), h.Key, state.Day, reserved(state))
-		if r.Missing {
-			l.countStart(h, schedule.AnyRequest, now.Add(-r.MinAge))
-		}
-		h.DrawJitter()
-	} else {
-		h.ImportPause(now, state, r.Age, p.ownership.LastStored) // of a request of others that was in flight
-		l.noteImport(h, now)
-		l.accounts.Confirm(utcDay(), h.Key, state.Day, reserved(state))
-	}
-	l.retime(h, now)
-	signalFirst(h)
-	l.mu.Unlock()
-	if o := l.Observer; fresh && o != nil && o.Owned != nil {
-		o.Owned(context.Background(), Event{Host: p.host.Key, Wait: waited})
-	}
-}
+// claim returns the fleetClaim of h, which has a Claim.
+func claim(h *schedule.Host) *fleetClaim { return h.Claim.Holder.(*fleetClaim) }
 
-func (p *hold) Wait(until time.Time, r fleet.Record, why error) { p.wait(until, r, why, false) }
-
-func (p *hold) Refuse(why error) { p.wait(time.Now().Add(24*time.Hour), fleet.Record{}, why, true) }
-
-func (p *hold) wait(until time.Time, r fleet.Record, why error, isRefused bool) {
-	l := p.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h, now := p.host, l.now()
-	if p.isOver() || p.ownership.Owned {
-		return
-	}
-	p.blockedBy = why
-	p.ownership.Denied = isRefused
-	p.ownership.Earliest = schedule.Never
-	if !until.IsZero() {
-		p.ownership.Earliest = now.Add(time.Until(until))
-		l.lookIn(h, p.ownership.Earliest.Sub(now))
-	}
-	l.importState(p, r, now)
-	l.retime(h, now)
-	signalFirst(h)
-	l.markIdle(h) // retime may have refused all waiting requests
-}
-
-func (p *hold) Lose() {
-	l := p.limiter
-	l.mu.Lock()
-	current := !p.isOver()
-	if current {
-		l.endOwnership(p.host, false)
-	}
-	l.mu.Unlock()
-	if o := l.Observer; current && p.ownership.Owned && o != nil && o.Lost != nil {
-		o.Lost(context.Background(), Event{Host: p.host.Key})
-	}
-}
-
-func (p *hold) Give(others bool) (r fleet.Record, ok bool) {
-	l := p.limiter
-	l.mu.Lock()
-	h, now := p.host, l.now()
-	if p.isOver() {
-		l.mu.Unlock()
-		return fleet.Record{}, true
-	}
-	if p.ownership.OthersWait && !others {
-		signalFirst(h) // no other member waits any more, so our requests may start again
-	}
-	p.ownership.OthersWait = others
-	l.expireLeases(now, h)
-	wait := h.UntilClaimEnds(now)
-	ok = wait <= 0
-	if p.ownership.Owned && (ok || l.noteChange(h)) {
-		r.State, r.Keep = l.export(h, now, ok)
-	}
-	if ok {
-		r.InFlight = int(h.InFlight)
-		l.endOwnership(h, true)
-	} else {
-		l.lookIn(h, wait)
-	}
-	l.mu.Unlock()
-	if o := l.Observer; ok && p.ownership.Owned && others && o != nil && o.HandedOver != nil {
-		o.HandedOver(context.Background(), Event{Host: h.Key})
-	}
-	return r, ok
-}
+// hasEnded reports whether the claim has ended. The Fleet may call c for a
+// while after that. The Limiter must be locked.
+func (c *fleetClaim) hasEnded() bool { return c.host.Claim != &c.state }
 
 // requestHost requests the ownership of h from the Fleet. If h is owned or was
 // requested already, requestHost does nothing.
@@ -129,42 +34,90 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 		return
 	}
 	l.hosts.MarkBusy(h)
-	p := &hold{limiter: l, host: h}
-	p.timer = time.AfterFunc(schedule.Unlimited, func() { l.Fleet.Look(p) })
-	p.ownership.Holder = p
-	h.BeginClaim(now, &p.ownership)
-	l.Fleet.Look(p)
+	c := &fleetClaim{limiter: l, host: h}
+	c.timer = time.AfterFunc(schedule.Unlimited, func() { l.Fleet.Look(c) })
+	c.state.Holder = c
+	h.BeginClaim(now, &c.state)
+	l.Fleet.Look(c)
 }
 
-// endOwnership ends the ownership of h. If requests are waiting, endOwnership
-// requests it anew. If given is true, the Fleet knows what was used of the
-// host's Budget, and all members may use the remainder.
-func (l *Limiter) endOwnership(h *schedule.Host, given bool) {
-	p := holder(h)
-	h.Claim = nil
-	p.timer.Stop()
-	l.accounts.Release(utcDay(), h.Key, given && p.ownership.Owned)
-	if h.Waiting() > 0 {
-		l.requestHost(h, l.now())
-		signalFirst(h) // the first requests must leave the queue of Within
-	}
-	l.markIdle(h)
-}
+// isTrusted reports whether the Fleet, if there is one, lets a request start to
+// a host that this Limiter owns.
+func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() }
 
-// importState takes over what another member has left of p's host.
-func (l *Limiter) importState(p *hold, r fleet.Record, now schedule.Time) {
-	s, ok := decode(r)
-	if !ok {
+// markIdle is called when a request to h has ended or left the queue. In a
+// fleet, the claim to h must end before h can be evicted: until then, markIdle
+// only lets the Fleet check whether h can be given away.
+func (l *Limiter) markIdle(h *schedule.Host) {
+	if h.Claim != nil {
+		l.review(h)
 		return
 	}
-	p.host.Import(now, s, r.Age, r.MinAge, p.ownership.HasDeclared, p.ownership.LastStored)
-	l.noteImport(p.host, now)
-	p.host.NoteStored()
+	l.hosts.MarkIdle(h)
 }
 
-// noteImport puts h among the paused hosts if an import has paused it.
-func (l *Limiter) noteImport(h *schedule.Host, now schedule.Time) {
-	if h.IsPaused(now) {
-		l.hosts.MarkUnavailable(h)
+// review makes the Fleet look at h, which has a Claim, when h may be given
+// away.
+func (l *Limiter) review(h *schedule.Host) {
+	now := l.now()
+	c := h.Claim
+	if !h.IsBusy() && c.IdleSince == schedule.Never {
+		c.IdleSince = now
 	}
+	if c.OthersWait || !c.Owned {
+		l.lookIn(h, h.UntilClaimEnds(now))
+	}
+}
+
+// lookIn makes the Fleet look at h, which has a Claim, after a wait. If the
+// wait is Unlimited, lookIn does nothing. A new wait replaces an earlier one,
+// because more is known now.
+func (l *Limiter) lookIn(h *schedule.Host, wait time.Duration) {
+	if wait <= 0 {
+		l.Fleet.Look(claim(h))
+	} else if wait != schedule.Unlimited {
+		claim(h).timer.Reset(wait)
+	}
+}
+
+// informFleet passes a new pause of h to the Fleet at once, and the end of
+// requests to h that were in flight when h was given away. l must have a Fleet.
+func (l *Limiter) informFleet(h *schedule.Host) {
+	now := l.now()
+	isPaused := h.Learned != nil && h.Learned.PauseEnd > now
+	if !h.IsOwned() {
+		r := fleet.Record{InFlight: int(h.InFlight)}
+		if isPaused {
+			r.State, r.Keep = l.export(h, now, false)
+		}
+		l.Fleet.RequestEnded(h.Key, r)
+		return
+	}
+	if isPaused && h.Learned.PauseEnd > h.Claim.LastStored.PauseEnd {
+		l.lookIn(h, 0)
+	}
+}
+
+// noteChange reports whether this member knows something of h, which it owns,
+// that the Fleet has not stored: what it has learned, or that it reserves more
+// of the Budget. What it has learned is not reported again.
+func (l *Limiter) noteChange(h *schedule.Host) bool {
+	hasLearned := h.NoteStored()
+	return hasLearned || l.budgets.IsReserving(utcDay(), h.Key)
+}
+
+// export returns the state that h leaves to its next owner, and how long the
+// state matters. If final is false, this Limiter keeps the host, and the state
+// contains only what was learned from the host and what is reserved of its
+// Budget.
+func (l *Limiter) export(h *schedule.Host, now schedule.Time, final bool) (state []byte, keep time.Duration) {
+	s, keep := h.Export(now, final)
+	day, reserved := l.budgets.Export(utcDay(), h.Key, final)
+	if reserved != (schedule.Amount{}) {
+		s.Day = day
+		s.Requests = reserved.Requests
+		s.Bytes = reserved.Bytes
+		keep = max(keep, untilEnd(day))
+	}
+	return s.Encode(), keep
 }

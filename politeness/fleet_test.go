@@ -21,18 +21,18 @@ import (
 // the Holds.
 type handFleet struct {
 	mu       sync.Mutex
-	holds    []fleet.Hold
+	holds    []fleet.Claim
 	landed   []fleet.Record
 	distrust bool
 }
 
-func (f *handFleet) Look(h fleet.Hold) {
+func (f *handFleet) Look(h fleet.Claim) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.holds = append(f.holds, h)
 }
 
-func (f *handFleet) Landed(_ string, r fleet.Record) {
+func (f *handFleet) RequestEnded(_ string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.landed = append(f.landed, r)
@@ -52,7 +52,7 @@ func (f *handFleet) trust(yes bool) {
 
 // looks() lets all goroutines run until they wait. It returns the Holds that
 // were passed to Look since the previous call of looks().
-func (f *handFleet) looks() (holds []fleet.Hold) {
+func (f *handFleet) looks() (holds []fleet.Claim) {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,8 +60,8 @@ func (f *handFleet) looks() (holds []fleet.Hold) {
 	return holds
 }
 
-// one() returns the latest Hold that was passed to Look.
-func (f *handFleet) one(t *testing.T) fleet.Hold {
+// one() returns the latest Claim that was passed to Look.
+func (f *handFleet) one(t *testing.T) fleet.Claim {
 	t.Helper()
 	holds := f.looks()
 	if len(holds) == 0 || holds[len(holds)-1].Host() != "shop.example" {
@@ -141,7 +141,7 @@ func (f *fleetTest) started(want ...time.Duration) {
 	}
 }
 
-func give(t *testing.T, h fleet.Hold, others, want bool) []byte {
+func give(t *testing.T, h fleet.Claim, others, want bool) []byte {
 	t.Helper()
 	r, got := h.Give(others)
 	if got != want {
@@ -203,7 +203,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 			give(t, h, true, false) // the owner keeps the host, and waits 50 ms for another request
 			time.Sleep(50 * time.Millisecond)
 			if a.fleet.one(t) != h {
-				t.Error("another Hold")
+				t.Error("another Claim")
 			}
 			state := give(t, h, true, true)
 
@@ -355,7 +355,7 @@ func TestFleet_Turn(t *testing.T) {
 				}
 				next := f.fleet.one(t) // the waiting requests ask for the host again
 				if next == h {
-					t.Fatal("the Hold is over")
+					t.Fatal("the Claim is over")
 				}
 				next.Own(fleet.Record{State: []byte{}, InFlight: tt.concurrency})
 				time.Sleep(time.Second)
@@ -387,7 +387,7 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 		f.started(10 * time.Second)
 		f.done()
 		if f.fleet.one(t) != h {
-			t.Error("another Hold")
+			t.Error("another Claim")
 		}
 		give(t, h, true, true)
 		f.fleet.one(t).Own(fleet.Record{})
@@ -411,7 +411,7 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 		give(t, h, true, false)
 		time.Sleep(2*time.Second + time.Millisecond)
 		if f.fleet.one(t) != h {
-			t.Error("another Hold")
+			t.Error("another Claim")
 		}
 		give(t, h, true, true)
 		again := f.fleet.one(t)
@@ -503,7 +503,7 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 }
 
 // The Limiter calls the Fleet's method Look again at the time that the Fleet
-// has passed to Hold.Wait.
+// has passed to Claim.Wait.
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
@@ -516,7 +516,7 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond)
 		if f.fleet.one(t) != h {
-			t.Error("another Hold")
+			t.Error("another Claim")
 		}
 		h.Own(fleet.Record{})
 		f.started(3001 * time.Millisecond)
@@ -556,7 +556,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	})
 }
 
-// If all requests to a host are canceled before the host is owned, the Hold
+// If all requests to a host are canceled before the host is owned, the Claim
 // ends.
 func TestFleet_CancelledAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -566,10 +566,10 @@ func TestFleet_CancelledAsk(t *testing.T) {
 		h := f.fleet.one(t)
 		cancel()
 		if f.fleet.one(t) != h {
-			t.Error("another Hold")
+			t.Error("another Claim")
 		}
 		give(t, h, false, true)
-		h.Own(fleet.Record{}) // too late: the Hold is over
+		h.Own(fleet.Record{}) // too late: the Claim is over
 		if s := f.limiter.Stats(); s.Hosts != 1 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}

@@ -10,10 +10,14 @@ import (
 // HostSettings are what [Limiter.PerHost] returns for one host. They replace
 // fields of the Limiter for that host. Every value is valid, and the zero value
 // changes nothing.
+//
+// To check the settings of a host without a request, call [Limiter.Acquire],
+// [Grant.Done] and [Limiter.Next]. The result of Next is then one interval
+// away, as in the example Limiter (PerHost).
 type HostSettings struct {
 	// Delay is the least time between the starts of two requests to the host.
 	// 0 means Limiter.Delay. Negative means none. A longer Crawl-delay still
-	// applies.
+	// applies, unless CrawlDelay replaces it.
 	Delay time.Duration
 
 	// Concurrency is how many requests to the host may be in flight. It is
@@ -48,7 +52,7 @@ type sharedSettings struct {
 func (t *settingsTable) merge(s HostSettings) schedule.Settings {
 	settings := *t.own
 	settings.Delay = orDefault(s.Delay, settings.Delay, 0)
-	settings.Concurrency = slots(s.Concurrency, settings.Concurrency)
+	settings.Concurrency = concurrency(s.Concurrency, settings.Concurrency)
 	settings.CrawlDelay = max(s.CrawlDelay, -1)
 	if s.CrawlDelay > 0 {
 		settings.MaxCrawlDelay = schedule.Unlimited
@@ -56,9 +60,9 @@ func (t *settingsTable) merge(s HostSettings) schedule.Settings {
 	return settings
 }
 
-// configure gives h these settings, and reports whether they differ from those
+// assign gives h these settings, and reports whether they differ from those
 // before.
-func (t *settingsTable) configure(h *schedule.Host, settings *schedule.Settings) (changed bool) {
+func (t *settingsTable) assign(h *schedule.Host, settings *schedule.Settings) (changed bool) {
 	key := settingsKey(settings)
 	if key == settingsKey(h.Settings) {
 		return false
@@ -82,7 +86,7 @@ func (t *settingsTable) configure(h *schedule.Host, settings *schedule.Settings)
 }
 
 // release notes that h no longer has its present settings, because it gets
-// others or is forgotten. Settings are removed with their last host, so that a
+// others or is evicted. Settings are removed with their last host, so that a
 // PerHost that always returns new ones does not fill the memory.
 func (t *settingsTable) release(h *schedule.Host) {
 	if h.Settings == t.own {
@@ -102,8 +106,8 @@ func settingsKey(s *schedule.Settings) HostSettings {
 	return HostSettings{Delay: s.Delay, Concurrency: int(s.Concurrency), CrawlDelay: s.CrawlDelay}
 }
 
-// slots returns how many requests may be in flight with a field Concurrency of
-// n. The argument zero is what 0 means.
-func slots(n int, zero int32) int32 {
+// concurrency returns how many requests may be in flight with a field
+// Concurrency of n. The argument zero is what 0 means.
+func concurrency(n int, zero int32) int32 {
 	return int32(min(orDefault(n, int(zero), math.MaxInt32), math.MaxInt32))
 }

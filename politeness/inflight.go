@@ -6,7 +6,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// start puts g into flight. g is in no queue.
+// start puts g into flight. g is in no queue. For the time until its header is
+// sent, see setOnItsWay.
 func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h := g.host
 	l.starts++
@@ -20,24 +21,25 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 		}
 	}
 	g.request.Owner = g
-	h.Start(now, &g.request, l.set.lease)
+	h.Start(now, &g.request, l.effective.lease)
 	l.stats.InFlight++
 	g.state = inFlight
 	l.hosts.MarkIntervalStart(h, &g.request)
-	if l.accounts.HasLimit() {
+	if l.budgets.HasLimit() {
 		l.spend(g, schedule.Amount{Requests: 1})
 	}
 	return f
 }
 
-// countStart notes that r, a request to h, started (or, with EndToStart, ended)
-// now.
-func (l *Limiter) countStart(h *schedule.Host, r *schedule.Request, now schedule.Time) {
+// restartIntervals lets the intervals of h count from now, because r, a request
+// to h, starts (or, with EndToStart, ends).
+func (l *Limiter) restartIntervals(h *schedule.Host, r *schedule.Request, now schedule.Time) {
 	h.RestartIntervals(now, r)
 	l.hosts.MarkIntervalStart(h, r)
 }
 
-// release ends g and wakes the first request of each queue of g's host.
+// release frees the slot of g, because Done was called, and wakes the first
+// request of each lane of g's host.
 func (l *Limiter) release(g *Grant) {
 	h := g.host
 	if g.state == inFlight {
@@ -51,22 +53,61 @@ func (l *Limiter) release(g *Grant) {
 			l.retime(h, end)
 		}
 	}
-	g.state = over
+	g.state = done
 	signalFirst(h)
 	if l.Fleet != nil {
-		l.inform(h)
+		l.informFleet(h)
 	}
 	l.markIdle(h)
 }
 
+// A lease is the longest time for which a request may hold a slot. It is
+// Limiter.Lease or the timeout of a Transport, whichever is longer. No timer
+// ends a lease. An expired lease is noticed when another request needs the
+// slot, when the host may be given away, or when MaxHosts is reached.
+
 // prolong makes each lease of the chain at least d long. d is the request's own
 // timeout.
 func (g *Grant) prolong(d time.Duration) {
-	for ; g != nil; g = g.next {
-		if l := g.limiter; d > l.set.lease {
-			l.mu.Lock()
-			g.request.LeaseEnd = max(g.request.LeaseEnd, g.request.PhaseStart.Add(d))
-			l.mu.Unlock()
+	for stage := g; stage != nil; stage = stage.next {
+		l := stage.limiter
+		if d <= l.effective.lease {
+			continue
 		}
+		r := &stage.request
+		l.mu.Lock()
+		r.LeaseEnd = max(r.LeaseEnd, r.PhaseStart.Add(d))
+		l.mu.Unlock()
 	}
+}
+
+// expireLeasesFor frees the slots of h whose leases have expired, if g finds
+// no free slot.
+func (l *Limiter) expireLeasesFor(g *Grant, h *schedule.Host, now schedule.Time) {
+	if !h.HasSlot(&g.request) {
+		l.expireLeases(now, h)
+	}
+}
+
+// expireLeases frees the slots of h whose leases have expired. With EndToStart,
+// an interval begins at the end of a lease, so requests that wait may be
+// rejected.
+func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
+	was := h.InFlight
+	restarted := false
+	h.Expire(now, func(r *schedule.Request, intervalsRestarted bool) {
+		l.stats.InFlight--
+		if intervalsRestarted {
+			l.hosts.MarkIntervalStart(h, r)
+			restarted = true
+		}
+		owner(r).state = expired
+	})
+	if restarted {
+		l.retime(h, now)
+	}
+	if l.Fleet != nil && h.InFlight < was {
+		l.informFleet(h)
+	}
+	l.markIdle(h)
 }

@@ -2,6 +2,7 @@ package politeness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -99,13 +100,15 @@ type Limiter struct {
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the
-	// result of Key. The package documentation has an example.
+	// result of Key: with [HostKey], the host's name in lower case, without a
+	// port. The package documentation has an example.
 	//
-	// PerHost is called when a request joins the host's queue, and by Next. Its
-	// latest result applies to all requests to the host, including those that
-	// already wait, so settings may change while a crawl runs. PerHost must be
-	// fast and safe for concurrent use. It does not change the settings of
-	// Within. nil means that all hosts have the settings of the Limiter.
+	// PerHost is called for each request, before the request joins the host's
+	// queue, and by Next. Its latest result applies to all requests to the
+	// host, including those that already wait, so settings may change while a
+	// crawl runs. PerHost must be fast and safe for concurrent use. It does not
+	// change the settings of Within. nil means that all hosts have the settings
+	// of the Limiter.
 	PerHost func(key string) HostSettings
 
 	// Limits for several hosts, or for a day:
@@ -155,10 +158,10 @@ type Limiter struct {
 	// 1,000,000. Negative means no limit.
 	MaxHosts int
 
-	// Lease is how long a request holds its slot if Done is not called. It must
-	// be longer than the longest request. A Transport uses its AttemptTimeout
-	// instead if that is longer. 0 means [DefaultLease], 10 min. Negative means
-	// no limit.
+	// Lease is how long a request holds its slot if Done is not called. After
+	// that, the next request that needs the slot gets it. Lease must be longer
+	// than the longest request. A Transport uses its AttemptTimeout instead if
+	// that is longer. 0 means [DefaultLease], 10 min. Negative means no limit.
 	Lease time.Duration
 
 	// Observer receives the events of requests and hosts. [Join] combines
@@ -170,23 +173,21 @@ type Limiter struct {
 	// [slog.Default].
 	Logger *slog.Logger
 
-	once    sync.Once
-	invalid error
-	set     settings
-	epoch   time.Time     // a point in time is kept as the duration since epoch, on the monotonic clock
-	global  *Limiter      // reserves the tokens of GlobalRate, one at a time; nil without GlobalRate
-	tokens  *rate.Limiter // in the Limiter global: GlobalRate; in any other: nil
-	token   *token        // in the Limiter global: the one that is reserved now; guarded by mu
+	once      sync.Once
+	invalid   error // the error of Validate
+	effective effectiveSettings
+	epoch     time.Time // a point in time is kept as the duration since epoch, on the monotonic clock
 
-	mu     sync.Mutex // held for moments, never during a wait
-	hosts  schedule.Table
-	starts uint64 // how many requests have started
-	spare  schedule.Spare
-	stats  Stats
+	globalStage *Limiter      // the stage of the chain for GlobalRate; nil without GlobalRate
+	tokens      *globalTokens // nil unless this Limiter is the globalStage of another
 
-	perHost settingsTable // the settings that PerHost has returned
-
-	accounts schedule.Budgets // of the hosts' Budgets
+	mu      sync.Mutex // held for moments, never during a wait; guards the following
+	hosts   schedule.Table
+	starts  uint64 // how many requests have started
+	spare   schedule.Spare
+	stats   Stats
+	perHost settingsTable    // the settings that PerHost has returned
+	budgets schedule.Budgets // what is left of the Budget of each host
 }
 
 // A Fleet gives each host to only one of many Limiters at a time. See
@@ -194,9 +195,36 @@ type Limiter struct {
 // Limiter alone.
 type Fleet = fleet.Fleet
 
-// settings are those fields of a Limiter that have defaults. 0 and negative
-// values are replaced by what they mean.
-type settings struct {
+// A Budget limits how many requests and bytes each host serves in one UTC
+// day, by the wall clock. When a host's Budget is spent, further requests to
+// that host are rejected at once, until the day is over. Their [*DelayError]
+// has the Reason [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too,
+// but the Budget never rejects it.
+//
+// The Limiter keeps the count in memory, so a program that restarts on the same
+// day begins with a whole Budget. With a Limiter.Fleet, the fleet keeps the
+// count for all its processes, and over restarts. A process then reserves a
+// 32nd of the Budget at a time, and at least 1 request and 1 byte. A process
+// that is killed wastes at most one such part for each host. Only fetches of
+// robots.txt and bodies in flight can exceed the Budget.
+type Budget struct {
+	// Requests is how many requests to a host may start in a day. 0 or negative
+	// means no limit.
+	Requests int64
+
+	// Bytes is how many bytes of response bodies may be read from a host in a
+	// day. A Transport counts them, in the form in which its Base returns them.
+	// A request may start as long as any bytes are left. Its body is then read
+	// to the end, so the bodies in flight may exceed the limit. 0 or negative
+	// means no limit.
+	Bytes int64
+}
+
+func (b Budget) limits() bool { return b.Requests > 0 || b.Bytes > 0 }
+
+// effectiveSettings are those fields of a Limiter that have defaults. 0 and
+// negative values are replaced by what they mean.
+type effectiveSettings struct {
 	host          schedule.Settings // of every host
 	maxRetryAfter time.Duration
 	lease         time.Duration
@@ -216,7 +244,7 @@ func (l *Limiter) setUp() {
 	if l.invalid != nil {
 		return
 	}
-	l.set = settings{
+	l.effective = effectiveSettings{
 		host: schedule.Settings{
 			Delay:         orDefault(l.Delay, DefaultDelay, 0),
 			MaxCrawlDelay: orDefault(l.MaxCrawlDelay, DefaultMaxCrawlDelay, schedule.Unlimited),
@@ -225,7 +253,7 @@ func (l *Limiter) setUp() {
 			Adaptive:      l.Adaptive,
 			BackOff:       orDefault(l.BackOff, DefaultBackOff, 0),
 			MaxBackOff:    orDefault(l.MaxBackOff, DefaultMaxBackOff, schedule.Unlimited),
-			Concurrency:   slots(l.Concurrency, 1),
+			Concurrency:   concurrency(l.Concurrency, 1),
 			Random:        rand.Float64,
 		},
 		maxRetryAfter: orDefault(l.MaxRetryAfter, DefaultMaxRetryAfter, schedule.Unlimited),
@@ -233,24 +261,24 @@ func (l *Limiter) setUp() {
 		maxHosts:      orDefault(l.MaxHosts, DefaultMaxHosts, math.MaxInt),
 		key:           l.Key,
 	}
-	l.perHost.own = &l.set.host
+	l.perHost.own = &l.effective.host
 	l.hosts = schedule.Table{
-		MaxHosts: l.set.maxHosts,
-		Settings: &l.set.host,
+		MaxHosts: l.effective.maxHosts,
+		Settings: &l.effective.host,
 		Evicted:  l.perHost.release,
 	}
-	l.accounts = schedule.Budgets{
+	l.budgets = schedule.Budgets{
 		Limit:    schedule.Amount{Requests: l.Budget.Requests, Bytes: l.Budget.Bytes},
 		IsShared: l.Fleet != nil,
-		MaxHosts: l.set.maxHosts,
+		MaxHosts: l.effective.maxHosts,
 	}
-	if l.set.key == nil {
-		l.set.key = HostKey
+	if l.effective.key == nil {
+		l.effective.key = HostKey
 	}
 	if l.GlobalRate != nil {
-		l.global = &Limiter{Delay: -1, Concurrency: -1, Lease: l.Lease, MaxHosts: 1}
-		l.global.tokens = l.GlobalRate
-		l.global.init()
+		l.globalStage = &Limiter{Delay: -1, Concurrency: -1, Lease: l.Lease, MaxHosts: 1}
+		l.globalStage.tokens = &globalTokens{rate: l.GlobalRate}
+		l.globalStage.init()
 	}
 }
 
@@ -324,6 +352,32 @@ func grantsNothing(r *rate.Limiter) bool { return r.Burst() < 1 && r.Limit() != 
 // want is what to write instead.
 func invalidField(name, field string, value any, want string) error {
 	return fmt.Errorf("politeness: %s.%s is %v: %s", name, field, value, want)
+}
+
+// hostKey returns the key of u's host, or an error if u has none.
+func (l *Limiter) hostKey(ctx context.Context, u *url.URL) (string, error) {
+	if u == nil {
+		return "", errors.New("politeness: Acquire of a nil URL: give the URL to be requested")
+	}
+	if isHostTooLong(u) {
+		// The URL is rejected before Key is called. Whatever Key returns,
+		// net/http would convert the name, and that takes half a minute for a
+		// very long name.
+		return "", fmt.Errorf("politeness: no host key for this URL: %w", errHostTooLong)
+	}
+	key, err := l.effective.key(ctx, u)
+	if err == nil && key == "" {
+		err = errors.New("the Limiter's Key is empty for it")
+	}
+	if err != nil {
+		return "", fmt.Errorf("politeness: no host key for this URL: %w", err)
+	}
+	return key, nil
+}
+
+// isHostTooLong reports whether u's host is longer than any name can be.
+func isHostTooLong(u *url.URL) bool {
+	return len(u.Host) > maxName && (len(u.Host) > maxHost || isTooLong(u.Hostname()))
 }
 
 // now returns the time by the monotonic clock, so changes of the wall clock

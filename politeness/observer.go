@@ -26,9 +26,9 @@ type Observer struct {
 	// pause, if it had one.
 	Granted func(ctx context.Context, e Event)
 
-	// Answered is called when a response has come. e.At is that time. e.Status
-	// and e.RetryAfter are those of the response. e.Wait is the wait that
-	// e.RetryAfter requests, whether or not it is obeyed.
+	// Answered is called when a response has arrived. e.At is that time.
+	// e.Status and e.RetryAfter are those of the response. e.Wait is the wait
+	// that e.RetryAfter requests, whether or not it is obeyed.
 	Answered func(ctx context.Context, e Event)
 
 	// Ended is called when a request is over: its body was read or closed, it
@@ -36,19 +36,20 @@ type Observer struct {
 	// long the request took from its start. e.Status is 0 if no response came.
 	Ended func(ctx context.Context, e Event)
 
-	// Refused is called when a request gets a [*DelayError]. e.Until is the
+	// Rejected is called when a request gets a [*DelayError]. e.Until is the
 	// Until of this error. e.Wait is how long the request waited.
-	Refused func(ctx context.Context, e Event)
+	Rejected func(ctx context.Context, e Event)
 
 	// Canceled is called when a request's context is canceled while it waits,
 	// or when its check fails (see WithCheck). e.Wait is how long the request
 	// waited.
 	Canceled func(ctx context.Context, e Event)
 
-	// BackedOff is called when a host's answer begins or prolongs a pause. e.At
-	// is the time of the answer. e.Wait is how long the pause lasts from then
-	// on, and e.Until is its end. e.Status is the answer's: 429, 503, 3xx, the
-	// status of a bot-protection response, or any status if a quota is spent.
+	// BackedOff is called when a host's response begins or prolongs a pause.
+	// e.At is the time of the response. e.Wait is how long the pause lasts from
+	// then on, and e.Until is its end. e.Status is the response's: 429, 503,
+	// 3xx, the status of a bot-protection response, or any status if a quota is
+	// spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the
@@ -73,12 +74,12 @@ type Event struct {
 	Wait   time.Duration // a duration; the function's comment says which
 	Until  time.Time     // a point in time; the function's comment says which
 	Status int           // the response's status
-	Reason Reason        // Granted, Canceled: the reason of the longest wait; Refused: as in DelayError
+	Reason Reason        // Granted, Canceled: the reason of the longest wait; Rejected: as in DelayError
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
 	// request's number among the Limiter's starts. The field At says when the
-	// request started, was answered or ended, or when its answer began or
+	// request started, was answered or ended, or when its response began or
 	// prolonged a pause. All values of At are by the Limiter's monotonic clock,
 	// so the difference of two is the time that passed between them.
 	Request uint64
@@ -116,7 +117,7 @@ func Join(observers ...*Observer) *Observer {
 				Granted:   both(all.Granted, o.Granted),
 				Answered:  both(all.Answered, o.Answered),
 				Ended:     both(all.Ended, o.Ended),
-				Refused:   both(all.Refused, o.Refused),
+				Rejected:  both(all.Rejected, o.Rejected),
 				Canceled:  both(all.Canceled, o.Canceled),
 				BackedOff: both(all.BackedOff, o.BackedOff),
 

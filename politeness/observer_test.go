@@ -48,8 +48,8 @@ func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	if o := Join(nil, one); o != one {
 		t.Errorf("of one: %v", o)
 	}
-	o := Join(one, &Observer{Refused: func(context.Context, Event) {}})
-	if o.Granted == nil || o.Refused == nil || o.Canceled != nil || o.BackedOff != nil {
+	o := Join(one, &Observer{Rejected: func(context.Context, Event) {}})
+	if o.Granted == nil || o.Rejected == nil || o.Canceled != nil || o.BackedOff != nil {
 		t.Errorf("of two with a function each: %+v", o)
 	}
 }
@@ -59,7 +59,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		type key struct{}
 		var got []any
 		note := func(ctx context.Context, _ Event) { got = append(got, ctx.Value(key{})) }
-		l := &Limiter{Observer: &Observer{Granted: note, Refused: note, Canceled: note, BackedOff: note}}
+		l := &Limiter{Observer: &Observer{Granted: note, Rejected: note, Canceled: note, BackedOff: note}}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
 		})}
@@ -179,16 +179,16 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 }
 
 // A tally counts what its observer is told.
-type tally struct{ granted, refused, canceled, backedOff atomic.Int64 }
+type tally struct{ granted, rejected, canceled, backedOff atomic.Int64 }
 
 func (n *tally) observer() *Observer {
 	count := func(n *atomic.Int64) func(context.Context, Event) {
 		return func(context.Context, Event) { n.Add(1) }
 	}
-	return &Observer{Granted: count(&n.granted), Refused: count(&n.refused), Canceled: count(&n.canceled), BackedOff: count(&n.backedOff)}
+	return &Observer{Granted: count(&n.granted), Rejected: count(&n.rejected), Canceled: count(&n.canceled), BackedOff: count(&n.backedOff)}
 }
 
 func (n *tally) String() string {
-	return fmt.Sprintf("granted %d, refused %d, canceled %d, backed off %d",
-		n.granted.Load(), n.refused.Load(), n.canceled.Load(), n.backedOff.Load())
+	return fmt.Sprintf("granted %d, rejected %d, canceled %d, backed off %d",
+		n.granted.Load(), n.rejected.Load(), n.canceled.Load(), n.backedOff.Load())
 }

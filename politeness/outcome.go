@@ -14,7 +14,7 @@ import (
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
 	Status  int           // the response's status; 0 means no response. 429 and 503 pause the host
-	Header  http.Header   // the response's header, for Retry-After, Date, quotas and signs of bot walls
+	Header  http.Header   // the response's header: Retry-After, Date, quotas, signs of bot protection
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response
 }
@@ -30,110 +30,77 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		return
 	}
 	l := g.limiter
-	a := l.readHeader(o.Header)
-	s := classify(&o)
+	d := l.readHeader(o.Header)
+	class := classify(&o)
 	l.mu.Lock()
-	if g.state == over {
+	if g.state == done {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, &o, s, a)
+	event := l.learnFrom(g, &o, class, d)
 	l.release(g)
 	if o.Status != 0 {
 		g.status = int16(o.Status)
 	}
-	status, now := int(g.status), schedule.Time(0)
-	watched := l.Observer != nil
-	if watched {
-		now = l.now()
-	}
+	status := int(g.status)
+	now := l.observedNow()
 	l.mu.Unlock()
 	if g.next != nil {
 		g.next.Done(Outcome{})
 	}
-	if watched && o.Status != 0 {
-		l.reportAnswer(ctx, g, o.Status, o.Header, now)
+	isObserved := l.Observer != nil
+	if isObserved && o.Status != 0 {
+		l.reportResponse(ctx, g, o.Status, o.Header, now)
 	}
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
-	if watched {
+	if isObserved {
 		l.reportEnd(ctx, g, status, now)
 	}
 }
 
-// answered is called for a response whose body has not been read yet.
-func (g *Grant) answered(ctx context.Context, o Outcome) {
+// gotResponse is called for a response whose body has not been read yet.
+func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 	l := g.limiter
-	a := l.readHeader(o.Header)
-	s := classify(&o)
+	d := l.readHeader(o.Header)
+	class := classify(&o)
 	l.mu.Lock()
 	var event *Event
-	if g.state != over {
-		event = l.learnFrom(g, &o, s, a)
+	if g.state != done {
+		event = l.learnFrom(g, &o, class, d)
 		if l.Fleet != nil {
-			l.inform(g.host)
+			l.informFleet(g.host)
 		}
-		g.status, g.bodySince = int16(o.Status), l.now()
-		signalFirst(g.host) // now an unread body may be the only thing that holds up the queue
+		g.status = int16(o.Status)
+		g.bodySince = l.now()
+		signalFirst(g.host) // now they may wait only for the slot of an unread body
 	}
-	now := schedule.Time(0)
-	if l.Observer != nil {
-		now = l.now()
-	}
+	now := l.observedNow()
 	l.mu.Unlock()
-	l.reportAnswer(ctx, g, o.Status, o.Header, now)
+	l.reportResponse(ctx, g, o.Status, o.Header, now)
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
 }
 
-// readHeader returns what a response requires of the Limiter by its header. The
-// clock is read only if there is a header: many programs pass none to Done.
-func (l *Limiter) readHeader(h http.Header) headers.Asked {
-	if len(h) == 0 {
-		return headers.Asked{}
+// observedNow returns the present time if there is an Observer. Otherwise it
+// does not read the clock.
+func (l *Limiter) observedNow() schedule.Time {
+	if l.Observer == nil {
+		return 0
 	}
-	return headers.Read(h, time.Now(), l.set.maxRetryAfter)
+	return l.now()
 }
 
-// learnFrom updates what is known of g's host after a request with outcome o,
-// whose class is c and whose header requests a. The event is nil unless a pause
-// began or was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o *Outcome, c schedule.Class, a headers.Asked) (event *Event) {
-	s := schedule.Signals{
-		Status: o.Status, Class: c, RetryAfter: a.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
+// readHeader returns what the header of a response demands. A Retry-After or a
+// quota pauses the host for MaxRetryAfter at most. The clock is read only if
+// there is a header: many programs pass none to Done.
+func (l *Limiter) readHeader(h http.Header) headers.Demands {
+	if len(h) == 0 {
+		return headers.Demands{}
 	}
-	if s.IsEmpty() {
-		return nil
-	}
-	now := l.now()
-	if g.state == expired {
-		l.recall(g, now)
-	}
-	h := g.host
-	if len(a.Quotas) > 0 {
-		others := int64(h.InFlight)
-		if g.state == inFlight {
-			others--
-		}
-		q := a.Quota(others)
-		s.Quota = schedule.Quota{Pause: q.Pause, Spread: q.Spread, RenewsIn: q.Until}
-	}
-	effect := h.ApplyOutcome(now, &g.request, s)
-	if effect == (schedule.Effect{}) {
-		return nil
-	}
-	if h.IsPaused(now) {
-		l.hosts.MarkUnavailable(h)
-	}
-	l.retime(h, now)
-	if effect.Pause == 0 {
-		return nil
-	}
-	e := g.event(now)
-	e.Status, e.Wait = o.Status, effect.Pause
-	return &e
+	return headers.Read(h, time.Now(), l.effective.maxRetryAfter)
 }
 
 // classify returns the class of an outcome. It needs no lock.
@@ -155,15 +122,48 @@ func isBlock(o *Outcome) bool {
 	if len(o.Header) == 0 {
 		return false
 	}
-	r, refused := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
-	return refused && r.Sure && (r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block)
+	r, isBlocked := refusal.Of(&http.Response{StatusCode: o.Status, Header: o.Header})
+	if !isBlocked || !r.Sure {
+		return false
+	}
+	return r.Kind == refusal.Challenge || r.Kind == refusal.Captcha || r.Kind == refusal.Block
 }
 
-// recall prepares g's host for what the Limiter will learn from g, whose lease
-// has expired. If the Limiter has forgotten the host meanwhile, g gets the host
-// that now has the same key, or a new host.
-func (l *Limiter) recall(g *Grant, now schedule.Time) {
-	if g.host.IsEvicted() {
-		g.host = l.obtainHost(g, now)
+// learnFrom updates what is known of g's host after a request with outcome o,
+// whose class and demands are given. The event is nil unless a pause began or
+// was prolonged.
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d headers.Demands) (event *Event) {
+	s := schedule.Signals{
+		Status: o.Status, Class: class, RetryAfter: d.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
 	}
+	if s.IsEmpty() {
+		return nil
+	}
+	now := l.now()
+	if g.state == expired {
+		l.findHost(g, now)
+	}
+	h := g.host
+	if len(d.Quotas) > 0 {
+		others := int64(h.InFlight)
+		if g.state == inFlight {
+			others--
+		}
+		s.Quota = schedule.Quota(d.Quota(others))
+	}
+	effect := h.ApplyOutcome(now, &g.request, s)
+	if effect == (schedule.Effect{}) {
+		return nil
+	}
+	if h.IsPaused(now) {
+		l.hosts.MarkUnavailable(h)
+	}
+	l.retime(h, now)
+	if effect.Pause == 0 {
+		return nil
+	}
+	e := g.event(now)
+	e.Status = o.Status
+	e.Wait = effect.Pause
+	return &e
 }

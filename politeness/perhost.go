@@ -27,7 +27,7 @@ func (g *Grant) readSettings() {
 }
 
 // obtainHost returns the host of g, and makes it if there is none. A host may
-// have been forgotten since readSettings, so a new host gets the settings of g.
+// have been evicted since readSettings, so a new host gets the settings of g.
 func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *schedule.Host {
 	if h := l.hosts.Get(g.key); h != nil {
 		return h
@@ -37,6 +37,15 @@ func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *schedule.Host {
 		l.configure(h, g.settings, now)
 	}
 	return h
+}
+
+// findHost finds the host of g for what the Limiter will learn from g, whose
+// lease has expired. If the host has been evicted meanwhile, g gets the host
+// that now has the same key, or a new host.
+func (l *Limiter) findHost(g *Grant, now schedule.Time) {
+	if g.host.IsEvicted() {
+		g.host = l.obtainHost(g, now)
+	}
 }
 
 // readLaterSettings calls readSettings for each Limiter of the chain but the
@@ -70,8 +79,8 @@ func (g *Grant) configuredInterval() time.Duration {
 // configure puts settings in force that PerHost has returned for h. They apply
 // to all requests to h, including those that wait.
 func (l *Limiter) configure(h *schedule.Host, s *schedule.Settings, now schedule.Time) {
-	if l.perHost.configure(h, s) {
+	if l.perHost.assign(h, s) {
 		l.retime(h, now)
-		l.markIdle(h) // retime may have refused all waiting requests
+		l.markIdle(h) // retime may have rejected all waiting requests
 	}
 }

@@ -511,7 +511,7 @@ func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 		}
 		prepare("http://other.example/")
 		for i, g := range grants {
-			if err := l.acquirePrepared(t.Context(), g); err != nil {
+			if err := l.wait(t.Context(), g); err != nil {
 				t.Fatal(err)
 			}
 			g.Done(Outcome{Status: 200})

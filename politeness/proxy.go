@@ -5,12 +5,12 @@ import (
 	"net/url"
 )
 
-// pacedURL returns the URL by which a request is paced: that of the host which
-// the request reaches in the end. This is the host of the URL, unless base
-// sends the request to an HTTP proxy in plain text. Then net/http writes the
-// Host of the request into the target, and the proxy contacts that host. For
-// https, the proxy gets a CONNECT with the host of the URL.
-func pacedURL(base http.RoundTripper, req *http.Request) *url.URL {
+// scheduledURL returns the URL of the host that the request reaches in the end,
+// whose delay the request keeps. This is the URL of the request, unless base
+// sends the request to an HTTP proxy in plain text. In that case, net/http
+// writes the Host of the request into the target, and the proxy contacts that
+// host. For https, the proxy gets a CONNECT with the host of the URL.
+func scheduledURL(base http.RoundTripper, req *http.Request) *url.URL {
 	isOwn := req.Host == "" || req.Host == req.URL.Host
 	if isOwn || req.URL.Scheme != "http" || !hasHTTPProxy(base, req) {
 		return req.URL

@@ -88,7 +88,7 @@ func TestProxy_OtherRequestsArePacedByTheirURL(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Host = "b.example"
-		if u := pacedURL(base, req); u.Host != "a.example" {
+		if u := scheduledURL(base, req); u.Host != "a.example" {
 			t.Errorf("%s: paced by %s", tt.name, u.Host)
 		}
 	}

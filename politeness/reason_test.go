@@ -91,7 +91,7 @@ func TestReasonOfAWait(t *testing.T) {
 					}
 				}
 				l := tt.limiter
-				l.Observer = &Observer{Granted: note(&granted), Refused: note(&refused)}
+				l.Observer = &Observer{Granted: note(&granted), Rejected: note(&refused)}
 				tt.before(t, l)
 				ctx := t.Context()
 				if tt.ctx != nil {
@@ -105,7 +105,7 @@ func TestReasonOfAWait(t *testing.T) {
 					t.Errorf("a caller in a hurry got %v (%+v)", err, d)
 				}
 				if len(refused) != 1 || refused[0].Reason != tt.want {
-					t.Errorf("Refused: %+v", refused)
+					t.Errorf("Rejected: %+v", refused)
 				}
 
 				var heard []Reason

@@ -21,6 +21,8 @@ import (
 //
 // A time is compared with the response's own Date, because the server's clock
 // wrote both. If there is no Date, the time is compared with now.
+//
+// The result has no maximum. A Limiter shortens it to its MaxRetryAfter.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return headers.RetryAfter(h, now)
 }

@@ -667,7 +667,7 @@ func TestStatsAndObserver(t *testing.T) {
 		if s, want := l.Stats(), (Stats{Hosts: 1}); s != want || paused(l) != 1 {
 			t.Errorf("%+v, want %+v; %d paused", s, want, paused(l))
 		}
-		if got, want := n.String(), "granted 6, refused 1, canceled 1, backed off 1"; got != want {
+		if got, want := n.String(), "granted 6, rejected 1, canceled 1, backed off 1"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		slices.Sort(waits)

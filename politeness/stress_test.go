@@ -61,7 +61,7 @@ func TestStress(t *testing.T) {
 	}
 	wg.Wait()
 	time.Sleep(50 * time.Millisecond) // until every lease is over
-	for _, lim := range []*Limiter{l, l.Within, l.global, l.Within.global} {
+	for _, lim := range []*Limiter{l, l.Within, l.globalStage, l.Within.globalStage} {
 		if lim == nil {
 			continue
 		}

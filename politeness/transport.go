@@ -88,10 +88,10 @@ func (t *Transport) Validate() error {
 //
 // It is an error if the request's target (URL.Opaque, in absolute form) names
 // neither the host of the URL nor that of the Host header. Such a request would
-// reach the target's host at another host's pace.
+// reach the target's host with another host's delay.
 //
 // If the server refuses an HTTP/2 stream, or closes a connection before it
-// answers, net/http may send the request again by itself. RoundTrip prevents
+// responds, net/http may send the request again by itself. RoundTrip prevents
 // this and makes a new request instead, which waits for the host. RoundTrip
 // does so up to six times.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -99,48 +99,51 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.base().RoundTrip(req)
 	}
 	if err := checkTarget(req); err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
+		closeBody(req)
 		return nil, err
 	}
-	fresh := req
+	next := req // the request to send: req or, for a replay, a copy with a new body
 	for range maxReplays + 1 {
 		a := new(attempt)
 		a.grant.afterRedirect = req.Response != nil
-		if err := t.limiter().acquire(req.Context(), pacedURL(t.base(), req), &a.grant); err != nil {
-			if fresh.Body != nil {
-				fresh.Body.Close() // a RoundTripper closes the body on errors too
-			}
+		if err := t.limiter().acquire(req.Context(), scheduledURL(t.base(), req), &a.grant); err != nil {
+			closeBody(next)
 			return nil, err
 		}
-		resp, err := t.send(a, req, fresh)
-		if err == nil || !canReplay(req) || !a.wire.isReplay() {
+		resp, err := t.send(a, req, next)
+		mustReplay := err != nil && a.wire.hasStoppedReplay() && canReplay(req)
+		if !mustReplay {
 			return resp, err
 		}
-		if fresh, err = withNewBody(req); err != nil {
+		if next, err = withNewBody(req); err != nil {
 			return nil, err
 		}
 	}
-	if fresh.Body != nil {
-		fresh.Body.Close()
-	}
+	closeBody(next)
 	return nil, &replayError{req.URL.Host}
 }
 
-// send makes one request and makes sure that its slot is freed. fresh is req
-// with a body that has not been read.
-func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Response, err error) {
+// closeBody closes the body of a request that is not sent. A RoundTripper must
+// close the body even if it returns an error.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+}
+
+// send makes one request, which the Limiter has let start, and makes sure that
+// the slot is freed. next is req with a body that has not been read.
+func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Response, err error) {
 	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
 	start := time.Now()
-	isHandedOn := false
+	isSettled := false // the attempt has ended, or the response's body will end it
 	defer func() {
-		if !isHandedOn {
-			a.abandon(resp)
+		if !isSettled { // Base returned nothing, or a function has panicked
+			a.endAfterFailure(resp)
 		}
 	}()
-	out := fresh.WithContext(a.ctx)
+	out := next.WithContext(a.ctx)
 	if out.Host == req.URL.Host {
 		out.Host = u.Host
 	}
@@ -153,6 +156,7 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 	if err != nil {
 		err = a.explain(err)
 		a.end(Outcome{Latency: latency, Err: err})
+		isSettled = true
 		return nil, err
 	}
 	if resp == nil {
@@ -169,20 +173,21 @@ func (t *Transport) send(a *attempt, req, fresh *http.Request) (resp *http.Respo
 			resp.Body = http.NoBody
 		}
 		a.closeEarly(resp.Body, outcome)
+		isSettled = true
 		return nil, fmt.Errorf("politeness: %.253s switched to another protocol (101), which was not requested: no page can be read there", req.URL.Host)
 	}
 	isRobotsTxt := a.grant.request.Exempt
 	if isRobotsTxt && resp.Body == nil {
-		resp.Body = http.NoBody // its Close frees the slot
+		resp.Body = http.NoBody // the caller's Close frees the slot: see body
 	}
 	isEmpty := resp.Body == nil || resp.Body == http.NoBody
 	if isEmpty && !isRobotsTxt {
 		a.end(outcome)
-		isHandedOn = true
+		isSettled = true
 		return resp, nil
 	}
-	a.grant.answered(req.Context(), outcome)
+	a.grant.gotResponse(req.Context(), outcome)
 	resp.Body = a.wrap(resp)
-	isHandedOn = true
+	isSettled = true
 	return resp, nil
 }

@@ -45,9 +45,9 @@ func ExampleTransport_Validate() {
 // An idleFleet is a Fleet that fails the test if the Limiter calls it.
 type idleFleet struct{ t *testing.T }
 
-func (f idleFleet) Look(fleet.Hold)             { f.t.Error("Look is called") }
-func (f idleFleet) Trusted() bool               { f.t.Error("Trusted is called"); return false }
-func (f idleFleet) Landed(string, fleet.Record) { f.t.Error("Landed is called") }
+func (f idleFleet) Look(fleet.Claim)                  { f.t.Error("Look is called") }
+func (f idleFleet) Trusted() bool                     { f.t.Error("Trusted is called"); return false }
+func (f idleFleet) RequestEnded(string, fleet.Record) { f.t.Error("RequestEnded is called") }
 
 func circle(length int) *politeness.Limiter {
 	first := new(politeness.Limiter)

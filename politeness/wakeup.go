@@ -31,21 +31,19 @@ func (l *Limiter) dequeue(g *Grant) {
 	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
 	g.state = unqueued
-	if l.token != nil && l.token.holder == &g.request {
-		// Once the token is valid, CancelAt of the present gives nothing back.
-		l.token.CancelAt(l.time(min(l.now(), l.token.valid)))
-		l.token = nil
+	if l.tokens != nil {
+		l.tokens.giveBack(&g.request)
 	}
 	if wasFirst {
 		signalFirst(h)
 	}
 }
 
-// retime is called when the times of h have changed. Waiting requests that can
-// no longer start in time are refused. The first request of each lane gets its
-// new estimate, and so does each request with a Trace. If many requests wait,
-// retime examines only a few of them. The first request of each lane examines
-// the others: see continueRetiming.
+// retime is called when the interval, pause, quota or owner of h has changed.
+// Waiting requests that can no longer start in time are rejected. The first
+// request of each lane gets its new estimate, and so does each request with a
+// Trace. If many requests wait, retime examines only a few of them. The first
+// request of each lane examines the others: see continueRetiming.
 func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
 	h.Retime(now, l.visit(now))
 	signalFirst(h)
@@ -58,7 +56,8 @@ func (l *Limiter) continueRetiming(g *Grant, now schedule.Time) time.Duration {
 	return h.ContinueRetiming(now, &g.request, l.visit(now))
 }
 
-// visit returns the function that applies what a retiming has found.
+// visit returns the function that applies what a retiming has found. A rejected
+// request is woken, and its goroutine calls try.
 func (l *Limiter) visit(now schedule.Time) schedule.Visit {
 	return func(r *schedule.Request, v schedule.Verdict, why schedule.Reason) {
 		if v == schedule.Unchanged {
@@ -68,14 +67,15 @@ func (l *Limiter) visit(now schedule.Time) schedule.Visit {
 		if v == schedule.Rejected {
 			l.dequeue(g)
 			g.host.ExpectRetry(now, r.Estimate)
-			g.state = refused
+			g.state = rejectedInQueue
 			g.rejectedFor = why
 		}
 		g.signal()
 	}
 }
 
-// learnCrawlDelay stores the Crawl-delay that g declares.
+// learnCrawlDelay stores the Crawl-delay that g declares. It applies to the
+// requests that already wait too.
 func (l *Limiter) learnCrawlDelay(h *schedule.Host, g *Grant, now schedule.Time) {
 	if h.Declare(&g.request) {
 		l.retime(h, now)

@@ -16,12 +16,12 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// A wire knows when net/http sends an attempt's request, and when it may send
-// it again. It learns both from net/http's trace.
+// A wire observes, by net/http's trace, when net/http sends an attempt's
+// request, and keeps net/http from sending it again by itself.
 //
-// net/http sends a request again by itself if the server closes a reused
-// connection without an answer or refuses an HTTP/2 stream. It does so at once,
-// which breaks the pace. The wire cannot delay the request in a hook of
+// net/http sends a request again if the server closes a reused connection
+// without a response or refuses an HTTP/2 stream. It does so at once, which
+// breaks the host's delay. The wire cannot delay the request in a hook of
 // net/http: other requests would be blocked, or this request would be lost with
 // its connection. Instead, the wire ends the attempt before the request is sent
 // again, and the Transport makes a new attempt under a new grant.
@@ -31,15 +31,15 @@ type wire struct {
 	trace  httptrace.ClientTrace
 	host   string // of the request
 
-	mu        sync.Mutex
-	addresses []string // to which net/http has requested connections
-	direct    bool     // one of them is of the request's host
-	asked     int      // how often it has done so since it wrote something
-	wrote     bool     // headers were written to one of them, and no answer has come
-	http2     bool     // they were written by HTTP/2
-	informed  int      // how many bytes of 1xx responses have come
-	replays   bool     // net/http was about to send the request again
-	err       error    // why the wire has ended the attempt for good; nil means it has not
+	mu             sync.Mutex
+	addresses      []string // of the connections that net/http has requested
+	reachesHost    bool     // one of the addresses is that of the request's host
+	requestedConns int      // connections requested since the last header was written
+	headerSent     bool     // a header was written, and no response byte has been read
+	http2          bool     // the header was written by HTTP/2
+	bytes1xx       int      // the size of the 1xx responses
+	stoppedReplay  bool     // the attempt was ended because net/http was about to send the request again
+	err            error    // why the attempt was ended for good; nil means that it was not
 }
 
 const (
@@ -48,26 +48,36 @@ const (
 	// HTTP/2.
 	maxReplays = 6
 
-	// maxAsked is how many connections in a row an attempt may ask for without
-	// sending anything. net/http has no limit, and sometimes uses none of them.
-	maxAsked = 20
+	// maxConnections is how many connections in a row an attempt may request
+	// without sending anything. net/http has no limit, and sometimes uses none
+	// of them.
+	maxConnections = 20
 
-	// maxInformed is how many bytes of 1xx responses an attempt may receive.
+	// max1xxBytes is how many bytes of 1xx responses an attempt may receive.
 	// net/http does not limit them if there is a hook for them.
-	maxInformed = 1 << 20
+	max1xxBytes = 1 << 20
+
+	// statusLineBytes and fieldBytes are the parts of a 1xx response that
+	// Got1xxResponse does not receive: the status line, which is estimated, and
+	// what surrounds the name and the value of a field.
+	statusLineBytes = 64
+	fieldBytes      = len(": \r\n")
 )
 
 // watch returns a context with which w observes what net/http does with a
-// request for u.
+// request for u. The functions of the trace follow in the order in which
+// net/http calls them.
 func (w *wire) watch(ctx context.Context, u *url.URL, g *Grant, cancel context.CancelFunc) context.Context {
-	w.grant, w.cancel, w.host = g, cancel, u.Hostname()
+	w.grant = g
+	w.cancel = cancel
+	w.host = u.Hostname()
 	w.trace = httptrace.ClientTrace{
 		GetConn:              w.getConn,
 		GotConn:              w.gotConn,
 		WroteHeaderField:     w.wroteField,
 		WroteHeaders:         w.wroteHeaders,
 		GotFirstResponseByte: w.gotFirstByte,
-		Got1xxResponse:       w.gotInformation,
+		Got1xxResponse:       w.got1xx,
 	}
 	return httptrace.WithClientTrace(ctx, &w.trace)
 }
@@ -82,40 +92,53 @@ func (w *wire) getConn(address string) {
 	}
 }
 
+// mayConnect reports whether net/http may connect to address for the request.
+// If the result is false, it has set stoppedReplay or err.
 func (w *wire) mayConnect(address string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := slices.Contains(w.addresses, address)
-	switch w.asked++; {
-	case w.wrote && (known || w.direct):
-		w.replays = true
+	w.requestedConns++
+	switch {
+	case w.isReplayTo(address):
+		w.stoppedReplay = true
 		return false
-	case w.asked > maxAsked:
-		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxAsked)
+	case w.requestedConns > maxConnections:
+		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxConnections)
 		return false
-	case w.wrote: // Base sent a request to another host first, in the same context
-		w.addresses, w.wrote = nil, false
+	case w.headerSent:
+		// Base has sent a request to another host first, in the same context.
+		w.addresses = nil
+		w.headerSent = false
 	}
-	if !known {
+	if !slices.Contains(w.addresses, address) {
 		w.addresses = append(w.addresses, address)
 		// With a proxy, HTTP/2 uses the proxy's address or the host's.
 		host, _, _ := net.SplitHostPort(address)
-		w.direct = w.direct || strings.EqualFold(host, w.host)
+		w.reachesHost = w.reachesHost || strings.EqualFold(host, w.host)
 	}
 	return true
 }
 
+// isReplayTo reports whether net/http is about to send the request again, if it
+// requests a connection to address: it has written the header already, either
+// to address or to the request's host.
+func (w *wire) isReplayTo(address string) bool {
+	return w.headerSent && (w.reachesHost || slices.Contains(w.addresses, address))
+}
+
 // gotConn is called with the connection that the request will be sent on. If
-// the attempt is ended, nothing more may be sent. HTTP/2 looks at the context
-// once more. HTTP/1 does not, so gotConn also makes the connection fail, which
-// no other request uses.
+// the attempt was ended, the request must not be sent. HTTP/2 checks the
+// context once more. HTTP/1 does not, so gotConn also makes the connection
+// fail, which no other request uses.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
-	ended := w.wrote || w.err != nil
-	w.replays = w.replays || w.wrote
+	if w.headerSent { // mayConnect has not reset it, so this is a replay
+		w.stoppedReplay = true
+	}
+	mustFail := w.headerSent || w.err != nil
 	http2 := w.http2
 	w.mu.Unlock()
-	if !ended {
+	if !mustFail {
 		return
 	}
 	w.cancel()
@@ -136,7 +159,8 @@ func (w *wire) wroteField(key string, _ []string) {
 
 func (w *wire) wroteHeaders() {
 	w.mu.Lock()
-	w.wrote, w.asked = true, 0
+	w.headerSent = true
+	w.requestedConns = 0
 	w.mu.Unlock()
 	w.grant.setOnItsWay(false)
 }
@@ -157,7 +181,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		l.mu.Lock()
 		switch h := g.host; g.state {
 		case inFlight:
-			l.countStart(h, &g.request, l.now())
+			l.restartIntervals(h, &g.request, l.now())
 			h.SetOnItsWay(&g.request, onItsWay)
 			if !onItsWay && h.HasSlot(schedule.AnyRequest) {
 				signalFirst(h) // the next requests may have waited for nothing else
@@ -165,49 +189,49 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 			l.markIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
-			l.recall(g, now)
-			l.countStart(g.host, &g.request, now)
+			l.findHost(g, now)
+			l.restartIntervals(g.host, &g.request, now)
 		}
 		l.mu.Unlock()
 	}
 }
 
-// gotFirstByte is called with the first byte of an answer. After an answer,
+// gotFirstByte is called with the first byte of a response. After a response,
 // Base may send another request in the same context, for example one with
 // credentials after a 401. That is a new request and no replay.
 func (w *wire) gotFirstByte() {
 	w.mu.Lock()
-	w.wrote = false
+	w.headerSent = false
 	w.mu.Unlock()
 }
 
-// gotInformation is called for each 1xx response, after gotFirstByte. With
-// HTTP/2, the request may still be sent again.
-func (w *wire) gotInformation(_ int, header textproto.MIMEHeader) error {
+// got1xx is called for each 1xx response, after gotFirstByte. With HTTP/2,
+// net/http may still send the request again.
+func (w *wire) got1xx(_ int, header textproto.MIMEHeader) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wrote = w.http2
-	w.informed += 64
+	w.headerSent = w.http2
+	w.bytes1xx += statusLineBytes
 	for name, values := range header {
 		for _, value := range values {
-			w.informed += len(name) + len(value) + 4
+			w.bytes1xx += len(name) + len(value) + fieldBytes
 		}
 	}
-	if w.informed > maxInformed {
-		w.err = fmt.Errorf("politeness: more than %d bytes of 1xx responses came, and no answer", maxInformed)
+	if w.bytes1xx > max1xxBytes {
+		w.err = fmt.Errorf("politeness: more than %d bytes of 1xx responses came, and no answer", max1xxBytes)
 	}
 	return w.err
 }
 
-// isReplay reports whether the attempt was ended because net/http was about to
-// send the request again.
-func (w *wire) isReplay() bool {
+// hasStoppedReplay reports whether the attempt was ended because net/http was
+// about to send the request again.
+func (w *wire) hasStoppedReplay() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.replays
+	return w.stoppedReplay
 }
 
-// failure returns why the wire has ended the attempt for good.
+// failure returns why the wire has ended the attempt for good, or nil.
 func (w *wire) failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -229,12 +253,13 @@ func withNewBody(req *http.Request) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("politeness: the request has to be sent again, and GetBody fails: %w", err)
 	}
-	again := req.WithContext(req.Context())
-	again.Body = body
-	return again, nil
+	replay := req.WithContext(req.Context())
+	replay.Body = body
+	return replay, nil
 }
 
-// replayError says that the server ignored a request again and again.
+// replayError is the error of a request for which the server closed the
+// connection or refused the stream maxReplays+1 times.
 type replayError struct{ host string }
 
 func (e *replayError) Error() string {

@@ -384,7 +384,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	})
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 	_, err := tr.RoundTrip(newGet(t, "https://www.example.com/"))
-	if err == nil || !strings.Contains(err.Error(), "connections") || asked > 2*maxAsked {
+	if err == nil || !strings.Contains(err.Error(), "connections") || asked > 2*maxConnections {
 		t.Errorf("%d were asked for: %v", asked, err)
 	}
 }
@@ -412,7 +412,7 @@ func TestWire_EndlessInformation(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		synctest.Wait()
-		if sent > 2*maxInformed {
+		if sent > 2*max1xxBytes {
 			t.Errorf("%d bytes were read", sent)
 		}
 	})

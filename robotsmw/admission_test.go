@@ -701,7 +701,7 @@ func TestAdmit_Observers(t *testing.T) {
 						note("ended %s after %v with %d", e.URL, e.Wait, e.Status)
 					}
 				},
-				Refused: func(ctx context.Context, e politeness.Event) {
+				Rejected: func(ctx context.Context, e politeness.Event) {
 					note("refused %s, %v, %v", e.Host, e.Reason, DecisionOf(ctx))
 				},
 			}}

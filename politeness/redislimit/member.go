@@ -171,8 +171,8 @@ type endedSession struct {
 //	maybeGivenBack  any   no         no        yes   if requests are in flight
 type hostState struct {
 	name  string
-	index int        // in member.order
-	hold  fleet.Hold // requests or owns the host; nil means that the Limiter does not need it
+	index int         // in member.order
+	hold  fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
 	phase phase
 
 	contended bool // other members wait for the host
@@ -185,15 +185,15 @@ type hostState struct {
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
 
 	owner      string // the last known owner; "" means none
-	waitReason string // the owner and state that were last passed to the Hold; "" means none
+	waitReason string // the owner and state that were last passed to the Claim; "" means none
 }
 
 type phase uint8
 
 const (
 	unowned        phase = iota
-	owned                // by the Hold
-	givingBack           // the earlier Hold has ended, and Redis has not confirmed the operation "give"
+	owned                // by the Claim
+	givingBack           // the earlier Claim has ended, and Redis has not confirmed the operation "give"
 	maybeGivenBack       // as givingBack, but "give" may have run
 )
 
@@ -350,8 +350,8 @@ func (m *member) requestAllAgain() {
 	}
 }
 
-// look handles a Hold that the Limiter has passed to Look.
-func (m *member) look(hold fleet.Hold) {
+// look handles a Claim that the Limiter has passed to Look.
+func (m *member) look(hold fleet.Claim) {
 	h := m.hosts[hold.Host()]
 	if h == nil {
 		h = &hostState{name: hold.Host()}
@@ -364,9 +364,9 @@ func (m *member) look(hold fleet.Hold) {
 	switch {
 	case ended:
 	case m.closed:
-		hold.Refuse(errClosed)
+		hold.Deny(errClosed)
 	case h.hold != nil:
-		hold.Refuse(errShared)
+		hold.Deny(errShared)
 	default:
 		m.add(h)
 		m.dirty[h] = true
@@ -378,7 +378,7 @@ func (m *member) look(hold fleet.Hold) {
 	}
 }
 
-// landed handles what the Limiter has passed to Landed.
+// landed handles what the Limiter has passed to RequestEnded.
 func (m *member) landed(host string, r fleet.Record) {
 	h := m.hosts[host]
 	if h == nil || h.phase == owned || h.lateRecord.InFlight == 0 {
@@ -397,9 +397,10 @@ func (m *member) mayGiveBack() bool {
 	return m.unsubscribe != nil || m.noNotifications
 }
 
-// tryGiveBack ends h's Hold if the Limiter agrees. Otherwise, if the Hold does
-// not own h, the member requests h again. While calls fail, an owner keeps its
-// hosts even if others wait, because Redis could not offer the hosts to them.
+// tryGiveBack ends h's Claim if the Limiter agrees. Otherwise, if the Claim
+// does not own h, the member requests h again. While calls fail, an owner keeps
+// its hosts even if others wait, because Redis could not offer the hosts to
+// them.
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.hold.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
@@ -670,7 +671,7 @@ func (m *member) logOutage() {
 		attributes...)
 }
 
-// passFailure passes the reason why calls fail to h's Hold if the Hold waits
+// passFailure passes the reason why calls fail to h's Claim if the Claim waits
 // for the host and the reason was logged.
 func (m *member) passFailure(h *hostState) {
 	if m.reported == noOutage || h.hold == nil || h.phase == owned {
@@ -872,7 +873,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 		owner := fmt.Sprint("member ", element[int64](result, 1))
 		reason := owner + string(r.State)
 		if reason == h.waitReason {
-			return // the Hold has it
+			return // the Claim has it
 		}
 		h.owner = owner
 		h.waitReason = reason
@@ -952,7 +953,7 @@ func (m *member) close() {
 			h.unsaved = unsaved
 			h.drop = true
 		case h.hold != nil:
-			h.hold.Refuse(errClosed)
+			h.hold.Deny(errClosed)
 			h.hold = nil
 			h.drop = true
 		}

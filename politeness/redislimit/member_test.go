@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// countedHold is a Hold that keeps its host forever, and counts calls.
+// countedHold is a Claim that keeps its host forever, and counts calls.
 type countedHold struct {
 	host   string
 	gives  *atomic.Int64
@@ -23,7 +23,7 @@ func (h *countedHold) Settings() string                    { return "" }
 func (h *countedHold) Host() string                        { return h.host }
 func (h *countedHold) Own(fleet.Record)                    { h.owned.Store(true) }
 func (h *countedHold) Wait(time.Time, fleet.Record, error) {}
-func (h *countedHold) Refuse(error)                        {}
+func (h *countedHold) Deny(error)                          {}
 func (h *countedHold) Lose()                               {}
 func (h *countedHold) Give(bool) (r fleet.Record, over bool) {
 	h.gives.Add(1)

@@ -82,15 +82,15 @@ func newFleet(e engine, keyPrefix string, opts Options) (*Fleet, error) {
 var _ politeness.Fleet = (*Fleet)(nil)
 
 // Look implements politeness.Fleet.
-func (f *Fleet) Look(h fleet.Hold) {
+func (f *Fleet) Look(h fleet.Claim) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.enqueue(func() { f.member.look(h) })
 	f.member.start()
 }
 
-// Landed implements politeness.Fleet.
-func (f *Fleet) Landed(host string, r fleet.Record) {
+// RequestEnded implements politeness.Fleet.
+func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done != nil { // otherwise no host was given back

@@ -79,7 +79,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		{"a canceled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "canceled while waiting for shop.example", nil},
 		{"a Key that fails", shut, open, open, func(o *robotsmw.Options) {
 			o.Limiter.Key = func(ctx context.Context, u *url.URL) (string, error) { return "", errors.New("it has no key") }
-		}, "no pace for this URL: it has no key", nil},
+		}, "no host key for this URL: it has no key", nil},
 		{"no answer in time", shut, "", open, func(o *robotsmw.Options) {
 			o.AttemptTimeout = time.Second
 			failing("/open", context.DeadlineExceeded)(o)

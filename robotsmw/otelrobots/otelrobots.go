@@ -29,7 +29,7 @@
 //	robots.fetch.duration s           by robots.outcome; includes the wait for a slot
 //	robots.store.failures {failure}   by robots.operation
 //	politeness.waits      s           wait of requests that were granted
-//	politeness.events     {event}     by politeness.event: refused, canceled,
+//	politeness.events     {event}     by politeness.event: rejected, canceled,
 //	                                  backed off; for hosts of a fleet: owned,
 //	                                  handed over, lost
 //	politeness.fleet.waits s          wait of hosts for an owner
@@ -101,7 +101,7 @@ func New(meter metric.Meter) (*robotsmw.Observer, *politeness.Observer, error) {
 	countOwned := count("owned")
 	pace := &politeness.Observer{
 		Granted:   func(ctx context.Context, e politeness.Event) { waits.Record(ctx, e.Wait.Seconds()) },
-		Refused:   count("refused"),
+		Rejected:  count("rejected"),
 		Canceled:  count("canceled"),
 		BackedOff: count("backed off"),
 

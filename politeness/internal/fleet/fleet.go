@@ -7,9 +7,9 @@
 // its own. Package redislimit has the Fleets of Redis and Valkey. A Fleet of
 // another engine would be a package beside it.
 //
-// The Limiter requests a host by passing a new [Hold] to the Fleet. The Fleet
-// calls methods of the Hold when the host is owned and when the host is lost.
-// Later the Fleet takes the host back from the Hold, and gives the host to
+// The Limiter requests a host by passing a new [Claim] to the Fleet. The Fleet
+// calls methods of the Claim when the host is owned and when the host is lost.
+// Later the Fleet takes the host back from the Claim, and gives the host to
 // another Limiter, together with what was learned about the host.
 package fleet
 
@@ -21,30 +21,29 @@ type Fleet interface {
 	// new, when the result of h.Give may have changed, and at the time that was
 	// passed to h.Wait. The Limiter's lock may be held, so Look must return
 	// immediately and must not call a method of h.
-	Look(h Hold)
+	Look(h Claim)
 
 	// Trusted reports whether it is certain at this moment that the hosts of
 	// this Fleet's Limiter have no other owner. Trusted is called before each
 	// request, with the Limiter's lock held. When the result is true again
-	// after it was false, the Fleet calls Own or Lose for each owned Hold. Then
-	// waiting requests check again whether they may start.
+	// after it was false, the Fleet calls Own or Lose for each owned Claim.
+	// Then waiting requests check again whether they may start.
 	Trusted() bool
 
-	// Landed reports that a request to a host that this Limiter has given away
-	// has ended, or has begun a pause. The Record has the number of the
+	// RequestEnded reports that a request to a host that this Limiter has given
+	// away has ended, or has begun a pause. The Record has the number of the
 	// Limiter's requests to the host that are still in flight, and a State if
 	// the owner must learn of a pause. The Limiter's lock is held, as for Look.
-	Landed(host string, r Record)
+	RequestEnded(host string, r Record)
 }
 
-// A Hold is a Limiter's claim to one host, from the first request until the
-// host is given away or lost. First the host is requested, then it is owned,
-// then it is given away or lost. After that the Hold is over, and the Limiter
-// makes a new Hold if it needs the host again.
+// A Claim is a host that a Limiter requests or owns. First the host is
+// requested, then it is owned, then it is given away or lost. After that the
+// Claim is over, and the Limiter makes a new Claim if it needs the host again.
 //
 // The methods are for the Fleet. Only one goroutine at a time may call them,
 // and that goroutine must hold no lock that Look or Trusted takes.
-type Hold interface {
+type Claim interface {
 	// Host returns the key of the host.
 	Host() string
 
@@ -55,7 +54,7 @@ type Hold interface {
 
 	// Own reports that the host is owned, and what is known of it: the number
 	// of requests of others in flight, and in r.State what was stored last, by
-	// this Hold or by others, or nil. Own makes the waiting requests check
+	// this Claim or by others, or nil. Own makes the waiting requests check
 	// again whether they may start.
 	Own(r Record)
 
@@ -64,31 +63,31 @@ type Hold interface {
 	// is unknown. At that time, the Limiter calls Look.
 	Wait(until time.Time, r Record, why error)
 
-	// Refuse reports that this Fleet can never own the host. All requests to
+	// Deny reports that this Fleet can never own the host. All requests to
 	// the host end with a politeness.DelayError that wraps why.
-	Refuse(why error)
+	Deny(why error)
 
 	// Lose reports that another Limiter may own the host already.
 	Lose()
 
-	// Give ends the Hold if the host can be given away now. ok reports whether
-	// the Hold is over. The argument is whether other members wait for the
+	// Give ends the Claim if the host can be given away now. ok reports whether
+	// the Claim is over. The argument is whether other members wait for the
 	// host. The host can be given away in three cases: the host is owned and no
 	// longer needed; other members wait and it is their turn; or the host was
 	// only requested, and no request needs it any more. If ok is false, the
 	// Limiter calls Look when the result may have changed.
 	//
 	// If ok is true, r is for the next owner. Requests may still be in flight;
-	// the Limiter calls Landed as they end. If ok is false and r.State is not
-	// nil, the Fleet stores it, in case this member dies, and then calls Own
-	// with it.
+	// the Limiter calls RequestEnded as they end. If ok is false and r.State is
+	// not nil, the Fleet stores it, in case this member dies, and then calls
+	// Own with it.
 	Give(others bool) (r Record, ok bool)
 }
 
 // A Record is what members exchange about a host.
 type Record struct {
 	State    []byte        // what was learned about the host; nil means nothing is known
-	Keep     time.Duration // from Give and for Landed: how long the State matters
+	Keep     time.Duration // from Give and for RequestEnded: how long the State matters
 	InFlight int           // requests in flight of members that do not own the host
 	Age      time.Duration // how old the State is
 	MinAge   time.Duration // how old the requests that it knows are at least, whatever clocks do

@@ -23,7 +23,9 @@ func TestQuota(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	epoch := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
 	spent := func(d time.Duration) Quota { return Quota{Pause: d + time.Second} }
-	left := func(n int, d time.Duration) Quota { return Quota{Spread: d / time.Duration(n), Until: d + time.Second} }
+	left := func(n int, d time.Duration) Quota {
+		return Quota{Spread: d / time.Duration(n), RenewsIn: d + time.Second}
+	}
 	const none = time.Duration(0)
 	for _, tt := range []struct {
 		name   string
@@ -39,7 +41,7 @@ func TestQuota(t *testing.T) {
 		{"of a parameter given twice the last counts", fields(`RateLimit: "default";r=0;t=30;r=10`), left(10, 30*time.Second)},
 		{"the strictest of several", fields(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`), left(10, time.Hour)},
 		{"in several lines", fields(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`), left(10, time.Hour)},
-		{"one is spent, another is not", fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`), Quota{Pause: 61 * time.Second, Spread: 6 * time.Minute, Until: time.Hour + time.Second}},
+		{"one is spent, another is not", fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`), Quota{Pause: 61 * time.Second, Spread: 6 * time.Minute, RenewsIn: time.Hour + time.Second}},
 		{"a name that is a token, before version 10", fields(`RateLimit: default;r=50;t=30`), left(50, 30*time.Second)},
 		{"version 07", fields(`RateLimit: limit=100, remaining=50, reset=30`), left(50, 30*time.Second)},
 		{"version 07, spent", fields(`RateLimit: limit=100,remaining=0,reset=5`), spent(5 * time.Second)},
@@ -78,13 +80,13 @@ func TestQuota(t *testing.T) {
 		{"the first second that is a time, long past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"), Quota{}},
 		{"a time beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)), spent(day)},
 		{"a date beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT"), spent(day)},
-		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), Quota{Pause: 61 * time.Second, Spread: 100 * time.Millisecond, Until: 2 * time.Second}},
-		{"a second's and a month's, as Brave has them", fields("X-RateLimit-Limit: 1, 15000", "X-RateLimit-Policy: 1;w=1, 15000;w=2592000", "X-RateLimit-Remaining: 0, 14523", "X-RateLimit-Reset: 1, 40000"), Quota{Pause: 2 * time.Second, Spread: 40000 * time.Second / 14523, Until: 40001 * time.Second}},
-		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), Quota{Pause: day + time.Second, Spread: time.Second, Until: 2 * time.Second}},
-		{"several in lines of their own", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Remaining: 60", "X-RateLimit-Reset: 1", "X-RateLimit-Reset: 3600"), Quota{Pause: 2 * time.Second, Spread: time.Minute, Until: time.Hour + time.Second}},
+		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), Quota{Pause: 61 * time.Second, Spread: 100 * time.Millisecond, RenewsIn: 2 * time.Second}},
+		{"a second's and a month's, as Brave has them", fields("X-RateLimit-Limit: 1, 15000", "X-RateLimit-Policy: 1;w=1, 15000;w=2592000", "X-RateLimit-Remaining: 0, 14523", "X-RateLimit-Reset: 1, 40000"), Quota{Pause: 2 * time.Second, Spread: 40000 * time.Second / 14523, RenewsIn: 40001 * time.Second}},
+		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second}},
+		{"several in lines of their own", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Remaining: 60", "X-RateLimit-Reset: 1", "X-RateLimit-Reset: 3600"), Quota{Pause: 2 * time.Second, Spread: time.Minute, RenewsIn: time.Hour + time.Second}},
 		{"several left and one time", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"several left and a date", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
-		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), Quota{Pause: 61 * time.Second, Spread: time.Second / 9, Until: 2 * time.Second}},
+		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), Quota{Pause: 61 * time.Second, Spread: time.Second / 9, RenewsIn: 2 * time.Second}},
 		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
 
 		// Docker sends the window of a quota, but no time of its renewal.
@@ -114,7 +116,7 @@ func TestQuota(t *testing.T) {
 		{"a policy is not of one moment", fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`), left(10, time.Minute)},
 		{"an age longer than any", fields("Age: 99999999999999999999", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), Quota{}},
 		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
-		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), Quota{Pause: 4 * time.Second, Spread: 10 * time.Second, Until: 101 * time.Second}},
+		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), Quota{Pause: 4 * time.Second, Spread: 10 * time.Second, RenewsIn: 101 * time.Second}},
 
 		// Among these cases, only "a limit of 0 for some time" has a quota.
 		{"nothing", fields("Content-Type: text/html"), Quota{}},
@@ -169,8 +171,8 @@ func readQuota(h http.Header, others int64, now time.Time, most time.Duration) Q
 func TestQuota_WithOthersInFlight(t *testing.T) {
 	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]Quota{
-		0: {Spread: 12 * time.Second, Until: 61 * time.Second},
-		1: {Spread: 15 * time.Second, Until: 61 * time.Second},
+		0: {Spread: 12 * time.Second, RenewsIn: 61 * time.Second},
+		1: {Spread: 15 * time.Second, RenewsIn: 61 * time.Second},
 		5: {Pause: 61 * time.Second},
 		9: {Pause: 61 * time.Second},
 	} {
@@ -259,7 +261,7 @@ func FuzzQuota(f *testing.F) {
 		h.Add(name2, value2)
 		now := time.Unix(1_795_348_800, 0)
 		q := readQuota(h, 0, now, day)
-		if q.Pause < 0 || q.Pause > day+time.Second || q.Spread < 0 || q.Spread > q.Until || q.Until > day+time.Second || q.Spread == 0 && q.Until != 0 {
+		if q.Pause < 0 || q.Pause > day+time.Second || q.Spread < 0 || q.Spread > q.RenewsIn || q.RenewsIn > day+time.Second || q.Spread == 0 && q.RenewsIn != 0 {
 			t.Fatalf("%+v", q)
 		}
 		if busy := readQuota(h, 3, now, day); busy.Pause < q.Pause {

@@ -8,107 +8,26 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// Asked has the waits and quotas in the header of a response. It is read before
-// the Limiter's lock is taken, and only once.
-type Asked struct {
-	RetryAfter time.Duration // how long no request may start; 0 means none
-	Quotas     []balance
-}
-
 // A balance is the number of requests that are left until a quota is renewed.
 type balance struct {
 	left  int64
 	reset time.Duration // from now
 }
 
-// A Quota has the delays that follow from the balances of a response. If there
-// are several balances, the strictest counts.
-type Quota struct {
-	Pause  time.Duration // how long no request may start, because the quota is spent
-	Spread time.Duration // the interval between starts that makes the quota last until its renewal
-	Until  time.Duration // how long Spread applies, counted from now
-}
-
-// Read reads the fields of a response that affect delays. No time is longer
-// than longest. Of the fields for quotas it reads RateLimit and
-// RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and the forms of
-// its earlier versions), X-RateLimit-Remaining with X-RateLimit-Reset or
-// -Reset-After, and X-Rate-Limit-Remaining. These fields can only slow requests
-// down:
-//
-//   - A spent quota pauses the host until it is renewed, and one second more,
-//     because most servers count in whole seconds.
-//   - If some requests remain, they are spread over the time until the quota is
-//     renewed. Requests in flight count as made.
-//   - If RateLimit does not contain how much of a policy's quota remains, the
-//     quota of the policy is spread over its window.
-//   - A quota of something other than requests matters only when it is spent.
-//   - Of several quotas the strictest counts. It holds until its time is over,
-//     or until a later response contains a stricter one.
-//   - If a Retry-After is obeyed, the quotas of its response are ignored.
-//   - A malformed field is ignored, and so is one without a time. But a spent
-//     quota with a window ("0;w=21600") pauses the host for the window at most.
-//   - A response from a cache contains the quota at the time when the response
-//     was made, which follows from Age. If the quota has been renewed since, it
-//     is ignored.
-func Read(h http.Header, now time.Time, longest time.Duration) (a Asked) {
-	if len(h) == 0 {
-		return Asked{}
-	}
-	wait, _ := RetryAfter(h, now)
-	a.RetryAfter = min(wait, longest)
-	r := quotaReader{age: parseAge(h), longest: longest}
-	r.readLimits(Lines(h, "Ratelimit"), Lines(h, "Ratelimit-Policy"))
-	for _, names := range [...][3]string{
-		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
-		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
-		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
-	} {
-		lines := Lines(h, names[0])
-		if lefts := splitValues(lines); len(lefts) > 0 {
-			limit, ok := parseLeast(splitValues(Lines(h, "X-Ratelimit-Limit")))
-			r.noLimit = ok && limit == 0
-			r.clock = httptime.Clock(h.Get("Date"), now)
-			resets, afters := Lines(h, names[1]), Lines(h, names[2])
-			if !r.readRemaining(lefts, resets, afters) {
-				r.readWindows(lines)
-			}
-		}
-	}
-	a.Quotas = r.quotas
-	return a
-}
-
-// Quota returns the longest delays of the balances. others is the number of
-// other requests in flight, which the server has presumably not counted yet.
-// Quota assumes that each renewal is a second later, because most servers count
-// in whole seconds, and some round down.
-func (a Asked) Quota(others int64) (q Quota) {
-	for _, b := range a.Quotas {
-		left, renewed := b.left-others, min(b.reset, forever-time.Second)+time.Second
-		if left <= 0 {
-			q.Pause = max(q.Pause, renewed)
-		} else if spread := b.reset / time.Duration(left); spread > q.Spread {
-			q.Spread, q.Until = spread, renewed
-		}
-	}
-	return q
-}
-
 // A quotaReader collects the balances in a header.
 type quotaReader struct {
-	clock   time.Time     // now, by the server's clock
-	age     time.Duration // of a response from a cache
-	longest time.Duration // longer times are cut to it
-	noLimit bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
-	quotas  []balance
+	clock    time.Time     // now, by the server's clock
+	age      time.Duration // of a response from a cache
+	maxPause time.Duration // longer times are shortened to it
+	noLimit  bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
+	quotas   []balance
 }
 
 // add adds a balance. It adds nothing if the quota has been renewed since the
 // response was made.
 func (r *quotaReader) add(left int64, reset time.Duration) {
 	if reset >= r.age {
-		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.longest)})
+		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.maxPause)})
 	}
 }
 
@@ -142,7 +61,7 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 	}
 	for _, policy := range all {
 		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !hasBalance[policy.name] {
-			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.longest)})
+			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.maxPause)})
 		}
 	}
 }
@@ -277,5 +196,5 @@ func (r *quotaReader) parseReset(value string) (time.Duration, bool) {
 
 // seconds returns n seconds, cut to the longest Duration of whole seconds.
 func seconds(n int64) time.Duration {
-	return time.Duration(min(n, int64(forever/time.Second))) * time.Second
+	return time.Duration(min(n, int64(unlimited/time.Second))) * time.Second
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// RetryAfter is politeness.RetryAfter.
+// RetryAfter does the work of politeness.RetryAfter. Read shortens its result
+// to Limiter.MaxRetryAfter.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	lines := h["Retry-After"]
 	if len(lines) == 0 {
@@ -18,7 +19,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return wait, wait > 0
 }
 
-const forever time.Duration = math.MaxInt64
+const unlimited time.Duration = math.MaxInt64
 
 // maxField is how many bytes all lines of a field may have together. If they
 // have more, the field is malformed.

@@ -10,14 +10,14 @@ import (
 
 // A state from another member of the fleet may contain anything. It never makes
 // a request start sooner, and never makes a count of the Budget negative.
-func FuzzHoldState(f *testing.F) {
+func FuzzClaimState(f *testing.F) {
 	l := &Limiter{Budget: Budget{Requests: 10}}
 	l.init()
 	h := l.hosts.Obtain(0, "shop.example", l.expireLeases)
 	h.BeginClaim(0, new(schedule.Claim))
 	h.Learn().CrawlDelay, h.Learned.PauseEnd, h.Learned.Level = 7e9, 9e9, 3
 	h.LastStart = 1e9
-	l.accounts.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})
+	l.budgets.Spend(utcDay(), h.Key, schedule.Amount{Requests: 4})
 	state, _ := l.export(h, 2e9, true)
 	f.Add(state)
 	f.Add([]byte{})
@@ -31,27 +31,27 @@ func FuzzHoldState(f *testing.F) {
 			if err := l.prepare(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
 			}
-			g.try(true)
+			g.startIfReady()
 			h := l.hosts.Get("shop.example")
 			before := h.DueForAny()
-			hold := <-told
-			hold.Wait(l.epoch, fleet.Record{State: state}, nil)
-			hold.Own(fleet.Record{State: state})
+			c := <-told
+			c.Wait(l.epoch, fleet.Record{State: state}, nil)
+			c.Own(fleet.Record{State: state})
 			if after := h.DueForAny(); after < before {
 				t.Errorf("due %v, and before %v", after, before)
 			}
-			if _, reserved := l.accounts.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
+			if _, reserved := l.budgets.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
 				t.Errorf("%+v", reserved)
 			}
 			g.leave(false)
-			hold.Give(true)
+			c.Give(true)
 		})
 	})
 }
 
-type stateFleet chan fleet.Hold
+type stateFleet chan fleet.Claim
 
-func (f stateFleet) Look(h fleet.Hold) {
+func (f stateFleet) Look(h fleet.Claim) {
 	select {
 	case f <- h:
 	default:
@@ -59,4 +59,4 @@ func (f stateFleet) Look(h fleet.Hold) {
 }
 func (f stateFleet) Trusted() bool { return true }
 
-func (f stateFleet) Landed(string, fleet.Record) {}
+func (f stateFleet) RequestEnded(string, fleet.Record) {}

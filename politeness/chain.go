@@ -1,0 +1,297 @@
+package politeness
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness/internal/schedule"
+)
+
+// A request needs the consent of several Limiters if Within or GlobalRate is
+// set. Its Grants form a chain, with one stage for each Limiter: the Limiter of
+// Acquire; the stage for its GlobalRate, if there is one; the Limiter Within,
+// and so on. The request starts when all stages are ready, and takes a slot of
+// each. Otherwise it takes none.
+
+// appendStages appends to g, the first stage, a Grant for each other Limiter
+// that must agree.
+func (g *Grant) appendStages(ctx context.Context, u *url.URL) error {
+	g.wake = make(chan struct{}, 1)
+	last := g
+	add := func(l *Limiter, key string) {
+		last.next = &Grant{request: schedule.Request{Deadline: schedule.Forever}, limiter: l, key: key, wake: g.wake}
+		last = last.next
+	}
+	for l := g.limiter; ; {
+		if l.globalStage != nil {
+			add(l.globalStage, "")
+		}
+		if l = l.Within; l == nil {
+			return nil
+		}
+		l.init()
+		key, err := l.hostKey(ctx, u)
+		if err != nil {
+			return err
+		}
+		add(l, key)
+	}
+}
+
+// startIfReady starts g if all stages of the chain are ready. Otherwise g waits
+// in their queues or is rejected: see try.
+func (g *Grant) startIfReady() readiness { return g.try(true) }
+
+// checkReady is like startIfReady, but does not start g.
+func (g *Grant) checkReady() readiness { return g.try(false) }
+
+// try checks whether all stages from g on are ready. If they are, and mayStart
+// is true, g starts. If a stage is not ready, g stays in the queue of the first
+// such stage, and in those of the stages before it. g leaves the queues of all
+// stages after it. Limiters are locked in the order of the chain, and each
+// stays locked while the next is examined, so that all of them start g or none
+// does.
+func (g *Grant) try(mayStart bool) (v readiness) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+
+	if g.state == unqueued {
+		var isQueued bool
+		if v, isQueued = l.join(g, mayStart, now); !isQueued {
+			return v
+		}
+	}
+	laneCheckIn := l.tendLane(g, now)
+	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
+		g.leaveNext()
+		l.markIdle(g.host) // g may have been the last that needed the host
+		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
+	}
+	if g.host.IsFirst(&g.request) {
+		v = l.firstReadiness(g, now)
+		if g.next != nil {
+			v = g.tryNext(v, mayStart, now)
+		}
+	} else {
+		// g is not, or no longer, the first of its lane: a robots.txt request
+		// may have been moved before it.
+		g.leaveNext()
+		v = readiness{checkIn: schedule.Unlimited, estimate: g.request.Estimate, why: schedule.ReasonQueue}
+	}
+	if v.ready {
+		if mayStart {
+			v.inForce = l.startFirst(g, now)
+		}
+		return v
+	}
+	if g.isBeyondMaxWait(now) && !v.rejected {
+		v.rejected = true
+		v.retryIn = l.retryIn(g, now)
+		g.host.ExpectRetry(now, now.Add(v.retryIn))
+	}
+	if v.rejected {
+		g.leaveNext()
+		l.giveUp(g)
+		return v
+	}
+	v.checkIn = min(v.checkIn, laneCheckIn)
+	if g.hasMaxWait {
+		v.checkIn = min(v.checkIn, g.request.Deadline.Sub(now))
+	}
+	if g.wake == nil {
+		g.wake = make(chan struct{}, 1)
+	}
+	return v
+}
+
+// join puts g at the end of its host's queue. isQueued is false if g is in no
+// queue: it is rejected, or ready at once, because no request is before it and
+// nothing makes it wait. If it is ready and mayStart is true, it has started.
+func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness, isQueued bool) {
+	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
+		return readiness{rejected: true, retryIn: untilRenewal, why: schedule.ReasonBudget}, false
+	}
+	h := l.obtainHost(g, now)
+	if l.Fleet != nil {
+		l.requestHost(h, now)
+	}
+	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
+		l.learnCrawlDelay(h, g, now)
+	}
+	if l.mayStartAtOnce(h, g, now) {
+		if mayStart {
+			l.hosts.MarkBusy(h)
+			g.host = h
+			v.inForce = l.start(g, now)
+		}
+		v.ready = true
+		v.estimate = now
+		return v, false
+	}
+	if h.Waiting() == 0 {
+		l.expireLeasesFor(g, h, now)
+	}
+	notBefore := schedule.Never
+	if g.next != nil {
+		notBefore = now.Add(g.next.untilStart())
+	}
+	f := h.ForecastAtEnd(now, &g.request, notBefore)
+	if f.Rejected {
+		v.rejected = true
+		v.retryIn = f.Estimate.Sub(now)
+		v.why = f.Why
+		if f.Why == schedule.ReasonWithin {
+			v.why = g.whyNext(schedule.ReasonQueue)
+		}
+		h.ExpectRetry(now, f.Estimate)
+		l.markIdle(h)
+		return v, false
+	}
+	l.hosts.MarkBusy(h)
+	g.host = h
+	g.state = queued
+	g.request.Owner = g
+	g.request.Estimate = f.Estimate
+	h.Enqueue(now, &g.request, &l.spare)
+	l.stats.Waiting++
+	if g.request.Overtakes {
+		l.retime(h, now) // the other requests may have to wait longer
+	} else if h.IsFirst(&g.request) {
+		signalFirst(h) // the robots.txt request for g's origin may be the next to start now
+	}
+	return v, true
+}
+
+// mayStartAtOnce reports whether g, which is in no queue, may start now. With a
+// next stage, g must have a place in the queue first, because it may have to
+// wait at that stage. A token of GlobalRate is reserved only for a request in
+// the queue.
+func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) bool {
+	mustQueue := g.next != nil || l.tokens != nil || h.Waiting() > 0
+	if mustQueue {
+		return false
+	}
+	_, why := h.Ready(now, &g.request)
+	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
+}
+
+// tendLane does what the first request of a lane, if g is it, does for all
+// others: it frees the slots of expired leases and continues a retiming. Both
+// may reject g. The result is how long g may wait before it calls tendLane
+// again.
+func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
+	if g.state != queued || !g.host.IsFirst(&g.request) {
+		return schedule.Unlimited
+	}
+	l.expireLeasesFor(g, g.host, now)
+	if g.state != queued {
+		return schedule.Unlimited
+	}
+	return l.continueRetiming(g, now)
+}
+
+// tryNext is called with what try has found at the stage g, whose lane g is the
+// first of. If g may start there, tryNext tries the next stage. If not, g
+// leaves the queues of all later stages. The estimate in the result includes
+// the wait that g can expect in those queues.
+func (g *Grant) tryNext(v readiness, mayStart bool, now schedule.Time) readiness {
+	if !v.ready {
+		g.leaveNext() // otherwise g would delay requests to other hosts in those queues
+		v.estimate = max(v.estimate, now.Add(g.next.untilStart()))
+		return v
+	}
+	next := g.next.try(mayStart)
+	if !next.ready {
+		next.why = g.whyNext(next.why)
+	}
+	// Each Limiter counts time from its own epoch.
+	next.estimate = next.estimate.Add(g.next.limiter.epoch.Sub(g.limiter.epoch))
+	return next
+}
+
+// whyNext returns why g has to wait if the next stage gives the reason why.
+func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
+	switch {
+	// There is no next stage, or why is about a stage after it.
+	case g.next == nil, why == schedule.ReasonGlobalRate, why == schedule.ReasonWithin:
+		return why
+	case g.next.limiter == g.limiter.globalStage:
+		return schedule.ReasonGlobalRate
+	}
+	return schedule.ReasonWithin
+}
+
+// startFirst starts g, which is the first of its lane.
+func (l *Limiter) startFirst(g *Grant, now schedule.Time) inForce {
+	if l.tokens != nil {
+		l.tokens.spend() // so that dequeue does not give the token back
+	}
+	l.dequeue(g)
+	return l.start(g, now)
+}
+
+// isBeyondMaxWait reports whether g has waited for as long as MaxWait allows.
+func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
+	return g.hasMaxWait && now >= g.request.Deadline
+}
+
+// giveUp removes g from its host's queue. If no other request needs the host,
+// the host becomes idle.
+func (l *Limiter) giveUp(g *Grant) {
+	l.dequeue(g)
+	l.markIdle(g.host)
+}
+
+// leave removes g from the queues of all stages from g on, and returns how long
+// g would have to wait. If expectRetry is true, the request is expected to be
+// retried after this wait, and a fleet keeps the host for a while.
+func (g *Grant) leave(expectRetry bool) (retryIn time.Duration) {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch g.state {
+	case queued:
+		now := l.now()
+		retryIn = l.retryIn(g, now)
+		if expectRetry {
+			g.host.ExpectRetry(now, now.Add(retryIn))
+		}
+		l.giveUp(g)
+	case rejectedInQueue:
+		retryIn = g.request.Estimate.Sub(l.now())
+		g.state = unqueued
+		l.markIdle(g.host)
+	}
+	return max(retryIn, g.leaveNext())
+}
+
+// leaveNext removes g from the queues of all stages after g.
+func (g *Grant) leaveNext() (retryIn time.Duration) {
+	if g.next == nil {
+		return 0
+	}
+	return g.next.leave(false)
+}
+
+// untilStart returns how long g would have to wait if it joined the queues of
+// all stages from g on now.
+func (g *Grant) untilStart() time.Duration {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	var wait time.Duration
+	if h := l.hosts.Get(g.key); h != nil {
+		wait = h.ForecastAtEnd(now, &g.request, schedule.Never).Estimate.Sub(now)
+	}
+	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
+		wait = max(wait, untilRenewal)
+	}
+	if g.next != nil {
+		wait = max(wait, g.next.untilStart())
+	}
+	return max(wait, 0)
+}

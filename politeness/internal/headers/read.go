@@ -1,0 +1,94 @@
+package headers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/goodbots/courtesy/internal/httptime"
+)
+
+// Demands are the waits and quotas in the header of a response.
+type Demands struct {
+	RetryAfter time.Duration // how long no request may start; 0 means none
+	Quotas     []balance
+}
+
+// A Quota has the delays that follow from the balances of a response. If there
+// are several balances, the strictest counts.
+type Quota struct {
+	Pause    time.Duration // how long no request may start, because the quota is spent
+	Spread   time.Duration // the interval between starts that makes the quota last until its renewal
+	RenewsIn time.Duration // the time until the renewal; Spread applies until then
+}
+
+// Read reads the fields of a response that affect delays. Times longer than
+// maxPause, which is Limiter.MaxRetryAfter, are shortened to it. Read is called
+// once for a response, before the Limiter's lock is taken.
+//
+// Of the fields for quotas it reads RateLimit and RateLimit-Policy
+// (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier
+// versions), X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and
+// X-Rate-Limit-Remaining. These fields can only slow requests down:
+//
+//   - A spent quota pauses the host until it is renewed, and one second more,
+//     because most servers count in whole seconds.
+//   - If some requests remain, they are spread over the time until the quota is
+//     renewed. Requests in flight count as made.
+//   - If RateLimit does not contain how much of a policy's quota remains, the
+//     quota of the policy is spread over its window.
+//   - A quota of something other than requests matters only when it is spent.
+//   - Of several quotas the strictest counts. It holds until its time is over,
+//     or until a later response contains a stricter one.
+//   - If a Retry-After is obeyed, the quotas of its response are ignored.
+//   - A malformed field is ignored, and so is one without a time. But a spent
+//     quota with a window ("0;w=21600") pauses the host for the window at most.
+//   - A response from a cache contains the quota at the time when the response
+//     was made, which follows from Age. If the quota has been renewed since, it
+//     is ignored.
+func Read(h http.Header, now time.Time, maxPause time.Duration) (d Demands) {
+	if len(h) == 0 {
+		return Demands{}
+	}
+	wait, _ := RetryAfter(h, now)
+	d.RetryAfter = min(wait, maxPause)
+	r := quotaReader{age: parseAge(h), maxPause: maxPause}
+	r.readLimits(Lines(h, "Ratelimit"), Lines(h, "Ratelimit-Policy"))
+	for _, names := range [...][3]string{
+		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
+		{"X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Reset-After"},
+		{"X-Rate-Limit-Remaining", "X-Rate-Limit-Reset", ""},
+	} {
+		lines := Lines(h, names[0])
+		if lefts := splitValues(lines); len(lefts) > 0 {
+			limit, ok := parseLeast(splitValues(Lines(h, "X-Ratelimit-Limit")))
+			r.noLimit = ok && limit == 0
+			r.clock = httptime.Clock(h.Get("Date"), now)
+			resets, afters := Lines(h, names[1]), Lines(h, names[2])
+			if !r.readRemaining(lefts, resets, afters) {
+				r.readWindows(lines)
+			}
+		}
+	}
+	d.Quotas = r.quotas
+	return d
+}
+
+// Quota returns the longest delays of the balances. others is the number of
+// other requests in flight, which the server has presumably not counted yet.
+// Quota assumes that each renewal is a second later, because most servers count
+// in whole seconds, and some round down.
+func (d Demands) Quota(others int64) (q Quota) {
+	for _, b := range d.Quotas {
+		left := b.left - others
+		renewsIn := min(b.reset, unlimited-time.Second) + time.Second
+		if left <= 0 {
+			q.Pause = max(q.Pause, renewsIn)
+			continue
+		}
+		if spread := b.reset / time.Duration(left); spread > q.Spread {
+			q.Spread = spread
+			q.RenewsIn = renewsIn
+		}
+	}
+	return q
+}
