@@ -24,15 +24,17 @@
 --      members have been silent for so long that none of them owns a host; see
 --      otherVersion in peers.go
 --  11  the settings of the member's Limiter
---  12  the operations. Each is a name and five arguments: a host, the token of
---      its ownership, a state, how long to keep the state, in ms, and how many
---      of this member's requests to the host are in flight
+--  12  the operations. Each is a name and six arguments: a host, the token of
+--      its ownership, a state, how long to keep the state, in ms, how many of
+--      this member's requests to the host are in flight, and the number of the
+--      latest late state that the state includes
 --
 -- The operations:
 --   want      requests the host: the session becomes the owner or joins the queue
 --   give      gives the host back, with its state; the queue gets an offer
 --   keep      stores the state of a host that the session still owns
---   land      reports requests that were in flight when the host was given back
+--   land      reports requests that were in flight when the host was given back:
+--             how many still are, and a late state if they have begun a pause
 --   register  makes the session the owner in a new epoch
 --   drop      leaves the queue, or gives the host back without a state
 --   finish    ends a session
@@ -134,16 +136,31 @@ redis.call('ZADD', sessions, age, me) -- a session's score is the age at its lat
 --   STATE   what the owner has learned about the host; 0 means nothing
 --   FLIGHT  maps sessions that do not own the host to the number of their
 --           requests in flight
-local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, QUEUE = 1, 2, 3, 4, 5, 6, 7, 8, 9
+--   LATE    maps sessions that do not own the host to their late states. Each
+--           is a list: a number that increases, the age when the state was
+--           stored, the age up to which it must be kept, and the state. A late
+--           state does not replace STATE, because the session does not know
+--           what others have learned and started since it gave the host back.
+--           It is removed when the owner has stored a STATE that includes it.
+local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, LATE, QUEUE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 local hour = 3600000 -- in ms
 local maxSilence = 2500 -- in ms; the member of a session that is silent for longer may have ended
 local offerTime = 1500 -- in ms; a host that is offered for longer is available to every session
 local maxQueue = 64 -- other sessions try again with each heartbeat
 local invalidHost -- a host whose data cannot be decoded
 
+-- Returns the age up to which a host must be kept.
+local function keptTill(r)
+  local last = r[AT] + r[KEEP]
+  for _, late in pairs(r[LATE]) do
+    last = math.max(last, late[3])
+  end
+  return last
+end
+
 local function put(host, r)
   redis.call('HSET', hosts, host, cmsgpack.pack(r))
-  till = math.max(till, r[AT] + r[KEEP])
+  till = math.max(till, keptTill(r))
 end
 
 -- Notes that requests may have been sent until now that the state does not
@@ -166,7 +183,7 @@ end
 -- Decodes a host. Returns nil if the data is invalid.
 local function decode(packed)
   local ok, r = pcall(cmsgpack.unpack, packed)
-  if ok and type(r) == 'table' and type(r[FLIGHT]) == 'table' then
+  if ok and type(r) == 'table' and type(r[FLIGHT]) == 'table' and type(r[LATE]) == 'table' then
     return r
   end
 end
@@ -188,7 +205,7 @@ local function get(host, packed)
     markIncomplete(r)
     r[OWNER] = 0
     put(host, r)
-  elseif r[OWNER] == 0 and age - r[AT] > r[KEEP] + maxStep and age >= opens then
+  elseif r[OWNER] == 0 and age > keptTill(r) + maxStep and age >= opens then
     redis.call('HDEL', hosts, host)
     return false
   end
@@ -259,6 +276,17 @@ local function describe(r)
   return r[STATE] ~= 0 and r[STATE], age - r[AT], math.max(0, age - since - maxStep), incomplete, flight
 end
 
+-- Returns the late states of a host: for each, its number, its age and the state.
+local function lateStates(r)
+  local list = {}
+  for _, late in pairs(r[LATE]) do
+    list[#list + 1] = late[1]
+    list[#list + 1] = age - late[2]
+    list[#list + 1] = late[4]
+  end
+  return list
+end
+
 -- Makes this session the owner of a host. The token changes unless the session
 -- owns the host or was offered it.
 local function own(host, r)
@@ -268,7 +296,8 @@ local function own(host, r)
   r[OWNER], r[OFFER] = me, 0
   leaveQueue(r)
   put(host, r)
-  return {'own', r[TOKEN], #r - QUEUE + 1, describe(r)}
+  local state, stateAge, minAge, incomplete, flight = describe(r)
+  return {'own', r[TOKEN], #r - QUEUE + 1, state, stateAge, minAge, incomplete, flight, lateStates(r)}
 end
 
 -- Removes this session from a host. If it owns the host or was offered it, the
@@ -284,11 +313,16 @@ end
 
 -- Stores the state of a host. Returns the host, or nil if this session no longer
 -- owns the host with the given token.
-local function store(host, token, state, keep, flight)
+local function store(host, token, state, keep, flight, latest)
   local r = get(host)
   if r and r[OWNER] == me and r[TOKEN] == tonumber(token) then
     r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
+    for id, late in pairs(r[LATE]) do
+      if late[1] <= tonumber(latest) then
+        r[LATE][id] = nil
+      end
+    end
     return r
   end
 end
@@ -300,7 +334,7 @@ function operations.want(host)
   if not r and age < opens then
     return {'closed', opens - age}
   elseif not r then
-    r = {0, 0, 0, age, 0, -1, 0, {}}
+    r = {0, 0, 0, age, 0, -1, 0, {}, {}}
     if f.old == '1' then
       -- An owner in an earlier epoch may have sent requests to the host during
       -- the first Lease of this epoch.
@@ -340,17 +374,19 @@ function operations.land(host, _, state, keep, flight)
   if r and r[OWNER] ~= me then
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     if state ~= '' then
-      r[AT], r[KEEP], r[STATE] = age, math.max(r[KEEP], tonumber(keep)), state
+      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
     end
     put(host, r)
-    notify(r[OWNER], host)
+    if r[OWNER] ~= 0 then
+      notify(r[OWNER], host)
+    end
   end
 end
 
 function operations.register(host, _, state, keep)
   local r = get(host)
   if not r and age < opens then
-    r = {me, 0, 0, age, tonumber(keep), -1, state, {}}
+    r = {me, 0, 0, age, tonumber(keep), -1, state, {}, {}}
   end
   if r and r[OWNER] == me then
     return own(host, r)
@@ -381,8 +417,8 @@ function operations.finish(id, latest)
 end
 
 local results = {}
-for i = 12, #ARGV, 6 do
-  results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 5)) or 0
+for i = 12, #ARGV, 7 do
+  results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 6)) or 0
 end
 
 -- For each operation, two random hosts are read, up to 64, so that hosts are

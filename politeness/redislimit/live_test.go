@@ -146,3 +146,63 @@ func TestFleet_Cron(t *testing.T) {
 		t.Error("the host is not asked any more")
 	})
 }
+
+// Member b owns a host that is paused by a Retry-After. Then a request that a
+// had in flight when it gave the host away ends with a shorter Retry-After, and
+// b dies. The next owner keeps the longer pause.
+func TestFleet_LatePauseBeforeTheOwnerDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, tooMany("28")); err != nil {
+			t.Fatal(err)
+		}
+		paused := time.Now()
+		time.Sleep(time.Second)
+		slow.Done(tooMany("1"))
+		time.Sleep(10 * time.Millisecond)
+		b.die()
+		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 28*time.Second || after > 45*time.Second {
+			t.Errorf("the next owner started %v after the 429, want 28 s", after)
+		}
+	})
+}
+
+// A member waits for a host while a late pause is stored. When it becomes the
+// owner, it starts no request before it knows of the pause, even if its
+// Observer is slow.
+func TestFleet_LatePauseBeforeTheFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		slow.Done(tooMany("20"))
+		time.Sleep(10 * time.Millisecond)
+		next.limiter.Observer = &politeness.Observer{
+			Owned: func(context.Context, politeness.Event) { time.Sleep(time.Second) },
+		}
+		if waited, err := next.ask(t, time.Minute, ok200); err != nil || waited < 19*time.Second {
+			t.Errorf("the next owner waits %v, want 20 s (%v)", waited, err)
+		}
+	})
+}

@@ -20,7 +20,7 @@ import (
 
 // formatVersion is the version of the data in Redis. It must change with each
 // change of the script that members of an earlier version cannot work with.
-const formatVersion = 1
+const formatVersion = 2
 
 const (
 	heartbeatInterval = time.Second // between renewals of a session
@@ -183,6 +183,7 @@ type hostState struct {
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
+	latest     int64        // the number of the latest late state that the Hold has received; see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Hold; "" means none
@@ -558,6 +559,7 @@ func (m *member) startSession(epoch string, session int64) {
 		h.drop = false
 		h.owner = ""
 		h.waitReason = ""
+		h.latest = 0 // another epoch counts anew
 		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
 		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
 		if !h.register {
@@ -699,13 +701,13 @@ type scriptCall struct {
 // add adds an operation for a host, with one of the host's records.
 func (c *scriptCall) add(name string, h *hostState, r *fleet.Record) {
 	keep := (r.Keep + time.Millisecond - 1).Milliseconds()
-	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight)
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest)
 	c.operations = append(c.operations, operation{name, h})
 }
 
 // addEnd adds the operation that ends a session. Its result has no meaning.
 func (c *scriptCall) addEnd(s endedSession) {
-	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0)
+	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0)
 	c.operations = append(c.operations, operation{name: "finish"})
 }
 
@@ -718,7 +720,7 @@ func (m *member) newCall(heartbeat bool) *scriptCall {
 	if heartbeat {
 		heartbeatArgument = 1
 	}
-	c := &scriptCall{args: make([]any, 0, 10+6*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
+	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
 	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.lease.Milliseconds(),
 		rand.Text(), heartbeatArgument, m.otherVersion.argument(), m.settings)
 	if m.session == 0 {
@@ -883,18 +885,55 @@ func (m *member) applyWant(h *hostState, result []any) {
 // own handles the result of the operation "want" if this member owns h.
 func (m *member) own(h *hostState, result []any) {
 	r := storedRecord(result)
-	if h.phase != owned {
+	isNew := h.phase != owned
+	if isNew {
 		h.phase = owned
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
+		h.latest = 0
 		h.record = fleet.Record{State: r.State, Keep: time.Hour} // to be registered in the next epoch
 	}
 	h.token = element[int64](result, 1)
 	h.contended = element[int64](result, 2) > 0
-	h.hold.Own(r)
-	if h.contended {
+	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
+	h.latest = latest
+	if isNew {
+		// Own may make a request start at once, so the Hold must know of pauses
+		// before.
+		for _, l := range late {
+			h.hold.Wait(time.Time{}, l, errNotYetOwned)
+		}
+		h.hold.Own(r)
+	} else {
+		h.hold.Own(r)
+		for _, l := range late {
+			h.hold.Own(l)
+		}
+	}
+	if h.contended || len(late) > 0 {
 		m.tryGiveBack(h)
 	}
+}
+
+// lateRecords returns the records of the late states in the result of an
+// operation whose numbers are larger than latest, and the largest number.
+func lateRecords(list []any, latest int64, inFlight int) ([]fleet.Record, int64) {
+	const fields = 3 // number, age and state
+	var records []fleet.Record
+	largest := latest
+	for i := 0; i < len(list); i += fields {
+		number := element[int64](list, i)
+		if number <= latest {
+			continue
+		}
+		largest = max(largest, number)
+		records = append(records, fleet.Record{
+			State:    []byte(element[string](list, i+2)),
+			Age:      max(milliseconds(list, i+1)-time.Millisecond, 0),
+			InFlight: inFlight,
+		})
+	}
+	return records, largest
 }
 
 // storedRecord returns the record in the result of an operation. The ages are

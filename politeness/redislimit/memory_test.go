@@ -46,7 +46,21 @@ type memoryHost struct {
 	lost                          int64 // -1: none
 	state                         any   // nil or a string
 	flight                        map[int64]int64
+	late                          map[int64]memoryLate
 	waits                         []int64
+}
+
+type memoryLate struct {
+	number, at, till int64
+	state            string
+}
+
+func (r *memoryHost) keptTill() int64 {
+	last := r.at + r.keep
+	for _, late := range r.late {
+		last = max(last, late.till)
+	}
+	return last
 }
 
 // clone returns a copy, such as a replica has.
@@ -58,7 +72,7 @@ func (s memoryState) clone() memoryState {
 	}
 	for host, r := range s.hosts {
 		h := *r
-		h.waits, h.flight = slices.Clone(h.waits), maps.Clone(h.flight)
+		h.waits, h.flight, h.late = slices.Clone(h.waits), maps.Clone(h.flight), maps.Clone(h.late)
 		c.hosts[host] = &h
 	}
 	return c
@@ -154,15 +168,15 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[10:]; len(args) > 0; args = args[6:] {
+	for args = args[10:]; len(args) > 0; args = args[7:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
-		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
+		token, keep, flight, latest := number64(args[2]), number64(args[4]), number64(args[5]), number64(args[6])
 		result := any(int64(0))
 		switch r := m.hosts[host]; args[0] {
 		case "want":
 			result = s.want(host)
 		case "give":
-			if s.note(r, token, state, keep) {
+			if s.note(r, token, state, keep, latest) {
 				r.lost, r.flight[me] = -1, flight
 				s.free(host, r)
 			}
@@ -170,20 +184,21 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			if r != nil && r.owner != me {
 				r.flight[me] = flight
 				if state != "" {
-					r.at, r.keep, r.state = m.age, max(r.keep, keep), state
+					s.token++
+					r.late[me] = memoryLate{s.token, m.age, m.age + keep, state}
 				}
 				if r.owner != 0 {
 					s.tell(r.owner, host)
 				}
 			}
 		case "keep":
-			s.note(r, token, state, keep)
+			s.note(r, token, state, keep, latest)
 		case "register":
 			switch {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
-				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state, lost: -1, flight: make(map[int64]int64)})
+				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
 			}
 		case "drop":
 			switch {
@@ -210,7 +225,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
 			r.owner = 0
 			s.lose(r)
-		} else if r.owner == 0 && m.age-r.at > r.keep+2000 && m.age >= m.opens {
+		} else if r.owner == 0 && m.age > r.keptTill()+2000 && m.age >= m.opens {
 			delete(m.hosts, host)
 		}
 	}
@@ -237,11 +252,12 @@ func number64(v any) int64 {
 	return n
 }
 
-func (s *memoryCall) note(r *memoryHost, token int64, state string, keep int64) bool {
+func (s *memoryCall) note(r *memoryHost, token int64, state string, keep, latest int64) bool {
 	if r == nil || r.owner != s.me || r.token != token {
 		return false
 	}
 	r.at, r.keep, r.state = s.age, keep, state
+	maps.DeleteFunc(r.late, func(_ int64, late memoryLate) bool { return late.number <= latest })
 	return true
 }
 
@@ -296,7 +312,11 @@ func (s *memoryCall) known(word string, n, waits int64, r *memoryHost) []any {
 }
 
 func (s *memoryCall) owned(r *memoryHost) []any {
-	return s.known("own", r.token, int64(len(r.waits)), r)
+	late := []any{}
+	for _, l := range r.late {
+		late = append(late, l.number, s.age-l.at, l.state)
+	}
+	return append(s.known("own", r.token, int64(len(r.waits)), r), late)
 }
 
 func (s *memoryCall) own(host string, r *memoryHost) []any {
@@ -322,9 +342,9 @@ func (s *memoryCall) want(host string) any {
 	case r == nil && s.age < s.opens:
 		return []any{"closed", s.opens - s.age}
 	case r == nil && s.old:
-		return s.own(host, &memoryHost{at: s.age, keep: 3600000, lost: s.lease, flight: make(map[int64]int64)})
+		return s.own(host, &memoryHost{at: s.age, keep: 3600000, lost: s.lease, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
 	case r == nil:
-		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64)})
+		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
 	case r.owner == s.me:
 		return s.owned(r)
 	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
