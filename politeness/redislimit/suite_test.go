@@ -404,6 +404,28 @@ var suiteTests = []struct {
 		time.Sleep(2 * quick)
 		f.refused(c, host, 3*time.Second, 50*time.Second)
 	}},
+	{"a 429 to a request that was in flight counts although the host was no longer stored", func(f *suite) {
+		a, b, c := f.peer(twoAtOnce()), f.peer(twoAtOnce()), f.peer(twoAtOnce())
+		slow := f.acquire(a, context.Background(), host)
+		f.start(b, host) // b gives the host back when it is due
+		f.forget(c)
+		slow.Done(tooMany("60"))
+		time.Sleep(2 * quick)
+		f.refused(c, host, 3*time.Second, 50*time.Second)
+	}},
+	{"a request in flight counts although its host was not used for long", func(f *suite) {
+		a, b, c := f.peer(twoAtOnce()), f.peer(twoAtOnce()), f.peer(twoAtOnce())
+		slow := f.acquire(a, context.Background(), host)
+		f.start(b, host)
+		f.forget(c)
+		f.acquire(c, context.Background(), host)
+		time.AfterFunc(2*time.Second, func() { slow.Done(ok) })
+		began := time.Now()
+		f.start(c, host)
+		if took := time.Since(began); took < 2*time.Second-tolerance {
+			f.Errorf("the next owner starts a third request %v after it began to wait, want 2 s", took)
+		}
+	}},
 }
 
 // fleet is the state of one test.
@@ -531,6 +553,16 @@ func (f *suite) refused(m *peer, host string, within, until time.Duration) {
 	delay, is := errors.AsType[*politeness.DelayError](err)
 	if !is || delay.Until.Before(began.Add(until)) {
 		f.Errorf("member %d: %v, want a start in %v or later", m.number, err, until)
+	}
+}
+
+// forget waits until the fleet need not store the host any longer. Then m uses
+// other hosts, with which the fleet removes such hosts.
+func (f *suite) forget(m *peer) {
+	f.Helper()
+	time.Sleep(4 * time.Second)
+	for i := range 20 {
+		f.start(m, fmt.Sprintf("h%d.example", i))
 	}
 }
 
