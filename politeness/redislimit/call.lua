@@ -188,8 +188,22 @@ local function decode(packed)
   end
 end
 
--- Returns a host, or false if there is none or its state is no longer needed. If
--- the session of the owner has ended, the owner is removed first. The second
+-- Reports whether a host must be stored although it has no owner: its state may
+-- still be needed, a member has requests in flight, or the epoch has not opened.
+local function isNeeded(r)
+  if age <= keptTill(r) + maxStep or age < opens then
+    return true
+  end
+  for id in pairs(r[FLIGHT]) do
+    if silence(id) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Returns a host, or false if there is none or it is no longer needed. If the
+-- session of the owner has ended, the owner is removed first. The second
 -- argument is the host's data, if the caller has read it.
 local function get(host, packed)
   packed = packed or redis.call('HGET', hosts, host)
@@ -205,9 +219,20 @@ local function get(host, packed)
     markIncomplete(r)
     r[OWNER] = 0
     put(host, r)
-  elseif r[OWNER] == 0 and age > keptTill(r) + maxStep and age >= opens then
+  elseif r[OWNER] == 0 and not isNeeded(r) then
     redis.call('HDEL', hosts, host)
     return false
+  end
+  return r
+end
+
+-- Returns a host about which nothing is known.
+local function newHost()
+  local r = {0, 0, 0, age, 0, -1, 0, {}, {}}
+  if f.old == '1' then
+    -- An owner in an earlier epoch may have sent requests to the host during the
+    -- first Lease of this epoch.
+    r[KEEP], r[LOST] = hour, lease
   end
   return r
 end
@@ -333,14 +358,8 @@ function operations.want(host)
   local r = get(host)
   if not r and age < opens then
     return {'closed', opens - age}
-  elseif not r then
-    r = {0, 0, 0, age, 0, -1, 0, {}, {}}
-    if f.old == '1' then
-      -- An owner in an earlier epoch may have sent requests to the host during
-      -- the first Lease of this epoch.
-      r[KEEP], r[LOST] = hour, lease
-    end
   end
+  r = r or newHost()
   local offered = r[OFFER] ~= 0 and r[OFFER] ~= me and age - r[AT] <= offerTime
   if r[OWNER] == me or r[OWNER] == 0 and not offered then
     return own(host, r)
@@ -371,15 +390,22 @@ end
 
 function operations.land(host, _, state, keep, flight)
   local r = get(host)
-  if r and r[OWNER] ~= me then
-    r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
-    if state ~= '' then
-      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
-    end
-    put(host, r)
-    if r[OWNER] ~= 0 then
-      notify(r[OWNER], host)
-    end
+  if not r and state == '' and flight == '0' then
+    return
+  elseif not r and age < opens then
+    return {'closed'} -- a host that is stored would be handed out
+  end
+  r = r or newHost()
+  if r[OWNER] == me then
+    return
+  end
+  r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
+  if state ~= '' then
+    r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
+  end
+  put(host, r)
+  if r[OWNER] ~= 0 then
+    notify(r[OWNER], host)
   end
 end
 

@@ -206,3 +206,35 @@ func TestFleet_LatePauseBeforeTheFirstRequest(t *testing.T) {
 		}
 	})
 }
+
+// Redis loses its data while a request is in flight whose host was given back.
+// The request ends with a 429 before the new epoch hands out hosts. The pause
+// is stored, and counts, from the time when the epoch does.
+func TestFleet_LatePauseInANewEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		c.memory.flush()
+		time.Sleep(3 * time.Second) // a begins the new epoch
+		slow.Done(tooMany("120"))
+		paused := time.Now()
+		time.Sleep(15 * time.Second)
+		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 120*time.Second || after > 132*time.Second {
+			t.Errorf("the next owner started %v after the 429, want 120 s, and 12 s more at most", after)
+		}
+	})
+}

@@ -335,10 +335,10 @@ func (m *member) review() {
 	}
 }
 
-// requestAgain requests h again if it is wanted or owned. It also gives h back
-// if the member has postponed this until notifications arrive.
+// requestAgain requests h again if it is wanted or owned. It also gives h back,
+// or reports its requests in flight, if the member has postponed this.
 func (m *member) requestAgain(h *hostState) {
-	if h.hold != nil || h.isGivingBack() {
+	if h.hold != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
@@ -842,7 +842,11 @@ func (m *member) applyResults(results []any, operations []operation) {
 			if h.unsaved {
 				m.dirty[h] = true
 			}
-		case "land", "keep":
+		case "land":
+			// In a new epoch, Redis cannot store this yet. requestAgain repeats
+			// it later.
+			h.unsaved = element[string](result, 0) == "closed"
+		case "keep":
 			h.unsaved = false
 		case "register":
 			h.register = false

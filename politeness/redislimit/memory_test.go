@@ -55,6 +55,19 @@ type memoryLate struct {
 	state            string
 }
 
+// isNeeded reports whether a host without an owner must be stored.
+func (m *memoryState) isNeeded(r *memoryHost) bool {
+	if m.age <= r.keptTill()+2000 || m.age < m.opens {
+		return true
+	}
+	for id, n := range r.flight {
+		if _, ok := m.sessions[id]; ok && n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *memoryHost) keptTill() int64 {
 	last := r.at + r.keep
 	for _, late := range r.late {
@@ -181,16 +194,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 				s.free(host, r)
 			}
 		case "land":
-			if r != nil && r.owner != me {
-				r.flight[me] = flight
-				if state != "" {
-					s.token++
-					r.late[me] = memoryLate{s.token, m.age, m.age + keep, state}
-				}
-				if r.owner != 0 {
-					s.tell(r.owner, host)
-				}
-			}
+			result = s.land(host, r, state, keep, flight)
 		case "keep":
 			s.note(r, token, state, keep, latest)
 		case "register":
@@ -198,7 +202,9 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
-				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
+				r = s.newHost()
+				r.keep, r.state, r.lost = keep, state, -1
+				result = s.own(host, r)
 			}
 		case "drop":
 			switch {
@@ -225,7 +231,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
 			r.owner = 0
 			s.lose(r)
-		} else if r.owner == 0 && m.age > r.keptTill()+2000 && m.age >= m.opens {
+		} else if r.owner == 0 && !m.isNeeded(r) {
 			delete(m.hosts, host)
 		}
 	}
@@ -336,15 +342,42 @@ func (s *memoryCall) free(host string, r *memoryHost) {
 	s.offer(host, r)
 }
 
+func (s *memoryCall) newHost() *memoryHost {
+	r := &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)}
+	if s.old {
+		r.keep, r.lost = 3600000, s.lease
+	}
+	return r
+}
+
+func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight int64) any {
+	switch {
+	case r == nil && state == "" && flight == 0, r != nil && r.owner == s.me:
+		return int64(0)
+	case r == nil && s.age < s.opens:
+		return []any{"closed"}
+	case r == nil:
+		r = s.newHost()
+		s.hosts[host] = r
+	}
+	r.flight[s.me] = flight
+	if state != "" {
+		s.token++
+		r.late[s.me] = memoryLate{s.token, s.age, s.age + keep, state}
+	}
+	if r.owner != 0 {
+		s.tell(r.owner, host)
+	}
+	return int64(0)
+}
+
 func (s *memoryCall) want(host string) any {
 	r := s.hosts[host]
 	switch {
 	case r == nil && s.age < s.opens:
 		return []any{"closed", s.opens - s.age}
-	case r == nil && s.old:
-		return s.own(host, &memoryHost{at: s.age, keep: 3600000, lost: s.lease, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
 	case r == nil:
-		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)})
+		return s.own(host, s.newHost())
 	case r.owner == s.me:
 		return s.owned(r)
 	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
