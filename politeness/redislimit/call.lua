@@ -15,7 +15,7 @@
 --   4  the epoch, or the last one that the member knew, or ''
 --   5  the session; 0 starts one
 --   6  the number of the call
---   7  the member's Lease in ms
+--   7  the longest Lease of a member that this member knows of, in ms
 --   8  the name for a new epoch
 --   9  '1' for a heartbeat: the reply contains the silent sessions, and the
 --      script sends a notification to the member, which tests its subscription
@@ -49,7 +49,8 @@ local joins = me == 0
 --   version   the format version
 --   calls     the number of calls
 --   live      the number of sessions
---   lease     the longest Lease of a member, in ms
+--   lease     the longest Lease of a member, in ms. A new epoch takes it over,
+--             because members of the earlier one may still send requests.
 --   epoch     the name of the epoch
 --   server    identifies the run of the server
 --   opens     the age of the epoch from which hosts without an owner are handed
@@ -82,7 +83,7 @@ local lost = not f.epoch or f.version ~= version or f.server ~= server
 if not joins and (lost or f.epoch ~= ARGV[4]) then
   return {'epoch', ARGV[1]}
 elseif lost then
-  f = {epoch = ARGV[8], calls = clock, age = 0, opens = 2000, old = '0', lease = otherVersion and f.lease or 0, clock = clock, till = 0}
+  f = {epoch = ARGV[8], calls = clock, age = 0, opens = 2000, old = '0', lease = f.lease or 0, clock = clock, till = 0}
   redis.call('DEL', fleet, hosts, sessions)
   redis.call('HSET', hosts, '', f.epoch)
   redis.call('ZADD', sessions, 'inf', f.epoch)

@@ -133,8 +133,9 @@ type member struct {
 	ended     []endedSession      // sessions of others that the next call removes
 	closed    bool
 
-	settings          string // of the Limiter
-	warnedDifferences string // of other members' settings
+	longestLease      time.Duration // of the members, as far as this one knows
+	settings          string        // of the Limiter
+	warnedDifferences string        // of other members' settings
 	epoch             string
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
@@ -721,7 +722,7 @@ func (m *member) newCall(heartbeat bool) *scriptCall {
 		heartbeatArgument = 1
 	}
 	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
-	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.lease.Milliseconds(),
+	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
 		rand.Text(), heartbeatArgument, m.otherVersion.argument(), m.settings)
 	if m.session == 0 {
 		return c
@@ -779,9 +780,10 @@ func (m *member) call(now time.Time, heartbeat bool) {
 			m.startSession(element[string](reply, 3), element[int64](reply, 4))
 			m.compareSettings(element[string](reply, 6))
 		}
+		m.longestLease = max(m.longestLease, milliseconds(reply, 1))
 		m.applyResults(element[[]any](reply, 2), c.operations)
 		if heartbeat {
-			m.observePeers(element[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+			m.observePeers(element[[]any](reply, 5))
 		}
 		m.callSucceeded(now)
 		if heartbeat {
@@ -816,7 +818,8 @@ func (m *member) call(now time.Time, heartbeat bool) {
 	case "version":
 		m.session = 0
 		m.renewedAt.Store(nil)
-		m.otherVersion = m.otherVersion.observe(element[string](reply, 2), time.Now(), max(m.lease, milliseconds(reply, 3)))
+		m.longestLease = max(m.longestLease, milliseconds(reply, 3))
+		m.otherVersion = m.otherVersion.observe(element[string](reply, 2), time.Now(), m.longestLease)
 		m.callFailed(&versionError{stored: element[string](reply, 1), own: m.version})
 	case "late":
 		// Redis has ignored a call that the client has sent twice. The next
@@ -956,16 +959,15 @@ func storedRecord(result []any) fleet.Record {
 }
 
 // observePeers finds sessions that have ended. The pairs are the sessions that
-// were not renewed for a while, each with the number of its latest call. No
-// member's Lease is longer than lease.
-func (m *member) observePeers(pairs []any, lease time.Duration) {
+// were not renewed for a while, each with the number of its latest call.
+func (m *member) observePeers(pairs []any) {
 	now := time.Now()
 	peers := make(map[int64]peerSession, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		id := element[int64](pairs, i)
 		s := m.peers[id].observe(element[int64](pairs, i+1), now)
 		peers[id] = s
-		if id == m.session || !hasEnded(s.silentFor, lease) {
+		if id == m.session || !hasEnded(s.silentFor, m.longestLease) {
 			continue
 		}
 		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
@@ -1045,6 +1047,7 @@ func (m *member) endSession() {
 	next := newMember(m.Fleet)
 	next.closed = m.closed
 	next.epoch = m.epoch
+	next.longestLease = m.longestLease
 	next.otherVersion = m.otherVersion
 	next.noNotifications = m.noNotifications
 	next.warnedDifferences = m.warnedDifferences
@@ -1055,7 +1058,12 @@ func (m *member) endSession() {
 }
 
 func newMember(f *Fleet) *member {
-	return &member{Fleet: f, hosts: make(map[string]*hostState), dirty: make(map[*hostState]bool)}
+	return &member{
+		Fleet:        f,
+		hosts:        make(map[string]*hostState),
+		dirty:        make(map[*hostState]bool),
+		longestLease: f.lease,
+	}
 }
 
 // element returns element i of a list in a reply. If there is no such element,

@@ -115,9 +115,7 @@ func (m *memory) snapshot() memoryState {
 func (m *memory) join(version int, epoch, known, settings string, lease int64) ([]any, error) {
 	run := strconv.Itoa(m.run)
 	other := m.epoch != "" && m.version != version
-	if other {
-		lease = max(lease, m.lease)
-	}
+	lease = max(lease, m.lease)
 	if m.epoch == "" || m.began != run || other {
 		m.memoryState = memoryState{
 			version: version, count: time.Now().UnixMilli(),
@@ -125,7 +123,7 @@ func (m *memory) join(version int, epoch, known, settings string, lease int64) (
 			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost),
 		}
 	}
-	m.lease = max(m.lease, lease)
+	m.lease = lease
 	if known != "" && known != m.epoch || other {
 		m.opens, m.old = m.lease+1000, true
 	}

@@ -1,0 +1,184 @@
+package redislimit
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// A scene is a fleet for one test of the script. The test makes each member's
+// calls itself.
+type scene struct {
+	*testing.T
+	newEngine func() engine
+	failOver  func() // Redis loses no data, but the epoch ends
+	flush     func()
+	prefix    string
+}
+
+// runScene runs a test in memory and in fake time, and then in a real Redis and
+// in real time.
+func runScene(t *testing.T, test func(*scene)) {
+	t.Run("memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m := new(memory)
+			test(&scene{
+				T:         t,
+				newEngine: func() engine { return &link{memory: m} },
+				failOver:  func() { m.promote(m.snapshot()) },
+				flush:     m.flush,
+				prefix:    "{scene}",
+			})
+		})
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		client := redis.NewClient(&redis.Options{Addr: startServer(t)})
+		t.Cleanup(func() { client.Close() })
+		do := func(args ...any) {
+			if err := client.Do(t.Context(), args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		test(&scene{
+			T: t,
+			newEngine: func() engine {
+				return &server{client, []string{"{scene}fleet", "{scene}hosts", "{scene}sessions"}}
+			},
+			failOver: func() {
+				do("replicaof", "127.0.0.1", "1") // changes the master_replid
+				do("replicaof", "no", "one")
+			},
+			flush:  func() { do("flushall") },
+			prefix: "{scene}",
+		})
+	})
+}
+
+// A puppet is a member whose calls are made by a test. All of them concern one
+// host.
+type puppet struct {
+	*member
+	scene *scene
+	host  *hostState
+}
+
+// member returns a member without a session.
+func (s *scene) member(lease time.Duration) *puppet {
+	s.Helper()
+	f, err := newFleet(s.newEngine(), s.prefix, Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return &puppet{member: newMember(f), scene: s, host: &hostState{name: host}}
+}
+
+// join starts a session and returns the reply.
+func (p *puppet) join() (reply []any) {
+	p.scene.Helper()
+	p.session = 0
+	reply = p.send()
+	p.startSession(element[string](reply, 3), element[int64](reply, 4))
+	return reply
+}
+
+// send makes a call with the given operations and returns the reply.
+func (p *puppet) send(operations ...string) (reply []any) {
+	p.scene.Helper()
+	c := p.newCall(false)
+	for _, name := range operations {
+		record := &p.host.record
+		if name == "land" {
+			record = &p.host.lateRecord
+		}
+		c.add(name, p.host, record)
+	}
+	reply, err := p.runScript(c.args)
+	if status := element[string](reply, 0); err != nil || status != "ok" {
+		p.scene.Fatalf("%v: the reply is %v (%v)", operations, reply, err)
+	}
+	return reply
+}
+
+// want requests the host and returns the result. If the member is the owner,
+// its token is noted.
+func (p *puppet) want() (result []any) {
+	p.scene.Helper()
+	result = element[[]any](element[[]any](p.send("want"), 2), 0)
+	if element[string](result, 0) == "own" {
+		p.host.token = element[int64](result, 1)
+	}
+	return result
+}
+
+// mustBeClosed starts a session in a new epoch, and checks that the epoch hands
+// out the host when it has the given age.
+func (p *puppet) mustBeClosed(until time.Duration) {
+	p.scene.Helper()
+	p.join()
+	result := p.want()
+	wait := milliseconds(result, 1)
+	if element[string](result, 0) != "closed" || wait > until || wait < until-time.Second {
+		p.scene.Errorf("the result of the operation is %v, want that the host is available in %v", result, until)
+	}
+}
+
+// own requests the host, and fails the test unless the member is the owner
+// then.
+func (p *puppet) own() (result []any) {
+	p.scene.Helper()
+	result = p.want()
+	if element[string](result, 0) != "own" {
+		p.scene.Fatalf("the result of the operation is %v, want the ownership", result)
+	}
+	return result
+}
+
+// A member with a Lease of 20 s owns a host when Redis fails over, and is cut
+// off. A member with a Lease of 10 s begins the new epoch. The new epoch does
+// not hand out the host while the first member may send requests.
+func TestScript_LongestLease(t *testing.T) {
+	const long, short = 20 * time.Second, 10 * time.Second
+	runScene(t, func(s *scene) {
+		a, b := s.member(long), s.member(short)
+		a.join()
+		b.join()
+		s.failOver()
+		b.mustBeClosed(long + time.Second)
+	})
+}
+
+// Redis loses all data while the member with the longest Lease is cut off. The
+// other member knows that Lease, so the new epoch hands out the hosts when it
+// is over.
+func TestFleet_LongestLeaseAfterAFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		a.Fleet.lease = 20 * time.Second
+		a.Fleet.member = newMember(a.Fleet)
+		for i, m := range []*sailor{a, b} {
+			g, err := m.limiter.Acquire(t.Context(), &url.URL{Host: fmt.Sprintf("h%d.example", i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Done(ok200) // keeps the session alive
+		}
+		time.Sleep(2 * time.Second)
+		a.die()
+		c.memory.flush()
+		time.Sleep(2 * time.Second)
+		if state := c.memory.snapshot(); state.opens != 21_000 {
+			t.Errorf("hosts are handed out when the epoch is %d ms old, want 21 s", state.opens)
+		}
+	})
+}
