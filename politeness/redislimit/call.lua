@@ -54,8 +54,8 @@ local joins = me == 0
 --   epoch     the name of the epoch
 --   server    identifies the run of the server
 --   opens     the age of the epoch from which hosts without an owner are handed
---             out: 2 s, or longer if a member knew an earlier epoch; see member.go
---   old       '1' if a member knew an earlier epoch
+--             out: 2 s, or longer if an earlier epoch had members; see member.go
+--   old       '1' if an earlier epoch had members
 --   age       how old the epoch is, in ms
 --   clock     the server's clock at the latest call, in ms
 --   till      the age up to which the state of some host must be kept
@@ -82,7 +82,14 @@ local lost = not f.epoch or f.version ~= version or f.server ~= server
   or redis.call('HGET', hosts, '') ~= f.epoch or not redis.call('ZSCORE', sessions, f.epoch)
 if not joins and (lost or f.epoch ~= ARGV[4]) then
   return {'epoch', ARGV[1]}
-elseif lost then
+end
+-- If the data shows members, they may own hosts that the data does not contain,
+-- and may be unable to reach the server.
+local hadMembers = lost and tonumber(f.live or 0) > 0
+if lost and not f.version then -- the key of the fleet was evicted, or there is no fleet
+  hadMembers = redis.call('ZCARD', sessions) > 1
+end
+if lost then
   f = {epoch = ARGV[8], calls = clock, age = 0, opens = 2000, old = '0', lease = f.lease or 0, clock = clock, till = 0}
   redis.call('DEL', fleet, hosts, sessions)
   redis.call('HSET', hosts, '', f.epoch)
@@ -115,7 +122,7 @@ end
 age = age + math.max(0, math.min(clock - f.clock, limit))
 if joins then
   lease = math.max(lease, ARGV[7])
-  if ARGV[4] ~= '' and ARGV[4] ~= epoch or otherVersion then
+  if ARGV[4] ~= '' and ARGV[4] ~= epoch or otherVersion or hadMembers then
     opens, f.old = lease + 1000, '1'
   end
   me, live = redis.call('HINCRBY', fleet, 'sessions', 1), live + 1
@@ -457,7 +464,7 @@ for i = 1, #some, 2 do
   end
 end
 if invalidHost then
-  redis.call('DEL', fleet) -- the owner of the host is unknown, so a new epoch has to begin
+  redis.call('HDEL', fleet, 'epoch') -- the owner of the host is unknown, so a new epoch has to begin
   return {'epoch', '1', invalidHost}
 end
 

@@ -113,9 +113,10 @@ func (f *Fleet) runScript(args []any) ([]any, error) {
 // whether the call has run, so the member sends the operations again in the
 // next call.
 //
-// A host without an owner is handed out when the epoch is 2 s old. If any
-// member knew an earlier epoch, that member may own the host, so the epoch must
-// be a Lease and one second old.
+// A host without an owner is handed out when the epoch is 2 s old. If an
+// earlier epoch had members, one of them may own the host, so the epoch must be
+// a Lease and one second old. This is so if a member that joins knew an earlier
+// epoch, or if the data of the earlier epoch is still there and shows members.
 //
 // The age of the epoch grows with the server's clock, but by at most 2 s per
 // call while any member has a session. Setting that clock therefore has little

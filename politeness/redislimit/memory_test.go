@@ -116,7 +116,9 @@ func (m *memory) join(version int, epoch, known, settings string, lease int64) (
 	run := strconv.Itoa(m.run)
 	other := m.epoch != "" && m.version != version
 	lease = max(lease, m.lease)
-	if m.epoch == "" || m.began != run || other {
+	lost := m.epoch == "" || m.began != run || other
+	hadMembers := lost && len(m.sessions) > 0
+	if lost {
 		m.memoryState = memoryState{
 			version: version, count: time.Now().UnixMilli(),
 			epoch: epoch, began: run, lease: lease, opens: 2000, clock: time.Now().UnixMilli(),
@@ -124,7 +126,7 @@ func (m *memory) join(version int, epoch, known, settings string, lease int64) (
 		}
 	}
 	m.lease = lease
-	if known != "" && known != m.epoch || other {
+	if known != "" && known != m.epoch || other || hadMembers {
 		m.opens, m.old = m.lease+1000, true
 	}
 	if len(m.sessions) == 0 {

@@ -18,8 +18,8 @@ import (
 type scene struct {
 	*testing.T
 	newEngine func() engine
-	failOver  func() // Redis loses no data, but the epoch ends
-	flush     func()
+	failOver  func()            // Redis loses no data, but the epoch ends
+	command   func(args ...any) // runs a command; nil in memory
 	prefix    string
 }
 
@@ -33,32 +33,34 @@ func runScene(t *testing.T, test func(*scene)) {
 				T:         t,
 				newEngine: func() engine { return &link{memory: m} },
 				failOver:  func() { m.promote(m.snapshot()) },
-				flush:     m.flush,
 				prefix:    "{scene}",
 			})
 		})
 	})
-	t.Run("redis", func(t *testing.T) {
+	runRedisScene(t, "redis", test)
+}
+
+// runRedisScene runs a test in a real Redis and in real time.
+func runRedisScene(t *testing.T, name string, test func(*scene)) {
+	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		client := redis.NewClient(&redis.Options{Addr: startServer(t)})
 		t.Cleanup(func() { client.Close() })
-		do := func(args ...any) {
+		s := &scene{T: t, prefix: "{scene}"}
+		s.command = func(args ...any) {
+			t.Helper()
 			if err := client.Do(t.Context(), args...).Err(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		test(&scene{
-			T: t,
-			newEngine: func() engine {
-				return &server{client, []string{"{scene}fleet", "{scene}hosts", "{scene}sessions"}}
-			},
-			failOver: func() {
-				do("replicaof", "127.0.0.1", "1") // changes the master_replid
-				do("replicaof", "no", "one")
-			},
-			flush:  func() { do("flushall") },
-			prefix: "{scene}",
-		})
+		s.newEngine = func() engine {
+			return &server{client, []string{"{scene}fleet", "{scene}hosts", "{scene}sessions"}}
+		}
+		s.failOver = func() {
+			s.command("replicaof", "127.0.0.1", "1") // changes the master_replid
+			s.command("replicaof", "no", "one")
+		}
+		test(s)
 	})
 }
 
@@ -180,5 +182,67 @@ func TestFleet_LongestLeaseAfterAFlush(t *testing.T) {
 		if state := c.memory.snapshot(); state.opens != 21_000 {
 			t.Errorf("hosts are handed out when the epoch is %d ms old, want 21 s", state.opens)
 		}
+	})
+}
+
+// Redis fails over while a member that cannot reach it owns a host. The first
+// member of the new epoch knew no earlier one, but the data shows that the
+// fleet has members, so the host is handed out only when a Lease is over.
+func TestScript_EpochOfAStranger(t *testing.T) {
+	const lease = 10 * time.Second
+	runScene(t, func(s *scene) {
+		a := s.member(lease)
+		a.join()
+		s.failOver()
+		s.member(lease).mustBeClosed(lease + time.Second)
+	})
+}
+
+// The first member of a fleet gets hosts when the epoch is 2 s old, also if an
+// earlier fleet has ended.
+func TestScript_FirstMember(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a := s.member(10 * time.Second)
+		a.mustBeClosed(2 * time.Second)
+		c := a.newCall(false)
+		c.addEnd(endedSession{a.session, a.callNumber})
+		if _, err := a.runScript(c.args); err != nil {
+			t.Fatal(err)
+		}
+		s.failOver()
+		s.member(10 * time.Second).mustBeClosed(2 * time.Second)
+	})
+}
+
+// Redis evicts one of the keys. The keys that are left show that the fleet has
+// members.
+func TestScript_EvictedKey(t *testing.T) {
+	const lease = 10 * time.Second
+	t.Parallel()
+	for _, key := range []string{"fleet", "hosts", "sessions"} {
+		runRedisScene(t, key, func(s *scene) {
+			s.member(lease).join()
+			s.command("del", s.prefix+key)
+			s.member(lease).mustBeClosed(lease + time.Second)
+		})
+	}
+}
+
+// Another program has overwritten the data of a host, so the owner of the host
+// is unknown, and a new epoch has to begin.
+func TestScript_InvalidHost(t *testing.T) {
+	const lease = 10 * time.Second
+	t.Parallel()
+	runRedisScene(t, "redis", func(s *scene) {
+		a, stranger := s.member(lease), s.member(lease)
+		a.join()
+		s.command("hset", s.prefix+"hosts", host, "not msgpack")
+		c := a.newCall(false)
+		c.add("want", a.host, &a.host.record)
+		reply, err := a.runScript(c.args)
+		if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 2) != host {
+			t.Fatalf("the reply is %v (%v), want that the epoch has ended because of %s", reply, err, host)
+		}
+		stranger.mustBeClosed(lease + time.Second)
 	})
 }
