@@ -51,8 +51,13 @@ type server struct {
 }
 
 func (s *server) run(ctx context.Context, args []any) ([]any, error) {
-	args = append([]any{new(sendCounter)}, args...)
-	reply, err := script.Run(ctx, s.client, s.keys, args...).Slice()
+	counter := new(sendCounter)
+	args = append([]any{counter}, args...)
+	reply, err := script.EvalSha(ctx, s.client, s.keys, args...).Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		*counter-- // the server does not know the script yet, so the call has not run
+		reply, err = script.Eval(ctx, s.client, s.keys, args...).Slice()
+	}
 	if err != nil {
 		s.reload(ctx)
 	}

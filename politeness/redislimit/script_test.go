@@ -246,3 +246,20 @@ func TestScript_InvalidHost(t *testing.T) {
 		stranger.mustBeClosed(lease + time.Second)
 	})
 }
+
+// A member sends a call to a server that does not know the script yet, as after
+// a failover. The member must learn that the call has not run: then it can
+// still register in the new epoch a host that it was giving back.
+func TestScript_UnknownToTheServer(t *testing.T) {
+	t.Parallel()
+	runRedisScene(t, "redis", func(s *scene) {
+		a := s.member(10 * time.Second)
+		a.join()
+		s.failOver()
+		s.command("script", "flush")
+		reply, err := a.runScript(a.newCall(false).args)
+		if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 1) != "1" {
+			t.Errorf("the reply is %v (%v), want that the call was sent once, in another epoch", reply, err)
+		}
+	})
+}
