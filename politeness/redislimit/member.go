@@ -247,7 +247,7 @@ func (m *member) step() (wait time.Duration, ended bool) {
 	for _, task := range tasks {
 		task()
 	}
-	m.checkTrust()
+	m.checkTrust(m.failure)
 	now := time.Now()
 	heartbeat := now.Sub(m.heartbeatAt) >= heartbeatInterval
 	switch {
@@ -536,15 +536,15 @@ func (m *member) lose(h *hostState) {
 
 // checkTrust notices when the session is no longer trusted. Hosts that still
 // have to be registered in a new epoch are then lost. The end of the session is
-// logged only if it affects an owned host.
-func (m *member) checkTrust() {
+// logged only if it affects an owned host. failure is why calls failed last.
+func (m *member) checkTrust(failure error) {
 	if m.lapsed || m.renewedAt.Load() == nil || m.Trusted() {
 		return
 	}
 	m.lapsed = true
 	if n := m.countOwned(); n > 0 {
 		m.log.Warn("redislimit: the session of this member has ended: no request starts until Redis answers; check that Redis runs",
-			"since", m.answeredAt, "hosts", n, "error", m.failure)
+			"since", m.answeredAt, "hosts", n, "error", failure)
 	}
 	for _, h := range m.order {
 		if h.register {
@@ -598,12 +598,13 @@ func (m *member) compareSettings(other string) {
 }
 
 // callSucceeded handles a successful call that was sent at the given time.
+// failure is why the previous call failed, or nil.
 //
 // While a host that this member owns is not registered in a new epoch, the
 // member trusts only its earlier session. If it trusted the new session, it
 // might use the host when another member already owns it.
-func (m *member) callSucceeded(sentAt time.Time) {
-	m.checkTrust()
+func (m *member) callSucceeded(sentAt time.Time, failure error) {
+	m.checkTrust(failure)
 	if m.registering {
 		m.registering = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
 	}
@@ -618,7 +619,6 @@ func (m *member) callSucceeded(sentAt time.Time) {
 		m.requestAllAgain() // so that waiting requests check again whether they may start
 	}
 	m.answeredAt = now
-	m.failure = nil
 	m.reported = noOutage
 	m.lapsed = false
 }
@@ -782,11 +782,13 @@ func (m *member) call(now time.Time, heartbeat bool) {
 			m.compareSettings(element[string](reply, 6))
 		}
 		m.longestLease = max(m.longestLease, milliseconds(reply, 1))
+		failure := m.failure
+		m.failure = nil // before applyResults, which may give hosts back
 		m.applyResults(element[[]any](reply, 2), c.operations)
 		if heartbeat {
 			m.observePeers(element[[]any](reply, 5))
 		}
-		m.callSucceeded(now)
+		m.callSucceeded(now, failure)
 		if heartbeat {
 			m.checkSubscription()
 		}

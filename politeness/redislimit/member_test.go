@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
@@ -68,6 +69,51 @@ func TestMember_ManyHosts(t *testing.T) {
 				t.Errorf("%s has had no turn in %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
+		}
+	})
+}
+
+// A contendedHold is a countedHold that notes when Give was last called with
+// the information that other members wait.
+type contendedHold struct {
+	countedHold
+	contendedAt time.Time
+}
+
+func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
+	if others {
+		h.contendedAt = time.Now()
+	}
+	return h.countedHold.Give(others)
+}
+
+// Redis does not answer for a while, and another member waits for the host of
+// this one. With the first reply, the host can be given back.
+func TestMember_ContendedAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		var gives atomic.Int64
+		own := &contendedHold{countedHold: countedHold{host: host, gives: &gives}}
+		a.Look(own)
+		time.Sleep(3 * time.Second)
+		b.Look(&countedHold{host: host, gives: &gives})
+		time.Sleep(2 * time.Second)
+		lose := func(lost bool) { // unlike with sever, the subscription stays
+			a.link.mu.Lock()
+			defer a.link.mu.Unlock()
+			a.link.lose = func() bool { return lost }
+		}
+		lose(true)
+		time.Sleep(3 * time.Second)
+		lose(false)
+		restored := time.Now()
+		time.Sleep(heartbeatInterval)
+		synctest.Wait()
+		if own.contendedAt.Before(restored) {
+			t.Errorf("the host is not given back within %v of the end of the outage", heartbeatInterval)
 		}
 	})
 }
