@@ -30,6 +30,10 @@ const (
 	maxHostsPerHeartbeat = 256 // that are requested again
 	reviewHeartbeats     = 30  // within about as many heartbeats, every host is reviewed
 
+	// minLifetime is how long Redis keeps the state of a fleet, at least, when
+	// no member is left; see PEXPIRE in call.lua.
+	minLifetime = time.Hour
+
 	resubscribeAfter = 4 // heartbeats without a notification
 	reportAfter      = 8 // heartbeats without a notification
 )
@@ -138,6 +142,7 @@ type member struct {
 	settings          string        // of the Limiter
 	warnedDifferences string        // of other members' settings
 	epoch             string
+	endedAt           time.Time // when the goroutine ended after the latest session; zero since a session has begun
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -257,6 +262,9 @@ func (m *member) step() (wait time.Duration, ended bool) {
 	case now.Before(m.retryAt):
 		return m.retryAt.Sub(now), false
 	case m.session == 0:
+		if !m.endedAt.IsZero() && now.Sub(m.endedAt) >= minLifetime {
+			m.epoch = "" // its end means nothing, because the keys may have expired
+		}
 		m.answeredAt = cmp.Or(m.answeredAt, now)
 		m.call(now, false)
 		return 0, false
@@ -575,6 +583,7 @@ func (m *member) startSession(epoch string, session int64) {
 	}
 	m.epoch = epoch
 	m.session = session
+	m.endedAt = time.Time{}
 	m.registering = lost
 	m.otherVersion = otherVersion{}
 	m.peers = make(map[int64]peerSession)
@@ -1050,6 +1059,10 @@ func (m *member) endSession() {
 	next := newMember(m.Fleet)
 	next.closed = m.closed
 	next.epoch = m.epoch
+	next.endedAt = m.endedAt
+	if m.endedAt.IsZero() {
+		next.endedAt = time.Now()
+	}
 	next.longestLease = m.longestLease
 	next.otherVersion = m.otherVersion
 	next.noNotifications = m.noNotifications
