@@ -321,7 +321,8 @@ local function lateStates(r)
 end
 
 -- Makes this session the owner of a host. The token changes unless the session
--- owns the host or was offered it.
+-- owns the host or was offered it. The last element of the result is how much
+-- longer the states must be kept, in ms.
 local function own(host, r)
   if r[OWNER] ~= me and r[OFFER] ~= me then
     r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
@@ -330,7 +331,7 @@ local function own(host, r)
   leaveQueue(r)
   put(host, r)
   local state, stateAge, minAge, incomplete, flight = describe(r)
-  return {'own', r[TOKEN], #r - QUEUE + 1, state, stateAge, minAge, incomplete, flight, lateStates(r)}
+  return {'own', r[TOKEN], #r - QUEUE + 1, state, stateAge, minAge, incomplete, flight, lateStates(r), math.max(0, keptTill(r) - age)}
 end
 
 -- Removes this session from a host. If it owns the host or was offered it, the

@@ -238,3 +238,35 @@ func TestFleet_LatePauseInANewEpoch(t *testing.T) {
 		}
 	})
 }
+
+// A member owns a host that another member has paused for a day. Redis loses its
+// data, the member registers the host in the new epoch, and dies. The pause is
+// still known hours later.
+func TestFleet_LongPauseAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, other := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		defer other.Close()
+		g, err := other.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Done(ok200) // so that a member notices the death
+		a.ask(t, time.Minute, tooMany("86400"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go b.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		time.Sleep(5 * time.Second)
+		c.memory.flush()
+		time.Sleep(heartbeatInterval / 2) // it has registered the host, and has stored nothing since
+		b.die()
+		time.Sleep(4 * time.Hour)
+		if waited, err := other.ask(t, time.Minute, ok200); err == nil {
+			t.Errorf("a request starts after %v, want a pause of 20 h", waited)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

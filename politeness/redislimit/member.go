@@ -910,7 +910,10 @@ func (m *member) own(h *hostState, result []any) {
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
 		h.latest = 0
-		h.record = fleet.Record{State: r.State, Keep: time.Hour} // to be registered in the next epoch
+		h.record = fleet.Record{ // to be registered in the next epoch
+			State: r.State,
+			Keep:  max(milliseconds(result, 9), time.Hour),
+		}
 	}
 	h.token = element[int64](result, 1)
 	h.contended = element[int64](result, 2) > 0

@@ -185,7 +185,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
 		token, keep, flight, latest := number64(args[2]), number64(args[4]), number64(args[5]), number64(args[6])
 		result := any(int64(0))
-		switch r := m.hosts[host]; args[0] {
+		switch r := s.get(host); args[0] {
 		case "want":
 			result = s.want(host)
 		case "give":
@@ -227,13 +227,8 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		}
 		results = append(results, result)
 	}
-	for host, r := range m.hosts { // all hosts, although the script looks at only a few
-		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
-			r.owner = 0
-			s.lose(r)
-		} else if r.owner == 0 && !m.isNeeded(r) {
-			delete(m.hosts, host)
-		}
+	for host := range m.hosts { // all hosts, although the script looks at only a few
+		s.get(host)
 	}
 	silent := []any{}
 	for id, v := range m.sessions {
@@ -322,7 +317,7 @@ func (s *memoryCall) owned(r *memoryHost) []any {
 	for _, l := range r.late {
 		late = append(late, l.number, s.age-l.at, l.state)
 	}
-	return append(s.known("own", r.token, int64(len(r.waits)), r), late)
+	return append(s.known("own", r.token, int64(len(r.waits)), r), late, max(0, r.keptTill()-s.age))
 }
 
 func (s *memoryCall) own(host string, r *memoryHost) []any {
@@ -340,6 +335,23 @@ func (s *memoryCall) free(host string, r *memoryHost) {
 	r.owner = 0
 	r.forget(s.me)
 	s.offer(host, r)
+}
+
+// get returns a host, or nil if there is none or it is no longer needed. If the
+// session of the owner has ended, the owner is removed first.
+func (s *memoryCall) get(host string) *memoryHost {
+	r := s.hosts[host]
+	if r == nil {
+		return nil
+	}
+	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
+		r.owner = 0
+		s.lose(r)
+	} else if r.owner == 0 && !s.isNeeded(r) {
+		delete(s.hosts, host)
+		return nil
+	}
+	return r
 }
 
 func (s *memoryCall) newHost() *memoryHost {
@@ -372,7 +384,7 @@ func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight
 }
 
 func (s *memoryCall) want(host string) any {
-	r := s.hosts[host]
+	r := s.get(host)
 	switch {
 	case r == nil && s.age < s.opens:
 		return []any{"closed", s.opens - s.age}
@@ -381,10 +393,6 @@ func (s *memoryCall) want(host string) any {
 	case r.owner == s.me:
 		return s.owned(r)
 	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
-		return s.own(host, r)
-	}
-	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
-		s.lose(r)
 		return s.own(host, r)
 	}
 	holder := r.owner + r.offer
