@@ -334,6 +334,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 	var wg sync.WaitGroup
 	s := starts{stalls: startMetronome(t)}
 	s.crawl(ctx, &wg, l, 0, 2, instantly)
+	waitFor(t, "the member does not get the other host", func() bool { return s.most.Load() > 0 })
 	admin.HSet(ctx, "{courtesy}hosts", numberedHost(1).Host, "not msgpack")
 	from := time.Now()
 	short, stop := context.WithTimeout(ctx, 15*time.Second)
