@@ -150,7 +150,7 @@ type member struct {
 	otherVersion      otherVersion
 	registering       bool               // hosts may have to be registered in a new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
-	heartbeatsUnheard int                // heartbeats since the last notification; each causes one
+	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
 	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
 
 	answeredAt time.Time // when Redis last answered, or when the first call was made
@@ -481,9 +481,10 @@ func (m *member) reportNoNotifications(err error) {
 		"error", err)
 }
 
-// checkSubscription is called after each successful heartbeat, which makes
-// Redis send a notification. If none arrives, the connection is broken, even if
-// no error was returned.
+// checkSubscription is called after each successful heartbeat. If no
+// notification has arrived since the heartbeat before, a heartbeat makes Redis
+// send one. If none arrives, the connection is broken, even if no error was
+// returned.
 func (m *member) checkSubscription() {
 	m.heartbeatsUnheard++
 	if m.heartbeatsUnheard%resubscribeAfter == 0 {
@@ -703,6 +704,13 @@ type operation struct {
 	host *hostState
 }
 
+// The kinds of calls, as the script knows them.
+const (
+	ordinaryCall     = 0
+	plainHeartbeat   = 1
+	testingHeartbeat = 2 // also causes a notification
+)
+
 // A scriptCall collects the arguments of a call.
 type scriptCall struct {
 	args       []any
@@ -727,13 +735,22 @@ func (c *scriptCall) addEnd(s endedSession) {
 // member without a session only starts one. The caller may add operations.
 func (m *member) newCall(heartbeat bool) *scriptCall {
 	m.callNumber++
-	heartbeatArgument := 0
-	if heartbeat {
-		heartbeatArgument = 1
+	kind := ordinaryCall
+	switch {
+	case heartbeat && m.heartbeatsUnheard > 0:
+		kind = testingHeartbeat
+	case heartbeat:
+		kind = plainHeartbeat
+	}
+	newEpoch := ""
+	settings := ""
+	if m.session == 0 {
+		newEpoch = rand.Text()
+		settings = m.settings
 	}
 	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
 	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
-		rand.Text(), heartbeatArgument, m.otherVersion.argument(), m.settings)
+		newEpoch, kind, m.otherVersion.argument(), settings)
 	if m.session == 0 {
 		return c
 	}

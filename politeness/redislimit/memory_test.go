@@ -158,7 +158,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	defer m.mu.Unlock()
 	m.calls++
 	version, prefix, epoch, me, number := args[0].(int), args[1].(string), args[2].(string), args[3].(int64), args[4].(int64)
-	heartbeat, others := args[7] == 1, args[8].(string)
+	heartbeat, testing, others := args[7] != ordinaryCall, args[7] == testingHeartbeat, args[8].(string)
 	switch other := m.epoch != "" && m.version != version; {
 	case other && len(m.sessions) > 0 && others != fmt.Sprint(m.count):
 		return []any{"version", fmt.Sprint(m.version), fmt.Sprint(m.count), m.lease}, nil
@@ -236,7 +236,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			silent = append(silent, id, v.number)
 		}
 	}
-	if heartbeat {
+	if testing {
 		s.tell(me, epoch)
 	}
 	return []any{"ok", m.lease, results, epoch, me, silent}, nil

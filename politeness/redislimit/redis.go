@@ -13,8 +13,8 @@ import (
 
 // An engine runs the script and delivers notifications to a member. A
 // notification is the name of a host that the member should request again,
-// because the host was offered to the member, or because others wait for it. A
-// heartbeat causes a notification too.
+// because the host was offered to the member, or because others wait for it.
+// Some heartbeats cause a notification too.
 type engine interface {
 	// run runs the script. It inserts one argument before args: how often the
 	// call was sent.
