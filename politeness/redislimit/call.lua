@@ -160,6 +160,7 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --   OWNER   the session that owns the host; 0 means none
 --   TOKEN   proves the ownership
 --   OFFER   the session to which the host is offered; 0 means none
+--   SINCE   the age when the host was offered to that session; 0 means none
 --   AT      the age of the epoch when STATE was stored
 --   KEEP    how long after that STATE must be kept, in ms
 --   LOST    the age at which the script noticed that an owner had ended or
@@ -174,7 +175,7 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --           state does not replace STATE, because the session does not know
 --           what others have learned and started since it gave the host back.
 --           It is removed when the owner has stored a STATE that includes it.
-local OWNER, TOKEN, OFFER, AT, KEEP, LOST, STATE, FLIGHT, LATE, QUEUE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+local OWNER, TOKEN, OFFER, SINCE, AT, KEEP, LOST, STATE, FLIGHT, LATE, QUEUE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local hour = 3600000 -- in ms
 local maxSilence = 2500 -- in ms; the member of a session that is silent for longer may have ended
 local offerTime = 1500 -- in ms; a host that is offered for longer is available to every session
@@ -263,6 +264,11 @@ if inspects or not onlyOwned then
   local stored = 0 -- how often a host was stored
 
   local function put(host, r)
+    for id in pairs(r[FLIGHT]) do
+      if not silence(id) then
+        r[FLIGHT][id] = nil -- the session has ended
+      end
+    end
     packed[host] = cmsgpack.pack(r)
     redis.call('HSET', hosts, host, packed[host])
     till = math.max(till, keptTill(r))
@@ -317,7 +323,7 @@ if inspects or not onlyOwned then
 
   -- Returns a host about which nothing is known.
   local function newHost()
-    local r = {0, 0, 0, age, 0, -1, 0, {}, {}}
+    local r = {0, 0, 0, 0, age, 0, -1, 0, {}, {}}
     if old == '1' then
       -- An owner in an earlier epoch may have sent requests to the host during
       -- the first Lease of this epoch.
@@ -367,8 +373,9 @@ if inspects or not onlyOwned then
         nextSession, least = r[i], distance
       end
     end
-    r[OFFER] = nextSession
+    r[OFFER], r[SINCE] = nextSession, 0
     if nextSession ~= 0 then
+      r[SINCE] = age
       r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
       notify(nextSession, host)
     end
@@ -381,7 +388,7 @@ if inspects or not onlyOwned then
       if r[OFFER] ~= me then
         r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
       end
-      r[OWNER], r[OFFER] = me, 0
+      r[OWNER], r[OFFER], r[SINCE] = me, 0, 0
       leaveQueue(r)
       put(host, r)
     end
@@ -423,7 +430,7 @@ if inspects or not onlyOwned then
       return {'closed', opens - age}
     end
     r = r or newHost()
-    local offered = r[OFFER] ~= 0 and r[OFFER] ~= me and age - r[AT] <= offerTime
+    local offered = r[OFFER] ~= 0 and r[OFFER] ~= me and age - r[SINCE] <= offerTime
     if r[OWNER] == me or r[OWNER] == 0 and not offered then
       return own(host, r)
     end
@@ -475,7 +482,7 @@ if inspects or not onlyOwned then
   function operations.register(host, _, state, keep)
     local r = get(host)
     if not r and age < opens then
-      r = {me, 0, 0, age, tonumber(keep), -1, state, {}, {}}
+      r = {me, 0, 0, 0, age, tonumber(keep), -1, state, {}, {}}
       put(host, r)
     end
     if r and r[OWNER] == me then

@@ -43,6 +43,7 @@ type memorySession struct{ number, seen int64 }
 
 type memoryHost struct {
 	owner, token, offer, at, keep int64
+	since                         int64 // when the host was offered
 	lost                          int64 // -1: none
 	state                         any   // nil or a string
 	flight                        map[int64]int64
@@ -289,6 +290,7 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 		}
 	}
 	if r.offer != 0 {
+		r.since = s.age
 		s.token++
 		r.token = s.token
 		s.tell(r.offer, host)
@@ -392,7 +394,7 @@ func (s *memoryCall) want(host string) any {
 		return s.own(host, s.newHost())
 	case r.owner == s.me:
 		return s.owned(r)
-	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
+	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.since <= 1500):
 		return s.own(host, r)
 	}
 	holder := r.owner + r.offer

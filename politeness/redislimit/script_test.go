@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // A scene is a fleet for one test of the script. The test makes each member's
@@ -18,8 +19,8 @@ import (
 type scene struct {
 	*testing.T
 	newEngine func() engine
-	failOver  func()            // Redis loses no data, but the epoch ends
-	command   func(args ...any) // runs a command; nil in memory
+	failOver  func()                // Redis loses no data, but the epoch ends
+	command   func(args ...any) any // runs a command; nil in memory
 	prefix    string
 }
 
@@ -47,11 +48,13 @@ func runRedisScene(t *testing.T, name string, test func(*scene)) {
 		client := redis.NewClient(&redis.Options{Addr: startServer(t)})
 		t.Cleanup(func() { client.Close() })
 		s := &scene{T: t, prefix: "{scene}"}
-		s.command = func(args ...any) {
+		s.command = func(args ...any) any {
 			t.Helper()
-			if err := client.Do(t.Context(), args...).Err(); err != nil {
+			reply, err := client.Do(t.Context(), args...).Result()
+			if err != nil {
 				t.Fatal(err)
 			}
+			return reply
 		}
 		s.newEngine = func() engine {
 			return &server{client, []string{"{scene}fleet", "{scene}hosts", "{scene}sessions"}}
@@ -72,7 +75,21 @@ type puppet struct {
 	host  *hostState
 }
 
-// member returns a member without a session.
+// open starts sessions in a new epoch and waits until hosts are handed out.
+func (s *scene) open(members ...*puppet) {
+	s.Helper()
+	for _, p := range members {
+		p.join()
+	}
+	for range 3 { // at most a second of each counts
+		time.Sleep(time.Second)
+		for _, p := range members {
+			p.send()
+		}
+	}
+}
+
+// member returns a member without a session. 0 stands for the default Lease.
 func (s *scene) member(lease time.Duration) *puppet {
 	s.Helper()
 	f, err := newFleet(s.newEngine(), s.prefix, Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)})
@@ -207,7 +224,7 @@ func TestScript_FirstMember(t *testing.T) {
 		c := a.newCall(false)
 		c.addEnd(endedSession{a.session, a.callNumber})
 		if _, err := a.runScript(c.args); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		s.failOver()
 		s.member(10 * time.Second).mustBeClosed(2 * time.Second)
@@ -241,7 +258,7 @@ func TestScript_InvalidHost(t *testing.T) {
 		c.add("want", a.host, &a.host.record)
 		reply, err := a.runScript(c.args)
 		if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 2) != host {
-			t.Fatalf("the reply is %v (%v), want that the epoch has ended because of %s", reply, err, host)
+			s.Fatalf("the reply is %v (%v), want that the epoch has ended because of %s", reply, err, host)
 		}
 		stranger.mustBeClosed(lease + time.Second)
 	})
@@ -259,7 +276,84 @@ func TestScript_UnknownToTheServer(t *testing.T) {
 		s.command("script", "flush")
 		reply, err := a.runScript(a.newCall(false).args)
 		if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 1) != "1" {
-			t.Errorf("the reply is %v (%v), want that the call was sent once, in another epoch", reply, err)
+			s.Errorf("the reply is %v (%v), want that the call was sent once, in another epoch", reply, err)
+		}
+	})
+}
+
+// A host is offered to a member that no longer wants it, and is then offered to
+// another one. That member has the whole time of an offer to accept it.
+func TestScript_SecondOffer(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b, c, d := s.member(0), s.member(0), s.member(0), s.member(0)
+		s.open(a, b, c, d)
+		a.own()
+		b.want()
+		c.want()
+		a.send("give")
+		first, second := b, c
+		if owner := element[int64](d.want(), 1); owner == c.session {
+			first, second = c, b
+		}
+		d.send("drop") // leaves the queue
+		time.Sleep(time.Second)
+		first.send("drop")
+		time.Sleep(800 * time.Millisecond)
+		if result := d.want(); element[string](result, 0) != "other" || element[int64](result, 1) != second.session {
+			s.Errorf("the result is %v, want that the host is offered to member %d", result, second.session)
+		}
+		time.Sleep(800 * time.Millisecond)
+		d.own()
+	})
+}
+
+// A host is offered to a member that does not accept it. Meanwhile a request
+// that was in flight ends with a 429. That does not prolong the offer.
+func TestScript_LateStateDuringAnOffer(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b, c := s.member(0), s.member(0), s.member(0)
+		s.open(a, b, c)
+		a.own()
+		b.want()
+		a.host.record.InFlight = 1
+		a.send("give")
+		time.Sleep(time.Second)
+		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.send("land")
+		time.Sleep(600 * time.Millisecond)
+		late := element[[]any](c.own(), 8)
+		if len(late) != 3 || element[string](late, 2) != "late" {
+			s.Errorf("the late states are %v, want one", late)
+		}
+	})
+}
+
+// A session that had requests in flight ends. The next owner's data no longer
+// contains it.
+func TestScript_RequestsOfAnEndedSession(t *testing.T) {
+	t.Parallel()
+	runRedisScene(t, "redis", func(s *scene) {
+		a, b := s.member(0), s.member(0)
+		s.open(a, b)
+		a.own()
+		a.host.record.InFlight = 1
+		a.send("give")
+		stored := func() any { return s.command("hstrlen", s.prefix+"hosts", host) }
+		before := stored()
+		if flight := element[int64](b.own(), 7); flight != 1 {
+			s.Errorf("%d requests are in flight, want 1", flight)
+		}
+		b.send("give")
+		c := b.newCall(false)
+		c.addEnd(endedSession{a.session, a.callNumber})
+		if _, err := b.runScript(c.args); err != nil {
+			s.Fatal(err)
+		}
+		if flight := element[int64](b.own(), 7); flight != 0 {
+			s.Errorf("%d requests are in flight, want none", flight)
+		}
+		if after := stored(); after.(int64) >= before.(int64) {
+			s.Errorf("the data has %d bytes, and had %d while a request was in flight", after, before)
 		}
 	})
 }
