@@ -361,7 +361,8 @@ if inspects or not onlyOwned then
   -- next. So each session gets its turn, and hosts do not move together from
   -- member to member. If two have the same place, the one that has waited
   -- longer is next. 67108859 is a prime: the order is a permutation, and
-  -- products stay below 2^53.
+  -- products stay below 2^53. If all sessions have been silent for too long, the
+  -- host is offered to none, but each learns that it is available.
   local function offer(host, r)
     local factor = #r >= QUEUE and tonumber(string.sub(redis.sha1hex(host), 1, 8), 16) % 67108858 + 1
     local nextSession, least = 0, 67108860
@@ -378,6 +379,9 @@ if inspects or not onlyOwned then
       r[SINCE] = age
       r[TOKEN] = redis.call('HINCRBY', fleet, 'token', '1')
       notify(nextSession, host)
+    end
+    for i = QUEUE, nextSession == 0 and #r or 0 do
+      notify(r[i], host)
     end
   end
 

@@ -1007,6 +1007,15 @@ func (m *member) observePeers(pairs []any) {
 		m.ended = append(m.ended, endedSession{id, s.callNumber})
 		m.requestAllAgain()
 	}
+	for id, s := range m.peers {
+		_, isSilent := peers[id]
+		if !isSilent && s.silentFor >= m.longestLease {
+			// Probably another member has ended the session, so its hosts are
+			// available.
+			m.requestAllAgain()
+			break
+		}
+	}
 	m.peers = peers
 }
 

@@ -117,3 +117,30 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		}
 	})
 }
+
+// Another member has ended the session of a member that was killed. This member
+// requests its hosts again, because they may have become available.
+func TestMember_PeerEndedByAnother(t *testing.T) {
+	for name, tt := range map[string]struct {
+		silentFor time.Duration
+		want      bool
+	}{
+		"after a Lease":    {12 * time.Second, true},
+		"a late heartbeat": {3 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := newMember(f)
+			h := &hostState{name: host, hold: &countedHold{host: host}}
+			m.add(h)
+			m.peers = map[int64]peerSession{7: {callNumber: 1, silentFor: tt.silentFor}}
+			m.observePeers(nil)
+			if m.dirty[h] != tt.want {
+				t.Errorf("the host is requested again: %t, want %t", m.dirty[h], tt.want)
+			}
+		})
+	}
+}

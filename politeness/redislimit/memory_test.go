@@ -294,6 +294,10 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 		s.token++
 		r.token = s.token
 		s.tell(r.offer, host)
+		return
+	}
+	for _, id := range r.waits {
+		s.tell(id, host)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -325,6 +326,43 @@ func TestScript_LateStateDuringAnOffer(t *testing.T) {
 		if len(late) != 3 || element[string](late, 2) != "late" {
 			s.Errorf("the late states are %v, want one", late)
 		}
+	})
+}
+
+// All members in the queue have been silent for so long that none gets an
+// offer, as after a failover. They are notified nevertheless, because the host
+// is available to the first one that requests it.
+func TestScript_AllWaitersSilent(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b := s.member(0), s.member(0)
+		s.open(a, b)
+		a.own()
+		b.want()
+		received := make(chan string, 10)
+		subscription, cancel := context.WithCancel(s.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			channel := fmt.Sprint(s.prefix, b.epoch, ":", b.session)
+			b.engine.subscribe(subscription, channel, func(m string) { received <- m })
+		}()
+		<-received // the subscription has begun
+		for range 3 {
+			time.Sleep(time.Second)
+			a.send()
+		}
+		a.send("give")
+		select {
+		case m := <-received:
+			if m != host {
+				s.Errorf("the notification is %q, want %q", m, host)
+			}
+		case <-time.After(5 * time.Second):
+			s.Error("the member is not notified")
+		}
+		b.own()
+		cancel()
+		<-ended
 	})
 }
 
