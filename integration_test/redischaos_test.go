@@ -726,7 +726,7 @@ func (f *chaosFleet) joinAs(version string) {
 	const prefix = "{courtesy}" // of the default Namespace
 	keys := []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}
 	answer, err := client.Eval(f.Context(), string(script), keys, 1, version, prefix, "", 0, 1, f.config.Lease.Milliseconds(), "new", 1, "", "").Slice()
-	if err != nil || len(answer) < 2 || answer[0] != "version" || answer[1] != "1" {
+	if err != nil || len(answer) < 2 || answer[0] != "version" || answer[1] != "2" {
 		f.Errorf("the fleet answers %q, %v to another version", answer, err)
 	}
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -123,6 +124,172 @@ func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 		cpu:      time.Duration(float64(after-before) / calls),
 		calls:    calls / took.Seconds(),
 	}
+}
+
+// A heartbeat of a member that owns one host, and for which nothing has changed,
+// executes few commands: 6 that each call needs, a notification with every
+// second heartbeat, and inspections of other hosts with every eighth. The
+// commands take most of the time of a heartbeat.
+func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	t.Parallel()
+	server := redisserver.Start(t)
+	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	l := &politeness.Limiter{Delay: time.Hour, Fleet: joinFleet(t, server, redislimit.Options{})}
+	warm(t, l)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { l.Acquire(ctx, &url.URL{Scheme: "http", Host: "warm.example"}) }) // waits, so the member keeps the host
+	time.Sleep(4 * time.Second)                                                      // so that the member listens
+	commands, calls := allCommands(t, admin), commandCalls(t, admin, "evalsha")
+	time.Sleep(10 * time.Second)
+	calls = commandCalls(t, admin, "evalsha") - calls
+	commands = allCommands(t, admin) - commands - calls - 2 // without EVALSHA, and without the two INFO of this test
+	t.Logf("%.0f heartbeats, %.1f commands each", calls, commands/calls)
+	if calls < 3 || commands > 9*calls {
+		t.Errorf("%.0f commands of %.0f heartbeats, want 9 each at most", commands, calls)
+	}
+}
+
+// allCommands returns how many commands the server has executed, including
+// those of scripts.
+func allCommands(t testing.TB, client redis.UniversalClient) float64 {
+	t.Helper()
+	stats, err := client.Info(context.Background(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	for line := range strings.Lines(stats) {
+		_, line, _ = strings.Cut(line, ":calls=")
+		line, _, _ = strings.Cut(line, ",")
+		n, _ := strconv.ParseFloat(line, 64)
+		total += n
+	}
+	return total
+}
+
+// A heartbeatRecorder is a hook of a member's client. It keeps the arguments of
+// the latest heartbeat that requests a host which the member owns. After close,
+// the client reaches the server no more, so the session stays as it is.
+type heartbeatRecorder struct {
+	mu        sync.Mutex
+	heartbeat []any
+	closed    bool
+}
+
+// The indexes of arguments of EVALSHA; see call.lua.
+const (
+	argumentSent   = 6
+	argumentNumber = 11
+	argumentBeat   = 14
+	argumentToken  = 19
+)
+
+func (r *heartbeatRecorder) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *heartbeatRecorder) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (r *heartbeatRecorder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		r.mu.Lock()
+		closed := r.closed
+		r.mu.Unlock()
+		if closed {
+			return errors.New("the member is frozen")
+		}
+		err := next(ctx, cmd)
+		args := cmd.Args()
+		requestsOwned := args[0] == "evalsha" && len(args) > argumentToken && args[argumentToken] != int64(0)
+		if err == nil && requestsOwned && args[argumentBeat] != 0 {
+			r.mu.Lock()
+			r.heartbeat = args
+			r.mu.Unlock()
+		}
+		return err
+	}
+}
+
+// close returns the arguments of a heartbeat, or nil if there was none yet.
+func (r *heartbeatRecorder) close() []any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = r.heartbeat != nil
+	return r.heartbeat
+}
+
+// BenchmarkRedisLimitHeartbeat repeats the heartbeats of a fleet as fast as
+// Redis answers, so that no heartbeat has to fetch the script and its data into
+// the processor's caches. COURTESY_COST is the number of members, 100 by
+// default.
+func BenchmarkRedisLimitHeartbeat(b *testing.B) {
+	members := 100
+	if s := os.Getenv("COURTESY_COST"); s != "" {
+		var err error
+		if members, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	server := redisserver.Start(b)
+	admin := redisClient(b, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	recorders := make([]heartbeatRecorder, members)
+	for i := range recorders {
+		client := redisClient(b, &redis.UniversalOptions{Addrs: []string{server.Addr}, ContextTimeoutEnabled: true, PoolSize: 2}, patient)
+		client.AddHook(&recorders[i])
+		f, err := redislimit.New(client, redislimit.Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		l := &politeness.Limiter{Delay: time.Hour, Fleet: f}
+		host := &url.URL{Scheme: "http", Host: fmt.Sprintf("h%d.example", i)}
+		go func() {
+			if g, err := l.Acquire(ctx, host); err == nil {
+				g.Done(ok200)
+				l.Acquire(ctx, host) // waits, so the member keeps the host
+			}
+		}()
+	}
+	var heartbeats [][]any
+	for i := range recorders {
+		heartbeat := recorders[i].close()
+		for ; heartbeat == nil; heartbeat = recorders[i].close() {
+			time.Sleep(100 * time.Millisecond)
+		}
+		heartbeats = append(heartbeats, heartbeat)
+	}
+	time.Sleep(time.Second) // calls that were on their way have ended
+	number := int64(1_000_000)
+	repeat := func(n int) {
+		for i := range n {
+			number++
+			args := heartbeats[i%members]
+			args[argumentSent] = 1
+			args[argumentNumber] = number
+			args[argumentBeat] = 1 + i/members%2 // every second one tests the subscription
+			reply, err := admin.Do(b.Context(), args...).Slice()
+			if err != nil || reply[0] != "ok" {
+				b.Fatal(reply, err)
+			}
+		}
+	}
+	repeat(2 * members)
+	calls, script := commandCalls(b, admin, "evalsha"), scriptTime(b, admin)
+	_, before := cpu(b, admin)
+	b.ResetTimer()
+	repeat(b.N)
+	b.StopTimer()
+	_, after := cpu(b, admin)
+	calls, script = commandCalls(b, admin, "evalsha")-calls, scriptTime(b, admin)-script
+	b.ReportMetric(float64(script.Nanoseconds())/1e3/calls, "script-µs/heartbeat")
+	b.ReportMetric(float64((after-before).Nanoseconds())/1e3/calls, "redis-cpu-µs/heartbeat")
 }
 
 // scriptTime returns for how long the server has run scripts.

@@ -334,6 +334,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 	var wg sync.WaitGroup
 	s := starts{stalls: startMetronome(t)}
 	s.crawl(ctx, &wg, l, 0, 2, instantly)
+	waitFor(t, "the member does not get the other host", func() bool { return s.most.Load() > 0 })
 	admin.HSet(ctx, "{courtesy}hosts", numberedHost(1).Host, "not msgpack")
 	from := time.Now()
 	short, stop := context.WithTimeout(ctx, 15*time.Second)
@@ -378,5 +379,35 @@ func TestRedisLimitThereAndBack(t *testing.T) {
 	wg.Wait()
 	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
 		t.Errorf("the owned host is silent for %v", silence)
+	}
+}
+
+// Redis loses one of the fleet's keys: it has evicted the key, for example. A
+// new epoch begins with the next heartbeat, and the owned host goes on.
+func TestRedisLimitOneKeyIsLost(t *testing.T) {
+	t.Parallel()
+	server := redisserver.Start(t)
+	for _, key := range []string{"fleet", "hosts", "sessions"} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
+			opts := redislimit.Options{Namespace: "without-" + key}
+			l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, opts)}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			s := starts{stalls: startMetronome(t)}
+			s.crawl(ctx, &wg, l, 0, 1, instantly)
+			waitFor(t, "the member does not get the host", func() bool { return s.most.Load() > 0 })
+			epoch := func() string { return admin.HGet(t.Context(), "{"+opts.Namespace+"}fleet", "epoch").Val() }
+			before, from := epoch(), time.Now()
+			admin.Del(t.Context(), "{"+opts.Namespace+"}"+key)
+			waitFor(t, "the epoch goes on", func() bool { return epoch() != before && epoch() != "" })
+			time.Sleep(3 * time.Second)
+			cancel()
+			wg.Wait()
+			if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
+				t.Errorf("the owned host is silent for %v", silence)
+			}
+		})
 	}
 }

@@ -146,3 +146,127 @@ func TestFleet_Cron(t *testing.T) {
 		t.Error("the host is not asked any more")
 	})
 }
+
+// Member b owns a host that is paused by a Retry-After. Then a request that a
+// had in flight when it gave the host away ends with a shorter Retry-After, and
+// b dies. The next owner keeps the longer pause.
+func TestFleet_LatePauseBeforeTheOwnerDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, tooMany("28")); err != nil {
+			t.Fatal(err)
+		}
+		paused := time.Now()
+		time.Sleep(time.Second)
+		slow.Done(tooMany("1"))
+		time.Sleep(10 * time.Millisecond)
+		b.die()
+		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 28*time.Second || after > 45*time.Second {
+			t.Errorf("the next owner started %v after the 429, want 28 s", after)
+		}
+	})
+}
+
+// A member waits for a host while a late pause is stored. When it becomes the
+// owner, it starts no request before it knows of the pause, even if its
+// Observer is slow.
+func TestFleet_LatePauseBeforeTheFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		slow.Done(tooMany("20"))
+		time.Sleep(10 * time.Millisecond)
+		next.limiter.Observer = &politeness.Observer{
+			Owned: func(context.Context, politeness.Event) { time.Sleep(time.Second) },
+		}
+		if waited, err := next.ask(t, time.Minute, ok200); err != nil || waited < 19*time.Second {
+			t.Errorf("the next owner waits %v, want 20 s (%v)", waited, err)
+		}
+	})
+}
+
+// Redis loses its data while a request is in flight whose host was given back.
+// The request ends with a 429 before the new epoch hands out hosts. The pause
+// is stored, and counts, from the time when the epoch does.
+func TestFleet_LatePauseInANewEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, next := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer next.Close()
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		c.memory.flush()
+		time.Sleep(3 * time.Second) // a begins the new epoch
+		slow.Done(tooMany("120"))
+		paused := time.Now()
+		time.Sleep(15 * time.Second)
+		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		if after := time.Since(paused); after < 120*time.Second || after > 132*time.Second {
+			t.Errorf("the next owner started %v after the 429, want 120 s, and 12 s more at most", after)
+		}
+	})
+}
+
+// A member owns a host that another member has paused for a day. Redis loses its
+// data, the member registers the host in the new epoch, and dies. The pause is
+// still known hours later.
+func TestFleet_LongPauseAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, other := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		defer other.Close()
+		g, err := other.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Done(ok200) // so that a member notices the death
+		a.ask(t, time.Minute, tooMany("86400"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go b.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		time.Sleep(5 * time.Second)
+		c.memory.flush()
+		time.Sleep(heartbeatInterval / 2) // it has registered the host, and has stored nothing since
+		b.die()
+		time.Sleep(4 * time.Hour)
+		if waited, err := other.ask(t, time.Minute, ok200); err == nil {
+			t.Errorf("a request starts after %v, want a pause of 20 h", waited)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

@@ -20,7 +20,7 @@ import (
 
 // formatVersion is the version of the data in Redis. It must change with each
 // change of the script that members of an earlier version cannot work with.
-const formatVersion = 1
+const formatVersion = 2
 
 const (
 	heartbeatInterval = time.Second // between renewals of a session
@@ -29,6 +29,10 @@ const (
 	maxOperations        = 512 // in one call
 	maxHostsPerHeartbeat = 256 // that are requested again
 	reviewHeartbeats     = 30  // within about as many heartbeats, every host is reviewed
+
+	// minLifetime is how long Redis keeps the state of a fleet, at least, when
+	// no member is left; see PEXPIRE in call.lua.
+	minLifetime = time.Hour
 
 	resubscribeAfter = 4 // heartbeats without a notification
 	reportAfter      = 8 // heartbeats without a notification
@@ -113,9 +117,10 @@ func (f *Fleet) runScript(args []any) ([]any, error) {
 // whether the call has run, so the member sends the operations again in the
 // next call.
 //
-// A host without an owner is handed out when the epoch is 2 s old. If any
-// member knew an earlier epoch, that member may own the host, so the epoch must
-// be a Lease and one second old.
+// A host without an owner is handed out when the epoch is 2 s old. If an
+// earlier epoch had members, one of them may own the host, so the epoch must be
+// a Lease and one second old. This is so if a member that joins knew an earlier
+// epoch, or if the data of the earlier epoch is still there and shows members.
 //
 // The age of the epoch grows with the server's clock, but by at most 2 s per
 // call while any member has a session. Setting that clock therefore has little
@@ -133,9 +138,11 @@ type member struct {
 	ended     []endedSession      // sessions of others that the next call removes
 	closed    bool
 
-	settings          string // of the Limiter
-	warnedDifferences string // of other members' settings
+	longestLease      time.Duration // of the members, as far as this one knows
+	settings          string        // of the Limiter
+	warnedDifferences string        // of other members' settings
 	epoch             string
+	endedAt           time.Time // when the goroutine ended after the latest session; zero since a session has begun
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -143,7 +150,7 @@ type member struct {
 	otherVersion      otherVersion
 	registering       bool               // hosts may have to be registered in a new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
-	heartbeatsUnheard int                // heartbeats since the last notification; each causes one
+	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
 	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
 
 	answeredAt time.Time // when Redis last answered, or when the first call was made
@@ -183,6 +190,7 @@ type hostState struct {
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
+	latest     int64        // the number of the latest late state that the Hold has received; see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none
@@ -244,7 +252,7 @@ func (m *member) step() (wait time.Duration, ended bool) {
 	for _, task := range tasks {
 		task()
 	}
-	m.checkTrust()
+	m.checkTrust(m.failure)
 	now := time.Now()
 	heartbeat := now.Sub(m.heartbeatAt) >= heartbeatInterval
 	switch {
@@ -254,6 +262,9 @@ func (m *member) step() (wait time.Duration, ended bool) {
 	case now.Before(m.retryAt):
 		return m.retryAt.Sub(now), false
 	case m.session == 0:
+		if !m.endedAt.IsZero() && now.Sub(m.endedAt) >= minLifetime {
+			m.epoch = "" // its end means nothing, because the keys may have expired
+		}
 		m.answeredAt = cmp.Or(m.answeredAt, now)
 		m.call(now, false)
 		return 0, false
@@ -334,10 +345,10 @@ func (m *member) review() {
 	}
 }
 
-// requestAgain requests h again if it is wanted or owned. It also gives h back
-// if the member has postponed this until notifications arrive.
+// requestAgain requests h again if it is wanted or owned. It also gives h back,
+// or reports its requests in flight, if the member has postponed this.
 func (m *member) requestAgain(h *hostState) {
-	if h.hold != nil || h.isGivingBack() {
+	if h.hold != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
@@ -471,9 +482,10 @@ func (m *member) reportNoNotifications(err error) {
 		"error", err)
 }
 
-// checkSubscription is called after each successful heartbeat, which makes
-// Redis send a notification. If none arrives, the connection is broken, even if
-// no error was returned.
+// checkSubscription is called after each successful heartbeat. If no
+// notification has arrived since the heartbeat before, a heartbeat makes Redis
+// send one. If none arrives, the connection is broken, even if no error was
+// returned.
 func (m *member) checkSubscription() {
 	m.heartbeatsUnheard++
 	if m.heartbeatsUnheard%resubscribeAfter == 0 {
@@ -534,15 +546,15 @@ func (m *member) lose(h *hostState) {
 
 // checkTrust notices when the session is no longer trusted. Hosts that still
 // have to be registered in a new epoch are then lost. The end of the session is
-// logged only if it affects an owned host.
-func (m *member) checkTrust() {
+// logged only if it affects an owned host. failure is why calls failed last.
+func (m *member) checkTrust(failure error) {
 	if m.lapsed || m.renewedAt.Load() == nil || m.Trusted() {
 		return
 	}
 	m.lapsed = true
 	if n := m.countOwned(); n > 0 {
 		m.log.Warn("redislimit: the session of this member has ended: no request starts until Redis answers; check that Redis runs",
-			"since", m.answeredAt, "hosts", n, "error", m.failure)
+			"since", m.answeredAt, "hosts", n, "error", failure)
 	}
 	for _, h := range m.order {
 		if h.register {
@@ -559,6 +571,7 @@ func (m *member) startSession(epoch string, session int64) {
 		h.drop = false
 		h.owner = ""
 		h.waitReason = ""
+		h.latest = 0 // another epoch counts anew
 		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
 		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
 		if !h.register {
@@ -572,6 +585,7 @@ func (m *member) startSession(epoch string, session int64) {
 	}
 	m.epoch = epoch
 	m.session = session
+	m.endedAt = time.Time{}
 	m.registering = lost
 	m.otherVersion = otherVersion{}
 	m.peers = make(map[int64]peerSession)
@@ -595,12 +609,13 @@ func (m *member) compareSettings(other string) {
 }
 
 // callSucceeded handles a successful call that was sent at the given time.
+// failure is why the previous call failed, or nil.
 //
 // While a host that this member owns is not registered in a new epoch, the
 // member trusts only its earlier session. If it trusted the new session, it
 // might use the host when another member already owns it.
-func (m *member) callSucceeded(sentAt time.Time) {
-	m.checkTrust()
+func (m *member) callSucceeded(sentAt time.Time, failure error) {
+	m.checkTrust(failure)
 	if m.registering {
 		m.registering = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
 	}
@@ -615,7 +630,6 @@ func (m *member) callSucceeded(sentAt time.Time) {
 		m.requestAllAgain() // so that waiting requests check again whether they may start
 	}
 	m.answeredAt = now
-	m.failure = nil
 	m.reported = noOutage
 	m.lapsed = false
 }
@@ -691,6 +705,13 @@ type operation struct {
 	host *hostState
 }
 
+// The kinds of calls, as the script knows them.
+const (
+	ordinaryCall     = 0
+	plainHeartbeat   = 1
+	testingHeartbeat = 2 // also causes a notification
+)
+
 // A scriptCall collects the arguments of a call.
 type scriptCall struct {
 	args       []any
@@ -700,13 +721,13 @@ type scriptCall struct {
 // add adds an operation for a host, with one of the host's records.
 func (c *scriptCall) add(name string, h *hostState, r *fleet.Record) {
 	keep := (r.Keep + time.Millisecond - 1).Milliseconds()
-	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight)
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest)
 	c.operations = append(c.operations, operation{name, h})
 }
 
 // addEnd adds the operation that ends a session. Its result has no meaning.
 func (c *scriptCall) addEnd(s endedSession) {
-	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0)
+	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0)
 	c.operations = append(c.operations, operation{name: "finish"})
 }
 
@@ -715,13 +736,22 @@ func (c *scriptCall) addEnd(s endedSession) {
 // member without a session only starts one. The caller may add operations.
 func (m *member) newCall(heartbeat bool) *scriptCall {
 	m.callNumber++
-	heartbeatArgument := 0
-	if heartbeat {
-		heartbeatArgument = 1
+	kind := ordinaryCall
+	switch {
+	case heartbeat && m.heartbeatsUnheard > 0:
+		kind = testingHeartbeat
+	case heartbeat:
+		kind = plainHeartbeat
 	}
-	c := &scriptCall{args: make([]any, 0, 10+6*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
-	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.lease.Milliseconds(),
-		rand.Text(), heartbeatArgument, m.otherVersion.argument(), m.settings)
+	newEpoch := ""
+	settings := ""
+	if m.session == 0 {
+		newEpoch = rand.Text()
+		settings = m.settings
+	}
+	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
+	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
+		newEpoch, kind, m.otherVersion.argument(), settings)
 	if m.session == 0 {
 		return c
 	}
@@ -778,11 +808,14 @@ func (m *member) call(now time.Time, heartbeat bool) {
 			m.startSession(element[string](reply, 3), element[int64](reply, 4))
 			m.compareSettings(element[string](reply, 6))
 		}
+		m.longestLease = max(m.longestLease, milliseconds(reply, 1))
+		failure := m.failure
+		m.failure = nil // before applyResults, which may give hosts back
 		m.applyResults(element[[]any](reply, 2), c.operations)
 		if heartbeat {
-			m.observePeers(element[[]any](reply, 5), max(m.lease, milliseconds(reply, 1)))
+			m.observePeers(element[[]any](reply, 5))
 		}
-		m.callSucceeded(now)
+		m.callSucceeded(now, failure)
 		if heartbeat {
 			m.checkSubscription()
 		}
@@ -815,7 +848,8 @@ func (m *member) call(now time.Time, heartbeat bool) {
 	case "version":
 		m.session = 0
 		m.renewedAt.Store(nil)
-		m.otherVersion = m.otherVersion.observe(element[string](reply, 2), time.Now(), max(m.lease, milliseconds(reply, 3)))
+		m.longestLease = max(m.longestLease, milliseconds(reply, 3))
+		m.otherVersion = m.otherVersion.observe(element[string](reply, 2), time.Now(), m.longestLease)
 		m.callFailed(&versionError{stored: element[string](reply, 1), own: m.version})
 	case "late":
 		// Redis has ignored a call that the client has sent twice. The next
@@ -841,7 +875,11 @@ func (m *member) applyResults(results []any, operations []operation) {
 			if h.unsaved {
 				m.dirty[h] = true
 			}
-		case "land", "keep":
+		case "land":
+			// In a new epoch, Redis cannot store this yet. requestAgain repeats
+			// it later.
+			h.unsaved = element[string](result, 0) == "closed"
+		case "keep":
 			h.unsaved = false
 		case "register":
 			h.register = false
@@ -884,18 +922,58 @@ func (m *member) applyWant(h *hostState, result []any) {
 // own handles the result of the operation "want" if this member owns h.
 func (m *member) own(h *hostState, result []any) {
 	r := storedRecord(result)
-	if h.phase != owned {
+	isNew := h.phase != owned
+	if isNew {
 		h.phase = owned
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
-		h.record = fleet.Record{State: r.State, Keep: time.Hour} // to be registered in the next epoch
+		h.latest = 0
+		h.record = fleet.Record{ // to be registered in the next epoch
+			State: r.State,
+			Keep:  max(milliseconds(result, 9), time.Hour),
+		}
 	}
 	h.token = element[int64](result, 1)
 	h.contended = element[int64](result, 2) > 0
-	h.hold.Own(r)
-	if h.contended {
+	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
+	h.latest = latest
+	if isNew {
+		// Own may make a request start at once, so the Hold must know of pauses
+		// before.
+		for _, l := range late {
+			h.hold.Wait(time.Time{}, l, errNotYetOwned)
+		}
+		h.hold.Own(r)
+	} else {
+		h.hold.Own(r)
+		for _, l := range late {
+			h.hold.Own(l)
+		}
+	}
+	if h.contended || len(late) > 0 {
 		m.tryGiveBack(h)
 	}
+}
+
+// lateRecords returns the records of the late states in the result of an
+// operation whose numbers are larger than latest, and the largest number.
+func lateRecords(list []any, latest int64, inFlight int) ([]fleet.Record, int64) {
+	const fields = 3 // number, age and state
+	var records []fleet.Record
+	largest := latest
+	for i := 0; i < len(list); i += fields {
+		number := element[int64](list, i)
+		if number <= latest {
+			continue
+		}
+		largest = max(largest, number)
+		records = append(records, fleet.Record{
+			State:    []byte(element[string](list, i+2)),
+			Age:      max(milliseconds(list, i+1)-time.Millisecond, 0),
+			InFlight: inFlight,
+		})
+	}
+	return records, largest
 }
 
 // storedRecord returns the record in the result of an operation. The ages are
@@ -914,22 +992,30 @@ func storedRecord(result []any) fleet.Record {
 }
 
 // observePeers finds sessions that have ended. The pairs are the sessions that
-// were not renewed for a while, each with the number of its latest call. No
-// member's Lease is longer than lease.
-func (m *member) observePeers(pairs []any, lease time.Duration) {
+// were not renewed for a while, each with the number of its latest call.
+func (m *member) observePeers(pairs []any) {
 	now := time.Now()
 	peers := make(map[int64]peerSession, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		id := element[int64](pairs, i)
 		s := m.peers[id].observe(element[int64](pairs, i+1), now)
 		peers[id] = s
-		if id == m.session || !hasEnded(s.silentFor, lease) {
+		if id == m.session || !hasEnded(s.silentFor, m.longestLease) {
 			continue
 		}
 		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
 			"member", id, "for", s.silentFor)
 		m.ended = append(m.ended, endedSession{id, s.callNumber})
 		m.requestAllAgain()
+	}
+	for id, s := range m.peers {
+		_, isSilent := peers[id]
+		if !isSilent && s.silentFor >= m.longestLease {
+			// Probably another member has ended the session, so its hosts are
+			// available.
+			m.requestAllAgain()
+			break
+		}
 	}
 	m.peers = peers
 }
@@ -1003,6 +1089,11 @@ func (m *member) endSession() {
 	next := newMember(m.Fleet)
 	next.closed = m.closed
 	next.epoch = m.epoch
+	next.endedAt = m.endedAt
+	if m.endedAt.IsZero() {
+		next.endedAt = time.Now()
+	}
+	next.longestLease = m.longestLease
 	next.otherVersion = m.otherVersion
 	next.noNotifications = m.noNotifications
 	next.warnedDifferences = m.warnedDifferences
@@ -1013,7 +1104,12 @@ func (m *member) endSession() {
 }
 
 func newMember(f *Fleet) *member {
-	return &member{Fleet: f, hosts: make(map[string]*hostState), dirty: make(map[*hostState]bool)}
+	return &member{
+		Fleet:        f,
+		hosts:        make(map[string]*hostState),
+		dirty:        make(map[*hostState]bool),
+		longestLease: f.lease,
+	}
 }
 
 // element returns element i of a list in a reply. If there is no such element,

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
@@ -70,4 +71,76 @@ func TestMember_ManyHosts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A contendedHold is a countedHold that notes when Give was last called with
+// the information that other members wait.
+type contendedHold struct {
+	countedHold
+	contendedAt time.Time
+}
+
+func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
+	if others {
+		h.contendedAt = time.Now()
+	}
+	return h.countedHold.Give(others)
+}
+
+// Redis does not answer for a while, and another member waits for the host of
+// this one. With the first reply, the host can be given back.
+func TestMember_ContendedAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+		defer a.Close()
+		defer b.Close()
+		var gives atomic.Int64
+		own := &contendedHold{countedHold: countedHold{host: host, gives: &gives}}
+		a.Look(own)
+		time.Sleep(3 * time.Second)
+		b.Look(&countedHold{host: host, gives: &gives})
+		time.Sleep(2 * time.Second)
+		lose := func(lost bool) { // unlike with sever, the subscription stays
+			a.link.mu.Lock()
+			defer a.link.mu.Unlock()
+			a.link.lose = func() bool { return lost }
+		}
+		lose(true)
+		time.Sleep(3 * time.Second)
+		lose(false)
+		restored := time.Now()
+		time.Sleep(heartbeatInterval)
+		synctest.Wait()
+		if own.contendedAt.Before(restored) {
+			t.Errorf("the host is not given back within %v of the end of the outage", heartbeatInterval)
+		}
+	})
+}
+
+// Another member has ended the session of a member that was killed. This member
+// requests its hosts again, because they may have become available.
+func TestMember_PeerEndedByAnother(t *testing.T) {
+	for name, tt := range map[string]struct {
+		silentFor time.Duration
+		want      bool
+	}{
+		"after a Lease":    {12 * time.Second, true},
+		"a late heartbeat": {3 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := newMember(f)
+			h := &hostState{name: host, hold: &countedHold{host: host}}
+			m.add(h)
+			m.peers = map[int64]peerSession{7: {callNumber: 1, silentFor: tt.silentFor}}
+			m.observePeers(nil)
+			if m.dirty[h] != tt.want {
+				t.Errorf("the host is requested again: %t, want %t", m.dirty[h], tt.want)
+			}
+		})
+	}
 }

@@ -43,10 +43,38 @@ type memorySession struct{ number, seen int64 }
 
 type memoryHost struct {
 	owner, token, offer, at, keep int64
+	since                         int64 // when the host was offered
 	lost                          int64 // -1: none
 	state                         any   // nil or a string
 	flight                        map[int64]int64
+	late                          map[int64]memoryLate
 	waits                         []int64
+}
+
+type memoryLate struct {
+	number, at, till int64
+	state            string
+}
+
+// isNeeded reports whether a host without an owner must be stored.
+func (m *memoryState) isNeeded(r *memoryHost) bool {
+	if m.age <= r.keptTill()+2000 || m.age < m.opens {
+		return true
+	}
+	for id, n := range r.flight {
+		if _, ok := m.sessions[id]; ok && n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *memoryHost) keptTill() int64 {
+	last := r.at + r.keep
+	for _, late := range r.late {
+		last = max(last, late.till)
+	}
+	return last
 }
 
 // clone returns a copy, such as a replica has.
@@ -58,7 +86,7 @@ func (s memoryState) clone() memoryState {
 	}
 	for host, r := range s.hosts {
 		h := *r
-		h.waits, h.flight = slices.Clone(h.waits), maps.Clone(h.flight)
+		h.waits, h.flight, h.late = slices.Clone(h.waits), maps.Clone(h.flight), maps.Clone(h.late)
 		c.hosts[host] = &h
 	}
 	return c
@@ -88,18 +116,18 @@ func (m *memory) snapshot() memoryState {
 func (m *memory) join(version int, epoch, known, settings string, lease int64) ([]any, error) {
 	run := strconv.Itoa(m.run)
 	other := m.epoch != "" && m.version != version
-	if other {
-		lease = max(lease, m.lease)
-	}
-	if m.epoch == "" || m.began != run || other {
+	lease = max(lease, m.lease)
+	lost := m.epoch == "" || m.began != run || other
+	hadMembers := lost && len(m.sessions) > 0
+	if lost {
 		m.memoryState = memoryState{
 			version: version, count: time.Now().UnixMilli(),
 			epoch: epoch, began: run, lease: lease, opens: 2000, clock: time.Now().UnixMilli(),
 			sessions: make(map[int64]memorySession), hosts: make(map[string]*memoryHost),
 		}
 	}
-	m.lease = max(m.lease, lease)
-	if known != "" && known != m.epoch || other {
+	m.lease = lease
+	if known != "" && known != m.epoch || other || hadMembers {
 		m.opens, m.old = m.lease+1000, true
 	}
 	if len(m.sessions) == 0 {
@@ -131,7 +159,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	defer m.mu.Unlock()
 	m.calls++
 	version, prefix, epoch, me, number := args[0].(int), args[1].(string), args[2].(string), args[3].(int64), args[4].(int64)
-	heartbeat, others := args[7] == 1, args[8].(string)
+	heartbeat, testing, others := args[7] != ordinaryCall, args[7] == testingHeartbeat, args[8].(string)
 	switch other := m.epoch != "" && m.version != version; {
 	case other && len(m.sessions) > 0 && others != fmt.Sprint(m.count):
 		return []any{"version", fmt.Sprint(m.version), fmt.Sprint(m.count), m.lease}, nil
@@ -154,36 +182,30 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[10:]; len(args) > 0; args = args[6:] {
+	for args = args[10:]; len(args) > 0; args = args[7:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
-		token, keep, flight := number64(args[2]), number64(args[4]), number64(args[5])
+		token, keep, flight, latest := number64(args[2]), number64(args[4]), number64(args[5]), number64(args[6])
 		result := any(int64(0))
-		switch r := m.hosts[host]; args[0] {
+		switch r := s.get(host); args[0] {
 		case "want":
 			result = s.want(host)
 		case "give":
-			if s.note(r, token, state, keep) {
+			if s.note(r, token, state, keep, latest) {
 				r.lost, r.flight[me] = -1, flight
 				s.free(host, r)
 			}
 		case "land":
-			if r != nil && r.owner != me {
-				r.flight[me] = flight
-				if state != "" {
-					r.at, r.keep, r.state = m.age, max(r.keep, keep), state
-				}
-				if r.owner != 0 {
-					s.tell(r.owner, host)
-				}
-			}
+			result = s.land(host, r, state, keep, flight)
 		case "keep":
-			s.note(r, token, state, keep)
+			s.note(r, token, state, keep, latest)
 		case "register":
 			switch {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
-				result = s.own(host, &memoryHost{at: m.age, keep: keep, state: state, lost: -1, flight: make(map[int64]int64)})
+				r = s.newHost()
+				r.keep, r.state, r.lost = keep, state, -1
+				result = s.own(host, r)
 			}
 		case "drop":
 			switch {
@@ -206,13 +228,8 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		}
 		results = append(results, result)
 	}
-	for host, r := range m.hosts { // all hosts, although the script looks at only a few
-		if _, ok := m.sessions[r.owner]; r.owner != 0 && !ok {
-			r.owner = 0
-			s.lose(r)
-		} else if r.owner == 0 && m.age-r.at > r.keep+2000 && m.age >= m.opens {
-			delete(m.hosts, host)
-		}
+	for host := range m.hosts { // all hosts, although the script looks at only a few
+		s.get(host)
 	}
 	silent := []any{}
 	for id, v := range m.sessions {
@@ -220,7 +237,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 			silent = append(silent, id, v.number)
 		}
 	}
-	if heartbeat {
+	if testing {
 		s.tell(me, epoch)
 	}
 	return []any{"ok", m.lease, results, epoch, me, silent}, nil
@@ -237,11 +254,12 @@ func number64(v any) int64 {
 	return n
 }
 
-func (s *memoryCall) note(r *memoryHost, token int64, state string, keep int64) bool {
+func (s *memoryCall) note(r *memoryHost, token int64, state string, keep, latest int64) bool {
 	if r == nil || r.owner != s.me || r.token != token {
 		return false
 	}
 	r.at, r.keep, r.state = s.age, keep, state
+	maps.DeleteFunc(r.late, func(_ int64, late memoryLate) bool { return late.number <= latest })
 	return true
 }
 
@@ -272,9 +290,14 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 		}
 	}
 	if r.offer != 0 {
+		r.since = s.age
 		s.token++
 		r.token = s.token
 		s.tell(r.offer, host)
+		return
+	}
+	for _, id := range r.waits {
+		s.tell(id, host)
 	}
 }
 
@@ -296,7 +319,11 @@ func (s *memoryCall) known(word string, n, waits int64, r *memoryHost) []any {
 }
 
 func (s *memoryCall) owned(r *memoryHost) []any {
-	return s.known("own", r.token, int64(len(r.waits)), r)
+	late := []any{}
+	for _, l := range r.late {
+		late = append(late, l.number, s.age-l.at, l.state)
+	}
+	return append(s.known("own", r.token, int64(len(r.waits)), r), late, max(0, r.keptTill()-s.age))
 }
 
 func (s *memoryCall) own(host string, r *memoryHost) []any {
@@ -316,22 +343,62 @@ func (s *memoryCall) free(host string, r *memoryHost) {
 	s.offer(host, r)
 }
 
-func (s *memoryCall) want(host string) any {
+// get returns a host, or nil if there is none or it is no longer needed. If the
+// session of the owner has ended, the owner is removed first.
+func (s *memoryCall) get(host string) *memoryHost {
 	r := s.hosts[host]
+	if r == nil {
+		return nil
+	}
+	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
+		r.owner = 0
+		s.lose(r)
+	} else if r.owner == 0 && !s.isNeeded(r) {
+		delete(s.hosts, host)
+		return nil
+	}
+	return r
+}
+
+func (s *memoryCall) newHost() *memoryHost {
+	r := &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64), late: make(map[int64]memoryLate)}
+	if s.old {
+		r.keep, r.lost = 3600000, s.lease
+	}
+	return r
+}
+
+func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight int64) any {
+	switch {
+	case r == nil && state == "" && flight == 0, r != nil && r.owner == s.me:
+		return int64(0)
+	case r == nil && s.age < s.opens:
+		return []any{"closed"}
+	case r == nil:
+		r = s.newHost()
+		s.hosts[host] = r
+	}
+	r.flight[s.me] = flight
+	if state != "" {
+		s.token++
+		r.late[s.me] = memoryLate{s.token, s.age, s.age + keep, state}
+	}
+	if r.owner != 0 {
+		s.tell(r.owner, host)
+	}
+	return int64(0)
+}
+
+func (s *memoryCall) want(host string) any {
+	r := s.get(host)
 	switch {
 	case r == nil && s.age < s.opens:
 		return []any{"closed", s.opens - s.age}
-	case r == nil && s.old:
-		return s.own(host, &memoryHost{at: s.age, keep: 3600000, lost: s.lease, flight: make(map[int64]int64)})
 	case r == nil:
-		return s.own(host, &memoryHost{at: s.age, lost: -1, flight: make(map[int64]int64)})
+		return s.own(host, s.newHost())
 	case r.owner == s.me:
 		return s.owned(r)
-	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.at <= 1500):
-		return s.own(host, r)
-	}
-	if _, ok := s.sessions[r.owner]; r.owner != 0 && !ok {
-		s.lose(r)
+	case r.owner == 0 && !(r.offer != 0 && r.offer != s.me && s.age-r.since <= 1500):
 		return s.own(host, r)
 	}
 	holder := r.owner + r.offer

@@ -13,8 +13,8 @@ import (
 
 // An engine runs the script and delivers notifications to a member. A
 // notification is the name of a host that the member should request again,
-// because the host was offered to the member, or because others wait for it. A
-// heartbeat causes a notification too.
+// because the host was offered to the member, or because others wait for it.
+// Some heartbeats cause a notification too.
 type engine interface {
 	// run runs the script. It inserts one argument before args: how often the
 	// call was sent.
@@ -51,8 +51,13 @@ type server struct {
 }
 
 func (s *server) run(ctx context.Context, args []any) ([]any, error) {
-	args = append([]any{new(sendCounter)}, args...)
-	reply, err := script.Run(ctx, s.client, s.keys, args...).Slice()
+	counter := new(sendCounter)
+	args = append([]any{counter}, args...)
+	reply, err := script.EvalSha(ctx, s.client, s.keys, args...).Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		*counter-- // the server does not know the script yet, so the call has not run
+		reply, err = script.Eval(ctx, s.client, s.keys, args...).Slice()
+	}
 	if err != nil {
 		s.reload(ctx)
 	}
@@ -113,6 +118,7 @@ var (
 	errClosed          = errors.New("redislimit: the Fleet is closed")
 	errShared          = errors.New("redislimit: two Limiters use the same Fleet: call New for each Limiter")
 	errNoNotifications = errors.New("redislimit: the subscription seems to exist, but no message arrives")
+	errNotYetOwned     = errors.New("redislimit: this member is about to own the host")
 	errNewEpoch        = errors.New("redislimit: the fleet has just started, or Redis has lost its state: hosts without an owner are paused")
 	errTimeout         = errors.New("redislimit: no reply within Options.Timeout; if the client waits longer, set its ContextTimeoutEnabled")
 )

@@ -193,6 +193,41 @@ func TestBadWeatherIsLoggedOnce(t *testing.T) {
 	})
 }
 
+// All keys expire an hour after the last session has ended. A member whose
+// session ended earlier does not take that for a loss: it logs nothing, and
+// gets hosts as soon as the epoch is 2 s old. If Redis loses its data before,
+// the member logs it.
+func TestFleet_IdleForLong(t *testing.T) {
+	for name, tt := range map[string]struct {
+		idle time.Duration
+		wait time.Duration // until the host is available
+		logs int
+	}{
+		"the keys have expired": {time.Hour + time.Minute, 2 * time.Second, 0},
+		"Redis was flushed":     {30 * time.Minute, 12 * time.Second, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crew{T: t}
+				a := c.member(&politeness.Limiter{})
+				defer a.Close()
+				var logged bytes.Buffer
+				a.Fleet.log = slog.New(slog.NewTextHandler(&logged, nil))
+				a.ask(t, time.Minute, ok200)
+				time.Sleep(tt.idle)
+				c.memory.flush()
+				waited, err := a.ask(t, time.Minute, ok200)
+				if err != nil || waited.Round(100*time.Millisecond) != tt.wait {
+					t.Errorf("the host is available after %v, want %v (%v)", waited, tt.wait, err)
+				}
+				if n := strings.Count(logged.String(), "lost the fleet's state"); n != tt.logs {
+					t.Errorf("the loss is logged %d times, want %d:\n%s", n, tt.logs, &logged)
+				}
+			})
+		})
+	}
+}
+
 // When no host is needed any more, no goroutine runs, even if Redis is away.
 func TestNothingRunsWithoutRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -376,6 +376,56 @@ var suiteTests = []struct {
 			f.Error("nobody says that it has lost the host")
 		}
 	}},
+	{"a 429 with a short Retry-After, to a request that was in flight, does not replace the delay", func(f *suite) {
+		// Member b waits, so a gives the host away after 2 s. Member b gives it
+		// back at once when it no longer waits, because the host is not due for
+		// long. Then the request of a ends with a 429.
+		slowly := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: 40 * time.Second, Concurrency: 2}
+		}
+		a, b, c := f.peer(slowly()), f.peer(slowly()), f.peer(slowly())
+		slow := f.acquire(a, context.Background(), host)
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(4*time.Second, cancel)
+		if _, err := b.limiter.Acquire(ctx, page(host)); !errors.Is(err, context.Canceled) {
+			f.Errorf("member 1: %v, want no start in 4 s", err)
+		}
+		time.Sleep(2 * quick)
+		slow.Done(tooMany("1"))
+		time.Sleep(2 * quick)
+		f.refused(c, host, 3*time.Second, 30*time.Second)
+	}},
+	{"a 429 with a short Retry-After, to a request that was in flight, does not shorten another member's pause", func(f *suite) {
+		a, b, c := f.peer(twoAtOnce()), f.peer(twoAtOnce()), f.peer(twoAtOnce())
+		slow := f.acquire(a, context.Background(), host)
+		f.acquire(b, context.Background(), host).Done(tooMany("60"))
+		time.Sleep(2 * quick) // b gives the host back, because the pause is long
+		slow.Done(tooMany("1"))
+		time.Sleep(2 * quick)
+		f.refused(c, host, 3*time.Second, 50*time.Second)
+	}},
+	{"a 429 to a request that was in flight counts although the host was no longer stored", func(f *suite) {
+		a, b, c := f.peer(twoAtOnce()), f.peer(twoAtOnce()), f.peer(twoAtOnce())
+		slow := f.acquire(a, context.Background(), host)
+		f.start(b, host) // b gives the host back when it is due
+		f.forget(c)
+		slow.Done(tooMany("60"))
+		time.Sleep(2 * quick)
+		f.refused(c, host, 3*time.Second, 50*time.Second)
+	}},
+	{"a request in flight counts although its host was not used for long", func(f *suite) {
+		a, b, c := f.peer(twoAtOnce()), f.peer(twoAtOnce()), f.peer(twoAtOnce())
+		slow := f.acquire(a, context.Background(), host)
+		f.start(b, host)
+		f.forget(c)
+		f.acquire(c, context.Background(), host)
+		time.AfterFunc(2*time.Second, func() { slow.Done(ok) })
+		began := time.Now()
+		f.start(c, host)
+		if took := time.Since(began); took < 2*time.Second-tolerance {
+			f.Errorf("the next owner starts a third request %v after it began to wait, want 2 s", took)
+		}
+	}},
 }
 
 // fleet is the state of one test.
@@ -408,6 +458,15 @@ type peer struct {
 const host = "shop.example"
 
 var ok = politeness.Outcome{Status: http.StatusOK}
+
+func twoAtOnce() *politeness.Limiter {
+	return &politeness.Limiter{Delay: suitePace, Concurrency: 2}
+}
+
+// tooMany returns the outcome of a request that the server has refused.
+func tooMany(retryAfter string) politeness.Outcome {
+	return politeness.Outcome{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {retryAfter}}}
+}
 
 func page(host string) *url.URL { return &url.URL{Scheme: "http", Host: host, Path: "/"} }
 
@@ -476,6 +535,35 @@ func (f *suite) acquire(m *peer, ctx context.Context, host string) *politeness.G
 func (f *suite) start(m *peer, host string) {
 	f.Helper()
 	f.acquire(m, context.Background(), host).Done(ok)
+}
+
+// refused checks that m starts no request to a host within the given time, and
+// cannot start one earlier than until.
+func (f *suite) refused(m *peer, host string, within, until time.Duration) {
+	f.Helper()
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	g, err := m.limiter.Acquire(f.traced(ctx, m), page(host))
+	if err == nil {
+		g.Done(ok)
+		f.Errorf("member %d starts a request after %v", m.number, time.Since(began))
+		return
+	}
+	delay, is := errors.AsType[*politeness.DelayError](err)
+	if !is || delay.Until.Before(began.Add(until)) {
+		f.Errorf("member %d: %v, want a start in %v or later", m.number, err, until)
+	}
+}
+
+// forget waits until the fleet need not store the host any longer. Then m uses
+// other hosts, with which the fleet removes such hosts.
+func (f *suite) forget(m *peer) {
+	f.Helper()
+	time.Sleep(4 * time.Second)
+	for i := range 20 {
+		f.start(m, fmt.Sprintf("h%d.example", i))
+	}
 }
 
 // crawl() starts workers for the member m. Each worker makes n requests.
