@@ -270,6 +270,7 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 // crawls of the killed ones. With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	t.Run("resume", func(t *testing.T) {
 		t.Parallel()
 		resumeAfterKills(t, build(t, "politespider"))

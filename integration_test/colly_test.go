@@ -232,6 +232,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 // except for disallowed ones. The sites' own logs show this.
 func TestColly_ShapesOfCrawlers(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	for name, shape := range collyShapes {
 		t.Run(name, func(t *testing.T) {
 			var logs [3][]string // the logs of three crawls: plain, attached early, attached late

@@ -479,6 +479,7 @@ func lookAtHouse() house {
 // The test takes some seconds. If COURTESY_SOAK is set, for example to 30m, the
 // test takes that long.
 func TestHostileServers(t *testing.T) {
+	skipIfOverloaded(t)
 	if testing.Short() {
 		t.Skip("SKIPPED: a crawl among hostile servers takes some seconds")
 	}

@@ -34,6 +34,7 @@ type sessionCost struct {
 // reads only the sessions that the call needs. COURTESY_COST lists other sizes
 // of fleets to measure, such as 1,10,100,1000,2000.
 func TestRedisLimitCostOfASession(t *testing.T) {
+	skipIfOverloaded(t)
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
@@ -135,6 +136,7 @@ func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 		t.Skip("takes ten seconds")
 	}
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	l := &politeness.Limiter{Delay: time.Hour, Fleet: joinFleet(t, server, redislimit.Options{})}

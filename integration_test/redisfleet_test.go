@@ -95,6 +95,7 @@ func instantly() time.Duration { return 0 }
 // its subscription is confirmed. The comer is served soon.
 func TestRedisLimitAMemberComes(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -143,6 +144,7 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 // messages of the fleet, so there half of them are enough.
 func TestRedisLimitSlowAnswers(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -183,6 +185,7 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 // One body that stays open keeps its slot, but not the host.
 func TestRedisLimitOpenBody(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -214,6 +217,7 @@ func TestRedisLimitOpenBody(t *testing.T) {
 // elsewhere: a process that comes back at DelayError.Until is served.
 func TestRedisLimitPauseEnds(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	for name, busy := range map[string]bool{"nobody is there": false, "another host is busy": true} {
 		t.Run(name, func(t *testing.T) {
@@ -267,6 +271,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 // of four has at least 15 % of a host.
 func TestRedisLimitEqualPlaces(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -300,6 +305,7 @@ func TestRedisLimitEqualPlaces(t *testing.T) {
 // Each key has a time to live, so a fleet that is gone leaves nothing.
 func TestRedisLimitKeysExpire(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	f := joinFleet(t, server, redislimit.Options{})
@@ -361,6 +367,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 // what another primary has stored since then. So a new epoch begins.
 func TestRedisLimitThereAndBack(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{})}
@@ -386,6 +393,7 @@ func TestRedisLimitThereAndBack(t *testing.T) {
 // new epoch begins with the next heartbeat, and the owned host goes on.
 func TestRedisLimitOneKeyIsLost(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	for _, key := range []string{"fleet", "hosts", "sessions"} {
 		t.Run(key, func(t *testing.T) {

@@ -132,6 +132,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 // many members want costs at most one call for every five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	t.Run("5,000 hosts once each", func(t *testing.T) {
 		t.Parallel()
 		server := redisserver.Start(t)
@@ -174,6 +175,7 @@ func TestRedisLimitIsFair(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	t.Parallel()
+	skipIfOverloaded(t)
 	for _, tt := range []struct {
 		delay time.Duration
 		share float64
@@ -278,6 +280,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 // half a second.
 func TestRedisLimitHandOver(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	server := redisserver.Start(t)
 	var gave atomic.Int64
 	a := &politeness.Limiter{Delay: time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{}), Observer: &politeness.Observer{

@@ -16,6 +16,7 @@ import (
 // pages in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
+	skipIfOverloaded(t)
 	binary := build(t, "politespider/fleet")
 	stalls := startMetronome(t)
 	web := &chaosWeb{hosts: 12, pages: 600, latency: 10 * time.Millisecond}

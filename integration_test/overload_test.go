@@ -1,0 +1,30 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+)
+
+// maxLoad is how many processes for each CPU may want to run while a test of
+// real time runs. Six do in a run of all tests beside four busy loops.
+const maxLoad = 10
+
+// skipIfOverloaded skips a test whose servers and crawlers must respond within
+// seconds, if the processes of the machine get less than a tenth of the CPU
+// time that they need. On systems without /proc, it never skips.
+func skipIfOverloaded(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return
+	}
+	var load float64
+	if _, err := fmt.Sscan(string(text), &load); err != nil {
+		t.Fatalf("/proc/loadavg contains %q: %v", text, err)
+	}
+	if load > maxLoad*float64(runtime.NumCPU()) {
+		t.Skipf("SKIPPED: the load of the machine is %.0f on %d CPUs, so servers do not respond in time", load, runtime.NumCPU())
+	}
+}
