@@ -77,7 +77,15 @@ func (h *Host) isForFirstPage(r *Request) bool {
 // noteTurn notes that r starts now.
 func (h *Host) noteTurn(now Time, r *Request) {
 	h.lastWasRobots = r.Overtakes
-	if r.Overtakes && h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
+	if r.Overtakes {
+		h.markChecked(now, r)
+	}
+}
+
+// markChecked notes that r, a robots.txt request, starts now, if the first page
+// needs it and is due: see isNeeded.
+func (h *Host) markChecked(now Time, r *Request) {
+	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
 		h.queue.checked = h.queue.pages.first
 	}
 }
