@@ -179,14 +179,16 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 }
 
 // tendLane does what the first request of a lane, if g is it, does for all
-// others: it frees the slots of expired leases and continues a retiming. Both
-// may reject g. The result is how long g may wait before it calls tendLane
-// again.
+// others: it frees the slots of expired leases, if no slot is free, and
+// continues a retiming. Both may reject g. The result is how long g may wait
+// before it calls tendLane again.
 func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
 	if g.state != queued || !g.host.IsFirst(&g.request) {
 		return schedule.Unlimited
 	}
-	l.expireLeasesFor(g, g.host, now)
+	if !g.host.HasSlot(&g.request) {
+		l.expireLeases(now, g.host)
+	}
 	if g.state != queued {
 		return schedule.Unlimited
 	}

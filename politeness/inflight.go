@@ -81,14 +81,6 @@ func (g *Grant) prolong(d time.Duration) {
 	}
 }
 
-// expireLeasesFor frees the slots of h whose leases have expired, if g finds
-// no free slot.
-func (l *Limiter) expireLeasesFor(g *Grant, h *schedule.Host, now schedule.Time) {
-	if !h.HasSlot(&g.request) {
-		l.expireLeases(now, h)
-	}
-}
-
 // expireLeases frees the slots of h whose leases have expired. With EndToStart,
 // an interval begins at the end of a lease, so requests that wait may be
 // rejected.
