@@ -23,8 +23,17 @@ import (
 const formatVersion = 2
 
 const (
-	heartbeatInterval = time.Second // between renewals of a session
-	silenceToReport   = 5 * heartbeatInterval / 2
+	// heartbeatInterval is the time between heartbeats. Every call renews the
+	// session. A heartbeat is a call that also
+	//   - offers owned hosts to be given back: a 30th of all hosts, and 256 at
+	//     least,
+	//   - requests up to 256 hosts again,
+	//   - returns up to 1,000 silent sessions,
+	//   - makes Redis send a notification that tests the subscription, unless
+	//     one has arrived since the heartbeat before.
+	heartbeatInterval = time.Second
+
+	silenceToReport = 5 * heartbeatInterval / 2
 
 	maxOperations        = 512 // in one call
 	maxHostsPerHeartbeat = 256 // that are requested again
@@ -142,7 +151,7 @@ type member struct {
 	settings          string        // of the Limiter
 	warnedDifferences string        // of other members' settings
 	epoch             string
-	endedAt           time.Time // when the goroutine ended after the latest session; zero since a session has begun
+	endedAt           time.Time // of the goroutine without a session; zero if none
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -190,7 +199,7 @@ type hostState struct {
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
-	latest     int64        // the number of the latest late state that the Hold has received; see LATE in call.lua
+	latest     int64        // late state that the Hold knows; see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Hold; "" means none
@@ -400,16 +409,19 @@ func (m *member) landed(host string, r fleet.Record) {
 	m.dirty[h] = true
 }
 
-// mayGiveBack reports whether the member may give hosts to others. It keeps its
-// hosts while it subscribes, because it would not notice when a host is offered
-// to it. If it cannot subscribe, it gives hosts back nevertheless, and requests
-// them again with each heartbeat.
+// mayGiveBack reports whether the member may give hosts to others. A member
+// without a subscription keeps its hosts, because it would not notice when one
+// is offered to it. A subscription that has only begun is enough: when it is
+// confirmed, all hosts are requested again. If notifications do not work at all
+// (noNotifications), the member gives hosts back and requests them again with
+// each heartbeat.
 func (m *member) mayGiveBack() bool {
 	return m.unsubscribe != nil || m.noNotifications
 }
 
-// tryGiveBack ends h's Hold if the Limiter agrees. Otherwise, if the Hold does
-// not own h, the member requests h again. While calls fail, an owner keeps its
+// tryGiveBack ends h's Hold if the Limiter agrees. If the Limiter declines, it
+// calls Look when it may agree; the heartbeat is only a second chance. A Hold
+// that does not own h requests h again. While calls fail, an owner keeps its
 // hosts even if others wait, because Redis could not offer the hosts to them.
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.hold.Give(h.contended && m.mayGiveBack() && m.failure == nil)
