@@ -127,9 +127,9 @@ func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 	}
 }
 
-// A heartbeat of a member that owns one host, and for which nothing has changed,
-// executes few commands: 6 that each call needs, a notification with every
-// second heartbeat, and inspections of other hosts with every eighth. The
+// A heartbeat of a member that owns one host, and for which nothing has
+// changed, executes few commands: 6 that each call needs, a notification with
+// every second heartbeat, and inspections of other hosts with every eighth. The
 // commands take most of the time of a heartbeat.
 func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	if testing.Short() {

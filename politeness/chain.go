@@ -131,9 +131,6 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 		v.estimate = now
 		return v, false
 	}
-	if h.Waiting() == 0 {
-		l.expireLeasesFor(g, h, now)
-	}
 	notBefore := schedule.Never
 	if g.next != nil {
 		notBefore = now.Add(g.next.untilStart())

@@ -65,6 +65,9 @@ local joins = me == 0
 --   till      the age up to which the state of some host must be kept
 --   expires   when all keys expire, by the server's clock, in ms
 --   settings  of the member that joined last
+--   sessions  the latest session
+--   token     the latest token of an ownership, or number of a late state; see
+--             TOKEN and LATE
 --   s1, s2, … for each session, the number of its latest call
 local storedVersion, calls, live, lease, epoch, storedServer, opens, old, age, latestCall, till, expires, latestNumber =
   unpack(redis.call('HMGET', fleet, 'version', 'calls', 'live', 'lease', 'epoch', 'server', 'opens', 'old', 'age', 'clock', 'till', 'expires', 's' .. ARGV[5]))

@@ -25,24 +25,33 @@
 //
 //  1. Member B calls Redis because it has a request for a host that member A
 //     owns. Redis appends B to the host's queue and notifies A.
-//  2. A keeps the host until its turn is over: it has owned the host for 2 s
-//     and has sent at least one request, or has had no request to the host for
-//     50 ms. If the host's Concurrency is 1, A's request in flight must end
-//     first.
-//  3. A starts no more requests, and gives the host back. With it, A stores
-//     what it has learned: pauses, the Crawl-delay, the Budget that is spent,
-//     when the next request may start, and how many of A's requests are still
-//     in flight.
+//  2. A's turn ends when it has owned the host for 2 s and has started at least
+//     one request, or when it has had no request to the host for 50 ms. From
+//     then on, A starts no request to the host. If A's first request is due but
+//     another limit delays it (GlobalRate, Within or Budget), the turn ends
+//     without a request, 50 ms later or when the 2 s are over.
+//  3. If the host's Concurrency is 1, or with EndToStart, A waits until its
+//     request in flight has ended. Then it gives the host back. With it, A
+//     stores what it has learned: pauses, the Crawl-delay, the Budget that is
+//     spent, when the next request may start, and how many of A's requests are
+//     still in flight.
 //  4. Redis offers the host to a member of the queue and notifies that member.
 //     It may be B. The order of the queue is not that of arrival: each member
-//     gets its turn, in an order that differs from host to host.
+//     gets its turn, in an order that differs from host to host. If the member
+//     does not accept the offer within 1.5 s, the host is available to the
+//     first member that requests it.
 //  5. B calls Redis again, becomes the owner, and receives what A has stored.
-//     Its first request starts when A's next request might have started.
-//  6. When a request that A had in flight ends, A reports the result, for
-//     example a Retry-After, and Redis notifies the owner.
+//     B's first request starts when A's next request might have started, or up
+//     to 2 s later, because the first 2 s that a host spends in Redis do not
+//     count.
+//  6. When a request that A had in flight ends, A reports this. If the request
+//     has begun a pause, for example by a Retry-After, A reports the pause too.
+//     Redis keeps it beside the owner's data until an owner has stored it as
+//     its own, and notifies the owner, if there is one.
 //
 // If no other member waits, an owner without requests gives the host back when
-// the next request may start, or at once if that is more than 30 s away.
+// the next request may start, or if that is more than 30 s away. It does so
+// with one of its next heartbeats; a member with many hosts needs up to 30 s.
 //
 // # Sessions and epochs
 //
@@ -50,27 +59,35 @@
 // session once a second with a heartbeat. The member relies on the session for
 // one Lease after the start of the last successful renewal. After that, it
 // starts no request until Redis answers. The other members treat a session as
-// ended when it has not been renewed for one and a half Leases. Each of its
-// hosts then belongs to the first member that requests it. Because these
-// periods differ by half a Lease, a host does not get a second owner while the
-// first one still sends requests.
+// ended when it has not been renewed for one and a half Leases. The first
+// member that notices this ends the session, logs it, and requests all its
+// hosts again. The other members do the same when they notice that the session
+// is gone, with one of their next heartbeats. Each host of the session then
+// belongs to the first member that requests it. Because these periods differ by
+// half a Lease, a host does not get a second owner while the first one still
+// sends requests.
 //
 // An epoch is the time during which Redis keeps the state of the fleet. Every
 // call contains the epoch's random name, so members notice when the state was
 // lost. Each member then registers the hosts that it owns in the new epoch.
-// Redis hands out other hosts only one Lease and one second later, when every
-// member that missed the loss has stopped.
+// Redis hands out other hosts when every member that missed the loss has
+// stopped: when the epoch is one Lease and one second old. If members have
+// different Leases, the longest one counts. If no member that joins knew an
+// earlier epoch, and Redis has no data that shows members of one, 2 s are
+// enough.
 //
 // # Failures
 //
 // Times are for a Lease of 10 s. In each of these cases, requests still wait
 // for the delay of their host.
 //
-//	a member joins           no effect; no log
+//	the first member joins   hosts are available after 2 s; no log
+//	another member joins     no effect; no log
 //	a member calls Close     its hosts are available at once; no log
 //	a member is killed       its hosts are paused for 15 s, and up to
 //	                         25 s if Redis or the others are slow;
-//	                         Info of others: "stopped renewing"
+//	                         Info of the member that notices first:
+//	                         "stopped renewing"
 //	Redis does not answer    owned hosts continue for 10 s, then wait;
 //	                         requests to other hosts wait, or get an
 //	                         AwayError after 2.5 s; Warn after 2.5 s
@@ -86,17 +103,24 @@
 //	Redis returns an error:  AwayError at once, with the error's text;
 //	NOPERM, MISCONF,         owned hosts continue for 10 s; Error at
 //	READONLY, BUSY, …        once: "this member gets no more hosts"
-//	SUBSCRIBE or PUBLISH     hosts change owners once a second instead
-//	is not possible          of at once; Error of each member, at once
-//	                         or after 8 s: "no notifications"
-//	the subscription's       the same for 4 s; no log
-//	connection is half open
-//	Limiters have different  the owner's settings apply; Warn of the
-//	settings                 member that joins later
+//	SUBSCRIBE or PUBLISH     hosts change owners with the heartbeats
+//	is not possible          instead of at once: once a second for up to
+//	                         256 hosts of a member, later for more. If
+//	                         Redis returned no error to SUBSCRIBE, not
+//	                         at all for the first 8 s. Error of each
+//	                         member, at once or after 8 s: "no
+//	                         notifications"
+//	the subscription's       for 4 s, the member does not notice when a
+//	connection is half open  host is offered to it; the host is available
+//	                         to all members after 1.5 s; no log
+//	Limiters have different  the owner's settings apply; Warn of a member
+//	settings                 whose settings differ from those of the
+//	                         member that joined before it
 //	a member has another     AwayError of this member at once, others
 //	format version           are not affected; Error of this member
-//	two Limiters use one     DelayError of the second at once; no log
-//	Fleet
+//	two Limiters use one     DelayError of the second for a host that
+//	Fleet                    the first owns or has requested; other
+//	                         hosts are not checked; no log
 //	a Fleet is used after    DelayError at once, or within 1 s for
 //	Close                    requests that already wait; no log
 //
@@ -105,9 +129,11 @@
 //
 // # Requirements
 //
-// Redis stores about 64 bytes and the name of each host that is owned, is
-// paused, or was used in the last hour. All keys expire when no member is left.
-// Redis must not evict the keys. An ACL user needs these permissions only:
+// Redis stores about 64 bytes and the name of each host that is owned, wanted
+// or paused, whose delay is not over, to which a request is in flight, or about
+// which something was learned in the last hour. All keys expire when no member
+// is left. Redis must not evict the keys. An ACL user needs these permissions
+// only:
 //
 //	+eval +evalsha +info +hget +hmget +hset +hdel +hincrby
 //	+hrandfield +zadd +zscore +zcard +zrem +zrangebyscore +del
@@ -131,10 +157,12 @@
 //
 // A member calls Redis once a second, and up to 1.2 times for each request to a
 // host that is visited once. If many members want a host, there is one call for
-// five requests or more. The cost of a call does not depend on the number of
-// members. At most 64 members can be in the queue of one host; others retry
-// with each heartbeat. In case a notification is lost, each heartbeat also
-// requests up to 256 of the member's hosts again, in rotation.
+// five requests or more. Each call runs INFO, reads the data of the hosts that
+// it concerns with one command, and writes each host that has changed. The cost
+// of a call does not depend on the number of members. At most 64 members can be
+// in the queue of one host; others retry with each heartbeat. In case a
+// notification is lost, each heartbeat also requests up to 256 of the member's
+// hosts again, in rotation.
 //
 // If one Redis is not enough, partition the crawl by host and give each part a
 // Fleet with its own Namespace and server. If all URLs of a host are always
@@ -154,4 +182,6 @@
 //     then acts as after a flush.
 //   - Requests in flight when a session ends may overlap with requests of the
 //     next owner.
+//   - If the server's clock is set forward while no member has a session,
+//     delays and pauses end earlier by that amount.
 package redislimit

@@ -239,9 +239,9 @@ func TestFleet_LatePauseInANewEpoch(t *testing.T) {
 	})
 }
 
-// A member owns a host that another member has paused for a day. Redis loses its
-// data, the member registers the host in the new epoch, and dies. The pause is
-// still known hours later.
+// A member owns a host that another member has paused for a day. Redis loses
+// its data, the member registers the host in the new epoch, and dies. The pause
+// is still known hours later.
 func TestFleet_LongPauseAfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crew{T: t}

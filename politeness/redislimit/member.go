@@ -23,8 +23,17 @@ import (
 const formatVersion = 2
 
 const (
-	heartbeatInterval = time.Second // between renewals of a session
-	silenceToReport   = 5 * heartbeatInterval / 2
+	// heartbeatInterval is the time between heartbeats. Every call renews the
+	// session. A heartbeat is a call that also
+	//   - offers owned hosts to be given back: a 30th of all hosts, and 256 at
+	//     least,
+	//   - requests up to 256 hosts again,
+	//   - returns up to 1,000 silent sessions,
+	//   - makes Redis send a notification that tests the subscription, unless
+	//     one has arrived since the heartbeat before.
+	heartbeatInterval = time.Second
+
+	silenceToReport = 5 * heartbeatInterval / 2
 
 	maxOperations        = 512 // in one call
 	maxHostsPerHeartbeat = 256 // that are requested again
@@ -142,7 +151,7 @@ type member struct {
 	settings          string        // of the Limiter
 	warnedDifferences string        // of other members' settings
 	epoch             string
-	endedAt           time.Time // when the goroutine ended after the latest session; zero since a session has begun
+	endedAt           time.Time // of the goroutine without a session; zero if none
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -171,7 +180,7 @@ type endedSession struct {
 // A hostState is what a member knows about one host, and which operations it
 // still has to send for it. These combinations occur:
 //
-//	phase           hold  contended  register  drop  unsaved
+//	phase           claim contended  register  drop  unsaved
 //	unowned         any   no         no        yes   if requests are in flight
 //	owned           yes   yes        yes       no    yes
 //	givingBack      any   no         yes       yes   if requests are in flight
@@ -179,7 +188,7 @@ type endedSession struct {
 type hostState struct {
 	name  string
 	index int         // in member.order
-	hold  fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
+	claim  fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
 	phase phase
 
 	contended bool // other members wait for the host
@@ -190,7 +199,7 @@ type hostState struct {
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
-	latest     int64        // the number of the latest late state that the Hold has received; see LATE in call.lua
+	latest     int64        // late state that the Claim knows; see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none
@@ -212,7 +221,7 @@ func (h *hostState) isGivingBack() bool {
 
 // isDone reports whether the member has nothing to do for the host any more.
 func (h *hostState) isDone(closed bool) bool {
-	if h.hold != nil || h.phase != unowned || h.drop {
+	if h.claim != nil || h.phase != unowned || h.drop {
 		return false
 	}
 	awaitsResults := h.lateRecord.InFlight > 0 || h.unsaved
@@ -294,7 +303,7 @@ func (m *member) shouldEnd(now time.Time, heartbeat bool) bool {
 	}
 	// After two Leases, even hosts that could not be given back are available
 	// to others.
-	needed := m.count(func(h *hostState) bool { return h.hold != nil }) > 0
+	needed := m.count(func(h *hostState) bool { return h.claim != nil }) > 0
 	return m.failure != nil && now.Sub(m.answeredAt) > 2*m.lease && !needed
 }
 
@@ -348,7 +357,7 @@ func (m *member) review() {
 // requestAgain requests h again if it is wanted or owned. It also gives h back,
 // or reports its requests in flight, if the member has postponed this.
 func (m *member) requestAgain(h *hostState) {
-	if h.hold != nil || h.isGivingBack() || h.unsaved {
+	if h.claim != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
@@ -362,29 +371,29 @@ func (m *member) requestAllAgain() {
 }
 
 // look handles a Claim that the Limiter has passed to Look.
-func (m *member) look(hold fleet.Claim) {
-	h := m.hosts[hold.Host()]
+func (m *member) look(claim fleet.Claim) {
+	h := m.hosts[claim.Host()]
 	if h == nil {
-		h = &hostState{name: hold.Host()}
+		h = &hostState{name: claim.Host()}
 	}
-	if h.hold == hold {
+	if h.claim == claim {
 		m.tryGiveBack(h)
 		return
 	}
-	_, ended := hold.Give(false)
+	_, ended := claim.Give(false)
 	switch {
 	case ended:
 	case m.closed:
-		hold.Deny(errClosed)
-	case h.hold != nil:
-		hold.Deny(errShared)
+		claim.Deny(errClosed)
+	case h.claim != nil:
+		claim.Deny(errShared)
 	default:
 		m.add(h)
 		m.dirty[h] = true
-		h.hold = hold
+		h.claim = claim
 		h.owner = ""
 		h.waitReason = ""
-		m.settings = hold.Settings()
+		m.settings = claim.Settings()
 		m.passFailure(h)
 	}
 }
@@ -400,20 +409,23 @@ func (m *member) landed(host string, r fleet.Record) {
 	m.dirty[h] = true
 }
 
-// mayGiveBack reports whether the member may give hosts to others. It keeps its
-// hosts while it subscribes, because it would not notice when a host is offered
-// to it. If it cannot subscribe, it gives hosts back nevertheless, and requests
-// them again with each heartbeat.
+// mayGiveBack reports whether the member may give hosts to others. A member
+// without a subscription keeps its hosts, because it would not notice when one
+// is offered to it. A subscription that has only begun is enough: when it is
+// confirmed, all hosts are requested again. If notifications do not work at all
+// (noNotifications), the member gives hosts back and requests them again with
+// each heartbeat.
 func (m *member) mayGiveBack() bool {
 	return m.unsubscribe != nil || m.noNotifications
 }
 
-// tryGiveBack ends h's Claim if the Limiter agrees. Otherwise, if the Claim
-// does not own h, the member requests h again. While calls fail, an owner keeps
-// its hosts even if others wait, because Redis could not offer the hosts to
-// them.
+// tryGiveBack ends h's Claim if the Limiter agrees. If the Limiter declines, it
+// calls Look when it may agree; the heartbeat is only a second chance. If the
+// Claim does not own h, the member requests h again. While calls fail, an owner
+// keeps its hosts even if others wait, because Redis could not offer the hosts
+// to them.
 func (m *member) tryGiveBack(h *hostState) {
-	r, ended := h.hold.Give(h.contended && m.mayGiveBack() && m.failure == nil)
+	r, ended := h.claim.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
 		h.record = r
 		h.unsaved = true
@@ -431,7 +443,7 @@ func (m *member) tryGiveBack(h *hostState) {
 	} else {
 		h.drop = true
 	}
-	h.hold = nil
+	h.claim = nil
 	h.contended = false
 }
 
@@ -452,7 +464,7 @@ func (m *member) notified(ctx context.Context, message string) {
 	}
 	if h := m.hosts[message]; h != nil {
 		m.dirty[h] = true
-		if h.hold == nil {
+		if h.claim == nil {
 			h.drop = true
 		}
 	}
@@ -536,8 +548,8 @@ func (m *member) lose(h *hostState) {
 	h.drop = h.drop || h.register // "register" may have run
 	h.register = false
 	if wasOwned {
-		hold := h.hold
-		h.hold = nil
+		hold := h.claim
+		h.claim = nil
 		h.contended = false
 		h.unsaved = false
 		hold.Lose()
@@ -688,7 +700,7 @@ func (m *member) logOutage() {
 // passFailure passes the reason why calls fail to h's Claim if the Claim waits
 // for the host and the reason was logged.
 func (m *member) passFailure(h *hostState) {
-	if m.reported == noOutage || h.hold == nil || h.phase == owned {
+	if m.reported == noOutage || h.claim == nil || h.phase == owned {
 		return
 	}
 	h.waitReason = ""
@@ -696,7 +708,7 @@ func (m *member) passFailure(h *hostState) {
 	if m.retryAt.After(until) {
 		until = m.retryAt
 	}
-	h.hold.Wait(until, fleet.Record{}, &AwayError{Owner: h.owner, Since: m.answeredAt, Err: m.failure})
+	h.claim.Wait(until, fleet.Record{}, &AwayError{Owner: h.owner, Since: m.answeredAt, Err: m.failure})
 }
 
 // An operation is a part of a call that concerns one host.
@@ -791,7 +803,7 @@ func (m *member) addOperations(c *scriptCall, h *hostState) {
 	if h.phase == owned && h.unsaved {
 		c.add("keep", h, &h.record)
 	}
-	if h.hold != nil {
+	if h.claim != nil {
 		c.add("want", h, &h.record)
 	}
 	m.removeIfDone(h)
@@ -905,7 +917,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 		m.lose(h)
 	case status == "closed":
 		until := time.Now().Add(milliseconds(result, 1) + time.Millisecond)
-		h.hold.Wait(until, fleet.Record{}, errNewEpoch)
+		h.claim.Wait(until, fleet.Record{}, errNewEpoch)
 	case status == "other":
 		r := storedRecord(result)
 		owner := fmt.Sprint("member ", element[int64](result, 1))
@@ -915,7 +927,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 		}
 		h.owner = owner
 		h.waitReason = reason
-		h.hold.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it; this member is in the queue for it", owner))
+		h.claim.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it; this member is in the queue for it", owner))
 	}
 }
 
@@ -941,13 +953,13 @@ func (m *member) own(h *hostState, result []any) {
 		// Own may make a request start at once, so the Hold must know of pauses
 		// before.
 		for _, l := range late {
-			h.hold.Wait(time.Time{}, l, errNotYetOwned)
+			h.claim.Wait(time.Time{}, l, errNotYetOwned)
 		}
-		h.hold.Own(r)
+		h.claim.Own(r)
 	} else {
-		h.hold.Own(r)
+		h.claim.Own(r)
 		for _, l := range late {
-			h.hold.Own(l)
+			h.claim.Own(l)
 		}
 	}
 	if h.contended || len(late) > 0 {
@@ -1032,15 +1044,15 @@ func (m *member) close() {
 			m.tryGiveBack(h)
 		}
 		switch {
-		case h.hold != nil && h.phase == owned:
+		case h.claim != nil && h.phase == owned:
 			unsaved := h.unsaved
 			m.lose(h)
 			h.lateRecord = h.record
 			h.unsaved = unsaved
 			h.drop = true
-		case h.hold != nil:
-			h.hold.Deny(errClosed)
-			h.hold = nil
+		case h.claim != nil:
+			h.claim.Deny(errClosed)
+			h.claim = nil
 			h.drop = true
 		}
 	}
