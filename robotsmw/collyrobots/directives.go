@@ -99,7 +99,10 @@ func isHTML(page *colly.Response) bool {
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(httpResponse(page).Header.Get("Content-Encoding"))
+	if page.Headers == nil || len((*page.Headers)["Content-Encoding"]) == 0 {
+		return false // the usual case
+	}
+	coding := strings.ToLower(page.Headers.Get("Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
