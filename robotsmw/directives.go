@@ -90,6 +90,9 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if resp.Request == nil {
 		resp.Request = req
 	}
+	if ctx.Value(page.ReadsItself{}) != nil {
+		return
+	}
 	e.refused = detectRefusal(resp, e.opts.Refusals)
 	if e.refused != nil && e.refused.Sure {
 		return // a sure refusal is not the page, so it is not examined

@@ -103,6 +103,10 @@ func findHeader(resp *http.Response) (ind *headerIndicator, value string) {
 	if resp.StatusCode == http.StatusOK {
 		indicators = okIndicators
 	}
+	// Consecutive indicators often have the same field, which is then looked up
+	// only once.
+	var name string
+	var lines []string
 	for _, ind := range indicators {
 		if !hasStatus(ind.statuses, resp.StatusCode) {
 			continue
@@ -110,7 +114,11 @@ func findHeader(resp *http.Response) (ind *headerIndicator, value string) {
 		if ind.field.name == "" {
 			return ind, ""
 		}
-		for _, v := range resp.Header[ind.field.name] {
+		if ind.field.name != name {
+			name = ind.field.name
+			lines = resp.Header[name]
+		}
+		for _, v := range lines {
 			if ind.field.matches(v) {
 				return ind, strings.TrimSpace(v)
 			}

@@ -80,6 +80,11 @@ func (g *guard) replaceClient() {
 func (g *guard) syncClient() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.syncClientLocked()
+}
+
+// syncClientLocked is syncClient for a caller that holds g.mu.
+func (g *guard) syncClientLocked() error {
 	if *g.backend.client != g.client {
 		g.replaceClient()
 	}
@@ -140,9 +145,9 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 
 // current implements sender.
 func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err error) {
-	err = g.syncClient()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	err = g.syncClientLocked()
 	if g.timeout < 0 {
 		return g.base, maxAttempt, err
 	}

@@ -20,31 +20,36 @@ import (
 // the field Refusal describes it.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	response := httpResponse(page)
-	protection := x.detect(response)
+	state := examinedState(page)
+	var protection refusal.Refusal
+	if state == robotsmw.PageComplete {
+		protection = x.detectInPage(response, page.Body)
+	} else {
+		protection = x.detect(response)
+	}
 	if protection.Sure {
 		return robotsmw.Page{Refusal: protection}
 	}
 	result := robotsmw.Page{
 		Directives: robotsmeta.ParseHeader(response.Header, x.tokens...),
-		State:      robotsmw.PageHeaderOnly,
+		State:      state,
 		Refusal:    protection,
 	}
-	if !isHTML(page) {
-		return result
-	}
-	if isEncoded(page) {
-		result.State = robotsmw.PageNotExamined
-		return result
-	}
-	result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
-	result.State = robotsmw.PageComplete
-	if r, ok := x.opts.Refusals.OfPage(response, page.Body); ok && (r.Sure || protection.Kind == 0) {
-		result.Refusal = r
-	}
-	if result.Refusal.Sure { // by a rule of Options.Refusals
-		return robotsmw.Page{Refusal: result.Refusal}
+	if state == robotsmw.PageComplete {
+		result.Directives = result.Union(htmlmeta.Scan(page.Body, x.tokens...))
 	}
 	return result
+}
+
+// examinedState returns how much of a page can be examined.
+func examinedState(page *colly.Response) robotsmw.PageState {
+	switch {
+	case !isHTML(page):
+		return robotsmw.PageHeaderOnly
+	case isEncoded(page):
+		return robotsmw.PageNotExamined
+	}
+	return robotsmw.PageComplete
 }
 
 // detect returns what the status and header of a response reveal about bot
@@ -52,6 +57,20 @@ func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 func (x *Extension) detect(response *http.Response) refusal.Refusal {
 	r, _ := x.opts.Refusals.Of(response)
 	return r
+}
+
+// detectInPage is like detect, but also searches the body, if the status and
+// header reveal nothing certain.
+func (x *Extension) detectInPage(response *http.Response, body []byte) refusal.Refusal {
+	inPage, ok := x.opts.Refusals.OfPage(response, body)
+	if !ok {
+		return refusal.Refusal{} // as detect would return, because OfPage finds all that detect finds
+	}
+	inHeader := x.detect(response)
+	if inHeader.Sure || inHeader.Kind != 0 && !inPage.Sure {
+		return inHeader
+	}
+	return inPage
 }
 
 // httpResponse returns a page's status and header as a response of net/http.
@@ -80,7 +99,10 @@ func isHTML(page *colly.Response) bool {
 
 // isEncoded reports whether the body has a coding that colly has not decoded.
 func isEncoded(page *colly.Response) bool {
-	coding := strings.ToLower(httpResponse(page).Header.Get("Content-Encoding"))
+	if page.Headers == nil || len((*page.Headers)["Content-Encoding"]) == 0 {
+		return false // the usual case
+	}
+	coding := strings.ToLower(page.Headers.Get("Content-Encoding"))
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 

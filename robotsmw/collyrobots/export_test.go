@@ -9,7 +9,7 @@ import (
 )
 
 func Marks(x *Extension) (n int) {
-	x.pageMarks.Range(func(any, any) bool { n++; return true })
+	x.pageMarks.marks.Range(func(any, any) bool { n++; return true })
 	return n
 }
 

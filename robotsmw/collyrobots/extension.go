@@ -157,6 +157,16 @@ func (x *Extension) tally(count *int64, n int64) {
 	*count += n
 }
 
+// countResponse counts a response, which may be a redirect.
+func (x *Extension) countResponse(resp *http.Response) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.counts.Fetched++
+	if !isRedirect(resp) {
+		x.counts.Pages++
+	}
+}
+
 // countWait adds the wait of a request to the counts.
 func (x *Extension) countWait(d time.Duration) {
 	x.mu.Lock()

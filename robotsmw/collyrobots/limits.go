@@ -19,14 +19,9 @@ import (
 // the rule is over. The slots are those of colly, so that collectors with the
 // same rule share them.
 
-// acquireSlot waits for a slot of the LimitRule for a domain, if there is a
-// rule. It returns a function that gives the slot back after the rule's delay.
-// Only its first call counts.
-func (g *guard) acquireSlot(ctx context.Context, domain string) (releaseSlot func(), err error) {
-	rule := g.ruleFor(domain)
-	if rule == nil {
-		return func() {}, nil
-	}
+// acquireSlot waits for a slot of a LimitRule. It returns a function that gives
+// the slot back after the rule's delay. Only its first call counts.
+func acquireSlot(ctx context.Context, rule *colly.LimitRule) (releaseSlot func(), err error) {
 	slots := *ruleSlots(rule)
 	select {
 	case slots <- true:

@@ -54,17 +54,9 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	if !ok {
 		return t.sendForRobots(req)
 	}
-	start := time.Now()
-	releaseSlot, err := p.guard.acquireSlot(req.Context(), req.URL.Host)
+	releaseSlot, err := t.acquireSlot(p.guard, req)
 	if err != nil {
 		return nil, err
-	}
-	if time.Since(start) > time.Second { // robots.txt may have changed meanwhile
-		// A Check whose context has ended does not wait.
-		if d, err := t.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
-			releaseSlot()
-			return nil, &robotsmw.DisallowedError{Decision: d}
-		}
 	}
 	base, timeout, err := p.guard.current() // it may have changed while the request waited
 	if err != nil {
@@ -101,6 +93,29 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	}
 	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, releaseSlot: releaseSlot}
 	return resp, nil
+}
+
+// acquireSlot waits for a slot of the LimitRule for a request. It returns an
+// error if robots.txt has changed during the wait, and disallows the request
+// now. If there is no LimitRule, acquireSlot does not read the clock.
+func (t networkTransport) acquireSlot(g *guard, req *http.Request) (releaseSlot func(), err error) {
+	rule := g.ruleFor(req.URL.Host)
+	if rule == nil {
+		return func() {}, nil
+	}
+	start := time.Now()
+	releaseSlot, err = acquireSlot(req.Context(), rule)
+	if err != nil {
+		return nil, err
+	}
+	if time.Since(start) > time.Second {
+		// A Check whose context has ended does not wait.
+		if d, err := t.x.checker.Check(ended, req.URL); err == nil && !d.Allowed {
+			releaseSlot()
+			return nil, &robotsmw.DisallowedError{Decision: d}
+		}
+	}
+	return releaseSlot, nil
 }
 
 // sendForRobots sends a request for robots.txt through the guard of the

@@ -30,13 +30,18 @@ import (
 // names the page. The URL of the link stays unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
-// newRefusingClone returns a clone that makes no requests for URLs that were
-// not visited. Before that, it checks what c would check. Then it returns the
-// error of refuse.
+// newRefusingClone returns a clone of c that refuses visits. If c would refuse
+// the visit too, such as by its URLFilters or because the URL was visited, the
+// clone returns the error of c. Otherwise it returns the error of refuse.
+//
+// Colly looks at the visited set after all other checks, and the clone refuses
+// a visit there. Therefore it does not refuse a Retry, or a request without a
+// body whose method is not GET: colly does not look at the visited set for
+// them.
 func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector {
 	own := c.Clone()
 	own.Async, own.AllowURLRevisit = false, false
-	own.CacheDir = "" // a page from there would take the place of the error
+	own.CacheDir = "" // otherwise colly could return a cached page instead of the error
 	store := visitedSet(own)
 	*store = &refusingStore{*store, c.AllowURLRevisit, refuse}
 	return own
@@ -45,12 +50,12 @@ func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector 
 // refusingStore is a visited set to which nothing can be added.
 type refusingStore struct {
 	storage.Storage
-	revisit bool // visited URLs may be visited again
-	refuse  func() error
+	allowRevisit bool         // visited URLs count as not visited
+	refuse       func() error // returns the error of adding a URL
 }
 
 func (s *refusingStore) IsVisited(id uint64) (bool, error) {
-	if s.revisit {
+	if s.allowRevisit {
 		return false, nil
 	}
 	return s.Storage.IsVisited(id)

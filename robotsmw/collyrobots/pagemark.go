@@ -33,11 +33,17 @@ func (k *pageMark) refuses(target string) bool {
 // with the same values and the same lock. The mark is dropped when the memory
 // of the Ctx is freed. By then, the page and all requests made from the page
 // are gone.
-type pageMarks struct{ sync.Map } // weak.Pointer[colly.Context] → *pageMark
+type pageMarks struct {
+	marks sync.Map     // weak.Pointer[colly.Context] → *pageMark
+	count atomic.Int64 // how many marks there are
+}
 
 // forContext returns the mark of a Ctx, or nil if it has none.
 func (s *pageMarks) forContext(ctx *colly.Context) *pageMark {
-	k, _ := s.Load(weak.Make(ctx))
+	if s.count.Load() == 0 {
+		return nil // without a weak pointer, which costs as much as several allocations
+	}
+	k, _ := s.marks.Load(weak.Make(ctx))
 	m, _ := k.(*pageMark)
 	return m
 }
@@ -60,9 +66,16 @@ func (s *pageMarks) put(page *colly.Request) *pageMark {
 	page.Ctx = &own
 	k := &pageMark{method: page.Method, url: page.URL.String()}
 	key := weak.Make(&own)
-	s.Store(key, k)
-	runtime.AddCleanup(&own, func(key any) { s.Delete(key) }, any(key))
+	s.count.Add(1) // before the mark can be found
+	s.marks.Store(key, k)
+	runtime.AddCleanup(&own, s.drop, key)
 	return k
+}
+
+// drop removes the mark of a Ctx whose memory is freed.
+func (s *pageMarks) drop(key weak.Pointer[colly.Context]) {
+	s.marks.Delete(key)
+	s.count.Add(-1)
 }
 
 // asSent returns an absolute URL as colly sends it, without the fragment. It

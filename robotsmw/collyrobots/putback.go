@@ -129,6 +129,9 @@ func (q *putBackQueue) takeFirst() *putBackRequest {
 		q.taken++
 		return p
 	}
+	if len(q.hosts) == 0 {
+		return nil // without reading the clock, because this runs before each request
+	}
 	now := time.Now()
 	for host, list := range q.hosts {
 		first := list[0]

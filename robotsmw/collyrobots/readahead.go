@@ -21,11 +21,13 @@ const maxReadAhead = 16 << 20
 // or closes it, it is read into memory, which frees the slot of its host.
 type readAheadBody struct {
 	io.ReadCloser
-	alarm   *time.Timer    // begins to read ahead, unless a Read or Close stops it first
-	stopped bool           // the alarm was stopped
-	done    sync.WaitGroup // for the end of reading ahead
-	ahead   bytes.Buffer
-	err     error // the error that a Read gets after what was read ahead
+	timer     *time.Timer // begins to read ahead
+	isStopped bool        // the timer was stopped before that
+
+	// These fields are set by reading ahead.
+	done  sync.WaitGroup // for the end of reading ahead
+	ahead bytes.Buffer   // what has not been returned by Read yet
+	err   error          // the error that ended reading ahead; nil at maxReadAhead
 }
 
 // newReadAheadBody returns a body that replaces that of a response. The
@@ -33,7 +35,7 @@ type readAheadBody struct {
 func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBody {
 	b := &readAheadBody{ReadCloser: body}
 	b.done.Add(1)
-	b.alarm = time.AfterFunc(readAheadAfter, func() {
+	b.timer = time.AfterFunc(readAheadAfter, func() {
 		defer b.done.Done()
 		n, err := io.CopyN(&b.ahead, body, maxReadAhead)
 		b.err = err
@@ -44,27 +46,32 @@ func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBod
 	return b
 }
 
-// stopAlarm reports whether reading ahead has not begun. It will not begin
-// after that.
-func (b *readAheadBody) stopAlarm() bool {
-	b.stopped = b.stopped || b.alarm.Stop()
-	return b.stopped
+// stopTimer stops the timer. It returns false if reading ahead has begun.
+func (b *readAheadBody) stopTimer() bool {
+	if !b.isStopped {
+		b.isStopped = b.timer.Stop()
+	}
+	return b.isStopped
 }
 
+// Read returns what was read ahead, and then the error that ended reading
+// ahead. If nothing was read ahead, or the body is longer than maxReadAhead,
+// Read reads the body itself.
 func (b *readAheadBody) Read(p []byte) (int, error) {
-	if !b.stopAlarm() {
-		b.done.Wait()
-		if b.ahead.Len() > 0 {
-			return b.ahead.Read(p)
-		}
-		if b.err != nil {
-			return 0, b.err
-		}
+	if b.stopTimer() {
+		return b.ReadCloser.Read(p)
+	}
+	b.done.Wait()
+	switch {
+	case b.ahead.Len() > 0:
+		return b.ahead.Read(p)
+	case b.err != nil:
+		return 0, b.err
 	}
 	return b.ReadCloser.Read(p)
 }
 
 func (b *readAheadBody) Close() error {
-	b.stopAlarm()
+	b.stopTimer()
 	return b.ReadCloser.Close()
 }

@@ -38,9 +38,10 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	resp, err = x.inner.RoundTrip(out)
 	// While this request was in flight, other requests may have read the
 	// guard's client. Later, callbacks of this request may write to it. Each
-	// request takes the guard's lock in current, so the earlier reads happen
-	// before the later writes.
-	g.current()
+	// request takes the guard's lock in current after it has read the client.
+	// lastBase takes the lock too, so the earlier reads happen before the later
+	// writes.
+	g.lastBase()
 	if err != nil {
 		return nil, g.refusalError(req, err)
 	}
@@ -49,10 +50,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if p.proxy != "" { // colly looks for the proxy in its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
-	x.tally(&x.counts.Fetched, 1)
-	if !isRedirect(resp) {
-		x.tally(&x.counts.Pages, 1)
-	}
+	x.countResponse(resp)
 	if resp.Body != nil && resp.Body != http.NoBody {
 		resp.Body = newReadAheadBody(resp.Body, p.attempt)
 	}

@@ -27,11 +27,12 @@ const maxField = httptime.MaxField
 
 // Lines returns the lines of a field. It returns none if they are too long.
 func Lines(h http.Header, name string) []string {
+	lines := h[name]
 	size := 0
-	for _, line := range h[name] {
+	for _, line := range lines {
 		if size += len(line) + len(", "); size > maxField+len(", ") {
 			return nil
 		}
 	}
-	return h[name]
+	return lines
 }

@@ -16,7 +16,7 @@ func Examine(ctx context.Context, resp *http.Response, method string, o *Options
 		return nil, HeaderOnly
 	}
 	decode, known := decoder(resp.Header)
-	if !known || ctx.Value(ReadsItself{}) != nil {
+	if !known {
 		return nil, NotExamined
 	}
 	b := &Body{ReadCloser: resp.Body, decode: decode, status: resp.StatusCode, left: resp.ContentLength}

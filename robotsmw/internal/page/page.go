@@ -35,5 +35,5 @@ const (
 type StandsFor struct{}
 
 // ReadsItself is a key for a request's context. If the context has a value for
-// it, the caller examines the page's body instead of Examine.
+// it, the caller examines the response, and the Transport does not.
 type ReadsItself struct{}
