@@ -200,13 +200,16 @@ func requested(line []byte) (method, url string, ok bool) {
 	return method, unescaped(rest), len(rest) > 0
 }
 
-// withoutVersion removes what follows the URL in a request line: its last word
-// that begins with " HTTP/", and anything behind that. Mostly it is the last
-// word of all, which is found faster.
+// withoutVersion removes what follows the URL in a request line: everything
+// from the last " HTTP/" on. Mostly that is the last word, which is found
+// faster.
 func withoutVersion(s []byte) []byte {
 	version := []byte(" HTTP/")
 	i := bytes.LastIndexByte(s, ' ')
-	if i >= 0 && !bytes.HasPrefix(s[i:], version) {
+	if i < 0 {
+		return s
+	}
+	if !bytes.HasPrefix(s[i:], version) {
 		i = bytes.LastIndex(s, version)
 	}
 	if i < 0 {
@@ -236,10 +239,10 @@ const secondIndex = len("20/Nov/2026:10:00:")
 // isSameMinute reports whether a date differs from p.stamp in its seconds at
 // most.
 func (p *parser) isSameMinute(s []byte) bool {
-	if len(s) != len(p.stamp) || !isDigits(s[secondIndex:secondIndex+2]) || s[secondIndex] > '5' {
+	if len(s) != len(p.stamp) {
 		return false
 	}
-	isSameBefore := string(s[:secondIndex]) == p.stamp[:secondIndex]
-	isSameAfter := string(s[secondIndex+2:]) == p.stamp[secondIndex+2:]
-	return isSameBefore && isSameAfter
+	before, seconds, after := s[:secondIndex], s[secondIndex:secondIndex+2], s[secondIndex+2:]
+	isSame := string(before) == p.stamp[:secondIndex] && string(after) == p.stamp[secondIndex+2:]
+	return isSame && isDigits(seconds) && seconds[0] <= '5'
 }

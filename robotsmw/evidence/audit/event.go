@@ -42,8 +42,8 @@ type event struct {
 	isHop       bool // a redirect of robots.txt may have led to it
 }
 
-// An eventPool has events that have been judged. A log has many events, so
-// their memory is used again. A nil pool has none.
+// An eventPool contains judged events, whose memory is used again. A nil pool
+// contains none.
 type eventPool struct{ judged []*event }
 
 // get returns an event without contents.

@@ -12,7 +12,7 @@ type parser struct {
 	columns   *columns          // of the W3C format, from the latest "#Fields:"; nil if there was none
 	pool      *eventPool        // nil if events are not used again
 	agents    map[string]string // names of robots by User-Agent: a cache
-	addresses map[string]string // by the word that contains them: a cache
+	addresses map[string]string // by themselves, so that they are not copied: a cache
 	members   members           // of the latest line of JSON, so that the map is used again
 	isShipped bool              // the line is within another one
 	stamp     string            // the date of an earlier line
@@ -112,18 +112,20 @@ const (
 	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
 )
 
-// address is parseAddress with a cache.
+// address is parseAddress with a cache of addresses without a port. With one,
+// few appear again.
 func (p *parser) address(word []byte) (address string, ok bool) {
 	if address, ok = p.addresses[string(word)]; ok {
 		return address, true
 	}
-	if address, ok = parseAddress(word); !ok {
-		return "", false
+	address, ok = parseAddress(word)
+	if !ok || address != string(word) {
+		return address, ok
 	}
 	if p.addresses == nil || len(p.addresses) >= cachedNames {
 		p.addresses = make(map[string]string)
 	}
-	p.addresses[string(word)] = address
+	p.addresses[address] = address
 	return address, true
 }
 

@@ -11,7 +11,7 @@ import (
 // from any of its clients, so it proves no gap.
 type peers struct {
 	byAddress map[string]*peer
-	proxies   map[string]bool // mostly few, so that each request can be looked up
+	proxies   map[string]bool // a small map, in which each request is looked up
 	seed      maphash.Seed
 }
 

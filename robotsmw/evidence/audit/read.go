@@ -380,9 +380,11 @@ func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool)
 		return 0, false
 	}
 	at, request, isQuick := p.glance(line)
-	mayBeFile := !a.asked && (!isQuick || bytes.Contains(request, []byte("/robots.txt")))
-	if isQuick && !mayBeFile && !isSurveyed(number) {
-		return at, at != never
+	if isQuick {
+		mayBeFile := !a.asked && bytes.Contains(request, []byte("/robots.txt"))
+		if !mayBeFile && !isSurveyed(number) {
+			return at, at != never
+		}
 	}
 	e, err := p.line(line)
 	if err != nil || !e.isRequest {
@@ -390,7 +392,7 @@ func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool)
 	}
 	isFile := false
 	if e.event != nil {
-		isFile = mayBeFile && isRobots(e.event.url)
+		isFile = !a.asked && isRobots(e.event.url)
 		a.pool.put(e.event)
 	}
 	if isFile && !a.isIgnored(e.robot) {

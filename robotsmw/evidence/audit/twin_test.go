@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strconv"
@@ -110,13 +111,77 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		var p, warm parser
-		warm.date([]byte("20/Nov/2026:10:00:00 +0000"))
+		warm.date([]byte("20/Nov/2026:10:00:30 +0000"))
+		warm.pool = new(eventPool)
+		warm.pool.put(&event{wait: 1, scheme: "https", capture: new(capture), isFile: true, notGet: true, isAnonymous: true, isAtEdge: true, isHop: true})
 		want, ok := combinedSlow(line)
 		for _, p := range []*parser{&p, &warm, &warm} {
 			entry, err := p.line(line)
 			got := entry.event
 			if ok != (err == nil) || (want == nil) != (got == nil) || got != nil && *got != *want {
 				t.Fatalf("%q: %+v, %v; want %+v, %t", line, got, err, want, ok)
+			}
+		}
+	})
+}
+
+// The date is read with what is known from the date before. Here each date
+// follows each other one, and the twin is time.Parse.
+func TestDate(t *testing.T) {
+	dates := []string{
+		"20/Nov/2026:10:00:00 +0000", "20/Nov/2026:10:00:59 +0000", "20/Nov/2026:10:01:00 +0000", "20/Nov/2026:10:00:30 -0130", "21/Nov/2026:10:00:00 +0000",
+		"20/Nov/2026:10:00:60 +0000", "20/Nov/2026:10:00:0x +0000", "20/Nov/2026:10:00: 5 +0000", "20/Nov/2026:24:00:00 +0000", "20 Nov/2026:10:00:00 +0000",
+		"20/Nov/1969:10:00:00 +0000", "20/Nov/2300:10:00:00 +0000", "2/Nov/2026:9:00:00.5 +0000",
+	}
+	for _, before := range dates {
+		for _, date := range dates {
+			var p parser
+			p.date([]byte(before))
+			got, ok := p.date([]byte(date))
+			want, err := time.Parse("02/Jan/2006:15:04:05 -0700", date)
+			isKnown := err == nil && want.Year() > 1970 && want.Year() < 2262 && date[2] == '/'
+			if ok != isKnown || ok && got != want.UnixNano() {
+				t.Errorf("%s after %s: %d, %t, want %d, %t", date, before, got, ok, want.UnixNano(), isKnown)
+			}
+		}
+	}
+}
+
+// memberSlow is the slow twin of caddyLine.split. It searches a line for one
+// member.
+func memberSlow(line []byte, name string) []byte {
+	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
+	value = bytes.TrimLeft(value, " [")
+	if _, rest, ok := quoted(value); ok {
+		return value[:len(value)-len(rest)]
+	}
+	return value[:max(bytes.IndexAny(value, ",}] "), 0)]
+}
+
+// A line with an escaped quote is left out, because only the slow twin takes
+// the end of such a name for a name.
+func FuzzCaddy(f *testing.F) {
+	f.Add([]byte(`{"level":"info","ts":1795168800.123,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"192.0.2.1","client_ip":"192.0.2.1","method":"GET",` +
+		`"host":"a.example","uri":"/a","headers":{"User-Agent":["B/1"],"X-Forwarded-For":["192.0.2.7"]}},"duration":0.005,"status":503,"resp_headers":{"Retry-After":["120"],"Date":["x"]}}`))
+	f.Add([]byte(`{"Retry-After":1,"ts": [ "a" ],"host":{},"uri":[],"status":{"status":1},"resp_headers":null,"Date":[[2]],"remote_addr":""}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if !json.Valid(line) || bytes.Contains(line, []byte(`\"`)) {
+			return
+		}
+		var l caddyLine
+		l.split(line)
+		for name, got := range map[string][]byte{
+			"logger": l.logger, "msg": l.message, "request": l.request, "ts": l.ts, "duration": l.duration, "remote_ip": l.remoteIP, "remote_addr": l.remoteAddr,
+			"client_ip": l.clientIP, "X-Forwarded-For": l.forwardedFor, "method": l.method, "host": l.host, "uri": l.uri, "User-Agent": l.userAgent, "status": l.status,
+		} {
+			if want := memberSlow(line, name); !bytes.Equal(got, want) {
+				t.Errorf("%s: %q: %q, want %q", line, name, got, want)
+			}
+		}
+		_, answer, _ := bytes.Cut(line, []byte(`"resp_headers":`))
+		for name, got := range map[string][]byte{"Retry-After": l.retryAfter, "Date": l.date} {
+			if want := memberSlow(answer, name); !bytes.Equal(got, want) {
+				t.Errorf("%s: %q: %q, want %q", line, name, got, want)
 			}
 		}
 	})
