@@ -188,7 +188,7 @@ type endedSession struct {
 type hostState struct {
 	name  string
 	index int         // in member.order
-	claim  fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
+	claim fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
 	phase phase
 
 	contended bool // other members wait for the host
@@ -548,11 +548,11 @@ func (m *member) lose(h *hostState) {
 	h.drop = h.drop || h.register // "register" may have run
 	h.register = false
 	if wasOwned {
-		hold := h.claim
+		claim := h.claim
 		h.claim = nil
 		h.contended = false
 		h.unsaved = false
-		hold.Lose()
+		claim.Lose()
 	}
 }
 

@@ -12,21 +12,21 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-// countedHold is a Claim that keeps its host forever, and counts calls.
-type countedHold struct {
+// countedClaim is a Claim that keeps its host forever, and counts calls.
+type countedClaim struct {
 	host   string
 	gives  *atomic.Int64
 	owned  atomic.Bool
 	looked atomic.Bool // Give was called
 }
 
-func (h *countedHold) Settings() string                    { return "" }
-func (h *countedHold) Host() string                        { return h.host }
-func (h *countedHold) Own(fleet.Record)                    { h.owned.Store(true) }
-func (h *countedHold) Wait(time.Time, fleet.Record, error) {}
-func (h *countedHold) Deny(error)                          {}
-func (h *countedHold) Lose()                               {}
-func (h *countedHold) Give(bool) (r fleet.Record, over bool) {
+func (h *countedClaim) Settings() string                    { return "" }
+func (h *countedClaim) Host() string                        { return h.host }
+func (h *countedClaim) Own(fleet.Record)                    { h.owned.Store(true) }
+func (h *countedClaim) Wait(time.Time, fleet.Record, error) {}
+func (h *countedClaim) Deny(error)                          {}
+func (h *countedClaim) Lose()                               {}
+func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 	h.gives.Add(1)
 	h.looked.Store(true)
 	return r, false
@@ -44,9 +44,9 @@ func TestMember_ManyHosts(t *testing.T) {
 		defer f.Close() // loses all holds
 		const hosts = 20_000
 		var gives atomic.Int64
-		var holds []*countedHold
+		var holds []*countedClaim
 		for i := range hosts {
-			h := &countedHold{host: fmt.Sprintf("h%d.example", i), gives: &gives}
+			h := &countedClaim{host: fmt.Sprintf("h%d.example", i), gives: &gives}
 			holds = append(holds, h)
 			f.Look(h)
 		}
@@ -73,10 +73,10 @@ func TestMember_ManyHosts(t *testing.T) {
 	})
 }
 
-// A contendedHold is a countedHold that notes when Give was last called with
+// A contendedHold is a countedClaim that notes when Give was last called with
 // the information that other members wait.
 type contendedHold struct {
-	countedHold
+	countedClaim
 	contendedAt time.Time
 }
 
@@ -84,7 +84,7 @@ func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
 	if others {
 		h.contendedAt = time.Now()
 	}
-	return h.countedHold.Give(others)
+	return h.countedClaim.Give(others)
 }
 
 // Redis does not answer for a while, and another member waits for the host of
@@ -96,10 +96,10 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		var gives atomic.Int64
-		own := &contendedHold{countedHold: countedHold{host: host, gives: &gives}}
+		own := &contendedHold{countedClaim: countedClaim{host: host, gives: &gives}}
 		a.Look(own)
 		time.Sleep(3 * time.Second)
-		b.Look(&countedHold{host: host, gives: &gives})
+		b.Look(&countedClaim{host: host, gives: &gives})
 		time.Sleep(2 * time.Second)
 		lose := func(lost bool) { // unlike with sever, the subscription stays
 			a.link.mu.Lock()
@@ -134,7 +134,7 @@ func TestMember_PeerEndedByAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := newMember(f)
-			h := &hostState{name: host, hold: &countedHold{host: host}}
+			h := &hostState{name: host, claim: &countedClaim{host: host}}
 			m.add(h)
 			m.peers = map[int64]peerSession{7: {callNumber: 1, silentFor: tt.silentFor}}
 			m.observePeers(nil)
