@@ -12,8 +12,8 @@ type Effect struct {
 }
 
 // ApplyOutcome updates h after the outcome of r: the back-off or the pause that
-// a Retry-After requests, the adaptive delay, and the quota. If a Retry-After is
-// obeyed, the quota of its response is ignored.
+// a Retry-After requests, the adaptive delay, and the quota. If a Retry-After
+// is obeyed, the quota of its response is ignored.
 func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	if s.IsEmpty() {
 		return e

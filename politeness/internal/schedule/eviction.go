@@ -31,10 +31,14 @@ type Table struct {
 	// Evicted is called for each host that is evicted.
 	Evicted func(h *Host)
 
-	hosts           map[string]*Host
-	idle            hostRing // hosts without requests, least recently used first; unavailable ones may be left out
-	unavailable     []*Host  // hosts that are unavailable, and some that were
-	leasesCheckedAt Time     // when Obtain last called expireLeases for all hosts; 0 means never
+	hosts map[string]*Host
+
+	// idle contains the hosts without requests, least recently used first.
+	// Unavailable hosts may be left out.
+	idle hostRing
+
+	unavailable     []*Host // hosts that are unavailable, and some that were
+	leasesCheckedAt Time    // when Obtain last called expireLeases for all hosts; 0 means never
 }
 
 // Len returns how many hosts there are.

@@ -18,8 +18,11 @@ type Request struct {
 
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
-	CountsFromSending bool // HasInterval was true at the start, so the interval counts from the time of sending
-	OnItsWay          bool // the request has started and its header is not written yet
+	// CountsFromSending reports whether an interval was known at the start:
+	// see HasInterval. The interval then counts from the time of sending.
+	CountsFromSending bool
+
+	OnItsWay bool // the request has started and its header is not written yet
 
 	// PhaseStart is when the request's present phase began: when it was queued
 	// or, once it has started, when it started. One field serves both phases
