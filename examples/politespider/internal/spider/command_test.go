@@ -182,7 +182,7 @@ func TestRun_URLs(t *testing.T) {
 		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
 		"ai-input    1 allow,   1 deny", // the group of OtherBot-AI allows "/" and disallows "/yes"
 		"1 host in ",
-		"2 pages fetched, 1 blocked",
+		"2 pages fetched, 1 disallowed",
 	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("the output says nothing of %q:\n%s", want, stdout.String())

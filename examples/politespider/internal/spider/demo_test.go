@@ -30,9 +30,9 @@ import (
 type demoPage struct {
 	URL string
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
-	// "put off, fetched", "blocked by line 9" or "never asked for". The other
-	// elements are what the crawler notes about the page, such as "noindex",
-	// and the evidence for it, such as "meta, line 3: noindex".
+	// "put off, fetched", "disallowed by line 9" or "never asked for". The
+	// other elements are what the crawler notes about the page, such as
+	// "noindex", and the evidence for it, such as "meta, line 3: noindex".
 	Concludes []string
 }
 
@@ -266,8 +266,8 @@ func conclusions(site *demo, url string, records []line) []string {
 		switch r.Verdict {
 		case record.RobotsTxt:
 			verdicts = append(verdicts, "asked for")
-		case record.Blocked:
-			verdicts = append(verdicts, fmt.Sprintf("blocked by line %d", r.Decision.Line))
+		case record.Disallowed:
+			verdicts = append(verdicts, fmt.Sprintf("disallowed by line %d", r.Decision.Line))
 		default:
 			verdicts = append(verdicts, string(r.Verdict))
 		}

@@ -258,7 +258,7 @@ func (v *Visit) unanswered(r record.Record, err error) {
 		return
 	}
 	r.Decision = &disallowed.Decision
-	r.Verdict = record.Blocked
+	r.Verdict = record.Disallowed
 	if disallowed.Decision.Reason == robotsmw.Unreachable {
 		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+record.Cause(disallowed.Decision.Cause)
 	}

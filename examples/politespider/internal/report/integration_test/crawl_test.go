@@ -59,9 +59,9 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 			case record.Moved:
 				h.Moved++
 				s.Moved++
-			case record.Blocked:
-				h.Blocked++
-				s.Blocked++
+			case record.Disallowed:
+				h.Disallowed++
+				s.Disallowed++
 			case record.GivenUp, record.Failed:
 				h.Lost++
 				s.Lost = append(s.Lost, r.Brief())
@@ -78,7 +78,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 			r := record.Record{Verdict: record.Fetched, URL: u, Status: 200}
 			switch dice := random.IntN(200); {
 			case dice < 6:
-				r.Verdict, r.Status = record.Blocked, 0
+				r.Verdict, r.Status = record.Disallowed, 0
 				r.URL = base + []string{"/private/", "/cart?add=", "/search/q/"}[dice%3] + fmt.Sprint(page)
 				r.Decision = check(t, checker, r.URL)
 				add(r, false, 0)
@@ -171,7 +171,7 @@ var smuggled = []string{
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)
-	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Blocked: len(smuggled)}
+	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Disallowed: len(smuggled)}
 	for n, text := range smuggled {
 		host, u, at := text, "http://a.example/"+text, float64(5*n)
 		add(c, record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
@@ -184,8 +184,8 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(c, record.Record{Seconds: at + 2, Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
-		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Blocked: 1, RobotsTxt: text})
+		add(c, record.Record{Seconds: at + 2, Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
+		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Disallowed: 1, RobotsTxt: text})
 		s.Lost = append(s.Lost, record.Record{URL: u, Host: host, Error: text, Verdict: record.Failed})
 	}
 	return c, s

@@ -178,8 +178,8 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		h.Moved++
 	case record.NotFound:
 		h.NotFound++
-	case record.Blocked:
-		h.Blocked++
+	case record.Disallowed:
+		h.Disallowed++
 	case record.RobotsTxt:
 		h.answers[record.OriginOf(r.URL)] = robotsSummary(r)
 	}

@@ -60,8 +60,8 @@ func ReadSummary(path string) (*record.Summary, error) {
 }
 
 // WriteReport writes the report of a crawl with this summary, if Options names
-// a file for the report. The keys of the map are blocked URLs. In the report,
-// each of them has a link to its proof.
+// a file for the report. The keys of the map are disallowed URLs. In the
+// report, each of them has a link to its proof.
 func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) error {
 	if l.report == nil {
 		return nil
