@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	r := judge.Result()
 	found.sort()
 	if o.asJSON {
-		cli.NewEncoder(e.Stdout).Encode(summaryOf(r, history.doubtful))
+		cli.NewEncoder(e.Stdout).Encode(newSummary(r, history.doubtful))
 	} else {
 		printText(e.Stdout, r, found, o.verbose, notes(r, broken.told, history.doubtful))
 	}

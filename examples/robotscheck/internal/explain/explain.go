@@ -246,7 +246,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 		if r.Reason == robotsmw.ByRule {
 			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
 		} else {
-			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
+			fmt.Fprintf(w, "  runner-up   none: without that line, the URL would be %s, because %s\n", r.Word(), r.Why())
 		}
 	}
 	for _, v := range x.Uses {
