@@ -20,7 +20,7 @@ import (
 func (v *Visit) End(ctx context.Context, err error) {
 	j, p := v.job, v.page
 	j.witness.attempts.Delete(v.URL())
-	j.seed(v.attempt.decision)
+	j.queueSitemaps(v.attempt.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
@@ -140,7 +140,7 @@ func (v *Visit) fetched(r record.Record) {
 			j.revisits.keep(r.URL, v.links)
 		}
 		if v.page.Sitemap {
-			r.Links, v.links.Follow = j.sow(v.response.Request.URL, v.response.Body), nil
+			r.Links, v.links.Follow = j.queueSitemapEntries(v.response.Request.URL, v.response.Body), nil
 		}
 	case record.Moved:
 		next.Depth, next.Sitemap = v.page.Depth, v.page.Sitemap
@@ -155,7 +155,7 @@ func (v *Visit) fetched(r record.Record) {
 	switch r.Verdict {
 	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
 		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
-		r.Links += j.follow(next, v.links.Follow)
+		r.Links += j.queueLinks(next, v.links.Follow)
 	}
 	v.done(r)
 }

@@ -66,8 +66,8 @@ func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) e
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds = record.Since(l.began)
-	l.report.Began = l.began
+	s.Seconds = record.Since(l.crawlStart)
+	l.report.Began = l.crawlStart
 	l.report.Proofs = proofs
 	file, err := os.Create(l.opts.Report)
 	if err != nil {
