@@ -64,7 +64,7 @@ type options struct {
 
 	// finish sets the fields below.
 	start   []*url.URL
-	inScope func(*url.URL) bool // whether a link is to be followed
+	inScope func(*url.URL) bool // reports whether the crawl follows a link
 	through *url.URL            // the proxy; nil means none
 	isDemo  bool
 }
@@ -154,7 +154,8 @@ func (o *options) define(flags *flag.FlagSet) {
 // setCard reads the flag: -card, for which text is "true", or -card=URL.
 func (o *options) setCard(text string) error {
 	u, err := url.Parse(text)
-	if text != "true" && (err != nil || u.Scheme != "https" || u.Host == "") {
+	isURL := err == nil && u.Scheme == "https" && u.Host != ""
+	if text != "true" && !isURL {
 		return errors.New("must be -card, or -card=URL with the https URL at which the card will be served")
 	}
 	o.card = &card{ClientID: strings.TrimPrefix(text, "true")}

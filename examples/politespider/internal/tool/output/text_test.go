@@ -98,7 +98,7 @@ func TestTextPrinter_Evidence(t *testing.T) {
                      rel=nofollow: http://a.example/1
                      rel=nofollow: http://a.example/2
                      rel=nofollow: http://a.example/3
-                     rel=nofollow: 2 links more
+                     rel=nofollow: 2 more links
    0.0s           fetched            http://a.example/again                      no train-ai
    0.0s           fetched            http://b.example/                           no train-ai
                      uses: train-ai deny
