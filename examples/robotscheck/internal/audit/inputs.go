@@ -236,7 +236,7 @@ const (
 	pageFaults = 500
 	// pageProblems is how many problems of lines are shown on the page.
 	pageProblems = 200
-	// maxProblems is how many problems are told apart, for each of which
+	// maxProblems is how many problems are distinguished, for each of which
 	// maxReported lines are reported. A server can make up more, such as
 	// content codings.
 	maxProblems = 10_000
