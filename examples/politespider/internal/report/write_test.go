@@ -99,7 +99,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{"The pace was not kept. 1 of 4 requests was too early", "pauses, all hosts", "1.00 s to 3.50 s"} {
 		if text := doc.text(); !strings.Contains(text, want) {
-			t.Errorf("nothing is said of %q:\n%s", want, text)
+			t.Errorf("report lacks %q:\n%s", want, text)
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestWrite_Nouns(t *testing.T) {
 }
 
 // A note adds what the verdict does not say, such as the number of tries.
-func TestNoteOf(t *testing.T) {
+func TestDetails(t *testing.T) {
 	for _, tt := range []struct {
 		record record.Record
 		want   string
@@ -304,7 +304,7 @@ func TestWrite_Stopped(t *testing.T) {
 	} {
 		text := write(t, New("", "", time.Now(), 0), record.Summary{Stopped: stopped, Left: 3}).text()
 		if !strings.Contains(text, "· "+want) {
-			t.Errorf("the page says nothing of %q:\n%s", want, text)
+			t.Errorf("page lacks %q:\n%s", want, text)
 		}
 	}
 }
@@ -391,7 +391,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text() returns the text of the report before its script runs.
+// text returns the text of the report before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {

@@ -70,7 +70,7 @@ func demoPages(t *testing.T) (pages []demoPage) {
 	return pages
 }
 
-// requests() returns how often the demo's servers must see each request. It
+// requests returns how often the demo's servers must see each request. It
 // derives the numbers from the demo's files, which say what a crawler must
 // conclude about each page. These conclusions follow from the robots.txt files
 // and the pages. They were not taken from the spider's output. A page is
@@ -258,7 +258,7 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions() returns what the spider says about a URL. The result has the
+// conclusions returns what the spider says about a URL. The result has the
 // form of the conclusions in the demo's files.
 func conclusions(site *demo, url string, records []line) []string {
 	var verdicts, rest []string

@@ -286,7 +286,7 @@ func TestAudit_LongLists(t *testing.T) {
 	_, stdout, stderr := try(t, map[string]string{"log": log.String()}, "", "log")
 	for _, want := range []string{"\n… and 2 more robots; use -json to see all\n", "\n… and 3 more hosts; use -json to see all\n", "\n… and 3 more spans; use -json to see all\n"} {
 		if !strings.Contains(stdout, want) {
-			t.Errorf("it says nothing of %q:\n%s%s", want, stdout, stderr)
+			t.Errorf("output lacks %q:\n%s%s", want, stdout, stderr)
 		}
 	}
 }
@@ -327,12 +327,12 @@ func TestAudit_Page(t *testing.T) {
 	}
 	for _, want := range []string{"5 violations", "/private/&lt;script&gt;", "h2.example", "<h3>Bot</h3>", "1 s after the page at", "violations</title>", "1 broken line"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>5<", "<dt>broken line</dt><dd>1<"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 	if strings.Count(string(text), "<script") != 1 {

@@ -86,7 +86,7 @@ func TestByWeight(t *testing.T) {
 		names = append(names, robot.Name)
 	}
 	if want := []string{"one and gaps", "one", "stale", "never asked", "came back", "gaps", "busy", "clean"}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
+		t.Errorf("got %q, want %q", names, want)
 	}
 }
 

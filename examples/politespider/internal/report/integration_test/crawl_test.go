@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented() returns the report of a crawl that never took place. The arguments
+// invented returns the report of a crawl that never took place. The arguments
 // say how many hosts there are, how many pages each host has, and how many
 // requests come too early. The crawl has nearly everything that a report shows,
 // and is the same each time.
@@ -128,9 +128,9 @@ Crawl-delay: 1
 Sitemap: http://www.example/sitemap.xml
 `
 
-func inventedChecker(t testing.TB) *robotsmw.Checker { return checkerOf(t, inventedRobots) }
+func inventedChecker(t testing.TB) *robotsmw.Checker { return newChecker(t, inventedRobots) }
 
-func checkerOf(t testing.TB, robotsTxt string) *robotsmw.Checker {
+func newChecker(t testing.TB, robotsTxt string) *robotsmw.Checker {
 	t.Helper()
 	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{robotsTxt}})
 	if err != nil {
@@ -166,7 +166,7 @@ var smuggled = []string{
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile() returns a crawl of sites that put the smuggled texts wherever they
+// hostile returns a crawl of sites that put the smuggled texts wherever they
 // can.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()

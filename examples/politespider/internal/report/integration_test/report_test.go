@@ -416,7 +416,7 @@ func TestDisallowed_Folds(t *testing.T) {
 	t.Parallel()
 	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
-	same, other := inventedChecker(t), checkerOf(t, "User-agent: *\nDisallow: /private/\n")
+	same, other := inventedChecker(t), newChecker(t, "User-agent: *\nDisallow: /private/\n")
 	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://b.example/private/3", "http://b.example:8080/private/4", "http://c.example/private/5"} {
 		checker, host := same, u[len("http://"):][:len("a.example")]
 		if n == 3 {

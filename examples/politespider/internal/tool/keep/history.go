@@ -49,7 +49,8 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read the history of the crawl: %s: %w; if that file is removed, the crawl continues without its history", h.file.Name(), err)
+		return fmt.Errorf("read the history of the crawl: %s: %w; "+
+			"if that file is removed, the crawl continues without its history", h.file.Name(), err)
 	}
 	return h.file.Truncate(good)
 }

@@ -224,7 +224,7 @@ func TestRobotsSummary(t *testing.T) {
 		{record.Record{Status: 503, Error: "status 503"}, "nothing allowed: status 503"},
 	} {
 		if got := robotsSummary(tt.record); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
+			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
 }
