@@ -214,8 +214,8 @@ func settle(cost [][]int, order []int, room int) bool {
 	return true
 }
 
-// orderCost adds up the cost of the arrows that run up. The order begins with the
-// lowest room.
+// orderCost adds up the cost of the arrows that run up. The order begins with
+// the lowest room.
 func orderCost(cost [][]int, order []int) int {
 	sum := 0
 	for at, i := range order {

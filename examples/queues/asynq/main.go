@@ -44,11 +44,10 @@
 //     pages that were done then are delivered, and fetched, a second time.
 //   - DelayedTaskCheckInterval determines how late a page that was put back is
 //     retried. The default of 5 s is too long for hosts with shorter intervals.
-//   - The pages of a killed worker are retried at most 2 minutes after the kill:
-//     their lease of 30 s must have expired 30 s ago, and each worker checks
-//     this every minute. asynq has no settings for these
-//     times. RetryDelayFunc then adds what it returns for
-//     asynq.ErrLeaseExpired.
+//   - The pages of a killed worker are retried at most 2 minutes after the
+//     kill: their lease of 30 s must have expired 30 s ago, and each worker
+//     checks this every minute. asynq has no settings for these times.
+//     RetryDelayFunc then adds what it returns for asynq.ErrLeaseExpired.
 //   - MaxWait, the flag -wait. asynq gives a page to any worker, often to one
 //     that does not own the page's host, and with a MaxWait of -1 the page goes
 //     back at once. With 60 hosts of 20 pages and three workers, a crawl that

@@ -46,10 +46,10 @@
 //   - MaxAckPending must exceed the number of pages that are put back at a
 //     time, because each of them counts until it is acknowledged. If it is 1, a
 //     page that waits for its host delays all other hosts of its part.
-//   - AckWait, the flag -ack-wait, is the time after which the pages of a killed
-//     worker are retried: by default, a minute. It must be longer than a page may
-//     take. MaxDeliver is -1, because each time that a page is put back counts
-//     as a delivery.
+//   - AckWait, the flag -ack-wait, is the time after which the pages of a
+//     killed worker are retried: by default, a minute. It must be longer than a
+//     page may take. MaxDeliver is -1, because each time that a page is put
+//     back counts as a delivery.
 package main
 
 import (

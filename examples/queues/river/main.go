@@ -216,17 +216,18 @@ func (p *pageWorker) Work(ctx context.Context, job *river.Job[PageArgs]) error {
 	return river.JobCancel(err)
 }
 
-// save stores the page and the jobs for its links, and completes its job, all
-// or nothing.
+// save stores the page and the jobs for its links, and completes its job, in
+// one transaction.
 func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *http.Response) error {
 	links, err := readLinks(ctx, resp)
 	if err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		// The links are inserted before the page. Who inserts a link waits for
-		// whoever is updating its row, and two pages that had updated their own
-		// rows first would wait for each other.
+		// The links are inserted before the page is updated. To insert a link
+		// that is a page being updated, a transaction waits for the update. If
+		// pages were updated first, two pages that link to each other would
+		// cause a deadlock.
 		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
 			return err
 		}

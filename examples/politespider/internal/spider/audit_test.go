@@ -175,8 +175,8 @@ func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Audito
 	return hosts
 }
 
-// fetchRobots returns the site's answer to a request for a URL. It follows up to
-// four redirects.
+// fetchRobots returns the site's answer to a request for a URL. It follows up
+// to four redirects.
 func fetchRobots(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()

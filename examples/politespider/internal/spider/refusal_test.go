@@ -180,8 +180,8 @@ func TestCrawl_MaxRefused(t *testing.T) {
 	}
 }
 
-// Responses that are not refusals do not end the crawl of a host, and neither do
-// fewer refusals than -max-refused.
+// Responses that are not refusals do not end the crawl of a host, and neither
+// do fewer refusals than -max-refused.
 func TestCrawl_MaxRefusedNotReached(t *testing.T) {
 	statuses := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }

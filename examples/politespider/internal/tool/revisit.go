@@ -20,7 +20,7 @@ import (
 type revisits struct {
 	store  revisit.Store
 	logger *slog.Logger
-	whole  sync.Map // keys: pages that are requested without conditions, because their links are not known
+	whole  sync.Map // keys: pages to request without conditions
 }
 
 // openRevisits opens the directory that has what a crawler with this User-Agent

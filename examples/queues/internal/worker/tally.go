@@ -18,8 +18,8 @@ type Tally struct {
 	fetched, dropped, putBack atomic.Int64
 }
 
-// count counts a page. If it was not fetched, count prints the reason, unless it
-// is only that the host is not due.
+// count counts a page. If it was not fetched, count prints the reason, unless
+// it is only that the host is not due.
 func (t *Tally) count(again time.Time, err error) {
 	switch {
 	case err == nil:
@@ -42,10 +42,10 @@ func (t *Tally) String() string {
 		t.fetched.Load(), t.dropped.Load(), putBack, float64(done+putBack)/float64(max(done, 1)))
 }
 
-// Follow prints the Tally every few seconds. left returns the number of pages in
-// the queue. Follow returns when ctx ends, when left returns 0, or if the first
-// call of left returns an error. It prints later errors and continues, because
-// the server of the queue may be unreachable for a while.
+// Follow prints the Tally every few seconds. left returns the number of pages
+// in the queue. Follow returns when ctx ends, when left returns 0, or if the
+// first call of left returns an error. It prints later errors and continues,
+// because the server of the queue may be unreachable for a while.
 func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Context) (int, error)) error {
 	for ticks := 0; ; ticks++ {
 		n, err := left(ctx)
