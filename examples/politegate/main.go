@@ -1,5 +1,5 @@
-// Politegate lets browsers, and crawlers in other languages, share one verdict
-// and one pace. It serves package gate.
+// Politegate decides for browsers, and for crawlers in other languages, which
+// URLs they may request, and when. It serves package gate.
 //
 //	politegate -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
 //	curl 'http://127.0.0.1:8500/check?url=https://example.com/'
@@ -13,14 +13,14 @@
 //		print(page.status, page.read())
 //
 // A page that may not be fetched raises courtesy.Refused. The same directory
-// has what connects Scrapy, and the directory browser has a program that drives
-// Chromium. The doc of package gate says what a client may ask, and what it
-// gets.
+// contains a module for Scrapy, and the directory browser contains a program
+// that drives Chromium. The documentation of package gate describes the
+// requests of clients and the responses.
 //
-// Politegate listens on loopback. If it is to listen elsewhere, it needs
-// -token-file. Ctrl-C lets the requests under way end, for half a minute at
-// most, and says what was served. The exit status is 0 then, 1 if the gate
-// could not listen, and 2 for a command line that is wrong.
+// Politegate listens on loopback. Any other address requires -token-file. After
+// Ctrl-C, politegate waits at most half a minute for the requests in progress,
+// prints the number of requests, and exits with status 0. The exit status is 1
+// if the gate could not listen, and 2 if the command line is wrong.
 package main
 
 import (
@@ -53,28 +53,31 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// counts is what was served.
-type counts struct{ allowed, refused atomic.Int64 }
+// counts are the numbers of requests by decision.
+type counts struct{ allowed, disallowed atomic.Int64 }
 
 func (c *counts) observer() *robotsmw.Observer {
 	return &robotsmw.Observer{Decided: func(_ context.Context, d robotsmw.Decision) {
 		if d.Allowed {
 			c.allowed.Add(1)
 		} else {
-			c.refused.Add(1)
+			c.disallowed.Add(1)
 		}
 	}}
 }
 
 // run serves until ctx ends, and returns the exit status. Most of its branches
-// check a flag: they stand in the order in which a user is told.
+// check a flag; the first invalid one is reported.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(status int, err error) int {
 		fmt.Fprintln(stderr, "politegate:", err)
 		return status
 	}
 	var total counts
-	opts := robotsmw.Options{Observer: total.observer(), Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	opts := robotsmw.Options{
+		Observer: total.observer(),
+		Logger:   slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
 	limiter := &politeness.Limiter{Logger: opts.Logger}
 	flags := flag.NewFlagSet("politegate", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -84,13 +87,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.DurationVar(&limiter.Delay, "delay", politeness.DefaultDelay, "minimum `time` between two requests to a host")
 	flags.DurationVar(&limiter.Lease, "lease", politeness.DefaultLease, "maximum `time` for which a client holds a slot")
 	store := flags.String("store", "", "keep robots.txt in this `directory`")
-	maxBody := flags.Int64("max-body", 64<<20, "`bytes` of a page that /fetch passes on at most")
+	maxBody := flags.Int64("max-body", 64<<20, "maximum size in `bytes` of a page of /fetch")
 	private := flags.Bool("allow-private", false, "let clients reach private and loopback addresses")
 	version := flags.Bool("version", false, "print the version of this build and of the Go that built it, and exit")
 	rest, err := cli.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\nThe documentation of package robotsmw/gate describes the requests of clients.")
+		fmt.Fprintln(stdout, "usage: politegate -user-agent NAME [flags]\n\n"+
+			"The documentation of package robotsmw/gate describes the requests of clients.")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return 0
@@ -121,7 +125,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	h.MaxBody = *maxBody
 	if *tokenFile != "" {
 		token, err := os.ReadFile(*tokenFile)
-		if h.Token = strings.TrimSpace(string(token)); err == nil && len(h.Token) < 16 {
+		h.Token = strings.TrimSpace(string(token))
+		if err == nil && len(h.Token) < 16 {
 			err = errors.New("the token must have at least 16 characters in " + *tokenFile)
 		}
 		if err != nil {
@@ -157,6 +162,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := server.Shutdown(grace); err != nil {
 		server.Close()
 	}
-	fmt.Fprintf(stderr, "politegate: stopped after %d requests that robots.txt allows and %d that it disallows\n", total.allowed.Load(), total.refused.Load())
+	fmt.Fprintf(stderr, "politegate: stopped after %d requests that robots.txt allows and %d that it disallows\n",
+		total.allowed.Load(), total.disallowed.Load())
 	return 0
 }

@@ -5,18 +5,17 @@
 //	politespider [flags] demo         crawl a demo internet on loopback
 //	politespider                      the same as politespider demo
 //
-// The spider obeys every robots.txt, paces its requests to each host, and obeys
-// noindex and nofollow. It also leaves out links with rel="nofollow", as Attach
-// does if Extension.ObeyRelNoFollow is set. If a response requests a delay, the
-// spider waits that long. It follows links that stay on the hosts of its start
-// URLs. The flag -scope makes the spider follow more links, or fewer. The flag
-// -depth limits how many links lead from a start URL to a page. With -sitemaps,
-// the spider also starts from the URLs in the sites' sitemaps.
+// The spider obeys every robots.txt, limits the rate of requests to each host,
+// and obeys noindex and nofollow. It does not follow links with rel="nofollow",
+// as if Extension.ObeyRelNoFollow of collyrobots were set. If a response
+// requests a delay, the spider waits that long. It follows the links to the
+// hosts of its start URLs. The flag -scope makes it follow more links, or
+// fewer. The flag -depth limits how many links lead from a start URL to a page.
+// With -sitemaps, the spider also starts from the URLs in the sites' sitemaps.
 //
-// # What becomes of a URL
+// # Verdicts
 //
-// Each URL of the crawl gets one of these verdicts, and all output uses the
-// same words:
+// Each URL of the crawl has one of these verdicts, in all forms of output:
 //
 //	fetched      the server sent the page: 2xx
 //	unchanged    304: with -revisit, the page is as it was in an earlier crawl
@@ -24,39 +23,37 @@
 //	not found    there is no such page: 404 or 410
 //	refused      the server refused: another 4xx, or a 2xx or 3xx that is surely
 //	             a refusal, such as a challenge
-//	blocked      a rule of robots.txt forbids the URL; nothing was sent, and the
-//	             output names the rule
+//	disallowed   a rule of robots.txt forbids the URL; no request was sent, and
+//	             the output contains the rule
 //	unreachable  robots.txt could not be fetched, so everything is disallowed
 //	put off      429 or 503: the page goes back into the queue
 //	given up     429 or 503 too often
-//	failed       no answer, a truncated one, or another status, such as 500
+//	failed       no response, a truncated one, or another status, such as 500
 //
 // A page that is refused, unreachable, given up or failed counts as lost: it
 // probably exists, and the crawl does not have it.
 //
-// A page that was put off is requested four times at most. If the answer has a
-// Retry-After, the spider leaves the whole host alone for that time, up to a
-// day. If not, only the page waits: for about ten intervals of its host, then
-// 20, then 40. Meanwhile the spider requests the host's other pages, at the
-// pace that the Limiter sets. Suppose that the host answers such a request, and
-// then this page gets a 503 again, without a Retry-After. In this case, the
-// spider gives this page up.
+// A page that was put off is requested at most four times. If the response has
+// a Retry-After, the whole host is paused for that time, up to a day.
+// Otherwise, only the page waits: for about ten intervals of its host, then 20,
+// then 40. Meanwhile, the spider requests the other pages of the host at the
+// usual pace. If one of these requests succeeds and the page then gets another
+// 503 without a Retry-After, the page is given up.
 //
 // If only pages that were put off are left, the spider cannot distinguish a
-// broken page from a server that is down. Therefore it checks the server: it
-// requests again a page that the server has sent. The output shows this as
-// "checked". If the server answers the checks, a page is given up at its third
-// try. The checks end if three in a row fail, or if the server has answered 24
-// of them but no request for a page.
+// broken page from a server that is down. It therefore checks the server with a
+// request for a page that the server has sent before. The output shows this as
+// "checked". If the checks succeed, a page is given up at its third try. The
+// checks end if three in a row fail, or if 24 have succeeded while every
+// request for a page failed.
 //
 // For each page, the spider prints the directives, such as noindex, and the
 // usage preferences that the page and its robots.txt contain, each with its
 // place. Usage preferences state whether the owner agrees to the use of the
 // page for search, for AI training, and as input to AI. With -rsl FILE, the
 // spider also reads the terms in FILE, in the format RSL 1.0. Usage preferences
-// do not change what the spider fetches. Some statements use a signal that is
-// defined in a draft, not in a final document. The output marks these
-// statements with "(draft)", and the summary names the draft.
+// do not change what the spider fetches. A signal that only a draft defines is
+// marked "(draft)", and the summary names the draft.
 //
 // If a response is from bot protection instead of a page, such as a challenge
 // or a request for payment, the spider reports it with the evidence. The spider
@@ -66,41 +63,41 @@
 // summary lists it.
 //
 // With -max-refused N, the crawl of a host ends when the host has refused N
-// pages: no further request is sent to the host, and the crawl of the other
-// hosts goes on. The host's other pages stay in the queue. The summary names
-// the host and the number of these pages. All runs and all processes of a crawl
-// count together, so if the crawl is kept with -resume, the pages are fetched
-// by a run with a larger -max-refused.
+// pages: no further request is sent to it, and its other pages stay in the
+// queue. The crawl of the other hosts continues. The summary contains the host
+// and the number of these pages. All runs and all processes of a crawl count
+// together, so in a crawl that is kept with -resume, a run with a larger
+// -max-refused fetches the pages.
 //
 // # The report
 //
 // With -report FILE, the spider writes the outcome of a run as one HTML file. A
 // browser shows the file without a network. For each host, the report compares
 // the gaps between requests with the interval in force. It shows the pauses
-// after a 429 or 503, and how much time they cost. It shows the answers by
-// status, and how long the answers took. It also shows which line of which
-// robots.txt blocked which URLs, the directives of pages, and the lost URLs.
+// after a 429 or 503 and how long they were, the responses by status, and the
+// response times. It also shows which line of which robots.txt disallowed which
+// URLs, the directives of pages, and the lost URLs.
 //
 // The spider writes the report after Ctrl-C too. If -resume continues a crawl,
 // the report covers the whole crawl. With -compare FILE, it also shows what
 // changed since an earlier crawl, whose -json output is in FILE. For the
-// report, the spider keeps each request in memory, and each URL that it left
-// alone. Each takes about 100 bytes. After a million of them, the spider only
-// counts the rest.
+// report, the spider keeps each request in memory, and each URL that it did not
+// request. Each takes about 100 bytes. After a million of them, the spider only
+// counts the others.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check (package evidence). The record has each request with the decision that
 // allowed it, and each robots.txt as the spider saw it. If there is also a
-// report, it links each blocked URL to its proof. Every hour and at the end,
-// the spider prints the record's head: the number and hash of its last line.
-// Deposit it elsewhere. With it, robotscheck audit -head finds out whether any
-// line up to this one was changed or taken away.
+// report, it links each disallowed URL to its proof. Every hour and at the end,
+// the spider prints the head of the record: the number and hash of its last
+// line. The head should be deposited elsewhere. With it, robotscheck audit
+// -head detects whether any line up to this one was changed or removed.
 //
-// With -from-end, each interval begins at the end of the previous request. So
-// the servers' own logs show the interval too, even if a request was slow to
-// arrive.
+// With -from-end, each interval begins at the end of the previous request, so
+// that the servers' own logs show the interval too, even if a request was slow
+// to arrive.
 //
-// # Saying who crawls
+// # Identifying the crawler
 //
 // With -key FILE and -signature-agent URL, the spider signs each request over
 // https (Web Bot Auth). A server can read the public key at URL to identify the
@@ -112,24 +109,24 @@
 // its pace. The spider makes the card from the settings that the crawl would
 // use.
 //
-// # Stopping and going on
+// # Interrupting and resuming
 //
-// With -resume DIR, the spider keeps the state of the crawl in a directory.
-// Whatever stops the spider, even kill -9, the same command continues the
-// crawl, and so does politespider -resume DIR. No page is lost. Only the pages
-// that were under way are fetched twice.
+// With -resume DIR, the spider keeps the state of the crawl in a directory. If
+// the spider is stopped, even by kill -9, the same command continues the crawl,
+// and so does politespider -resume DIR. No page is lost. Only the pages that
+// were being fetched are fetched again.
 //
 // The program politespider/fleet is this spider for any number of processes, on
-// one machine or many. Those that are started by the same command take part in
-// one crawl, whose state is in Redis or Valkey (flag -redis). Together they
-// fetch robots.txt and keep each host's pace like a single process. If one of
-// them dies, the others take over its pages.
+// one machine or many. All processes that are started by the same command share
+// one crawl, whose state is in Redis or Valkey (flag -redis). Together, they
+// fetch robots.txt and keep the pace of each host like a single process. If a
+// process dies, the others take over its pages.
 //
 // When the budget of a host for the day (-budget-requests, -budget-bytes) is
-// spent, the spider leaves the host alone until the next day. A single process
-// keeps the count in memory, so a run that is resumed with -resume begins with
-// a whole budget, even on the same day. A fleet keeps the count in Redis: to
-// keep it from run to run, start politespider/fleet, if only one process of it.
+// spent, the host is paused until the next day. A single process keeps the
+// count in memory, so a run that is resumed with -resume begins with a full
+// budget, even on the same day. A fleet keeps the count in Redis. To keep it
+// between runs, use politespider/fleet, even for a single process.
 //
 // The exit status is
 //
@@ -145,9 +142,8 @@
 //
 // # At scale
 //
-// Politeness limits the speed of a crawl, and this spider does not: at one
-// request a second to each host, a thousand pages a second need a thousand
-// hosts that have pages left. A million origins at once take some 320 MB for
-// their robots.txt (for a corpus of real files; equal ones are stored once) and
-// 180 MB for their paces.
+// The speed of a crawl is limited by politeness: at one request a second to
+// each host, a thousand pages a second require a thousand hosts. A million
+// origins take about 320 MB for their robots.txt (of a corpus of real files, of
+// which equal ones are stored once) and 180 MB for the state of their hosts.
 package main

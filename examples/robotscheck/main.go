@@ -156,7 +156,7 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 		return command.CannotTell
 	}
 	c := commands[i]
-	c.Help = helpOf(name)
+	c.Help = help(name)
 	return c.Run(ctx, e, args)
 }
 
@@ -171,9 +171,9 @@ func isVersion(arg string) bool {
 //go:embed internal/*/doc.go
 var docs embed.FS
 
-// helpOf returns the help of a command: the doc of its package, but for the
-// first paragraph.
-func helpOf(name string) string {
+// help returns the help of a command: the doc of its package without the first
+// paragraph.
+func help(name string) string {
 	source, _ := docs.ReadFile("internal/" + name + "/doc.go") // the error is nil, or a test of the help fails
 	comment, _, _ := strings.Cut(string(source), "\npackage ")
 	_, comment, _ = strings.Cut(comment, "\n//\n// ")

@@ -63,14 +63,14 @@ func TestTranscripts(t *testing.T) {
 				return
 			}
 			if got != string(want) {
-				t.Errorf("it prints otherwise (go test -update writes that into the file):\n%s", firstDifference(got, string(want)))
+				t.Errorf("output differs from the transcript (go test -update rewrites it):\n%s", firstDifference(got, string(want)))
 			}
 		})
 	}
 }
 
-// replay() runs the commands of a transcript. It returns the transcript with
-// the current output and exit statuses.
+// replay runs the commands of a transcript, and returns the transcript with
+// their current output and exit statuses.
 func replay(t *testing.T, transcript string) string {
 	var out strings.Builder
 	for line := range strings.Lines(transcript) {

@@ -182,7 +182,7 @@ func goodOrder(cost [][]int) []int {
 				improved = settle(cost, order, room) || improved
 			}
 		}
-		if best == nil || costOf(cost, order) < costOf(cost, best) {
+		if best == nil || orderCost(cost, order) < orderCost(cost, best) {
 			best = order
 		}
 	}
@@ -214,9 +214,9 @@ func settle(cost [][]int, order []int, room int) bool {
 	return true
 }
 
-// costOf adds up the cost of the arrows that run up. The order begins with the
-// lowest room.
-func costOf(cost [][]int, order []int) int {
+// orderCost adds up the cost of the arrows that run up. The order begins with
+// the lowest room.
+func orderCost(cost [][]int, order []int) int {
 	sum := 0
 	for at, i := range order {
 		for _, j := range order[at+1:] {

@@ -46,11 +46,11 @@ func TestCheapestIsTheCheapest(t *testing.T) {
 	for range 100 {
 		cost := chance(random, 6)
 		least := math.MaxInt
-		permute([]int{0, 1, 2, 3, 4, 5}, 0, func(order []int) { least = min(least, costOf(cost, order)) })
-		if n := costOf(cost, exactOrder(cost)); n != least {
+		permute([]int{0, 1, 2, 3, 4, 5}, 0, func(order []int) { least = min(least, orderCost(cost, order)) })
+		if n := orderCost(cost, exactOrder(cost)); n != least {
 			t.Errorf("exactOrder costs %d, the best order %d, of %v", n, least, cost)
 		}
-		if n := costOf(cost, goodOrder(cost)); n != least {
+		if n := orderCost(cost, goodOrder(cost)); n != least {
 			t.Errorf("goodOrder costs %d, the best order %d, of %v", n, least, cost)
 		}
 	}
@@ -61,7 +61,7 @@ func TestCheapestIsTheCheapest(t *testing.T) {
 func TestGoodOrderOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	cost := chance(random, 16)
-	if good, best := costOf(cost, goodOrder(cost)), costOf(cost, exactOrder(cost)); good != best {
+	if good, best := orderCost(cost, goodOrder(cost)), orderCost(cost, exactOrder(cost)); good != best {
 		t.Errorf("%d, not %d", good, best)
 	}
 	large := chance(random, 70)
@@ -69,7 +69,7 @@ func TestGoodOrderOfMany(t *testing.T) {
 	if exact {
 		t.Error("70 rooms, and said to be exact")
 	}
-	if c := costOf(large, order); c == 0 || c > costOf(large, random.Perm(70)) {
+	if c := orderCost(large, order); c == 0 || c > orderCost(large, random.Perm(70)) {
 		t.Errorf("the cost is %d: more than by chance", c)
 	}
 	slices.Sort(order)

@@ -40,14 +40,14 @@ func codeLines(p *Package) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		total += codeLinesOf(source)
+		total += countCodeLines(source)
 	}
 	return total, err
 }
 
-// codeLinesOf counts the lines with a token, and each line of a raw string.
+// countCodeLines counts the lines with a token, and each line of a raw string.
 // Comments and blank lines do not count.
-func codeLinesOf(source []byte) int {
+func countCodeLines(source []byte) int {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(source))
 	var s scanner.Scanner
@@ -79,7 +79,7 @@ type branchy struct {
 	explained bool
 }
 
-func branchiesOf(p *Package) []branchy {
+func findBranchy(p *Package) []branchy {
 	var found []branchy
 	for _, file := range p.Files {
 		for _, decl := range file.Decls {
@@ -137,7 +137,7 @@ func printSizes(out io.Writer, packages []*Package, shown func(*Package) bool, v
 			return err
 		}
 		totals[p.group()] += lines
-		functions := branchiesOf(p)
+		functions := findBranchy(p)
 		fmt.Fprintf(w, "%d\t%d\t  %s\n", lines, len(functions), p.Name)
 		for _, f := range functions {
 			fmt.Fprintf(&list, "%s/%s: %d branches, explained: %t\n", p.Name, f.name, f.branches, f.explained)

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestCodeLinesOf(t *testing.T) {
+func TestCountCodeLines(t *testing.T) {
 	tests := []struct {
 		name, source string
 		want         int
@@ -16,7 +16,7 @@ func TestCodeLinesOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := codeLinesOf([]byte(tt.source)); got != tt.want {
+			if got := countCodeLines([]byte(tt.source)); got != tt.want {
 				t.Errorf("%d lines, want %d", got, tt.want)
 			}
 		})

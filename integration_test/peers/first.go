@@ -48,8 +48,8 @@ func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast t
 	}
 	defer os.RemoveAll(dir)
 	contenders := []contender{
-		{"courtesy", func(p parseWorkload, _ []string) (float64, error) { return timeOf(atLeast, p.firstOurs), nil }},
-		{"temoto", func(p parseWorkload, _ []string) (float64, error) { return timeOf(atLeast, p.firstTemoto), nil }},
+		{"courtesy", func(p parseWorkload, _ []string) (float64, error) { return measureTime(atLeast, p.firstOurs), nil }},
+		{"temoto", func(p parseWorkload, _ []string) (float64, error) { return measureTime(atLeast, p.firstTemoto), nil }},
 	}
 	built, err := outsiders(dir)
 	if err != nil {

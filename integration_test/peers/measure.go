@@ -12,16 +12,16 @@ import (
 func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float64) {
 	var timesA, timesB []float64
 	for range rounds {
-		timesA = append(timesA, timeOf(atLeast, a))
-		timesB = append(timesB, timeOf(atLeast, b))
+		timesA = append(timesA, measureTime(atLeast, a))
+		timesB = append(timesB, measureTime(atLeast, b))
 	}
 	return slices.Min(timesA), slices.Min(timesB)
 }
 
-// timeOf calls f in rounds until a round takes at least the given time.
+// measureTime calls f in rounds until a round takes at least the given time.
 // Each round has twice as many calls as the one before. It returns the
 // time of one call in the last round, in nanoseconds.
-func timeOf(atLeast time.Duration, f func()) float64 {
+func measureTime(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
 		for range n {

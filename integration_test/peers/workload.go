@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A workload is a robots.txt file, with the URLs (paths with queries) that a
-// crawl asks about.
+// A workload is a robots.txt file, with URLs (paths with queries) to match.
 type workload struct {
 	name   string
 	robots string
@@ -56,8 +55,8 @@ func wildPattern(rng *rand.Rand) string {
 	}
 }
 
-// aimedAt makes a URL that the pattern matches.
-func aimedAt(rng *rand.Rand, pattern string) string {
+// matchingURL returns a URL that the pattern matches.
+func matchingURL(rng *rand.Rand, pattern string) string {
 	url := strings.ReplaceAll(pattern, "*", word(rng))
 	if strings.HasSuffix(url, "$") {
 		return strings.TrimSuffix(url, "$")
@@ -85,9 +84,9 @@ func crawlWorkload(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}
 	var patterns []string
-	add := func(n int, make func(*rand.Rand) string) {
+	add := func(n int, newPattern func(*rand.Rand) string) {
 		for n > 0 {
-			if p := make(rng); !seen[p] {
+			if p := newPattern(rng); !seen[p] {
 				seen[p] = true
 				patterns = append(patterns, p)
 				n--
@@ -109,7 +108,7 @@ func crawlWorkload(name string, literals, wilds int) workload {
 	w := workload{name: name, robots: robots.String()}
 	for range 200 {
 		if rng.IntN(10) < 3 {
-			w.urls = append(w.urls, aimedAt(rng, patterns[rng.IntN(len(patterns))]))
+			w.urls = append(w.urls, matchingURL(rng, patterns[rng.IntN(len(patterns))]))
 		} else {
 			w.urls = append(w.urls, crawlURL(rng))
 		}

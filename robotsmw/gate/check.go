@@ -23,7 +23,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, u *url.URL) {
 		return
 	}
 	d, err := h.robots.Checker().Check(ctx, u)
-	v, _ := verdictOf(d, err)
+	v, _ := newVerdict(d, err)
 	// Retrying does not help with a URL that is disallowed, so its verdict must
 	// not contain a time.
 	if v.Allowed && v.Until == nil {
@@ -58,7 +58,7 @@ func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
 			err = &robotsmw.DisallowedError{Decision: d}
 		}
 	}
-	v, _ := verdictOf(d, err)
+	v, _ := newVerdict(d, err)
 	return v
 }
 
@@ -66,7 +66,7 @@ func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
 // request. If the client has disconnected meanwhile, it does not know the id,
 // so the slot is released.
 func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *robotsmw.Admission) {
-	v, _ := verdictOf(admission.Decision, nil)
+	v, _ := newVerdict(admission.Decision, nil)
 	v.ID = rand.Text()
 	if !h.keep(v.ID, admission) {
 		admission.Done(politeness.Outcome{})
@@ -81,8 +81,10 @@ func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *ro
 func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	status, err := strconv.Atoi(cmp.Or(query.Get("status"), "0"))
-	if query.Get("id") == "" || err != nil || status != 0 && (status < 100 || status > 599) {
-		refused("/done requires the parameter id; the parameter status must have three digits").write(w, http.StatusBadRequest)
+	isStatus := err == nil && (status == 0 || 100 <= status && status <= 599)
+	if query.Get("id") == "" || !isStatus {
+		v := refused("/done requires the parameter id; the parameter status must be a number from 100 to 599")
+		v.write(w, http.StatusBadRequest)
 		return
 	}
 	admission := h.take(query.Get("id"))
@@ -90,6 +92,9 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 		refused("no slot has this id; its lease may have expired").write(w, http.StatusNotFound)
 		return
 	}
-	admission.Done(politeness.Outcome{Status: status, Header: http.Header{"Retry-After": query["retry_after"]}})
+	admission.Done(politeness.Outcome{
+		Status: status,
+		Header: http.Header{"Retry-After": query["retry_after"]},
+	})
 	w.WriteHeader(http.StatusNoContent)
 }

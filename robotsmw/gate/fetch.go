@@ -24,11 +24,12 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: make(http.Header)}
 	resp, err := h.robots.RoundTrip(req.WithContext(ctx))
 	if err == nil && resp.StatusCode < 200 {
-		err = fmt.Errorf("gate: the site returned the status %d without a response", resp.StatusCode) // cancel closes the connection
+		// cancel closes the connection.
+		err = fmt.Errorf("gate: the site sent status %d without a final response", resp.StatusCode)
 	}
 	if err != nil {
-		v, status := verdictOf(robotsmw.Decision{}, err)
-		w.Header().Set("Courtesy-Decision", inASCII(cmp.Or(v.decision, v.Error)))
+		v, status := newVerdict(robotsmw.Decision{}, err)
+		w.Header().Set("Courtesy-Decision", toHeaderValue(cmp.Or(v.decision, v.Error)))
 		if v.Reason == robotsmw.Unreachable.String() && h.rejectsAllAddresses(ctx, u) {
 			status = http.StatusBadGateway // the page is as unreachable as robots.txt
 		}
@@ -37,13 +38,15 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	}
 	defer resp.Body.Close()
 	passHeader(w.Header(), resp.Header)
-	w.Header().Set("Courtesy-Decision", inASCII(robotsmw.DecisionOf(resp.Request.Context()).String()))
+	w.Header().Set("Courtesy-Decision", toHeaderValue(robotsmw.DecisionOf(resp.Request.Context()).String()))
 	// A page that a user opens here in a browser must not get the origin of the
 	// gate.
 	w.Header().Add("Content-Security-Policy", "sandbox")
 	w.WriteHeader(resp.StatusCode)
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.timeout)) // for a client that does not read
-	if _, err := io.Copy(w, http.MaxBytesReader(nil, resp.Body, cmp.Or(h.MaxBody, 64<<20))); err != nil {
+	// The deadline is for a client that does not read.
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.timeout))
+	body := http.MaxBytesReader(nil, resp.Body, cmp.Or(h.MaxBody, defaultMaxBody))
+	if _, err := io.Copy(w, body); err != nil {
 		panic(http.ErrAbortHandler) // the client must notice that the body is incomplete
 	}
 }
@@ -56,13 +59,15 @@ func (h *Handler) rejectsAllAddresses(ctx context.Context, u *url.URL) bool {
 		return false
 	}
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	return err == nil && !slices.ContainsFunc(addrs, func(a netip.Addr) bool { return h.refuse(a.Unmap()) == nil })
+	isAccepted := func(a netip.Addr) bool { return h.refuse(a.Unmap()) == nil }
+	return err == nil && !slices.ContainsFunc(addrs, isAccepted)
 }
 
-// inASCII returns a text as a header value: printable ASCII, at most 4 KiB.
-func inASCII(s string) string {
+// toHeaderValue returns a text as a header value: printable ASCII, at most
+// maxHeaderValue bytes.
+func toHeaderValue(s string) string {
 	s = strings.Trim(strconv.QuoteToASCII(s), `"`)
-	return s[:min(len(s), 4<<10)]
+	return s[:min(len(s), maxHeaderValue)]
 }
 
 // passHeader copies a site's header for a client, except for the fields that
@@ -74,7 +79,8 @@ func passHeader(to, from http.Header) {
 			to[name] = slices.Clone(values)
 		}
 	}
-	dropped := strings.Join(from["Connection"], ",") + ",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade," + verdictField
+	dropped := strings.Join(from["Connection"], ",") +
+		",Connection,Keep-Alive,Proxy-Connection,TE,Trailer,Transfer-Encoding,Upgrade," + verdictField
 	for name := range strings.SplitSeq(dropped, ",") {
 		to.Del(strings.TrimSpace(name))
 	}

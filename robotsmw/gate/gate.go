@@ -93,19 +93,27 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
+// isWebURL reports whether u is an absolute URL of the scheme http or https.
+func isWebURL(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
 // target returns the URL in the parameter url. It must have a valid origin,
 // because robots.txt belongs to an origin. A request must have no body, because
 // net/http notices a disconnected client only after the body was read.
 func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || len(query["url"]) != 1 || len(query.Get("url")) > 8<<10 || r.ContentLength != 0 {
+	hasURL := err == nil && len(query["url"]) == 1 && len(query.Get("url")) <= 8<<10
+	if !hasURL || r.ContentLength != 0 {
 		return nil, errors.New("the request must have one parameter url, escaped, of at most 8 KiB, and no body")
 	}
 	u, err := url.Parse(query.Get("url"))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || !isWebURL(u) {
 		return nil, errors.New("the url must begin with http:// or https:// and a host")
 	}
-	u.User, u.Fragment, u.RawFragment = nil, "", ""
+	u.User = nil
+	u.Fragment = ""
+	u.RawFragment = ""
 	_, err = origin.Of(u, "")
 	return u, err
 }

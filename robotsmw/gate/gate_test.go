@@ -458,8 +458,8 @@ func TestWait_JudgedAgain_CrawlDelay(t *testing.T) {
 	})
 }
 
-// A record of a crawl needs the decision of each request. A slot that a client
-// waits for is observed with its decision, as a page of /fetch is.
+// The Observer receives the decision of a request that waits for a slot, as for
+// a page of /fetch. A record of a crawl (package evidence) needs it.
 func TestWait_ObservedWithItsDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

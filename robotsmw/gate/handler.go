@@ -15,6 +15,9 @@ const (
 	maxWait     = 5 * time.Minute // of a client for its host
 	maxSlots    = 1000            // held by clients
 	maxRequests = 1000            // processed at a time
+
+	maxHeaderValue = 4 << 10  // bytes
+	defaultMaxBody = 64 << 20 // bytes
 )
 
 // A Handler answers /check, /done and /fetch, as the package documentation
@@ -60,7 +63,10 @@ func New(opts robotsmw.Options) (*Handler, error) {
 		return nil, err
 	}
 	return &Handler{
-		robots: robots, limiter: opts.Limiter, refuse: opts.RefuseAddress, slots: make(map[string]slot),
+		robots:  robots,
+		limiter: opts.Limiter,
+		refuse:  opts.RefuseAddress,
+		slots:   make(map[string]slot),
 		timeout: maxWait + max(cmp.Or(opts.AttemptTimeout, politeness.DefaultAttemptTimeout), 0),
 	}, nil
 }

@@ -31,28 +31,39 @@ type verdict struct {
 // refused returns the verdict of a request that the gate does not serve.
 func refused(why string) verdict { return verdict{Error: "gate: " + why} }
 
-// verdictOf returns the verdict about a request, with the decision, if there is
-// one, and the error, if the request was not sent. The status is that of
-// /fetch.
-func verdictOf(d robotsmw.Decision, err error) (v verdict, status int) {
+// newVerdict returns the verdict on a request. d is the decision, or the zero
+// Decision if there is none. err is the reason why the request was not sent, or
+// nil. The status is that of the response to /fetch.
+func newVerdict(d robotsmw.Decision, err error) (v verdict, status int) {
 	status = http.StatusBadGateway
 	if disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		d, status = disallowed.Decision, http.StatusUnavailableForLegalReasons
-		if d.Reason == robotsmw.Unreachable { // also if the address of robots.txt is refused: fetch has the last word then
+		d = disallowed.Decision
+		status = http.StatusUnavailableForLegalReasons
+		// This includes a refused address of robots.txt. If RefuseAddress
+		// rejects the page's addresses too, the handler of /fetch replaces this
+		// status by 502.
+		if d.Reason == robotsmw.Unreachable {
 			status = http.StatusServiceUnavailable
 		}
 	} else if err != nil {
 		v.Error = err.Error()
 	}
 	if d.URL != nil {
-		v.decision, v.Allowed, v.Reason, v.Rule, v.Line = d.String(), d.Allowed, d.Reason.String(), d.Rule, d.Line
-		v.RobotsURL, v.CrawlDelay = d.RobotsURL, d.CrawlDelay.Seconds()
+		v.decision = d.String()
+		v.Allowed = d.Allowed
+		v.Reason = d.Reason.String()
+		v.Rule = d.Rule
+		v.Line = d.Line
+		v.RobotsURL = d.RobotsURL
+		v.CrawlDelay = d.CrawlDelay.Seconds()
 		if d.Reason == robotsmw.Unreachable {
-			v.Until, v.Error = &d.NextTry, d.Cause
+			v.Until = &d.NextTry
+			v.Error = d.Cause
 		}
 	}
 	if delayed, ok := errors.AsType[*politeness.DelayError](err); ok {
-		v.Until, status = &delayed.Until, http.StatusServiceUnavailable
+		v.Until = &delayed.Until
+		status = http.StatusServiceUnavailable
 		if v.Reason == "" {
 			v.Reason = string(delayed.Reason)
 		}
@@ -71,7 +82,8 @@ func (v verdict) write(w http.ResponseWriter, status int) error {
 	w.Header().Set(verdictField, "1")
 	if status == http.StatusServiceUnavailable {
 		until := cmp.Or(v.Until, new(time.Time))
-		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(time.Until(*until).Seconds())))))
+		seconds := max(1, math.Ceil(time.Until(*until).Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(v); err != nil {
@@ -79,7 +91,7 @@ func (v verdict) write(w http.ResponseWriter, status int) error {
 	}
 	err := http.NewResponseController(w).Flush()
 	if errors.Is(err, http.ErrNotSupported) {
-		return nil // w is a middleware's, and is sent when the Handler returns
+		return nil // w belongs to middleware, which sends it when the Handler returns
 	}
 	return err
 }

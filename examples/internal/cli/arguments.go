@@ -1,6 +1,6 @@
-// Package cli has what the commands need at a command line and at a
-// terminal. It parses a command line with flags before, between and after the
-// arguments, writes JSON lines, and makes text from servers safe to print.
+// Package cli contains helpers for command lines and terminals. It parses a
+// command line with flags before, between and after the arguments, writes JSON
+// lines, and makes text from servers safe to print.
 package cli
 
 import (
@@ -27,16 +27,19 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 		}
 		parsed := args[:len(args)-flags.NArg()]
 		args = flags.Args()
-		if len(args) == 0 || len(parsed) > 0 && parsed[len(parsed)-1] == "--" {
+		stoppedAtDashes := len(parsed) > 0 && parsed[len(parsed)-1] == "--"
+		if len(args) == 0 || stoppedAtDashes {
 			return append(rest, args...), nil
 		}
-		rest, args = append(rest, args[0]), args[1:]
+		rest = append(rest, args[0])
+		args = args[1:]
 	}
 }
 
 var parseError = regexp.MustCompile(`(?s)^(invalid value (".*") for flag -(.*): )parse error$`)
 
-// advise replaces an error of flags.Parse by one that helps, if it has one.
+// advise returns an error that names the probable flag or describes a valid
+// value. If it knows neither, it returns err, which is from flags.Parse.
 func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		flags.VisitAll(func(f *flag.Flag) {
@@ -57,15 +60,15 @@ func advise(flags *flag.FlagSet, err error) error {
 	advice := ""
 	switch value.Get().(type) {
 	case time.Duration:
-		advice = "write a time such as 30s or 2h"
+		advice = "must be a duration such as 30s or 2h"
 		text, _ := strconv.Unquote(wrong[2])
 		if n, err := strconv.ParseFloat(text, 64); err == nil && 0 < n && n < 1e6 {
-			advice = fmt.Sprintf("write %v, if that is in seconds", time.Duration(n*float64(time.Second)))
+			advice = fmt.Sprintf("did you mean %v?", time.Duration(n*float64(time.Second)))
 		}
 	case int, int64:
-		advice = "write a whole number"
+		advice = "must be a whole number"
 	case float64:
-		advice = "write a number"
+		advice = "must be a number"
 	default:
 		return err
 	}
@@ -81,7 +84,11 @@ func IsNear(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	return len(a)+len(b) <= 1 || len(a) == 1 && len(b) == 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	if len(a) != len(b) {
+		return len(a)+len(b) == 1
+	}
+	isSwapped := len(a) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 || isSwapped
 }
 
 // Version returns the version of the program and of the Go that built it, as

@@ -62,12 +62,12 @@ func TestParse_Refuses(t *testing.T) {
 // error says what to write. The help shows the defaults as usual.
 func TestParse_Advice(t *testing.T) {
 	for arg, want := range map[string]string{
-		"-wait=soon":                 "write a time such as 30s or 2h",
-		"-wait=5":                    "write 5s, if that is in seconds",
-		"-wait=0.2":                  "write 200ms, if that is in seconds",
-		"-wait=-1":                   "write a time such as 30s or 2h",
-		"-most=x":                    "write a whole number",
-		"-times=x":                   "write a number",
+		"-wait=soon":                 "must be a duration such as 30s or 2h",
+		"-wait=5":                    "did you mean 5s?",
+		"-wait=0.2":                  "did you mean 200ms?",
+		"-wait=-1":                   "must be a duration such as 30s or 2h",
+		"-most=x":                    "must be a whole number",
+		"-times=x":                   "must be a number",
 		"-most=99999999999999999999": "value out of range",
 	} {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)

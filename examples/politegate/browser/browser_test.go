@@ -255,7 +255,7 @@ func TestNoIndex(t *testing.T) {
 	ctx, _ := openBrowser(t, gate, false)
 	for path, want := range map[string]bool{"/scripted": true, "/tagged": true, "/plain": false} {
 		p, err := visit(ctx, agent, s.URL+path)
-		if err != nil || p.said.NoIndex() != want || p.status != 200 || p.url != s.URL+path {
+		if err != nil || p.directives.NoIndex() != want || p.status != 200 || p.url != s.URL+path {
 			t.Errorf("%s: %+v, %v", path, p, err)
 		}
 	}

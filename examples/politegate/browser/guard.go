@@ -16,27 +16,32 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A guard asks a gate about what a browser is about to request.
+// A guard intercepts the requests of a browser, and continues those that a gate
+// allows.
 type guard struct {
 	gate, token  string
-	subresources bool                                       // ask about images, scripts and the like, too
-	refused      func(url string, why verdict, other error) // told what was not requested, maybe by several goroutines
-	slots        sync.Map                                   // the gate's ids, by those of the browser's requests
+	subresources bool // also check images, scripts and other subresources
+
+	// refused is called for each request that was not sent. Several goroutines
+	// may call it at a time.
+	refused func(url string, why verdict, other error)
+
+	slots sync.Map // ids of slots of the gate, by request id of the browser
 }
 
-// A verdict is a response of the gate. Without an ID nothing may be requested.
+// A verdict is a response of the gate. Without an ID, no request may be sent.
 type verdict struct{ ID, Reason, Rule, Error string }
 
-// watch answers for all requests of ctx's browser, until ctx ends. The Fetch
-// domain of the browser as a whole pauses those of its tabs, popups, frames and
-// workers alike, and each hop of a redirect. A pause without an answer holds up
-// the others, so each has a goroutine of its own.
+// watch handles all requests of the browser of ctx until ctx ends. The Fetch
+// domain of the whole browser pauses the requests of tabs, popups, frames and
+// workers, and each hop of a redirect. Each paused request is handled in a
+// goroutine of its own, so that it does not delay the others.
 func (g *guard) watch(ctx context.Context) error {
 	paused := chromedp.BrowserEvents(ctx, fetch.RequestPaused)
 	go func() {
 		for e, err := range paused {
 			if err == nil {
-				go g.answer(ctx, e)
+				go g.handle(ctx, e)
 			}
 		}
 	}()
@@ -44,51 +49,79 @@ func (g *guard) watch(ctx context.Context) error {
 	return err
 }
 
-// A service worker would fetch pages that are indistinguishable from images,
-// and look for its own update unpaused. A prefetch is for a person's next
-// click.
+// errUnwanted is the reason why service workers and prefetches are not
+// requested. A service worker would fetch pages that are indistinguishable from
+// images, and would check for an update of itself without a pause. A prefetch
+// is for the next click of a person.
 var errUnwanted = errors.New("a service worker, or a prefetch")
 
-// answer lets a request go on, once its host's turn has come, or fails it.
-func (g *guard) answer(ctx context.Context, e fetch.EventRequestPaused) {
-	goOn := fetch.ContinueRequestParams{RequestID: e.RequestID}
-	isUnwanted := e.Request.Headers["Service-Worker"] != nil || e.Request.Headers["Sec-Purpose"] != nil
-	if e.ResponseStatusCode > 0 || e.ResponseErrorReason != "" {
+// handle continues a paused request when its host is due, or fails it. If the
+// request was paused at its response, handle releases the slot.
+func (g *guard) handle(ctx context.Context, e fetch.EventRequestPaused) {
+	params := fetch.ContinueRequestParams{RequestID: e.RequestID}
+	if hasResponse := e.ResponseStatusCode > 0 || e.ResponseErrorReason != ""; hasResponse {
 		g.done(e)
-	} else if isUnwanted || strings.HasPrefix(e.Request.URL, "http") && (g.subresources || e.ResourceType == network.ResourceTypeDocument) {
-		v, err := verdict{}, errUnwanted
-		if !isUnwanted {
-			v, err = g.ask(ctx, http.MethodGet, "/check", url.Values{"url": {e.Request.URL}, "wait": {"1"}})
-		}
+	} else if isUnwanted(e) || g.mustCheck(e) {
+		v, err := g.admit(ctx, e)
 		if v.ID == "" {
 			g.refused(e.Request.URL, v, err)
-			chromedp.CallBrowser(ctx, fetch.FailRequest, fetch.FailRequestParams{RequestID: e.RequestID, ErrorReason: network.ErrorReasonBlockedByClient})
+			chromedp.CallBrowser(ctx, fetch.FailRequest, fetch.FailRequestParams{
+				RequestID:   e.RequestID,
+				ErrorReason: network.ErrorReasonBlockedByClient,
+			})
 			return
 		}
 		g.slots.Store(e.RequestID, v.ID)
-		time.AfterFunc(30*time.Second, func() { g.done(e) }) // a page that is left gets no answer
-		goOn.InterceptResponse = new(true)
+		// If the page is left, the browser reports no response.
+		time.AfterFunc(30*time.Second, func() { g.done(e) })
+		params.InterceptResponse = new(true)
 	}
-	if _, err := chromedp.CallBrowser(ctx, fetch.ContinueRequest, goOn); err != nil {
-		g.done(e) // the page was left while it waited
+	if _, err := chromedp.CallBrowser(ctx, fetch.ContinueRequest, params); err != nil {
+		g.done(e) // the page was left while the request waited
 	}
 }
 
-// done gives a request's slot back, if it has one, and reports the response of
-// the site.
+// isUnwanted reports whether a request is for a service worker or a prefetch.
+func isUnwanted(e fetch.EventRequestPaused) bool {
+	header := e.Request.Headers
+	return header["Service-Worker"] != nil || header["Sec-Purpose"] != nil
+}
+
+// mustCheck reports whether a request needs a slot of the gate.
+func (g *guard) mustCheck(e fetch.EventRequestPaused) bool {
+	if !strings.HasPrefix(e.Request.URL, "http") {
+		return false
+	}
+	return g.subresources || e.ResourceType == network.ResourceTypeDocument
+}
+
+// admit waits until the gate grants a slot for the request. An unwanted request
+// gets none.
+func (g *guard) admit(ctx context.Context, e fetch.EventRequestPaused) (verdict, error) {
+	if isUnwanted(e) {
+		return verdict{}, errUnwanted
+	}
+	return g.call(ctx, http.MethodGet, "/check", url.Values{"url": {e.Request.URL}, "wait": {"1"}})
+}
+
+// done releases the slot of a request, if it has one, and reports the status
+// and the Retry-After of the response to the gate.
 func (g *guard) done(e fetch.EventRequestPaused) {
-	if id, ok := g.slots.LoadAndDelete(e.RequestID); ok {
-		said := url.Values{"id": {id.(string)}, "status": {fmt.Sprint(e.ResponseStatusCode)}}
-		for _, field := range e.ResponseHeaders {
-			if strings.EqualFold(field.Name, "Retry-After") {
-				said.Set("retry_after", field.Value)
-			}
-		}
-		g.ask(context.Background(), http.MethodPost, "/done", said)
+	id, ok := g.slots.LoadAndDelete(e.RequestID)
+	if !ok {
+		return
 	}
+	outcome := url.Values{"id": {id.(string)}, "status": {fmt.Sprint(e.ResponseStatusCode)}}
+	for _, field := range e.ResponseHeaders {
+		if strings.EqualFold(field.Name, "Retry-After") {
+			outcome.Set("retry_after", field.Value)
+		}
+	}
+	g.call(context.Background(), http.MethodPost, "/done", outcome)
 }
 
-func (g *guard) ask(ctx context.Context, method, path string, query url.Values) (v verdict, err error) {
+// call sends a request to the gate, and returns its response.
+func (g *guard) call(ctx context.Context, method, path string, query url.Values) (v verdict, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, g.gate+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return v, err

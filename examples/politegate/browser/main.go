@@ -1,19 +1,21 @@
-// Browser opens pages in Chromium, and asks a politegate about each of them.
+// Browser opens pages in Chromium. Before each request for a page, it obtains
+// the permission of a politegate.
 //
 //	politegate -user-agent "ExampleBot/1.0 (+https://example.com/bot)"
 //	browser -user-agent "ExampleBot/1.0 (+https://example.com/bot)" https://example.com/
 //
-// It prints a line for each page: its status, whether it may be indexed, its
-// URL and its title. What says noindex is the header, and the document as it
-// is after the page's scripts have run. What was refused, and why, goes to
-// stderr.
+// It prints a line for each page: its status, whether it has noindex, its URL
+// and its title. The directives are those of the header and of the document
+// after the scripts of the page have run. Requests that were not sent are
+// printed to stderr, with the reason.
 //
-// Each navigation is judged and waits for its turn: those of frames, popups and
-// redirects, too. With -subresources, so is every other request: images,
-// scripts, fetch(). Two things are never requested, because Chromium would
-// fetch pages by them that nobody can judge: service workers and prefetches.
-// One thing is not seen at all: the handshake of a WebSocket. A slot is given
-// back when the site's header has come, before the body.
+// Each navigation waits until robots.txt allows it and the host is due,
+// including those of frames, popups and redirects. With -subresources, so does
+// every other request, such as for images, scripts and fetch(). Service workers
+// and prefetches are never requested, because pages that they fetch are
+// indistinguishable from images. The handshake of a WebSocket is not checked. A
+// slot is released when the header of the response is received, before the
+// body.
 package main
 
 import (
@@ -44,7 +46,7 @@ func main() {
 		}
 		fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, cmp.Or(v.Error, why))
 	}}
-	agent := flag.String("user-agent", "", "`name` and address of your crawler, identical to the one of the gate; required")
+	agent := flag.String("user-agent", "", "`name` and address of your crawler, the same as -user-agent of the gate; required")
 	flag.StringVar(&g.gate, "gate", "http://127.0.0.1:8500", "`URL` of the politegate")
 	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"), "`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
 	flag.BoolVar(&g.subresources, "subresources", false, "also check and rate-limit images, scripts and other subresources")
@@ -68,68 +70,82 @@ func main() {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", url, err)
 			continue
 		}
-		fmt.Printf("%d noindex=%t %s %s\n", p.status, p.said.NoIndex(), p.url, p.title)
+		fmt.Printf("%d noindex=%t %s %s\n", p.status, p.directives.NoIndex(), p.url, p.title)
 	}
 }
 
-// preferences switch off "preload pages". What a site suggests to load in
-// advance (speculation rules) would come without a pause.
+// preferences disable "preload pages": requests for pages that a site suggests
+// to load in advance (speculation rules) would not be intercepted.
 const preferences = `{"net": {"network_prediction_options": 2}}`
 
-// open starts a Chromium that the guard watches. Its name is the crawler's.
+// open starts Chromium with agent as its User-Agent, and lets g intercept its
+// requests. closeAll ends Chromium and removes its profile.
 func open(ctx context.Context, agent string, g *guard) (_ context.Context, closeAll func(), err error) {
 	profile, err := os.MkdirTemp("", "politegate")
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.UserAgent(agent), chromedp.UserDataDir(profile),
-		chromedp.DisableGPU, chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-quic", true))...)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.UserAgent(agent),
+		chromedp.UserDataDir(profile),
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true))
+	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
 	ctx, cancel := chromedp.NewContext(ctx)
 	closeAll = func() {
 		cancel()
 		stop()
 		os.RemoveAll(profile)
 	}
-	if err = os.Mkdir(filepath.Join(profile, "Default"), 0o700); err == nil {
-		err = os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(preferences), 0o600)
-	}
-	if err == nil {
-		err = chromedp.Do(ctx)
-	}
-	if err == nil {
-		err = g.watch(ctx)
-	}
-	if err != nil {
+	if err := prepare(ctx, profile, g); err != nil {
 		closeAll()
 		return nil, nil, fmt.Errorf("start Chromium: %w", err)
 	}
 	return ctx, closeAll, nil
 }
 
+// prepare writes the preferences to the profile, starts the browser, and lets g
+// intercept its requests.
+func prepare(ctx context.Context, profile string, g *guard) error {
+	dir := filepath.Join(profile, "Default")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Preferences"), []byte(preferences), 0o600); err != nil {
+		return err
+	}
+	if err := chromedp.Do(ctx); err != nil {
+		return err
+	}
+	return g.watch(ctx)
+}
+
 // A page is the response of a site with its document.
 type page struct {
 	url, title string
 	status     int64
-	said       robotsmeta.Directives // by the header and the rendered document
+	directives robotsmeta.Directives // of the header and the rendered document
 }
 
-// errLeft: the page opened another page (a refresh, a script) before its
-// document could be read. The indexing directives of the document are unknown.
+// errLeft means that the page opened another page, for example by a refresh or
+// a script, before its document could be read. The directives of the document
+// are unknown.
 var errLeft = errors.New("the page was left for another page before its document was read")
 
-// readDocument returns the title and the source of the present document, in
-// one step, so that both are of the same document. While a page is replaced,
-// there may be a document without an element.
+// readDocument returns the title and the source of the current document in one
+// step, so that both are of the same document. While a page is being replaced,
+// its document may have no element.
 const readDocument = `({url: document.URL, title: document.title, source: document.documentElement?.outerHTML ?? ""})`
 
-// visit opens a page, and reads the document that its scripts have made. If the
-// page is left before, the error is errLeft.
+// visit opens a page, and reads its document after its scripts have run. If the
+// browser leaves the page before that, the error is errLeft.
 func visit(ctx context.Context, agent, url string) (page, error) {
 	resp, err := chromedp.Run(ctx, chromedp.NavigateResponse(url))
 	if err != nil {
 		return page{}, err
 	} else if resp == nil {
-		resp = &network.Response{URL: url} // no page of a site
+		resp = &network.Response{URL: url} // not from a site, such as about:blank
 	}
 	document, err := chromedp.Run(ctx, chromedp.Evaluate[struct{ URL, Title, Source string }](readDocument))
 	switch {
@@ -145,11 +161,18 @@ func visit(ctx context.Context, agent, url string) (page, error) {
 		header[http.CanonicalHeaderKey(name)] = strings.Split(fmt.Sprint(value), "\n")
 	}
 	token, _, _ := strings.Cut(agent, "/")
-	return page{url: resp.URL, title: document.Title, status: resp.Status, said: robotsmeta.ParseHeader(header, token).Union(htmlmeta.Scan([]byte(document.Source), token))}, nil
+	inHeader := robotsmeta.ParseHeader(header, token)
+	inDocument := htmlmeta.Scan([]byte(document.Source), token)
+	return page{
+		url:        resp.URL,
+		title:      document.Title,
+		status:     resp.Status,
+		directives: inHeader.Union(inDocument),
+	}, nil
 }
 
 // isLeft reports whether a call to the browser failed because the page began to
-// navigate. The protocol has one code for many errors, and a text for each.
+// navigate. The protocol distinguishes these errors only by their messages.
 func isLeft(err error) bool {
 	var failed *cdproto.Error
 	return errors.As(err, &failed) && failed.Message == "Inspected target navigated or closed"

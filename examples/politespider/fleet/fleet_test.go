@@ -228,7 +228,7 @@ func TestRun_RedisGone(t *testing.T) {
 		"politespider: the other processes continue the crawl; to resume it here, run the same command again\n",
 	} {
 		if !strings.Contains(out, want) {
-			t.Errorf("it says nothing of %q:\n%s", want, out)
+			t.Errorf("output lacks %q:\n%s", want, out)
 		}
 	}
 }
@@ -311,7 +311,7 @@ func TestRun_MaxRefused(t *testing.T) {
 			"run the same command again, with a larger -max-refused\n",
 		} {
 			if !strings.Contains(out, want) {
-				t.Errorf("it says nothing of %q:\n%s", want, out)
+				t.Errorf("output lacks %q:\n%s", want, out)
 			}
 		}
 		if got, want := strings.Join(asked, " "), "/0 /1 /2"; got != want {

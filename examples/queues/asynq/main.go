@@ -8,18 +8,19 @@
 // Flags, such as -redis and -user-agent, precede put or work. Without
 // arguments, put reads URLs from standard input.
 //
-// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it sooner: its
-// pages go back. (go run does not pass SIGTERM on; build the command for that.)
-// Another worker takes the pages of one that was killed; their hosts rest for
-// up to 25 s. Redirects are not followed: in save, put resp.Location() into the
-// queue. If you put links too, keep finished tasks with asynq.Retention:
-// otherwise a page is fetched anew for each later link.
+// A worker ends when the queue is empty. SIGTERM or Ctrl-C ends it earlier, and
+// its pages are returned to the queue. (go run does not forward SIGTERM, so
+// build the command for that.) If a worker is killed, another one takes its
+// pages; their hosts are paused for up to 25 s. Redirects are not followed: in
+// save, put resp.Location() into the queue. If you put links too, keep finished
+// tasks with asynq.Retention: otherwise a page is fetched anew for each later
+// link.
 //
 // A page whose server responds with 5xx is retried after a minute, then after
-// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
-// the first, asynq archives the page (flags -failures and -retry). A page that
-// got no answer, or could not be stored, is retried after a minute, without a
-// limit. The worker prints why.
+// 2, 4 and so on, up to an hour. After the eighth such response, two hours
+// after the first, asynq archives the page (flags -failures and -retry). A page
+// without a response, or one that could not be stored, is retried after a
+// minute, without a limit. The worker prints the reason.
 //
 // What to copy:
 //
@@ -35,19 +36,18 @@
 //     host to any worker, so that the workers must share the pace. Redis also
 //     shares each robots.txt, by package redisstore.
 //
-// What decides:
+// Settings that matter:
 //
 //   - --appendonly yes. Without it, a Redis that is killed loses the pages that
 //     were put since its last snapshot. With it, Redis may lose the last second
 //     of changes (appendfsync everysec): pages that were put then are lost, and
 //     pages that were done then are delivered, and fetched, a second time.
-//   - DelayedTaskCheckInterval decides how late a page comes back that was put
-//     back. It is 5 s by default, too coarse for hosts with shorter intervals.
-//   - The pages of a killed worker come again when their lease of 30 s has
-//     been over for 30 s, with the next look, which each worker takes every
-//     minute: at most 2 minutes after the kill. asynq has no settings for these
-//     times. RetryDelayFunc then adds what it returns for
-//     asynq.ErrLeaseExpired.
+//   - DelayedTaskCheckInterval determines how late a page that was put back is
+//     retried. The default of 5 s is too long for hosts with shorter intervals.
+//   - The pages of a killed worker are retried at most 2 minutes after the
+//     kill: their lease of 30 s must have expired 30 s ago, and each worker
+//     checks this every minute. asynq has no settings for these times.
+//     RetryDelayFunc then adds what it returns for asynq.ErrLeaseExpired.
 //   - MaxWait, the flag -wait. asynq gives a page to any worker, often to one
 //     that does not own the page's host, and with a MaxWait of -1 the page goes
 //     back at once. With 60 hosts of 20 pages and three workers, a crawl that
@@ -105,7 +105,11 @@ func put(ctx context.Context, urls []string) error {
 	tasks := asynq.NewClientFromRedisClient(client)
 	for _, url := range urls {
 		// With the URL as its id, a page cannot be in the queue twice.
-		task := asynq.NewTask("page", []byte(url), asynq.Queue(queue), asynq.TaskID(url), asynq.Timeout(5*time.Minute), asynq.MaxRetry(math.MaxInt32))
+		task := asynq.NewTask("page", []byte(url),
+			asynq.Queue(queue),
+			asynq.TaskID(url),
+			asynq.Timeout(5*time.Minute),
+			asynq.MaxRetry(math.MaxInt32))
 		if _, err := tasks.EnqueueContext(ctx, task); err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
 			return err
 		}
@@ -155,10 +159,14 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		return nil, err
 	}
 	tasks := asynq.NewServerFromRedisClient(client, asynq.Config{
-		Queues: map[string]int{queue: 1}, Concurrency: settings.Concurrency,
-		RetryDelayFunc: retryDelay, IsFailure: isFailure,
-		TaskCheckInterval: 200 * time.Millisecond, DelayedTaskCheckInterval: 200 * time.Millisecond,
-		ShutdownTimeout: time.Minute, LogLevel: asynq.ErrorLevel,
+		Queues:                   map[string]int{queue: 1},
+		Concurrency:              settings.Concurrency,
+		RetryDelayFunc:           retryDelay,
+		IsFailure:                isFailure,
+		TaskCheckInterval:        200 * time.Millisecond,
+		DelayedTaskCheckInterval: 200 * time.Millisecond,
+		ShutdownTimeout:          time.Minute,
+		LogLevel:                 asynq.ErrorLevel,
 	})
 	err = tasks.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 		failures := func() (int, error) {
@@ -180,9 +188,9 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := asynq.NewInspectorFromRedisClient(client)
+	inspector := asynq.NewInspectorFromRedisClient(client)
 	err = w.Follow(ctx, os.Stdout, func(context.Context) (int, error) {
-		info, err := look.GetQueueInfo(queue)
+		info, err := inspector.GetQueueInfo(queue)
 		if err != nil {
 			return 0, err
 		}

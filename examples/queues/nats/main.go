@@ -11,16 +11,16 @@
 // put reads URLs from standard input.
 //
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
-// Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
-// build the command for that.) A worker that was killed is started again with
-// the same part. Redirects are not followed: in save, put resp.Location() into
-// the queue.
+// Ctrl-C ends it earlier, and its pages are returned to the queue. (go run does
+// not forward SIGTERM, so build the command for that.) A worker that was killed
+// should be started again with the same part. Redirects are not followed: in
+// save, put resp.Location() into the queue.
 //
 // A page whose server responds with 5xx is retried after a minute, then after
-// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
-// the first, the page is dropped (flags -failures and -retry). A page that got
-// no answer, or could not be stored, is retried after a minute, without a
-// limit. The worker prints why.
+// 2, 4 and so on, up to an hour. After the eighth such response, two hours
+// after the first, the page is dropped (flags -failures and -retry). A page
+// without a response, or one that could not be stored, is retried after a
+// minute, without a limit. The worker prints the reason.
 //
 // What to copy:
 //
@@ -34,22 +34,22 @@
 //   - A subject for each part of the queue, by [worker.Part]. All pages of a
 //     host are in one part, and one worker at a time serves a part. So the pace
 //     needs no Redis. Do not start two workers for one part.
-//   - The rest before the first request. A worker that was killed has left no
-//     word of when it asked its hosts, or of how long they asked it to stay
-//     away. Where that matters, use package redislimit, as command asynq does.
+//   - The delay before the first request. A worker that was killed leaves no
+//     record of its latest requests and of the pauses of its hosts. If that
+//     matters, use package redislimit, as command asynq does.
 //
-// What decides:
+// Settings that matter:
 //
 //   - The server may deliver a page twice: if it is killed before it has stored
 //     that the page is done, or if a worker is killed between the end of a
 //     fetch and its Ack. So save must be able to store a page again.
 //   - MaxAckPending must exceed the number of pages that are put back at a
-//     time, since each of them counts until it is acknowledged. If it is 1, a
-//     page that waits for its host holds up all other hosts of its part.
-//   - AckWait, the flag -ack-wait, decides when the pages of a killed worker
-//     come again: by default after a minute. It must be longer than a page may
-//     take. MaxDeliver is -1, because each time that a page is put back counts
-//     as a delivery.
+//     time, because each of them counts until it is acknowledged. If it is 1, a
+//     page that waits for its host delays all other hosts of its part.
+//   - AckWait, the flag -ack-wait, is the time after which the pages of a
+//     killed worker are retried: by default, a minute. It must be longer than a
+//     page may take. MaxDeliver is -1, because each time that a page is put
+//     back counts as a delivery.
 package main
 
 import (
@@ -168,10 +168,10 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	return w, errors.Join(err, conn.Flush()) // the server has the answers
 }
 
-// handOut requests a page whenever one of the places for them is free, until
-// ctx ends. It lets each request for a page end by itself: a page that the
-// server sends while such a request is canceled would be nobody's until its
-// AckWait is over.
+// handOut requests a page from the server whenever a place is free, until ctx
+// ends. It does not cancel these requests: if the server sent a page while its
+// request was being canceled, no worker would fetch the page before its AckWait
+// has passed.
 func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, h *handler) {
 	places := make(chan struct{}, settings.Concurrency)
 	for ctx.Err() == nil {

@@ -37,23 +37,23 @@
 //     job's row although the job goes on. Its attempts would also count killed
 //     workers.
 //   - save: a page, the jobs for its links and the job's own completion are
-//     stored in one transaction. So a worker that is killed leaves all or
-//     nothing, and no link is lost.
+//     stored in one transaction, so that no link is lost if the worker is
+//     killed.
 //   - A queue for each part, by [worker.Part]. All pages of a host are in one
 //     queue, and one worker at a time serves it, so that the pace needs no
 //     Redis. Do not start two workers for one part.
-//   - The rest before the first request. A worker that was killed has left no
-//     word of when it asked its hosts, or of how long they asked it to stay
-//     away. Where that matters, use package redislimit, as command asynq does.
+//   - The delay before the first request. A worker that was killed leaves no
+//     record of its latest requests and of the pauses of its hosts. If that
+//     matters, use package redislimit, as command asynq does.
 //
-// What decides:
+// Settings that matter:
 //
-//   - FetchPollInterval decides how late a snoozed page comes back.
-//   - RescueStuckJobsAfter, the flag -rescue, decides when the pages of a
-//     killed worker do: by default after 5 minutes. It must be longer than
-//     JobTimeout. One worker, the leader, looks every 30 s. If that one was
-//     killed, another takes its place within 21 s, and snoozed pages wait for
-//     it as well.
+//   - FetchPollInterval determines how late a snoozed page is retried.
+//   - RescueStuckJobsAfter, the flag -rescue, is the time after which the pages
+//     of a killed worker are retried: by default, 5 minutes. It must be longer
+//     than JobTimeout. One worker, the leader, checks every 30 s. If the leader
+//     was killed, another worker becomes the leader within 21 s; snoozed pages
+//     wait for it as well.
 package main
 
 import (
@@ -106,7 +106,9 @@ func part(n int) string { return fmt.Sprintf("pages_%d", n) }
 // scheduler locks jobs in another order, and PostgreSQL would end one of the
 // two transactions because of the deadlock.
 func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls []string) error {
-	rows, err := tx.Query(ctx, "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 ON CONFLICT (url) DO NOTHING RETURNING url", urls)
+	const insert = "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 " +
+		"ON CONFLICT (url) DO NOTHING RETURNING url"
+	rows, err := tx.Query(ctx, insert, urls)
 	if err != nil {
 		return err
 	}
@@ -139,7 +141,9 @@ func put(ctx context.Context, urls []string) error {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return err
 	}
-	if _, err := pool.Exec(ctx, "CREATE TABLE IF NOT EXISTS page (url text PRIMARY KEY, status int, links int, fetched timestamptz)"); err != nil {
+	const create = "CREATE TABLE IF NOT EXISTS page " +
+		"(url text PRIMARY KEY, status int, links int, fetched timestamptz)"
+	if _, err := pool.Exec(ctx, create); err != nil {
 		return err
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{})
@@ -212,21 +216,23 @@ func (p *pageWorker) Work(ctx context.Context, job *river.Job[PageArgs]) error {
 	return river.JobCancel(err)
 }
 
-// save stores the page and the jobs for its links, and completes its job, all
-// or nothing.
+// save stores the page and the jobs for its links, and completes its job, in
+// one transaction.
 func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *http.Response) error {
-	links, err := linksOf(ctx, resp)
+	links, err := readLinks(ctx, resp)
 	if err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		// The links are inserted before the page. Who inserts a link waits for
-		// whoever is updating its row, and two pages that had updated their own
-		// rows first would wait for each other.
+		// The links are inserted before the page is updated. To insert a link
+		// that is a page being updated, a transaction waits for the update. If
+		// pages were updated first, two pages that link to each other would
+		// cause a deadlock.
 		if err := enqueue(ctx, river.ClientFromContext[pgx.Tx](ctx), tx, links); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1", job.Args.URL, resp.StatusCode, len(links)); err != nil {
+		const update = "UPDATE page SET status = $2, links = $3, fetched = now() WHERE url = $1"
+		if _, err := tx.Exec(ctx, update, job.Args.URL, resp.StatusCode, len(links)); err != nil {
 			return err
 		}
 		_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
@@ -234,9 +240,9 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 	})
 }
 
-// linksOf returns the pages of the same host that the response leads to: the
+// readLinks returns the pages of the same host that the response leads to: the
 // target of a redirect, or the links that may be followed.
-func linksOf(ctx context.Context, resp *http.Response) (urls []string, err error) {
+func readLinks(ctx context.Context, resp *http.Response) (urls []string, err error) {
 	var found []*url.URL
 	if target, err := resp.Location(); err == nil {
 		found = append(found, target)

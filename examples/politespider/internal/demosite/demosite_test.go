@@ -115,7 +115,7 @@ func TestDialContext_Unknown(t *testing.T) {
 	}
 	const want = "dial tcp: lookup elsewhere.example: no such host"
 	if _, err := site.DialContext(t.Context(), "tcp", "elsewhere.example:80"); err == nil || err.Error() != want {
-		t.Errorf("%v, want %q", err, want)
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 

@@ -97,7 +97,7 @@ func parseHost(text string) (host, error) {
 	return h, nil
 }
 
-// repeated() replaces each line "N × text" of a body by N lines of text.
+// repeated replaces each line "N × text" of a body by N lines of text.
 func repeated(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {

@@ -22,7 +22,8 @@ func (a About) Check(name string, kept About) error {
 	if slices.Equal(a.Start, kept.Start) && a.Scope == kept.Scope {
 		return nil
 	}
-	return fmt.Errorf("the crawl in %s is a different one: it began at %v, not at %v; resume it with its own URLs and scope, or keep this crawl elsewhere", name, kept, a)
+	return fmt.Errorf("the crawl in %s is a different one: it began at %v, not at %v; "+
+		"resume it with its own URLs and scope, or keep this crawl elsewhere", name, kept, a)
 }
 
 // String returns the start URLs and the scope.

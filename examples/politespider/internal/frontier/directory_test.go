@@ -24,7 +24,7 @@ func crawlSite(t testing.TB, f queue) []string {
 			return fetched
 		}
 		fetched = append(fetched, p.URL)
-		f.Add(linksOf(t, p)...)
+		f.Add(newLinks(t, p)...)
 		f.Done(p, time.Now(), 0)
 	}
 }

@@ -3,7 +3,7 @@
 // queued.
 //
 // A frontier hands out one page of a host at a time. Hosts take turns in the
-// order in which they may be asked again, so neither a big site nor a slow one
+// order in which they are due, so that neither a big site nor a slow one
 // holds up the others. There are three kinds of frontier:
 //
 //   - [NewQueue] makes one that lives as long as its process.
@@ -35,7 +35,7 @@ type Page struct {
 	Puts int    `json:"puts,omitempty"` // how many times the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
-	// host may be asked earlier. A zero Due means at once. Set Due before
+	// host is due earlier. A zero Due means at once. Set Due before
 	// PutBack. Take resets it to zero.
 	Due time.Time `json:"due,omitzero"`
 

@@ -55,7 +55,7 @@ type setting struct {
 // open returns an empty frontier that hands out at most max pages.
 func (s setting) open(max int) queue { return s.with(frontier.Limits{Pages: max}) }
 
-// since() fails the test unless the time since start equals want. In real time,
+// since fails the test unless the time since start equals want. In real time,
 // it may also be longer than want.
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
@@ -118,7 +118,7 @@ func newPage(t testing.TB, rawURL string) *frontier.Page {
 	return p
 }
 
-func pathOf(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
+func urlPath(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
 func TestHostsTakeTurns(t *testing.T) {
 	everyFrontier(t, func(s setting) {
@@ -187,7 +187,7 @@ func TestPutBack(t *testing.T) {
 		s.since(start, s.unit)
 		f.Done(first, time.Now(), 0)
 		second, ok := f.Take(s.Context())
-		if !ok || pathOf(second) == pathOf(first) {
+		if !ok || urlPath(second) == urlPath(first) {
 			s.Error("a page was lost")
 		}
 	})
@@ -206,7 +206,7 @@ func TestWaitsByItself(t *testing.T) {
 		takes := func(path string, after time.Duration) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
-			if !ok || pathOf(p) != path {
+			if !ok || urlPath(p) != path {
 				s.Fatalf("%v was handed out, want %s", p, path)
 			}
 			s.since(start, after)
@@ -252,7 +252,7 @@ func TestHurt(t *testing.T) {
 		take := func(want string) *frontier.Page {
 			s.Helper()
 			p, ok := f.Take(s.Context())
-			if !ok || pathOf(p) != want {
+			if !ok || urlPath(p) != want {
 				s.Fatalf("%v was handed out, want %s", p, want)
 			}
 			return p
@@ -309,7 +309,7 @@ func TestInterval(t *testing.T) {
 			s.Fatalf("%s was not left alone", p.Host)
 		}
 		late, ok := f.Take(s.Context())
-		if !ok || pathOf(late) != "/late" {
+		if !ok || urlPath(late) != "/late" {
 			s.Fatalf("%v, %t", late, ok)
 		}
 		s.since(start, s.unit)
@@ -357,10 +357,10 @@ func TestRefused(t *testing.T) {
 			switch {
 			case p.Host == "b.example":
 				f.Refuse(p, time.Now(), 0) // once for each of its pages: the limit, with no page left
-			case pathOf(p) == "/0" && p.Puts == 0:
+			case urlPath(p) == "/0" && p.Puts == 0:
 				p.Puts++
 				f.PutBack(p, time.Now())
-			case pathOf(p) == "/1" || pathOf(p) == "/3":
+			case urlPath(p) == "/1" || urlPath(p) == "/3":
 				refused++
 				f.Refuse(p, time.Now(), 0)
 			default:
@@ -493,7 +493,7 @@ func TestManyWorkers(t *testing.T) {
 					busy[p.Host] = true
 					fetched[p.URL]++
 					mu.Unlock()
-					f.Add(linksOf(s, p)...)
+					f.Add(newLinks(s, p)...)
 					mu.Lock()
 					busy[p.Host] = false
 					mu.Unlock()
@@ -518,9 +518,9 @@ const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
 
-func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
+func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
-	if _, err := fmt.Sscanf(pathOf(p), "/%d", &n); err != nil {
+	if _, err := fmt.Sscanf(urlPath(p), "/%d", &n); err != nil {
 		t.Error(err)
 	}
 	var links []*frontier.Page

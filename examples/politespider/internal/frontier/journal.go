@@ -17,9 +17,8 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
-// The type "line" is one line of the journal. The journal is a file of JSON
-// lines, to which lines are only added. The first line describes the crawl, and
-// each further line is an event:
+// A line is one line of the journal, an append-only file of JSON lines. The
+// first line describes the crawl, and each further line is an event:
 //
 //	{"version":1,"crawl":{"start":["http://a.example/"],"scope":"","flags":{}}}
 //	{"add":[{"url":"http://a.example/"}]}
@@ -30,9 +29,9 @@ import (
 //	{"done":"http://a.example/3","refused":true,"next":"2026-11-21T12:10:01Z","interval":1}
 //
 // "add" queues pages, "done" finishes a page, and "put" puts a page back into
-// the queue. The host rests until "next". If a "put" line also has a "due", the
-// page itself waits until "due". If a "done" line has "free", the page does not
-// count toward the maximum. If it has "refused", the page counts toward the
+// the queue. The host is paused until "next". If a "put" line also has a "due",
+// the page itself waits until "due". If a "done" line has "free", the page does
+// not count toward the maximum. If it has "refused", the page counts toward the
 // limit of refused pages of its host. When a page is handed out, no line is
 // written: the page stays queued in the journal until it is done.
 //
@@ -118,7 +117,8 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 			return errNoJournal
 		}
 		isFirst = false
-		if l.Crawl == nil && l.Add == nil && l.Done == "" && l.Put == "" {
+		isEvent := l.Add != nil || l.Done != "" || l.Put != ""
+		if l.Crawl == nil && !isEvent {
 			return errOldJournal
 		}
 		return take(l)
@@ -129,7 +129,8 @@ func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 	return good, err
 }
 
-var errNoJournal = errors.New(journalName + " is not the journal of a crawl, or was written by another version of this program; use another directory")
+var errNoJournal = errors.New(journalName + " is not the journal of a crawl, " +
+	"or was written by another version of this program; use another directory")
 
 // errOldJournal is the error for a line that this version cannot read. Earlier
 // versions rewrote journals, with lines such as {"seen":[…]}.

@@ -25,11 +25,11 @@ func FuzzJournal(f *testing.F) {
 		f.Add([]byte(`{"version":1,"crawl":{}}` + "\n" + seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		first, good, err := replayOf(data)
+		first, good, err := replayBytes(data)
 		if err != nil {
 			return
 		}
-		second, again, err := replayOf(data[:good])
+		second, again, err := replayBytes(data[:good])
 		if err != nil || again != good {
 			t.Fatalf("%v after %d bytes of the %d that were read", err, again, good)
 		}
@@ -39,7 +39,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-func replayOf(journal []byte) (*replay, int64, error) {
+func replayBytes(journal []byte) (*replay, int64, error) {
 	r := &replay{Queue: NewQueue(Limits{Pages: 1000}), queued: make(map[string]*Page), rests: make(map[string]line)}
 	good, err := readJournal(bytes.NewReader(journal), r.line)
 	return r, good, err

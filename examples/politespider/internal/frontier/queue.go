@@ -28,14 +28,14 @@ type Queue struct {
 // A hostQueue is the queue of a host. It is in Queue.due if it has pages, none
 // of them is handed out, and the crawl of the host has not ended.
 type hostQueue struct {
-	name  string
-	pages []*Page
-	later []*Page   // pages that wait until their own Due, sorted by Due
-	hurt  bool      // the host's latest page was put off at least once
-	busy  bool      // a page of the host is handed out and not given back
-	rest  time.Time // no page of the host is handed out before this time
-	idle  time.Time // when the host's latest page was done or put back
-	place int       // the host's index in the heap, or -1 if the host is not there
+	name        string
+	pages       []*Page
+	later       []*Page   // pages that wait until their own Due, sorted by Due
+	wasPutOff   bool      // the latest page of the host was put off at least once
+	busy        bool      // a page of the host is handed out and not given back
+	pausedUntil time.Time // no page of the host is handed out before this time
+	idleSince   time.Time // when the latest page of the host was done or put back
+	index       int       // of the host in the heap, or -1 if the host is not there
 }
 
 // queued returns how many pages of the host are queued. A nil host has none.
@@ -46,33 +46,36 @@ func (h *hostQueue) queued() int {
 	return len(h.pages) + len(h.later)
 }
 
-// due() returns the time at which the next page of the host may be handed out.
+// due returns the time at which the next page of the host may be handed out.
 // It panics if the queue is empty.
 func (h *hostQueue) due() time.Time {
-	if len(h.pages) == 0 && h.later[0].Due.After(h.rest) {
+	if len(h.pages) == 0 && h.later[0].Due.After(h.pausedUntil) {
 		return h.later[0].Due
 	}
-	return h.rest
+	return h.pausedUntil
 }
 
-// next() removes a page from the queue and returns it. Usually a page whose Due
-// has passed comes first, because such a page has been queued for longer. But
-// if the host's latest page was put off, the last page of the queue comes
-// first: it is probably the least similar to the page that was put off. So the
-// host is not asked for one failing page after another, for which the Limiter
-// would let it rest ever longer. If ten pages side by side are broken and a
-// hundred others are not, the crawl takes almost a third less time.
-func (h *hostQueue) next(now time.Time) (p *Page) {
+// pop removes a page from the queue and returns it. Usually this is a page
+// whose Due has passed, because such a page has been queued for longer. If the
+// latest page of the host was put off, it is the last page of the queue, which
+// is probably the least similar to that page. Otherwise, several failing pages
+// in a row would make the Limiter pause the host for longer and longer. If ten
+// adjacent pages are broken and a hundred others are not, the crawl takes
+// almost a third less time.
+func (h *hostQueue) pop(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
-	case h.hurt && last >= 0:
-		p, h.pages = h.pages[last], h.pages[:last]
+	case h.wasPutOff && last >= 0:
+		p = h.pages[last]
+		h.pages = h.pages[:last]
 	case len(h.later) > 0 && !h.later[0].Due.After(now):
-		p, h.later = h.later[0], h.later[1:]
+		p = h.later[0]
+		h.later = h.later[1:]
 	default:
-		p, h.pages = h.pages[0], h.pages[1:]
+		p = h.pages[0]
+		h.pages = h.pages[1:]
 	}
-	for _, t := range []time.Time{p.Due, h.idle} {
+	for _, t := range []time.Time{p.Due, h.idleSince} {
 		if t.After(p.Ready) {
 			p.Ready = t
 		}
@@ -179,7 +182,7 @@ func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	host.busy = true
 	q.state.Queued--
 	q.state.Out++
-	return host.next(now), nil, 0
+	return host.pop(now), nil, 0
 }
 
 // Done reports that a page is finished, and when the last request to its host
@@ -208,7 +211,7 @@ func (q *Queue) done(p *Page, asked time.Time, interval time.Duration, refused b
 		q.refused[p.Host]++
 	}
 	host := q.hosts[p.Host]
-	host.hurt, host.idle = p.Puts > 0, time.Now()
+	host.wasPutOff, host.idleSince = p.Puts > 0, time.Now()
 	q.release(host, next)
 }
 
@@ -221,7 +224,7 @@ func (q *Queue) Refund(p *Page) {
 	q.write(line{Done: p.URL, Free: true})
 	q.state.Free++
 	host := q.hosts[p.Host]
-	q.release(host, host.rest)
+	q.release(host, host.pausedUntil)
 }
 
 // PutBack queues a page again. Until the given time, no page of its host is
@@ -232,7 +235,7 @@ func (q *Queue) PutBack(p *Page, until time.Time) {
 	q.write(line{Put: p.URL, Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	q.push(p, until)
 	host := q.hosts[p.Host]
-	host.hurt, host.idle = host.hurt || !p.Due.IsZero(), time.Now()
+	host.wasPutOff, host.idleSince = host.wasPutOff || !p.Due.IsZero(), time.Now()
 	q.release(host, until)
 }
 
@@ -286,7 +289,7 @@ func (q *Queue) Close() error {
 func (q *Queue) push(p *Page, rest time.Time) {
 	host := q.hosts[p.Host]
 	if host == nil {
-		host = &hostQueue{name: p.Host, rest: rest, place: -1}
+		host = &hostQueue{name: p.Host, pausedUntil: rest, index: -1}
 		q.hosts[p.Host] = host
 	}
 	p.Ready = time.Now()
@@ -298,18 +301,19 @@ func (q *Queue) push(p *Page, rest time.Time) {
 	}
 	q.state.Queued++
 	switch {
-	case host.place >= 0:
-		heap.Fix(&q.due, host.place)
+	case host.index >= 0:
+		heap.Fix(&q.due, host.index)
 	case !host.busy && !q.hasEnded(host.name):
 		heap.Push(&q.due, host)
 	}
 	q.signal()
 }
 
-// release() lets a host, whose page was given back, rest until the given time.
-func (q *Queue) release(host *hostQueue, rest time.Time) {
+// release marks a host as idle, because its page was given back. No page of the
+// host is handed out before the given time.
+func (q *Queue) release(host *hostQueue, pausedUntil time.Time) {
 	host.busy = false
-	host.rest = rest
+	host.pausedUntil = pausedUntil
 	q.state.Out--
 	if host.queued() > 0 && !q.hasEnded(host.name) {
 		heap.Push(&q.due, host)
@@ -317,7 +321,7 @@ func (q *Queue) release(host *hostQueue, rest time.Time) {
 	q.signal()
 }
 
-// signal() wakes all callers that wait in Take.
+// signal wakes all callers that wait in Take.
 func (q *Queue) signal() {
 	close(q.changed)
 	q.changed = make(chan struct{})
@@ -329,17 +333,17 @@ func (h hostHeap) Len() int           { return len(h) }
 func (h hostHeap) Less(i, j int) bool { return h[i].due().Before(h[j].due()) }
 func (h hostHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 func (h *hostHeap) Push(x any) {
 	host := x.(*hostQueue)
-	host.place = len(*h)
+	host.index = len(*h)
 	*h = append(*h, host)
 }
 func (h *hostHeap) Pop() any {
 	old := *h
 	host := old[len(old)-1]
 	*h = old[:len(old)-1]
-	host.place = -1
+	host.index = -1
 	return host
 }

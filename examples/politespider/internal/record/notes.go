@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta/htmlmeta"
 )
 
-// Flags returns short notes: who refused, what the page forbids, and whether
-// the page was examined only in part or not at all.
+// Flags returns short notes: the bot protection, what the page forbids, and
+// whether the page was examined only in part or not at all.
 func (r Record) Flags() (flags []string) {
 	if r.Refusal != nil {
 		flags = append(flags, Printable(r.Refusal.String()))
@@ -37,13 +37,13 @@ func (r Record) Flags() (flags []string) {
 	return flags
 }
 
-// Circumstances returns short notes on how the verdict came about: how often a
-// page was asked for in vain, for which page the server was checked, how many
-// redirects led to a robots.txt, and the error.
+// Circumstances returns short notes on the cause of the verdict: the number of
+// requests for a page that was given up, the page for which the server was
+// checked, the number of redirects to a robots.txt, and the error.
 func (r Record) Circumstances() (notes []string) {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if r.Verdict == GivenUp {
-		add("asked for %s", Count(r.Tries, "time"))
+		add("requested %s", Count(r.Tries, "time"))
 	}
 	if r.For != "" {
 		add("to check the server, because %s was put off", Printable(r.For))

@@ -21,7 +21,7 @@ const (
 	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is queued as a new URL
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
 	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a 2xx or 3xx that is surely a refusal
-	Blocked     Verdict = "blocked"     // a rule of robots.txt forbids the URL; nothing was sent
+	Disallowed  Verdict = "disallowed"  // a rule of robots.txt forbids the URL; nothing was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
@@ -31,9 +31,9 @@ const (
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
-var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Blocked, Unreachable, GivenUp, Failed}
+var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Disallowed, Unreachable, GivenUp, Failed}
 
-// kinds has what the outputs need to know about each verdict.
+// kinds contains the properties of each verdict that the outputs use.
 var kinds = map[Verdict]struct {
 	letter byte   // stands for the verdict in the report
 	color  string // of the verdict on a terminal (ECMA-48, SGR)
@@ -45,7 +45,7 @@ var kinds = map[Verdict]struct {
 	Moved:       {'m', "32", false, func(s *Summary) *int { return &s.Moved }},
 	NotFound:    {'n', "33", false, func(s *Summary) *int { return &s.NotFound }},
 	Refused:     {'d', "31", true, func(s *Summary) *int { return &s.Refused }},
-	Blocked:     {'b', "33", false, func(s *Summary) *int { return &s.Blocked }},
+	Disallowed:  {'b', "33", false, func(s *Summary) *int { return &s.Disallowed }},
 	Unreachable: {'u', "31", true, func(s *Summary) *int { return &s.Unreachable }},
 	PutOff:      {'p', "36", false, nil},
 	GivenUp:     {'g', "31", true, func(s *Summary) *int { return &s.GivenUp }},
@@ -63,7 +63,8 @@ func (v Verdict) Color() string { return kinds[v].color }
 // Lost reports whether the crawl failed to get a page that probably exists.
 func (v Verdict) Lost() bool { return kinds[v].lost }
 
-// VerdictOf returns the verdict on an answer, judged only by its status.
+// VerdictOf returns the verdict on a response with this status. It does not
+// take bot protection into account.
 func VerdictOf(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
@@ -107,9 +108,9 @@ type Record struct {
 	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
-	// Refusal is the bot protection that blocked the page, with the evidence.
-	// It is nil if the response is not from bot protection, or is only a rate
-	// limit. If Refusal.Sure is false, Refusal does not change the verdict.
+	// Refusal is the bot protection that responded instead of the page, with
+	// the evidence. It is nil if the response is not from bot protection, or is
+	// only a rate limit. If Refusal.Sure is false, the verdict is not affected.
 	Refusal *refusal.Refusal `json:"refusal,omitempty"`
 
 	// Requests are the requests that were sent, if any. There are several if
@@ -139,9 +140,9 @@ type Request struct {
 	Asked    string  `json:"asked,omitempty"`  // the signature that the response requests, in words
 }
 
-// Brief returns the record without Decision, Said and Requests. Of a long
-// Location or Error, it has the beginning, because a server can send megabytes.
-// The lists of the summary have records in this form.
+// Brief returns the record as the lists of the summary contain it: without
+// Decision, Said and Requests. A long Location or Error is truncated, because a
+// server can send megabytes.
 func (r Record) Brief() Record {
 	r.Decision = nil
 	r.Said = Said{}
@@ -153,11 +154,11 @@ func (r Record) Brief() Record {
 
 // beginning returns a text, or a copy of its first 2 KiB.
 func beginning(text string) string {
-	const longest = 2 << 10
-	if len(text) <= longest {
+	const maxBytes = 2 << 10
+	if len(text) <= maxBytes {
 		return strings.Clone(text)
 	}
-	return strings.ToValidUTF8(text[:longest], "") + "…"
+	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 }
 
 // A Summary is the outcome of a crawl. Stopped is empty, or the reason why the
@@ -172,7 +173,7 @@ type Summary struct {
 	Moved       int           `json:"moved"`
 	NotFound    int           `json:"not_found"`
 	Refused     int           `json:"refused"`
-	Blocked     int           `json:"blocked"`
+	Disallowed  int           `json:"disallowed"`
 	Unreachable int           `json:"unreachable"`
 	GivenUp     int           `json:"given_up"`
 	Failed      int           `json:"failed"`
@@ -209,19 +210,19 @@ type UseSummary struct {
 
 // A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
-	Host      string  `json:"host"`
-	Requests  int     `json:"requests"`                   // includes requests for robots.txt and repeated requests
-	Interval  float64 `json:"interval"`                   // the least number of seconds that must pass from one page to the next
-	Longest   float64 `json:"longest_interval,omitempty"` // that of the port with the longest Crawl-delay, if they differ
-	Fetched   int     `json:"fetched"`
-	Moved     int     `json:"moved"`
-	NotFound  int     `json:"not_found"`
-	Blocked   int     `json:"blocked"`
-	Lost      int     `json:"lost"`
-	Paused    float64 `json:"paused,omitempty"`  // seconds that the host was left alone because of its answers
-	Closest   float64 `json:"closest,omitempty"` // shortest time in seconds that passed between two pages; 0 if fewer than two
-	Addresses int     `json:"addresses"`         // how many origins were asked for robots.txt; 1 if none was asked
-	RobotsTxt string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
+	Host       string  `json:"host"`
+	Requests   int     `json:"requests"`                   // includes requests for robots.txt and repeated requests
+	Interval   float64 `json:"interval"`                   // the least number of seconds that must pass from one page to the next
+	Longest    float64 `json:"longest_interval,omitempty"` // that of the port with the longest Crawl-delay, if they differ
+	Fetched    int     `json:"fetched"`
+	Moved      int     `json:"moved"`
+	NotFound   int     `json:"not_found"`
+	Disallowed int     `json:"disallowed"`
+	Lost       int     `json:"lost"`
+	Paused     float64 `json:"paused,omitempty"`  // seconds that the responses of the host paused it
+	Closest    float64 `json:"closest,omitempty"` // shortest time in seconds that passed between two pages; 0 if fewer than two
+	Addresses  int     `json:"addresses"`         // number of origins whose robots.txt was requested; 1 if none was
+	RobotsTxt  string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }
 
 // Count returns how many URLs have the verdict v. It returns 0 for PutOff,

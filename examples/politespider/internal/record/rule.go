@@ -2,7 +2,8 @@ package record
 
 import "fmt"
 
-// A Rule is the line of a robots.txt that blocked a URL, as a report shows it.
+// A Rule is the line of a robots.txt that disallowed a URL, in the form that a
+// report shows.
 type Rule struct {
 	Robots string   `json:"robots"` // the URL of the robots.txt
 	SHA256 string   `json:"sha256"` // the hash of the file
@@ -12,13 +13,13 @@ type Rule struct {
 	Lines  []string `json:"lines,omitempty"` // all lines of the file; nil if an earlier Rule has them
 }
 
-// RuleOf returns the rule that blocked the record's URL, or nil if none did.
-// known has the hashes of the robots.txt files whose lines earlier Rules have.
-// If it lacks that of the rule's file, RuleOf adds it, and the Rule has the
-// lines.
+// RuleOf returns the rule that disallowed the record's URL, or nil if none did.
+// The keys of known are the hashes of robots.txt files whose lines are part of
+// an earlier Rule. If the hash of the rule's file is new, RuleOf adds it to
+// known, and sets Rule.Lines.
 func RuleOf(r Record, known map[string]bool) *Rule {
 	d := r.Decision
-	if r.Verdict != Blocked || d == nil {
+	if r.Verdict != Disallowed || d == nil {
 		return nil
 	}
 	rule := &Rule{Robots: d.RobotsURL, SHA256: d.SHA256(), Line: d.Line, Text: fmt.Sprintf("%v: %s", d.Kind, d.Rule)}

@@ -44,61 +44,96 @@ type Evidence struct {
 	OfSite bool // everything on the line comes from robots.txt or an RSL file
 }
 
-// mostLinks is the maximum number of rel=nofollow links that Evidence lists for
+// maxLinks is the maximum number of rel=nofollow links that Evidence lists for
 // a page. Evidence only counts the others.
-const mostLinks = 3
+const maxLinks = 3
 
 // Evidence returns the statements of the page, each with its place. A line that
-// begins with "uses:" sums up the preferences for use, if there are any.
-func (s Said) Evidence() (lines []Evidence) {
-	add := func(format string, args ...any) {
-		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
+// begins with "uses:" summarizes the preferences, if there are any.
+func (s Said) Evidence() []Evidence {
+	lines := s.directiveLines()
+	if s.Uses != nil {
+		lines = append(lines, s.usesLine())
 	}
-	for i := 0; i < len(s.Directives); {
-		r, said := s.Directives[i], []string(nil)
-		for ; i < len(s.Directives) && samePlace(s.Directives[i], r); i++ {
-			said = append(said, wording(s.Directives[i]))
+	lines = append(lines, s.statementLines()...)
+	return append(lines, s.linkLines()...)
+}
+
+// directiveLines returns a line for each element or header field that contains
+// directives. tdm-reservation and tdm-policy are part of statementLines.
+func (s Said) directiveLines() (lines []Evidence) {
+	for rest := s.Directives; len(rest) > 0; {
+		first := rest[0]
+		n := slices.IndexFunc(rest, func(r robotsmeta.Rule) bool { return !samePlace(r, first) })
+		if n < 0 {
+			n = len(rest)
 		}
-		if strings.HasPrefix(r.Name, "tdm-") {
-			continue // tdm-reservation and tdm-policy are listed below, with the uses
+		var words []string
+		for _, r := range rest[:n] {
+			words = append(words, wording(r))
+		}
+		rest = rest[n:]
+		if strings.HasPrefix(first.Name, "tdm-") {
+			continue
 		}
 		to := ""
-		if r.Scope != "" {
-			to = ", to " + Printable(r.Scope)
+		if first.Scope != "" {
+			to = ", to " + Printable(first.Scope)
 		}
-		add("%v, line %d%s: %s", r.Source, r.Line, to, Printable(strings.Join(said, ", ")))
+		text := fmt.Sprintf("%v, line %d%s: %s", first.Source, first.Line, to, Printable(strings.Join(words, ", ")))
+		lines = append(lines, Evidence{Text: text})
 	}
-	if s.Uses != nil {
-		sum := Evidence{OfSite: true}
-		var answers []string
-		for _, u := range s.Uses {
-			answers = append(answers, fmt.Sprintf("%s %v", u.Use, u.Answer))
-			for _, statement := range u.Evidence {
-				sum.OfSite = sum.OfSite && isOfSite(statement)
-			}
+	return lines
+}
+
+// usesLine summarizes the preferences.
+func (s Said) usesLine() Evidence {
+	sum := Evidence{OfSite: true}
+	var answers []string
+	for _, u := range s.Uses {
+		answers = append(answers, fmt.Sprintf("%s %v", u.Use, u.Answer))
+		for _, statement := range u.Evidence {
+			sum.OfSite = sum.OfSite && isOfSite(statement)
 		}
-		sum.Text = "uses: " + strings.Join(answers, ", ")
-		lines = append(lines, sum)
 	}
+	sum.Text = "uses: " + strings.Join(answers, ", ")
+	return sum
+}
+
+// statementLines returns the statements on which the preferences are based,
+// without those that are directives.
+func (s Said) statementLines() (lines []Evidence) {
 	all := s.Uses
 	if s.Reuse != nil {
 		all = append(slices.Clip(all), *s.Reuse)
 	}
 	for _, u := range all {
 		for _, statement := range u.Evidence {
-			line := Evidence{Text: textOf(statement), OfSite: isOfSite(statement)}
+			line := Evidence{Text: formatStatement(statement), OfSite: isOfSite(statement)}
 			isDirective := slices.Contains([]string{"noai", "noimageai", "noml"}, statement.Signal)
 			if !isDirective && !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
 		}
 	}
+	return lines
+}
+
+// linkLines returns the licenses, the canonical URL, the refresh, and the first
+// links that are not followed.
+func (s Said) linkLines() (lines []Evidence) {
+	add := func(format string, args ...any) {
+		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
+	}
 	for _, l := range s.Licenses {
 		where := l.Where
 		if l.Line > 0 {
 			where = fmt.Sprintf("%s, line %d", where, l.Line)
 		}
-		lines = append(lines, Evidence{Text: where + ": License: " + Printable(l.URL), OfSite: l.Where == "robots.txt"})
+		lines = append(lines, Evidence{
+			Text:   where + ": License: " + Printable(l.URL),
+			OfSite: l.Where == "robots.txt",
+		})
 	}
 	if s.Canonical != "" {
 		add("canonical: %s", Printable(s.Canonical))
@@ -106,12 +141,11 @@ func (s Said) Evidence() (lines []Evidence) {
 	if s.Refresh != "" {
 		add("refresh: %s", Printable(s.Refresh))
 	}
-	for i, link := range s.NotFollowed {
-		if i == mostLinks {
-			add("rel=nofollow: %s more", Count(len(s.NotFollowed)-i, "link"))
-			break
-		}
+	for _, link := range s.NotFollowed[:min(len(s.NotFollowed), maxLinks)] {
 		add("rel=nofollow: %s", Printable(link))
+	}
+	if more := len(s.NotFollowed) - maxLinks; more > 0 {
+		add("rel=nofollow: %s", Count(more, "more link"))
 	}
 	return lines
 }
@@ -131,7 +165,8 @@ func wording(r robotsmeta.Rule) string {
 // pages.
 func isOfSite(s preference.Statement) bool { return s.Where == "robots.txt" || s.Signal == "RSL" }
 
-func textOf(s preference.Statement) string {
+// formatStatement returns a statement with its place.
+func formatStatement(s preference.Statement) string {
 	words := s.Raw
 	switch s.Signal {
 	case "Content-Usage", "Content-Signal":

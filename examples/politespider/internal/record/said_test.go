@@ -53,7 +53,7 @@ func TestEvidence(t *testing.T) {
 			{Use: "use", Answer: preference.Unknown, Signal: "Content-Signal", Where: "robots.txt", Line: 2, Raw: "use=reference"},
 		}}}, []Evidence{{"robots.txt, line 2: Content-Signal: use=reference", true}}},
 		{"many links", Said{NotFollowed: []string{"/1", "/2", "/3", "/4"}},
-			[]Evidence{{"rel=nofollow: /1", false}, {"rel=nofollow: /2", false}, {"rel=nofollow: /3", false}, {"rel=nofollow: 1 link more", false}}},
+			[]Evidence{{"rel=nofollow: /1", false}, {"rel=nofollow: /2", false}, {"rel=nofollow: /3", false}, {"rel=nofollow: 1 more link", false}}},
 	} {
 		if got := tt.said.Evidence(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)

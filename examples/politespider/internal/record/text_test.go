@@ -22,7 +22,7 @@ func TestCause(t *testing.T) {
 		"status 503":     "status 503",
 	} {
 		if got := Cause(text); got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

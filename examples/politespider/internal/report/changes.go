@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// mostChanged is the maximum length of each list of changed hosts or URLs.
-const mostChanged = 50
+// maxChanged is the maximum length of each list of changed hosts or URLs.
+const maxChanged = 50
 
 type changes struct {
 	Counts  []change
@@ -44,7 +44,10 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	for _, v := range record.Verdicts {
 		row := change{What: string(v), Then: before.Count(v), Now: now.Count(v)}
 		if row.Then != 0 || row.Now != 0 {
-			row.Worse = v.Lost() && row.Now > row.Then || v == record.Fetched && row.Now < row.Then
+			row.Worse = row.Now > row.Then && v.Lost()
+			if v == record.Fetched {
+				row.Worse = row.Now < row.Then
+			}
 			c.Counts = append(c.Counts, row)
 		}
 	}
@@ -66,15 +69,15 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	slices.SortFunc(c.Hosts, func(a, b change) int {
 		return cmp.Or(cmp.Compare(abs(b.Now-b.Then), abs(a.Now-a.Then)), cmp.Compare(a.What, b.What))
 	})
-	c.NowLost, c.Found = without(now.Lost, before.Lost), without(before.Lost, now.Lost)
-	c.Hosts = firstOf(c.Hosts, &c.More)
-	c.NowLost, c.Found = firstOf(c.NowLost, &c.More), firstOf(c.Found, &c.More)
+	c.Hosts = truncate(c.Hosts, &c.More)
+	c.NowLost = truncate(onlyIn(now.Lost, before.Lost), &c.More)
+	c.Found = truncate(onlyIn(before.Lost, now.Lost), &c.More)
 	return c
 }
 
-// without() returns the URLs that the first argument has and the second does
-// not have. After each URL, it adds the verdict in parentheses.
-func without(records, others []record.Record) (urls []string) {
+// onlyIn returns the URLs of records that others do not contain, each followed
+// by its verdict in parentheses.
+func onlyIn(records, others []record.Record) (urls []string) {
 	known := make(map[string]bool)
 	for _, r := range others {
 		known[r.URL] = true
@@ -87,8 +90,10 @@ func without(records, others []record.Record) (urls []string) {
 	return urls
 }
 
-func firstOf[T any](all []T, more *int) []T {
-	n := min(len(all), mostChanged)
+// truncate returns the first maxChanged elements, and adds the number of the
+// others to more.
+func truncate[T any](all []T, more *int) []T {
+	n := min(len(all), maxChanged)
 	*more += len(all) - n
 	return all[:n]
 }

@@ -26,7 +26,7 @@ func TestWrite_Changes(t *testing.T) {
 		Seconds: 90, Fetched: 1100, NotFound: 3, GivenUp: 61, Lost: lost("http://a.example/2", "http://a.example/3"),
 		Hosts: []record.HostSummary{{Host: "a.example", Fetched: 800}, {Host: "c.example", Fetched: 300}, {Host: "same.example", Fetched: 5}},
 	}
-	for n := range mostChanged + 9 {
+	for n := range maxChanged + 9 {
 		now.Lost = append(now.Lost, lost(fmt.Sprintf("http://z.example/%d", n))...)
 	}
 	c := New("x", "Bot/1.0", time.Now(), time.Second)
@@ -35,12 +35,12 @@ func TestWrite_Changes(t *testing.T) {
 	for _, want := range []string{
 		"fetched 1,200 1,100 −100", "not found 3 3 –", "given up 2 61 +59", "seconds 60 90 +30",
 		"fetched of c.example 0 300 +300 fetched of a.example 1,000 800 −200 fetched of b.example 200 0 −200",
-		"Lost now, and not then: http://a.example/3 (given up)",
-		"Lost then, and not now: http://a.example/1 (given up)",
+		"Lost only in this crawl: http://a.example/3 (given up)",
+		"Lost only in the earlier crawl: http://a.example/1 (given up)",
 		"10 more changes are not listed",
 	} {
 		if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page does not contain %q", want)
 		}
 	}
 	if strings.Contains(text, "fetchedofsame.example") {

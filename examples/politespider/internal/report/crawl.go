@@ -10,7 +10,8 @@
 //
 // For each host, the file shows when requests were sent, the interval that they
 // had to keep, and the pauses after a 429 or 503. It shows which line of which
-// robots.txt blocked which URLs, and the directives and preferences of pages.
+// robots.txt disallowed which URLs, and the directives and preferences of
+// pages.
 // It also shows what was lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The report treats this text as
@@ -22,8 +23,8 @@
 // While a crawl runs, a Crawl keeps a mark for each request, and for each URL
 // that was left alone. A mark takes about 100 bytes. There are at most
 // [MaxMarks] marks. The Crawl also keeps up to [MaxText] bytes of text:
-// robots.txt files that blocked something, statements, errors. A Crawl leaves
-// out what exceeds these limits, and the report notes the omission.
+// robots.txt files that disallowed something, statements, errors. Whatever
+// exceeds these limits is omitted, and the report mentions the omission.
 package report
 
 import (
@@ -41,9 +42,9 @@ const (
 	MaxText  = 16 << 20  // bytes of text
 )
 
-// Pages of a host that agree about themselves are reported together. At
-// most maxExamples of them are listed, each with at most maxExamples of its
-// rel=nofollow links.
+// Pages of a host with the same directives and preferences are reported
+// together. At most maxExamples of them are listed, each with at most
+// maxExamples of its rel=nofollow links.
 const maxExamples = 20
 
 // A Crawl collects what the report shows. It is not safe for concurrent use.
@@ -51,7 +52,7 @@ const maxExamples = 20
 type Crawl struct {
 	Began  time.Time
 	Before *record.Summary  // an earlier crawl to compare with; nil if there is none
-	Proofs map[string]Proof // by blocked URL: the proof to which the report links
+	Proofs map[string]Proof // by disallowed URL: the proof to which the report links
 
 	what, userAgent string
 	interval        time.Duration
@@ -64,22 +65,22 @@ type Crawl struct {
 	full  bool                // whether text was left out
 }
 
-// A Proof names the line of an evidence record that proves why a URL was
-// blocked.
+// A Proof is the line of an evidence record that proves why a URL was
+// disallowed.
 type Proof struct {
 	File string `json:"file"` // a link to the file of the record
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
 }
 
 type host struct {
-	origin string // the origin of the host's first URL
-	marks  []mark
-	notes  []string // without repetitions; the first note is empty
-	noted  map[string]uint32
-	rules  []*rule
-	ruled  map[string]*rule // by URL and hash of the robots.txt, and line
-	said   []*said
-	saying map[string]*said // the key is made of said.Flags and said.Evidence
+	origin  string // the origin of the host's first URL
+	marks   []mark
+	notes   []string // without repetitions; the first note is empty
+	noted   map[string]uint32
+	rules   []*rule
+	ruled   map[string]*rule // by URL and hash of the robots.txt, and line
+	groups  []*pageGroup
+	grouped map[string]*pageGroup // the key is made of Flags and Evidence
 }
 
 // A mark is a request, or a URL that was not requested.
@@ -94,25 +95,25 @@ type mark struct {
 	letter byte // the letter that stands for the verdict
 }
 
-// A rule is a line of a robots.txt that blocked something.
+// A rule is a line of a robots.txt that disallowed something.
 type rule struct {
 	record.Rule        // without Lines
-	Note        uint32 `json:"note"` // an index in host.notes, as in the marks of the blocked URLs
+	Note        uint32 `json:"note"` // an index in host.notes, as in the marks of the disallowed URLs
 	Count       int    `json:"count"`
 }
 
-// The type "said" has the directives and preferences that some pages of a host
+// A pageGroup contains the directives and preferences that some pages of a host
 // have in common.
-type said struct {
-	Flags    []string `json:"flags"`
-	Evidence []string `json:"evidence"`
-	URLs     []saidBy `json:"urls"` // some of these pages
-	Count    int      `json:"count"`
-	Links    int      `json:"links"` // how many links of these pages have rel=nofollow
+type pageGroup struct {
+	Flags    []string      `json:"flags"`
+	Evidence []string      `json:"evidence"`
+	URLs     []pageExample `json:"urls"` // some of these pages
+	Count    int           `json:"count"`
+	Links    int           `json:"links"` // how many links of these pages have rel=nofollow
 }
 
-// The type "saidBy" describes one of the pages in said.URLs.
-type saidBy struct {
+// A pageExample is one of the pages of a pageGroup.
+type pageExample struct {
 	URL   string   `json:"url"`
 	Links []string `json:"links,omitempty"` // examples of the page's links with rel=nofollow
 }
@@ -121,28 +122,34 @@ type saidBy struct {
 // interval is the minimum time between two requests to a host.
 func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl {
 	return &Crawl{
-		Began: began, what: what, userAgent: userAgent, interval: interval,
-		hosts: make(map[string]*host), files: make(map[string][]string), room: MaxMarks, text: MaxText,
+		Began:     began,
+		what:      what,
+		userAgent: userAgent,
+		interval:  interval,
+		hosts:     make(map[string]*host),
+		files:     make(map[string][]string),
+		room:      MaxMarks,
+		text:      MaxText,
 	}
 }
 
 // Add adds a record of a run that began at a time after the crawl's beginning:
 // 0 for the first run. A record of an earlier run has no Decision, so the
-// caller passes the rule that blocked the URL, or nil if none did.
+// caller passes the rule that disallowed the URL, or nil if none did.
 func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 	h := c.host(r.Host)
-	note := noteOf(r, rule)
+	note := details(r, rule)
 	if rule != nil {
-		c.blocked(h, rule, h.note(c, note))
+		c.addDisallowed(h, rule, h.noteNumber(c, note))
 	}
-	h.addSaid(c, r)
+	h.addToGroup(c, r)
 
 	m := mark{url: r.URL, letter: r.Verdict.Letter()}
 	if len(r.Requests) == 0 {
 		m.at = began + record.Duration(r.Seconds)
 		m.took = -time.Millisecond
-		m.note = h.note(c, note)
-		c.keep(h, m)
+		m.note = h.noteNumber(c, note)
+		c.addMark(h, m)
 	}
 	for i, request := range r.Requests {
 		h, m := c.host(cmp.Or(request.Host, r.Host)), m
@@ -152,28 +159,28 @@ func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
 		m.url = cmp.Or(request.URL, r.URL)
 		m.status = uint16(request.Status)
 		if last := i == len(r.Requests)-1; last {
-			m.note = h.note(c, note)
+			m.note = h.noteNumber(c, note)
 			if r.PausedUntil > 0 {
 				m.paused = began + record.Duration(r.PausedUntil)
 			}
 		} else if r.Verdict != record.RobotsTxt {
 			m.letter = record.PutOff.Letter() // net/http sent the request again
 		}
-		c.keep(h, m)
+		c.addMark(h, m)
 	}
 }
 
 var robotsTxt = record.RobotsTxt.Letter()
 
-// blocked() counts a URL that a line of robots.txt has blocked, and keeps the
-// lines of the file.
-func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
+// addDisallowed counts a URL that a line of robots.txt has disallowed, and
+// keeps the lines of the file.
+func (c *Crawl) addDisallowed(h *host, by *record.Rule, note uint32) {
 	key := fmt.Sprint(by.Robots, " ", by.SHA256, " ", by.Line)
 	if known := h.ruled[key]; known != nil {
 		known.Count++
 		return
 	}
-	if !c.spend(len(by.Text)) {
+	if !c.reserveText(len(by.Text)) {
 		return
 	}
 	known := &rule{Rule: *by, Note: note, Count: 1}
@@ -187,14 +194,13 @@ func (c *Crawl) blocked(h *host, by *record.Rule, note uint32) {
 	for _, line := range by.Lines {
 		size += len(line) + 16
 	}
-	if by.Lines != nil && c.spend(size) {
+	if by.Lines != nil && c.reserveText(size) {
 		c.files[by.SHA256] = by.Lines
 	}
 }
 
-// addSaid adds the directives and preferences of a page. Pages of a host with
-// the same directives and preferences are counted together.
-func (h *host) addSaid(c *Crawl, r record.Record) {
+// addToGroup counts a page in the group of its directives and preferences.
+func (h *host) addToGroup(c *Crawl, r record.Record) {
 	flags := r.Flags()
 	evidence := []string{}
 	links := r.NotFollowed
@@ -211,40 +217,45 @@ func (h *host) addSaid(c *Crawl, r record.Record) {
 		return
 	}
 	key := strings.Join(flags, "\n") + "\n\n" + strings.Join(evidence, "\n")
-	s := h.saying[key]
-	if s == nil {
-		if !c.spend(2*len(key) + 64) {
+	group := h.grouped[key]
+	if group == nil {
+		if !c.reserveText(2*len(key) + 64) {
 			return
 		}
-		s = &said{Flags: append([]string{}, flags...), Evidence: evidence}
-		h.said = append(h.said, s)
-		h.saying[key] = s
+		group = &pageGroup{Flags: append([]string{}, flags...), Evidence: evidence}
+		h.groups = append(h.groups, group)
+		h.grouped[key] = group
 	}
-	s.Count++
-	s.Links += len(links)
+	group.Count++
+	group.Links += len(links)
 	links = links[:min(len(links), maxExamples)]
-	if len(s.URLs) < maxExamples && c.spend(len(r.URL)+len(strings.Join(links, ""))) {
-		s.URLs = append(s.URLs, saidBy{r.URL, links})
+	size := len(r.URL) + len(strings.Join(links, ""))
+	if len(group.URLs) < maxExamples && c.reserveText(size) {
+		group.URLs = append(group.URLs, pageExample{URL: r.URL, Links: links})
 	}
 }
 
+// host returns the host with this name, and adds it if it is new.
 func (c *Crawl) host(name string) *host {
 	h := c.hosts[name]
 	if h == nil {
 		h = &host{
-			notes: []string{""}, noted: map[string]uint32{"": 0},
-			ruled: make(map[string]*rule), saying: make(map[string]*said),
+			notes:   []string{""},
+			noted:   map[string]uint32{"": 0},
+			ruled:   make(map[string]*rule),
+			grouped: make(map[string]*pageGroup),
 		}
 		c.hosts[name] = h
 	}
 	return h
 }
 
-// note() returns the number of a note, and adds the note if it is new. If there
-// is no room for a new note, note() returns 0, the number of the empty note.
-func (h *host) note(c *Crawl, text string) uint32 {
+// noteNumber returns the number of a note, and adds the note if it is new. If
+// there is no room for a new note, noteNumber returns 0, the number of the
+// empty note.
+func (h *host) noteNumber(c *Crawl, text string) uint32 {
 	n, ok := h.noted[text]
-	if !ok && c.spend(len(text)+48) {
+	if !ok && c.reserveText(len(text)+48) {
 		n = uint32(len(h.notes))
 		h.notes = append(h.notes, text)
 		h.noted[text] = n
@@ -252,8 +263,9 @@ func (h *host) note(c *Crawl, text string) uint32 {
 	return n
 }
 
-// keep() adds a mark if there is room. If not, it counts the mark as left out.
-func (c *Crawl) keep(h *host, m mark) {
+// addMark adds a mark if there is room. Otherwise, it counts the mark as left
+// out.
+func (c *Crawl) addMark(h *host, m mark) {
 	if c.room == 0 {
 		c.cut++
 		return
@@ -265,9 +277,9 @@ func (c *Crawl) keep(h *host, m mark) {
 	h.marks = append(h.marks, m)
 }
 
-// spend() reports whether there is room for nbytes more bytes of text. If so,
-// it counts these bytes as used.
-func (c *Crawl) spend(nbytes int) bool {
+// reserveText reports whether there is room for nbytes more bytes of text. If
+// so, it counts these bytes as used.
+func (c *Crawl) reserveText(nbytes int) bool {
 	if nbytes > c.text {
 		c.full = true
 		return false
@@ -276,9 +288,9 @@ func (c *Crawl) spend(nbytes int) bool {
 	return true
 }
 
-// noteOf returns the details of a record beyond its verdict, such as the rule
-// or the error.
-func noteOf(r record.Record, rule *record.Rule) string {
+// details returns what the report shows of a record beyond its verdict, such as
+// the rule or the error.
+func details(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if rule != nil {

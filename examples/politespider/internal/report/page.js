@@ -14,12 +14,12 @@ const kinds = [ // letters: see the map "kinds" of package record
 	{name: 'checked', letters: 'c', colour: '--robots', shape: 'dot'},
 	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'frame'},
 	{name: 'put off', letters: 'p', colour: '--later', shape: 'square'},
-	{name: 'blocked', letters: 'b', colour: '--blocked', shape: 'no entry'},
+	{name: 'disallowed', letters: 'b', colour: '--disallowed', shape: 'no entry'},
 	{name: 'lost', letters: 'dgux', colour: '--lost', shape: 'cross'},
 ];
 const kindOf = {};
 for (const k of kinds) for (const letter of k.letters) kindOf[letter] = k;
-const words = {f: 'fetched', e: 'unchanged', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'blocked', g: 'given up', u: 'unreachable', x: 'failed'};
+const words = {f: 'fetched', e: 'unchanged', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'disallowed', g: 'given up', u: 'unreachable', x: 'failed'};
 
 // ---- small things
 
@@ -557,7 +557,7 @@ function onKey(e, h) {
 	case 'Escape': hideTip(); choose(h, -1); return;
 	case 'Enter': {
 		const rule = i >= 0 && d.verdicts[i] === 'b' && h.rules.find(r => r.note === d.note[i]);
-		if (rule) { [...$('rules').querySelectorAll('button')].find(b => b.rule.key === keyOf(rule))?.click(); $('blocked').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
+		if (rule) { [...$('rules').querySelectorAll('button')].find(b => b.rule.key === keyOf(rule))?.click(); $('disallowed').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
 		return;
 	}
 	default: return;
@@ -633,16 +633,16 @@ function kindCell(letter, status) {
 	return span;
 }
 
-// ---- blocked
+// ---- disallowed
 
 let files;
 const keyOf = rule => rule.sha256 + ' ' + rule.line;
 
-// showRules lists the lines that blocked something. Hosts whose robots.txt is the same are listed once.
+// showRules lists the lines that disallowed something. Hosts whose robots.txt is the same are listed once.
 function showRules() {
 	const groups = new Map(); // by the hash of robots.txt
 	for (const h of hosts) {
-		const notes = h.rules.length && isFiltering() ? blockedNotes(timeline(h)) : null;
+		const notes = h.rules.length && isFiltering() ? disallowedNotes(timeline(h)) : null;
 		for (const r of h.rules) {
 			if (notes && !notes.has(r.note)) continue;
 			if (!groups.has(r.sha256)) groups.set(r.sha256, {places: new Map(), lines: new Map()});
@@ -686,8 +686,8 @@ $('rules').addEventListener('keydown', e => {
 	buttons[to].click();
 });
 
-// blockedNotes returns the notes of blocked URLs that match the filter.
-function blockedNotes(d) {
+// disallowedNotes returns the notes of disallowed URLs that match the filter.
+function disallowedNotes(d) {
 	const notes = new Set();
 	for (let i = 0; i < d.at.length; i++) if (d.verdicts[i] === 'b' && d.matches[i]) notes.add(d.note[i]);
 	return notes;
@@ -695,7 +695,7 @@ function blockedNotes(d) {
 
 const originOf = url => { try { return new URL(url).origin; } catch { return ''; } };
 
-// ruleURLs returns the URLs that a rule blocked and that match the filter, each with its proof if there is one. Two ports of a
+// ruleURLs returns the URLs that a rule disallowed and that match the filter, each with its proof if there is one. Two ports of a
 // host have a robots.txt each, perhaps with the same rule.
 function ruleURLs(h, r) {
 	const d = timeline(h), urls = [], twins = h.rules.some(o => o !== r && o.note === r.note), origin = originOf(r.robots);
@@ -735,18 +735,18 @@ function showFile(r) {
 		if (to < lines.length) skipped(lines.length - to);
 	}
 	const all = r.of.flatMap(({h, r}) => ruleURLs(h, r)), most = 200;
-	const urls = element('div', {id: 'urls', tabindex: 0, role: 'region', 'aria-label': 'URLs that this line blocked'},
+	const urls = element('div', {id: 'urls', tabindex: 0, role: 'region', 'aria-label': 'URLs that this line disallowed'},
 		element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : [])))));
 	if (all.length > most) urls.append(element('p', {class: 'soft'}, 'and ' + many(all.length - most, 'more URL')));
 	$('file').replaceChildren(element('div', {class: 'title'}, named('b', [...r.places.keys()], 'file'),
-		element('div', {class: 'soft'}, `line ${r.line} blocked ${many(r.count, 'URL')}`)), place, urls);
+		element('div', {class: 'soft'}, `line ${r.line} disallowed ${many(r.count, 'URL')}`)), place, urls);
 	const here = place.querySelector('.here');
 	place.scrollTop = here.offsetTop - place.clientHeight / 2;
 }
 
-// ---- what pages say, what was lost, who is slow
+// ---- page directives, lost URLs, slow hosts
 
-// showSaid lists what pages say. Hosts whose pages say the same share a row.
+// showSaid lists the directives of pages. Hosts whose pages have the same directives share a row.
 function showSaid() {
 	const rows = new Map();
 	for (const h of hosts) for (const s of h.said) {
@@ -759,10 +759,10 @@ function showSaid() {
 		row.count += s.count;
 		row.links += s.links;
 	}
-	list($('said-list'), 'What pages say', [
+	list($('said-list'), 'Page directives', [
 		{head: 'host', class: 'hosts', show: o => named('span', o.hosts, 'host'), key: o => o.hosts[0]},
 		{head: 'means', show: o => o.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.flags.join()},
-		{head: 'says', class: 'url', show: o => o.evidence.map(e => element('div', {}, visible(e))), key: o => o.evidence.join()},
+		{head: 'directive', class: 'url', show: o => o.evidence.map(e => element('div', {}, visible(e))), key: o => o.evidence.join()},
 		{head: 'pages', class: 'n', show: o => many(o.count, 'page') + (o.links ? ', ' + many(o.links, 'link') : ''), key: o => o.count},
 		{head: 'such as', class: 'url', show: o => {
 			const items = o.urls.slice(0, 20).map(u => element('li', {}, visible(u.url), ...u.links ? [element('details', {}, element('summary', {}, many(u.links.length, 'nofollow link')),
@@ -784,7 +784,7 @@ function showLost() {
 	], rows);
 }
 
-// showSlow lists the slowest hosts. One answer says nothing about the speed of a host.
+// showSlow lists the slowest hosts. A host with a single response is omitted, because one response does not show how fast it is.
 function showSlow() {
 	const slow = hosts.filter(h => h.answers > 1).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
 	const most = Math.max(...slow.map(h => h.slowest), 1);

@@ -8,9 +8,9 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// The type "statuses" describes a row of the table of statuses. The row has the
-// statuses of one class that lead to the same verdict.
-type statuses struct {
+// A statusGroup is a row of the table of statuses: those of one class that lead
+// to the same verdict.
+type statusGroup struct {
 	Class   int // such as 2 for the statuses 200 to 299
 	Verdict record.Verdict
 	What    string // the verdict in words; may name two verdicts
@@ -24,13 +24,15 @@ type status struct {
 	Count int
 }
 
-func statusesOf(s record.Summary) (rows []statuses) {
+// groupStatuses returns the rows of the table of statuses, by class.
+func groupStatuses(s record.Summary) (rows []statusGroup) {
 	for _, code := range slices.Sorted(maps.Keys(s.Statuses)) {
-		verdict, class := record.VerdictOf(code), code/100
-		i := slices.IndexFunc(rows, func(r statuses) bool { return r.Class == class && r.Verdict == verdict })
+		verdict := record.VerdictOf(code)
+		class := code / 100
+		i := slices.IndexFunc(rows, func(r statusGroup) bool { return r.Class == class && r.Verdict == verdict })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, statuses{Class: class, Verdict: verdict, What: string(verdict)})
+			rows = append(rows, statusGroup{Class: class, Verdict: verdict, What: string(verdict)})
 			if verdict == record.PutOff && s.GivenUp > 0 {
 				rows[i].What = "put off, or at last given up"
 			}

@@ -20,7 +20,7 @@ func TestWrite_Statuses(t *testing.T) {
 		"4xx refused 6 403", "4xx put off 7 ", "5xx put off 8 ", "5xx failed 9 ",
 	} {
 		if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 }

@@ -7,9 +7,8 @@ import (
 
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// seconds() returns a time as 12 ms, 1.50 s or 1:02:03. The argument is the
-// time in milliseconds.
-func seconds(ms int64) string {
+// formatTime formats a time in milliseconds, as 12 ms, 1.50 s or 1:02:03.
+func formatTime(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", ms)

@@ -28,14 +28,18 @@ var (
 	script string
 
 	page = template.Must(template.New("page").Funcs(template.FuncMap{
-		"seconds": seconds, "count": cli.Count, "noun": cli.Noun, "number": cli.Thousands, "visible": record.Printable,
+		"seconds": formatTime,
+		"count":   cli.Count,
+		"noun":    cli.Noun,
+		"number":  cli.Thousands,
+		"visible": record.Printable,
 	}).Parse(pageHTML))
 )
 
 // policy is the report's Content-Security-Policy. It allows the report's own
-// script and style, and nothing else. If a crawled site has smuggled a script
-// or an image into the report, the browser neither runs the script nor loads
-// the image.
+// script and style, and nothing else. If the text of a crawled site got into
+// the report as markup, the browser would neither run its scripts nor load its
+// images.
 var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
 
 func hash(text string) string {
@@ -60,12 +64,12 @@ type hostOverview struct {
 	Marks    int                `json:"marks"`
 	Requests int                `json:"requests"`
 	Summary  record.HostSummary `json:"-"`
-	Paused   int64              `json:"paused"` // how long the host was left alone because of its answers
+	Paused   int64              `json:"paused"` // how long the responses of the host paused it
 	Interval int64              `json:"interval"`
 	Longest  int64              `json:"longest"` // the interval of the port with the longest one; 0 if they do not differ
 	Counts   map[string]int     `json:"counts"`  // by mark.letter: how many marks have this letter
 	Rules    []*rule            `json:"rules"`
-	Said     []*said            `json:"said"`
+	Said     []*pageGroup       `json:"said"`
 }
 
 // A timeline is the data that the report's script reads to show a host. Most
@@ -79,13 +83,13 @@ type timeline struct {
 	URLs     []string   `json:"urls"` // each URL without the host's origin, if it begins with that origin
 	Note     []uint32   `json:"note"`
 	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and the end of the pause that its answer caused
+	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and the end of the pause that the response caused
 	Early    [][2]int64 `json:"early"`  // the index of a mark that came too early, and by how much
 
-	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of blocked URLs, by the index of the mark
+	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of disallowed URLs, by the index of the mark
 }
 
-// The type "lost" describes a URL whose page the crawl did not get.
+// A lost is a URL whose page the crawl did not get.
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`
@@ -97,38 +101,26 @@ type lost struct {
 
 // Write writes the report as one HTML file.
 func (c *Crawl) Write(w io.Writer, s record.Summary) error {
-	all := overview{Lost: []lost{}, End: ms(record.Duration(s.Seconds))}
-	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
-		all.Lost = append(all.Lost, lost{r.URL, r.Host, string(r.Verdict), r.Status, noteOf(r, nil), ms(record.Duration(r.Seconds))})
-	}
-	summaries := make(map[string]record.HostSummary)
-	for _, h := range s.Hosts {
-		summaries[h.Host] = h
-		c.host(h.Host)
-	}
-	names := slices.Sorted(maps.Keys(c.hosts))
-	var requests, early int
-	var paused int64
-	for _, name := range names {
-		o := c.hosts[name].overview(name, summaries[name], c.interval)
-		requests += o.Requests
-		early += o.Early
-		paused += o.Paused
-		all.Hosts = append(all.Hosts, o)
-	}
-	var timelines iter.Seq2[int, timeline] = func(yield func(int, timeline) bool) { // a timeline is made only when it is written
-		for n, name := range names {
-			if !yield(n, c.hosts[name].timeline(c.interval, c.Proofs)) {
-				return
-			}
-		}
-	}
+	all, sum := c.overview(s)
 	data := map[string]any{
-		"Policy": policy, "Style": template.CSS(style), "Script": template.JS(script),
-		"What": c.what, "UserAgent": c.userAgent, "Began": c.Began, "Summary": s, "Files": c.files,
-		"Requests": requests, "Early": early, "Paused": paused, // summed over all hosts
-		"Statuses": statusesOf(s), "Changes": changesSince(c.Before, s), "Overview": all, "Timelines": timelines,
-		"CutMarks": c.cut, "CutLost": max(len(s.Lost)-maxLost, 0), "TextFull": c.full,
+		"Policy":    policy,
+		"Style":     template.CSS(style),
+		"Script":    template.JS(script),
+		"What":      c.what,
+		"UserAgent": c.userAgent,
+		"Began":     c.Began,
+		"Summary":   s,
+		"Files":     c.files,
+		"Requests":  sum.requests,
+		"Early":     sum.early,
+		"Paused":    sum.paused,
+		"Statuses":  groupStatuses(s),
+		"Changes":   changesSince(c.Before, s),
+		"Overview":  all,
+		"Timelines": c.timelines(),
+		"CutMarks":  c.cut,
+		"CutLost":   max(len(s.Lost)-maxLost, 0),
+		"TextFull":  c.full,
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := cmp.Or(page.Execute(out, data), out.Flush()); err != nil {
@@ -137,13 +129,72 @@ func (c *Crawl) Write(w io.Writer, s record.Summary) error {
 	return nil
 }
 
+// totals are sums over all hosts.
+type totals struct {
+	requests int
+	early    int
+	paused   int64 // in milliseconds
+}
+
+// overview returns the overview of the crawl. It adds a host for each host of
+// the summary that has no record of its own.
+func (c *Crawl) overview(s record.Summary) (overview, totals) {
+	all := overview{Lost: []lost{}, End: ms(record.Duration(s.Seconds))}
+	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
+		all.Lost = append(all.Lost, lost{
+			URL:     r.URL,
+			Host:    r.Host,
+			Verdict: string(r.Verdict),
+			Status:  r.Status,
+			Why:     details(r, nil),
+			At:      ms(record.Duration(r.Seconds)),
+		})
+	}
+	summaries := make(map[string]record.HostSummary)
+	for _, h := range s.Hosts {
+		summaries[h.Host] = h
+		c.host(h.Host)
+	}
+	var sum totals
+	for _, name := range c.names() {
+		o := c.hosts[name].overview(name, summaries[name], c.interval)
+		sum.requests += o.Requests
+		sum.early += o.Early
+		sum.paused += o.Paused
+		all.Hosts = append(all.Hosts, o)
+	}
+	return all, sum
+}
+
+// names returns the names of the hosts, sorted.
+func (c *Crawl) names() []string { return slices.Sorted(maps.Keys(c.hosts)) }
+
+// timelines yields the timelines of all hosts in the order of names. Each is
+// made when it is written, so that only one is in memory.
+func (c *Crawl) timelines() iter.Seq2[int, timeline] {
+	return func(yield func(int, timeline) bool) {
+		for n, name := range c.names() {
+			if !yield(n, c.hosts[name].timeline(c.interval, c.Proofs)) {
+				return
+			}
+		}
+	}
+}
+
 func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
 	o := hostOverview{
-		pace: paceOf(h.marks, interval),
-		Name: name, Origin: h.origin, Marks: len(h.marks),
-		Requests: s.Requests, Summary: s, Paused: ms(record.Duration(s.Paused)),
-		Interval: ms(record.Duration(s.Interval)), Longest: ms(record.Duration(s.Longest)),
-		Counts: make(map[string]int), Rules: append([]*rule{}, h.rules...), Said: append([]*said{}, h.said...),
+		pace:     measurePace(h.marks, interval),
+		Name:     name,
+		Origin:   h.origin,
+		Marks:    len(h.marks),
+		Requests: s.Requests,
+		Summary:  s,
+		Paused:   ms(record.Duration(s.Paused)),
+		Interval: ms(record.Duration(s.Interval)),
+		Longest:  ms(record.Duration(s.Longest)),
+		Counts:   make(map[string]int),
+		Rules:    append([]*rule{}, h.rules...),
+		Said:     append([]*pageGroup{}, h.groups...),
 	}
 	for _, m := range h.marks {
 		o.Counts[string(rune(m.letter))]++
@@ -153,7 +204,7 @@ func (h *host) overview(name string, s record.HostSummary, interval time.Duratio
 
 // timeline returns the host's marks, sorted by time.
 func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timeline {
-	p := paceOf(h.marks, interval)
+	p := measurePace(h.marks, interval)
 	n := len(h.marks)
 	t := timeline{
 		At:     make([]int64, n),
@@ -179,14 +230,14 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
 			t.URLs[i] = path
 		}
-		if p, ok := proofs[m.url]; ok && m.letter == record.Blocked.Letter() {
+		if p, ok := proofs[m.url]; ok && m.letter == record.Disallowed.Letter() {
 			t.Proofs[i] = p
 		}
 		if m.paused > 0 {
 			t.Pauses = append(t.Pauses, [2]int64{int64(i), ms(m.paused)})
 		}
-		if p.early[i] > 0 {
-			t.Early = append(t.Early, [2]int64{int64(i), ms(p.early[i])})
+		if p.earlyBy[i] > 0 {
+			t.Early = append(t.Early, [2]int64{int64(i), ms(p.earlyBy[i])})
 		}
 	}
 	t.Verdicts = string(verdicts)

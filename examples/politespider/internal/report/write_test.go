@@ -39,8 +39,8 @@ func TestWrite(t *testing.T) {
 		{Seconds: 1.01, Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Status: 200, NoIndex: true,
 			Requests: []record.Request{{At: 1, Took: 0.005, Status: 200, Interval: 2}},
 			Said:     record.Said{Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 3, Name: "noindex", Known: true, Raw: "noindex"}}}},
-		{Seconds: 2.5, Verdict: record.Blocked, URL: "http://a.example/attic/1", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/1")},
-		{Seconds: 2.6, Verdict: record.Blocked, URL: "http://a.example/attic/2", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/2")},
+		{Seconds: 2.5, Verdict: record.Disallowed, URL: "http://a.example/attic/1", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/1")},
+		{Seconds: 2.6, Verdict: record.Disallowed, URL: "http://a.example/attic/2", Host: "a.example", Decision: decide(t, file, "http://a.example/attic/2")},
 		{Seconds: 2.1, Verdict: record.PutOff, URL: "https://a.example/busy", Host: "a.example", Status: 429, Tries: 1, Again: 3, PausedUntil: 5.1,
 			Requests: []record.Request{{At: 2, Took: 0.1, Status: 429, Interval: 2}}},
 		{Seconds: 9, Verdict: record.Failed, URL: "http://c.example/", Host: "c.example", Error: "connection reset"},
@@ -49,9 +49,9 @@ func TestWrite(t *testing.T) {
 		add(c, r)
 	}
 	doc := write(t, c, record.Summary{
-		Seconds: 9, Fetched: 1, Blocked: 2, Failed: 1, Lost: records[5:],
+		Seconds: 9, Fetched: 1, Disallowed: 2, Failed: 1, Lost: records[5:],
 		Hosts: []record.HostSummary{
-			{Host: "a.example", Requests: 3, Fetched: 1, Blocked: 2, Interval: 2, RobotsTxt: "200 after 1 redirect"},
+			{Host: "a.example", Requests: 3, Fetched: 1, Disallowed: 2, Interval: 2, RobotsTxt: "200 after 1 redirect"},
 			{Host: "b.example", Requests: 1, Interval: 1, Longest: 3.5},
 			{Host: "c.example", Lost: 1, Interval: 1},
 		},
@@ -91,15 +91,15 @@ func TestWrite(t *testing.T) {
 	if lines := files[a.Rules[0].SHA256]; !slices.Equal(lines, []string{"# ours", "User-agent: *", "Disallow: /attic/"}) {
 		t.Errorf("the file: %q", lines)
 	}
-	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], said{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []saidBy{{URL: "http://a.example/"}}, 1, 0}) {
+	if len(a.Said) != 1 || !reflect.DeepEqual(*a.Said[0], pageGroup{[]string{"noindex"}, []string{"meta, line 3: noindex"}, []pageExample{{URL: "http://a.example/"}}, 1, 0}) {
 		t.Errorf("said: %+v", a.Said[0])
 	}
 	if want := []lost{{"http://c.example/", "c.example", "failed", 0, "connection reset", 9000}}; !reflect.DeepEqual(o.Lost, want) {
 		t.Errorf("lost: %+v", o.Lost)
 	}
-	for _, want := range []string{"The pace was not kept. 1 of 4 requests came sooner", "pauses, all hosts", "1.00 s to 3.50 s"} {
+	for _, want := range []string{"The pace was not kept. 1 of 4 requests was too early", "pauses, all hosts", "1.00 s to 3.50 s"} {
 		if text := doc.text(); !strings.Contains(text, want) {
-			t.Errorf("nothing is said of %q:\n%s", want, text)
+			t.Errorf("report lacks %q:\n%s", want, text)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func hostileCrawl(t *testing.T, texts []string) *Crawl {
 			Licenses: []record.License{{URL: text, Where: "link"}},
 		}})
 		line := strings.NewReplacer("\n", "", "\r", "").Replace(text)
-		add(c, record.Record{Verdict: record.Blocked, URL: u, Host: host,
+		add(c, record.Record{Verdict: record.Disallowed, URL: u, Host: host,
 			Decision: decide(t, "# "+line+"\nUser-agent: *\nDisallow: /*\nDisallow: /"+line+"\n", "http://a.example/x")})
 	}
 	return c
@@ -246,7 +246,7 @@ func TestCrawl_Bounds(t *testing.T) {
 		t.Errorf("%d marks are kept, want 2", len(got.At))
 	}
 	if text := doc.text(); !strings.Contains(text, "3 requests and refusals are counted, not shown") ||
-		!strings.Contains(text, "more text than the report could hold") || !strings.Contains(text, "others have finished 7 other URLs") {
+		!strings.Contains(text, "too much text for the report") || !strings.Contains(text, "others have processed 7 other URLs") {
 		t.Errorf("the page does not say what is missing:\n%s", text)
 	}
 }
@@ -267,7 +267,7 @@ func TestWrite_Nouns(t *testing.T) {
 		c := New("", "", time.Now(), 0)
 		c.cut = tt.n
 		s := record.Summary{Fetched: tt.n, Hosts: hosts[:tt.n], Lost: lost[:maxLost+tt.n]}
-		c.Before = &record.Summary{Lost: lost[:maxLost-mostChanged]}
+		c.Before = &record.Summary{Lost: lost[:maxLost-maxChanged]}
 		text := strings.Join(strings.Fields(write(t, c, s).text()), "")
 		for want := range strings.SplitSeq(tt.want, " | ") {
 			if !strings.Contains(text, strings.ReplaceAll(want, " ", "")) {
@@ -278,20 +278,20 @@ func TestWrite_Nouns(t *testing.T) {
 }
 
 // A note adds what the verdict does not say, such as the number of tries.
-func TestNoteOf(t *testing.T) {
+func TestDetails(t *testing.T) {
 	for _, tt := range []struct {
 		record record.Record
 		want   string
 	}{
 		{record.Record{Verdict: record.PutOff, Status: 503, Tries: 2}, "try 2 of 4"},
-		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 4}, "asked for 4 times"},
-		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 2, Error: "meanwhile it answered"}, "asked for 2 times, meanwhile it answered"},
+		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 4}, "requested 4 times"},
+		{record.Record{Verdict: record.GivenUp, Status: 503, Tries: 2, Error: "meanwhile it answered"}, "requested 2 times, meanwhile it answered"},
 		{record.Record{Verdict: record.Checked, Status: 200, For: "http://a.example/busy"}, "to check the server, because http://a.example/busy was put off"},
 		{record.Record{Verdict: record.Moved, Status: 301, Location: "http://a.example/new"}, "to http://a.example/new"},
 		{record.Record{Verdict: record.RobotsTxt, Status: 200, Redirects: 2}, "after 2 redirects"},
 		{record.Record{Verdict: record.Failed, Error: "EOF"}, "EOF"},
 	} {
-		if got := noteOf(tt.record, nil); got != tt.want {
+		if got := details(tt.record, nil); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.record.Verdict, got, tt.want)
 		}
 	}
@@ -304,7 +304,7 @@ func TestWrite_Stopped(t *testing.T) {
 	} {
 		text := write(t, New("", "", time.Now(), 0), record.Summary{Stopped: stopped, Left: 3}).text()
 		if !strings.Contains(text, "· "+want) {
-			t.Errorf("the page says nothing of %q:\n%s", want, text)
+			t.Errorf("page lacks %q:\n%s", want, text)
 		}
 	}
 }
@@ -391,7 +391,7 @@ func (d document) skeleton() string {
 	return b.String()
 }
 
-// text() returns the text of the report before its script runs.
+// text returns the text of the report before its script runs.
 func (d document) text() string {
 	var b strings.Builder
 	for n := range d.Descendants() {

@@ -126,7 +126,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	}
 	var judge audit.Auditor
 	for _, host := range owners.Hosts() {
-		status, body := robotsOf(owners, "http://"+host+"/robots.txt")
+		status, body := fetchRobots(owners, "http://"+host+"/robots.txt")
 		judge.AddRobotsTxt(host, time.Time{}, status, body)
 	}
 	file, err := os.Open(log)
@@ -154,7 +154,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
-// polite() audits a crawl. It fails the test if the crawl was not polite or
+// polite audits a crawl. It fails the test if the crawl was not polite or
 // cannot be judged. It returns how many requests each host got.
 func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
@@ -175,9 +175,9 @@ func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Audito
 	return hosts
 }
 
-// robotsOf returns the site's answer to a request for a URL. It follows up to
-// four redirects.
-func robotsOf(site http.Handler, url string) (status int, body []byte) {
+// fetchRobots returns the site's answer to a request for a URL. It follows up
+// to four redirects.
+func fetchRobots(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
 		answer := httptest.NewRecorder()
 		site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, url, nil))

@@ -47,8 +47,8 @@ func TestRun_Mistakes(t *testing.T) {
 		{"another scheme", []string{agent, "ftp://a.example/"}, "such as http://example.com/\n"},
 		{"no host", []string{agent, "http://"}, "such as http://example.com/\n"},
 		{"an empty URL", []string{agent, ""}, "such as http://example.com/\n"},
-		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "write 5s, if that is in seconds"},
-		{"a part of a second without a unit", []string{agent, "-delay=0.2", "http://a.example/"}, "write 200ms, if that is in seconds"},
+		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "did you mean 5s?"},
+		{"a part of a second without a unit", []string{agent, "-delay=0.2", "http://a.example/"}, "did you mean 200ms?"},
 		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
@@ -182,7 +182,7 @@ func TestRun_URLs(t *testing.T) {
 		"robots.txt, line 5: Disallow: /yes for OtherBot-AI (draft)",
 		"ai-input    1 allow,   1 deny", // the group of OtherBot-AI allows "/" and disallows "/yes"
 		"1 host in ",
-		"2 pages fetched, 1 blocked",
+		"2 pages fetched, 1 disallowed",
 	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("the output says nothing of %q:\n%s", want, stdout.String())

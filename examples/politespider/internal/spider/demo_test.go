@@ -30,9 +30,9 @@ import (
 type demoPage struct {
 	URL string
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
-	// "put off, fetched", "blocked by line 9" or "never asked for". The other
-	// elements are what the crawler notes about the page, such as "noindex",
-	// and the evidence for it, such as "meta, line 3: noindex".
+	// "put off, fetched", "disallowed by line 9" or "never asked for". The
+	// other elements are what the crawler notes about the page, such as
+	// "noindex", and the evidence for it, such as "meta, line 3: noindex".
 	Concludes []string
 }
 
@@ -70,7 +70,7 @@ func demoPages(t *testing.T) (pages []demoPage) {
 	return pages
 }
 
-// requests() returns how often the demo's servers must see each request. It
+// requests returns how often the demo's servers must see each request. It
 // derives the numbers from the demo's files, which say what a crawler must
 // conclude about each page. These conclusions follow from the robots.txt files
 // and the pages. They were not taken from the spider's output. A page is
@@ -258,7 +258,7 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions() returns what the spider says about a URL. The result has the
+// conclusions returns what the spider says about a URL. The result has the
 // form of the conclusions in the demo's files.
 func conclusions(site *demo, url string, records []line) []string {
 	var verdicts, rest []string
@@ -266,8 +266,8 @@ func conclusions(site *demo, url string, records []line) []string {
 		switch r.Verdict {
 		case record.RobotsTxt:
 			verdicts = append(verdicts, "asked for")
-		case record.Blocked:
-			verdicts = append(verdicts, fmt.Sprintf("blocked by line %d", r.Decision.Line))
+		case record.Disallowed:
+			verdicts = append(verdicts, fmt.Sprintf("disallowed by line %d", r.Decision.Line))
 		default:
 			verdicts = append(verdicts, string(r.Verdict))
 		}

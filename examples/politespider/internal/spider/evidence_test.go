@@ -65,7 +65,7 @@ func TestCrawl_Evidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(proofs) != 2 {
-		t.Errorf("%d proofs, of two URLs that were blocked", len(proofs))
+		t.Errorf("%d proofs, of two URLs that were disallowed", len(proofs))
 	}
 	for _, p := range proofs {
 		if p.File != "a%20record/evidence-000002.jsonl" {

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walled() returns an internet with a site that refuses some paths. Most of
+// walled returns an internet with a site that refuses some paths. Most of
 // these refusals link to /captcha, which the spider must not request.
 func walled() *robotstest.Internet {
 	internet := new(robotstest.Internet)
@@ -81,11 +81,11 @@ func TestCrawl_Refusals(t *testing.T) {
 				t.Errorf("the price is %q %q", r.Currency, r.Price)
 			}
 			if lines[i].NoIndex {
-				t.Errorf("%s is said to be a page that says noindex", path)
+				t.Errorf("%s is reported as noindex", path)
 			}
 		}
 		if summary.Refused != 3 || len(summary.Doubtful) != 1 || summary.NoIndex != 0 {
-			t.Errorf("%+v", summary)
+			t.Errorf("summary %+v, want 3 refused pages, 1 doubtful page, and none with noindex", summary)
 		}
 		asked := make(map[string]int)
 		for _, r := range web.Log() {
@@ -168,7 +168,7 @@ func TestCrawl_MaxRefused(t *testing.T) {
 				// 3 refused, 5 missing.
 				want := []record.EndedHost{{Host: "a.example", Left: 5}}
 				if summary.Stopped != "max-refused" || !slices.Equal(summary.Ended, want) || summary.Left != 5 || summary.Refused != 3 || summary.Fetched != 14 {
-					t.Errorf("%+v", summary)
+					t.Errorf("unexpected summary: %+v", summary)
 				}
 				for _, r := range web.Log() {
 					if r.URL >= "http://a.example/5" && r.URL <= "http://a.example/9" {
@@ -180,8 +180,8 @@ func TestCrawl_MaxRefused(t *testing.T) {
 	}
 }
 
-// Answers that are no refusals do not end the crawl of a host, and neither do
-// fewer refusals than the limit.
+// Responses that are not refusals do not end the crawl of a host, and neither
+// do fewer refusals than -max-refused.
 func TestCrawl_MaxRefusedNotReached(t *testing.T) {
 	statuses := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
@@ -202,7 +202,7 @@ func TestCrawl_MaxRefusedNotReached(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				summary, _ := crawlInternet(t, t.Context(), refusing(tt.respond), tool.ExitOK, "-max-refused="+tt.limit, "http://a.example/", "http://b.example/")
 				if summary.Stopped != "" || summary.Ended != nil || summary.Left != 0 {
-					t.Errorf("%+v", summary)
+					t.Errorf("the crawl stopped early: %+v", summary)
 				}
 			})
 		})
@@ -325,7 +325,7 @@ func TestCrawl_Terms(t *testing.T) {
 			"a.example RSL file, line 2: prohibits ai-train",
 		}
 		if !slices.Equal(said, want) {
-			t.Errorf("%q, want %q", said, want)
+			t.Errorf("got %q, want %q", said, want)
 		}
 		if len(summary.Uses) != 2 {
 			t.Errorf("%+v", summary.Uses)

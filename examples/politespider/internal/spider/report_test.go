@@ -152,11 +152,11 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 		}
 		for _, want := range []string{
 			`<div><dt>fetched</dt><dd>3</dd></div>`,
-			`<div><dt>blocked</dt><dd>2</dd></div>`,
+			`<div><dt>disallowed</dt><dd>2</dd></div>`,
 			`<div><dt>lost</dt><dd class="bad">1</dd></div>`,
 			"The pace was kept.",
 			began.Format("2 January 2006, 15:04:05"),
-			`"text":"Disallow: /no"`, `"User-agent: *"`, // the blocking rule, and a line of its robots.txt
+			`"text":"Disallow: /no"`, `"User-agent: *"`, // the rule that disallows them, and a line of its robots.txt
 		} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("the report says nothing of %q", want)

@@ -246,7 +246,7 @@ func TestTwoUserAgentsShareDirectories(t *testing.T) {
 				_, lines := crawlInternet(t, t.Context(), &web, 0, "-user-agent", agent, "-revisit", known, "-store", robots, "http://paper.example/")
 				for _, l := range lines {
 					isForbidden := l.URL == "http://paper.example"+forbidden
-					if isForbidden != (l.Verdict == record.Blocked) {
+					if isForbidden != (l.Verdict == record.Disallowed) {
 						t.Errorf("round %d, %s: %s is %s", round, agent, l.URL, l.Verdict)
 					}
 					if l.URL == "http://paper.example/" && l.NoIndex != (agent == "FirstBot/1.0") {

@@ -46,14 +46,14 @@ func Crawl(ctx context.Context, job *tool.Job) error {
 			Observer:   job.PaceObserver,
 			Logger:     job.Logger,
 		},
-		Wrap:      job.Wrap,  // asks again only for what may have changed
+		Wrap:      job.Wrap,  // requests only pages that may have changed
 		Store:     job.Store, // keeps robots.txt for the next run
-		KeepFiles: true,      // the job looks in robots.txt for sitemaps and for statements about use
+		KeepFiles: true,      // the job reads sitemaps and usage preferences from robots.txt
 		Observer:  job.Observer,
 		Logger:    job.Logger,
 	}
 	if job.Card != nil {
-		return job.Card(opts) // prints who would crawl
+		return job.Card(opts)
 	}
 	if err := job.Record(&opts); err != nil { // does nothing without -evidence
 		return err
@@ -67,29 +67,29 @@ func Crawl(ctx context.Context, job *tool.Job) error {
 
 	c.OnResponse(func(r *colly.Response) {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
-		// Directives returns noindex, nofollow and the like, from X-Robots-Tag
-		// and <meta name=robots>.
+		// Directives returns the directives of X-Robots-Tag and of
+		// <meta name=robots>, such as noindex.
 		says := ext.Directives(r)
-		visit.Hear(r, says, ext.Checker().Tokens())
+		visit.SetResponse(r, says, ext.Checker().Tokens())
 		if says.State != robotsmw.PageComplete {
 			return // not HTML, or not readable
 		}
-		// The job queues page.Queue(), which leaves out links that nofollow
-		// or rel=nofollow excludes. (Attach alone follows the latter.)
+		// The job queues page.Queue(), without the links that nofollow or
+		// rel=nofollow excludes.
 		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, nil)
-		visit.Follow(page, err)
+		visit.SetLinks(page, err)
 	})
 
 	var workers sync.WaitGroup
 	for range job.Workers {
 		workers.Go(func() {
-			for visit := range job.Visits(ctx) { // waits until the host of a page may be asked
+			for visit := range job.Visits(ctx) { // waits until the host of a page is due
 				page := colly.NewContext()
 				page.Put("visit", visit)
 				err := c.Request(http.MethodGet, visit.URL(), nil, page, visit.Header())
 				// err may be a *robotsmw.DisallowedError, with the rule that
-				// forbids the URL. Or it may be a *politeness.DelayError, with
-				// the time at which the host may be asked.
+				// forbids the URL, or a *politeness.DelayError, with the time
+				// at which the host is due.
 				visit.End(ctx, err)
 			}
 		})

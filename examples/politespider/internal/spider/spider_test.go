@@ -370,7 +370,7 @@ func TestCrawl_Ports(t *testing.T) {
 			" 1.0s     3.0s ", // the interval that had to be kept, and the shortest time that passed
 		} {
 			if !strings.Contains(out.String(), want) {
-				t.Errorf("nothing is said of %q:\n%s", want, out.String())
+				t.Errorf("report lacks %q:\n%s", want, out.String())
 			}
 		}
 	})

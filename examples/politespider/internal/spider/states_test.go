@@ -77,9 +77,9 @@ func TestReport_States(t *testing.T) {
 		"small": {nil, []string{"demo"}, 0, tool.ExitOK, []string{`<div><dt>not found</dt><dd>1</dd></div>`, `<th scope="row">5xx</th>`, `404 Not Found: 1`}},
 		"many pages": {map[string]http.Handler{"archive.example": archive(many)}, []string{"-max-pages=0", "-delay=500ms", "http://archive.example/archive/0"}, 0, tool.ExitOK,
 			[]string{"The pace was kept.", "rel=nofollow on links of the page"}},
-		"all blocked": {map[string]http.Handler{"closed.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		"all disallowed": {map[string]http.Handler{"closed.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "# nobody, please\nUser-agent: *\nDisallow: /\n")
-		})}, []string{"http://closed.example/", "http://closed.example/a", "http://closed.example/b"}, 0, tool.ExitFailed, []string{`<dt>blocked</dt><dd>3</dd>`, "No page was answered.", "No page was fetched."}},
+		})}, []string{"http://closed.example/", "http://closed.example/a", "http://closed.example/b"}, 0, tool.ExitFailed, []string{`<dt>disallowed</dt><dd>3</dd>`, "There was no response.", "No page was fetched."}},
 		"unreachable": {map[string]http.Handler{}, []string{"http://nowhere.example/", "http://nobody.example/"}, 0, tool.ExitFailed, []string{`<dt>lost</dt><dd class="bad">2</dd>`}},
 		"resumed": {map[string]http.Handler{"a.example": archive(200), "b.example": archive(60)}, []string{"-resume", "", "-max-pages=0", "http://a.example/archive/0", "http://b.example/archive/0"}, 40 * time.Second, tool.ExitOK,
 			[]string{"The pace was kept."}},

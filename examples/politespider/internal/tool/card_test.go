@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// cardOf returns the card of a crawl with these Options, read from its JSON.
-func cardOf(t *testing.T, opts robotsmw.Options) card {
+// writeCard returns the card of a crawl with these Options, read from its JSON.
+func writeCard(t *testing.T, opts robotsmw.Options) card {
 	t.Helper()
 	var b strings.Builder
 	if err := (&card{ClientID: "https://bot.example/card"}).write(&b, opts); err != nil {
@@ -70,9 +70,9 @@ func TestCard(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.opts.UserAgent = bot
-			c := cardOf(t, tt.opts)
+			c := writeCard(t, tt.opts)
 			if got, want := tt.want(&c); got != want {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("got %q, want %q", got, want)
 			}
 			if c.ClientID != "https://bot.example/card" || c.ClientURI != "https://bot.example/about" ||
 				strings.Join(c.Contacts, " ") != "mailto:crawl@bot.example" || c.WebBotAuth.Trigger != "crawler" || c.WebBotAuth.UserAgent != bot {
@@ -93,7 +93,7 @@ func TestCard_Contacts(t *testing.T) {
 		"ExampleBot/1.0 (a.b+c@bot.example, d@e.example)":                     " mailto:a.b+c@bot.example mailto:d@e.example",
 		"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://bot.example/@bot)": "https://bot.example/@bot https://bot.example/@bot",
 	} {
-		c := cardOf(t, robotsmw.Options{UserAgent: userAgent, Limiter: &politeness.Limiter{}})
+		c := writeCard(t, robotsmw.Options{UserAgent: userAgent, Limiter: &politeness.Limiter{}})
 		if got := strings.TrimRight(c.ClientURI+" "+strings.Join(c.Contacts, " "), " "); got != want {
 			t.Errorf("%s: %q, want %q", userAgent, got, want)
 		}

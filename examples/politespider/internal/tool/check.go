@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// finish checks the options, and reads the files that they name. It makes no
-// file, so a rejected command line leaves none behind.
+// finish checks the options, and reads the files that they name. It creates no
+// file, so that a rejected command line leaves none behind.
 func (o *options) finish(flags *flag.FlagSet, args []string) (err error) {
 	if err := o.choose(flags, args); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	}
 	switch {
 	case o.card != nil && o.UserAgent == "":
-		return errNobody
+		return errNoUserAgent
 	case o.card != nil:
 		return nil // -card crawls nothing
 	case len(urls) > 0:
@@ -67,47 +67,31 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 // neither a URL nor "demo", the user probably forgot the URL.
 var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
+// noURL returns the error of a command line without a URL, or nil if the flags
+// are those of a demo.
 func noURL(flags *flag.FlagSet) (err error) {
-	const name = "specify a URL, or \"demo\" for the demo internet"
+	const hint = "specify a URL, or \"demo\" for the demo internet"
 	flags.Visit(func(f *flag.Flag) {
 		switch {
 		case !slices.Contains(forSites, f.Name):
 		case f.Name == "resume":
-			err = fmt.Errorf("-resume %s: there is no crawl to resume, and no URL to start one: %s", f.Value, name)
+			err = fmt.Errorf("-resume %s: there is no crawl to resume, and no URL to start one: %s", f.Value, hint)
 		case err == nil:
-			err = fmt.Errorf("-%s: no URL to crawl: %s", f.Name, name)
+			err = fmt.Errorf("-%s: no URL to crawl: %s", f.Name, hint)
 		}
 	})
 	return err
 }
 
-var errNobody = errors.New("-user-agent is required to identify the crawler, such as -user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
+var errNoUserAgent = errors.New("-user-agent is required to identify the crawler, such as " +
+	"-user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
-// check returns an error if a flag has a bad value. For four flags, it
+// check returns an error if a flag has an invalid value. For four flags, it
 // replaces a 0, which means no limit or no delay, by the value that the crawl
 // uses.
 func (o *options) check() error {
-	for _, mistake := range []struct {
-		made bool
-		says string
-	}{
-		{o.UserAgent != "" && !named(o.UserAgent), fmt.Sprintf("-user-agent %q: must begin with the name of your crawler, one word that is not the name of a library, as in %q", o.UserAgent, demoAgent)},
-		{!o.scope.known(), fmt.Sprintf("-scope %q: must be host, domain or prefix", o.scope)},
-		{o.maxDepth < 0, fmt.Sprintf("-depth %d: must be a positive number, or 0 for no limit", o.maxDepth)},
-		{o.keep.Limits.Pages < 0, fmt.Sprintf("-max-pages %d: must be a positive number, or 0 for no limit", o.keep.Limits.Pages)},
-		{o.keep.Limits.Refused < 0, fmt.Sprintf("-max-refused %d: must be a positive number, or 0 for no limit", o.keep.Limits.Refused)},
-		{o.maxTime < 0, fmt.Sprintf("-max-time %v: must be a positive duration such as 1h, or 0 for no limit", o.maxTime)},
-		{o.Delay < 0, fmt.Sprintf("-delay %v: must be a positive duration such as 2s, or 0 for none", o.Delay)},
-		{!(o.Adaptive >= 0 && o.Adaptive <= 1000), fmt.Sprintf("-adaptive %v: must be a number such as 5, at most 1000, or 0 to disable", o.Adaptive)},
-		{o.Budget.Requests < 0 || o.Budget.Bytes < 0, fmt.Sprintf("-budget-requests %d, -budget-bytes %d: must be positive numbers, or 0 for no limit", o.Budget.Requests, o.Budget.Bytes)},
-		{o.Workers < 1, fmt.Sprintf("-hosts %d: must be a positive number", o.Workers)},
-		{o.pages.All && o.pages.Dir == "", "-pages-all requires -pages, the directory for the pages"},
-		{o.compare != "" && o.output.Report == "", "-compare requires -report, the file for the report"},
-		{o.store != "" && (o.resume != "" || o.shared != nil), "-store cannot be combined with -resume or -redis, which keep robots.txt themselves"},
-	} {
-		if mistake.made {
-			return errors.New(mistake.says)
-		}
+	if err := cmp.Or(o.checkNames(), o.checkNumbers(), o.checkCombinations()); err != nil {
+		return err
 	}
 	o.keep.Limits.Pages = cmp.Or(o.keep.Limits.Pages, math.MaxInt)
 	o.maxDepth = cmp.Or(o.maxDepth, math.MaxInt)
@@ -119,13 +103,68 @@ func (o *options) check() error {
 	return nil
 }
 
-// named() reports whether a robots.txt can address the crawler by its
+func (o *options) checkNames() error {
+	switch {
+	case o.UserAgent != "" && !isUserAgent(o.UserAgent):
+		return fmt.Errorf("-user-agent %q: must begin with the name of your crawler, "+
+			"one word that is not the name of a library, as in %q", o.UserAgent, demoAgent)
+	case !o.scope.isValid():
+		return fmt.Errorf("-scope %q: must be host, domain or prefix", o.scope)
+	}
+	return nil
+}
+
+func (o *options) checkNumbers() error {
+	const (
+		count    = "must be a positive number, or 0 for no limit"
+		duration = "must be a positive duration"
+	)
+	limits := o.keep.Limits
+	isAdaptive := o.Adaptive >= 0 && o.Adaptive <= 1000 // false for NaN
+	switch {
+	case o.maxDepth < 0:
+		return fmt.Errorf("-depth %d: %s", o.maxDepth, count)
+	case limits.Pages < 0:
+		return fmt.Errorf("-max-pages %d: %s", limits.Pages, count)
+	case limits.Refused < 0:
+		return fmt.Errorf("-max-refused %d: %s", limits.Refused, count)
+	case o.maxTime < 0:
+		return fmt.Errorf("-max-time %v: %s such as 1h, or 0 for no limit", o.maxTime, duration)
+	case o.Delay < 0:
+		return fmt.Errorf("-delay %v: %s such as 2s, or 0 for none", o.Delay, duration)
+	case !isAdaptive:
+		return fmt.Errorf("-adaptive %v: must be a number such as 5, at most 1000, or 0 to disable", o.Adaptive)
+	case o.Budget.Requests < 0:
+		return fmt.Errorf("-budget-requests %d: %s", o.Budget.Requests, count)
+	case o.Budget.Bytes < 0:
+		return fmt.Errorf("-budget-bytes %d: %s", o.Budget.Bytes, count)
+	case o.Workers < 1:
+		return fmt.Errorf("-hosts %d: must be a positive number", o.Workers)
+	}
+	return nil
+}
+
+func (o *options) checkCombinations() error {
+	keepsRobots := o.resume != "" || o.shared != nil
+	switch {
+	case o.pages.All && o.pages.Dir == "":
+		return errors.New("-pages-all requires -pages, the directory for the pages")
+	case o.compare != "" && o.output.Report == "":
+		return errors.New("-compare requires -report, the file for the report")
+	case o.store != "" && keepsRobots:
+		return errors.New("-store cannot be combined with -resume or -redis, which keep robots.txt themselves")
+	}
+	return nil
+}
+
+// isUserAgent reports whether a robots.txt can address the crawler by its
 // User-Agent.
-func named(userAgent string) bool {
+func isUserAgent(userAgent string) bool {
 	_, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: userAgent})
 	return err == nil
 }
 
+// demo sets the options for a crawl of the demo.
 func (o *options) demo() error {
 	if o.proxy != "" {
 		return errors.New("-proxy: the demo runs on this machine and uses no proxy; specify the URLs to crawl")
@@ -148,9 +187,10 @@ func (o *options) demo() error {
 	return nil
 }
 
+// sites sets the options for a crawl that starts at these URLs.
 func (o *options) sites(rawURLs []string) (err error) {
 	if o.UserAgent == "" {
-		return errNobody
+		return errNoUserAgent
 	}
 	for _, raw := range rawURLs {
 		u, err := normalize(raw)
@@ -160,19 +200,18 @@ func (o *options) sites(rawURLs []string) (err error) {
 		o.start = append(o.start, u)
 		o.keep.About.Start = append(o.keep.About.Start, u.String())
 	}
-	o.output.What = namesOf(o.keep.About.Start)
-	o.inScope = o.scope.of(o.start)
+	o.output.What = heading(o.keep.About.Start)
+	o.inScope = o.scope.filter(o.start)
 	o.keep.About.Scope = string(o.scope)
 	o.through, err = proxyURL(o.proxy)
 	return err
 }
 
-// namesOf returns the first start URLs, for the heading, and the number of the
-// others.
-func namesOf(urls []string) string {
-	const most = 4
-	names := strings.Join(urls[:min(len(urls), most)], ", ")
-	if more := len(urls) - most; more > 0 {
+// heading returns the first start URLs and the number of the others.
+func heading(urls []string) string {
+	const maxNames = 4
+	names := strings.Join(urls[:min(len(urls), maxNames)], ", ")
+	if more := len(urls) - maxNames; more > 0 {
 		names += fmt.Sprintf(", … and %d more", more)
 	}
 	return names

@@ -13,7 +13,7 @@ import (
 
 // The card of a crawl with a zero Limiter promises what the Limiter does.
 func TestDefaults_Card(t *testing.T) {
-	got := cardOf(t, robotsmw.Options{UserAgent: demoAgent, Limiter: new(politeness.Limiter)}).WebBotAuth
+	got := writeCard(t, robotsmw.Options{UserAgent: demoAgent, Limiter: new(politeness.Limiter)}).WebBotAuth
 	control := fmt.Sprintf("Crawl-delay in robots.txt; Retry-After up to %v; 429; 503", politeness.DefaultMaxRetryAfter)
 	if got.RateControl != control {
 		t.Errorf("rate-control is %q, want %q", got.RateControl, control)

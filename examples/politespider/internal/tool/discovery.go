@@ -9,36 +9,37 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/sitemap"
 )
 
-// follow() queues the links that are new and in scope, and returns their
-// number. Each queued page is a copy of the given page, with the link as its
-// URL. If the Depth of the given page exceeds maxDepth, nothing is queued.
-func (j *Job) follow(such frontier.Page, links []string) int {
-	if such.Depth > j.opts.maxDepth {
+// queueLinks queues the links that are new and in scope, and returns their
+// number. Each queued page is a copy of the template, with the link as its URL.
+// If the Depth of the template exceeds maxDepth, no page is queued.
+func (j *Job) queueLinks(template frontier.Page, links []string) int {
+	if template.Depth > j.opts.maxDepth {
 		return 0
 	}
-	return j.add(such, links, j.opts.inScope)
+	return j.queue(template, links, j.opts.inScope)
 }
 
-// seed() queues the sitemaps that robots.txt names, if the crawl reads
-// sitemaps. Such a sitemap may be on any host, because the site's own
-// robots.txt names it.
-func (j *Job) seed(decision *robotsmw.Decision) {
+// queueSitemaps queues the sitemaps that robots.txt lists, if the crawl reads
+// sitemaps. They may be on any host, because the site's own robots.txt lists
+// them.
+func (j *Job) queueSitemaps(decision *robotsmw.Decision) {
 	if !j.opts.sitemaps || decision == nil || decision.File() == nil {
 		return
 	}
 	if _, known := j.seeded.LoadOrStore(decision.RobotsURL, true); known {
 		return
 	}
-	j.add(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
+	j.queue(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
 }
 
-// sow() queues what a sitemap lists: pages in scope, and further sitemaps on
-// the same host. The pages count as start URLs.
-func (j *Job) sow(from *url.URL, body []byte) int {
+// queueSitemapEntries queues what a sitemap lists: pages in scope, and further
+// sitemaps on the same host. It treats the pages as start URLs. It returns the
+// number of new URLs.
+func (j *Job) queueSitemapEntries(from *url.URL, body []byte) int {
 	var urls, sitemaps []string
 	for entry, err := range sitemap.Read(bytes.NewReader(body)) {
 		switch {
-		case err != nil: // the end; what came before is good
+		case err != nil: // the last iteration; the entries before it are valid
 		case entry.Index:
 			sitemaps = append(sitemaps, entry.Loc)
 		default:
@@ -46,19 +47,20 @@ func (j *Job) sow(from *url.URL, body []byte) int {
 		}
 	}
 	here := func(u *url.URL) bool { return u.Host == from.Host }
-	return j.follow(frontier.Page{From: from.String()}, urls) +
-		j.add(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
+	return j.queueLinks(frontier.Page{From: from.String()}, urls) +
+		j.queue(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
 }
 
-// add() queues the links that are new and for which wanted() returns true. It
-// returns their number. Each queued page is a copy of the given page, with the
+// queue queues the links that are new and for which wanted returns true, and
+// returns their number. Each queued page is a copy of the template, with the
 // link as its URL.
-func (j *Job) add(such frontier.Page, links []string, wanted func(*url.URL) bool) int {
+func (j *Job) queue(template frontier.Page, links []string, wanted func(*url.URL) bool) int {
 	var pages []*frontier.Page
 	for _, link := range links {
 		if u, err := normalize(link); err == nil && wanted(u) {
-			p := such
-			p.URL, p.Host = u.String(), frontier.HostKey(u)
+			p := template
+			p.URL = u.String()
+			p.Host = frontier.HostKey(u)
 			pages = append(pages, &p)
 		}
 	}

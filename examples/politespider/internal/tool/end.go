@@ -15,12 +15,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// End reports how the page's request ended, and passes the outcome of the page
-// to the frontier. The argument err is the request's error, if there is one.
+// End reports the outcome of the request, and passes the page to the frontier:
+// as done, or to be retried. err is the error of the request, or nil.
 func (v *Visit) End(ctx context.Context, err error) {
-	j, p := v.job, v.page
+	j := v.job
+	p := v.page
 	j.witness.attempts.Delete(v.URL())
-	j.seed(v.attempt.decision)
+	j.queueSitemaps(v.attempt.decision)
 
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
@@ -38,24 +39,24 @@ func (v *Visit) End(ctx context.Context, err error) {
 	r.Refusal = v.refusal()
 	switch {
 	case v.check != "":
-		v.checked(r, err)
+		v.endCheck(r, err)
 	case err == nil && v.response == nil:
-		v.unanswered(r, errors.New("a callback aborted the request"))
+		v.endWithoutResponse(r, errors.New("a callback aborted the request"))
 	case err != nil:
-		v.unanswered(r, err)
+		v.endWithoutResponse(r, err)
 	case record.VerdictOf(v.response.StatusCode) == record.PutOff:
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			v.job.health.answer(record.OriginOf(v.page.URL), r.URL, v.fitForCheck())
+			j.health.addResponse(record.OriginOf(p.URL), r.URL, v.fitForCheck())
 		}
-		v.fetched(r)
+		v.endWithResponse(r)
 	}
 }
 
-// refusal returns how bot protection refused the page, or nil if it did not. A
-// rate limit is left out, because it is clear from the status alone. The result
-// is a copy: the summary keeps it, but must not keep v with the body.
+// refusal returns the bot protection that responded instead of the page, or
+// nil. A rate limit is omitted, because its status is sufficient. The result is
+// a copy, so that the summary, which keeps it, does not keep v with the body.
 func (v *Visit) refusal() *refusal.Refusal {
 	found := v.says.Refusal
 	if found.Kind == 0 || found.Kind == refusal.RateLimit {
@@ -64,47 +65,52 @@ func (v *Visit) refusal() *refusal.Refusal {
 	return &found
 }
 
-// checked() handles the end of a request that checked the server in place of
-// the page (see health). It reports the request if it was sent, and queues the
-// page again.
-func (v *Visit) checked(r record.Record, err error) {
+// endCheck ends a visit whose request was to check the server and not for the
+// page (see health). It reports the request if it was sent, and queues the page
+// again.
+func (v *Visit) endCheck(r record.Record, err error) {
 	if _, ok := errors.AsType[*politeness.DelayError](err); ok {
-		v.unanswered(r, err) // the page waits until the host may be asked
+		v.endWithoutResponse(r, err) // the page waits until the host is due
 		return
 	}
 	r.Verdict = record.Checked
 	r.From = ""
 	r.For = v.page.URL
-	answered, rest := false, v.attempt.start.Add(v.interval())
+	responded := false
+	due := v.attempt.start.Add(v.interval())
 	switch {
 	case err != nil:
 		r.Error = reason(err)
 	case v.response != nil:
 		r.Status = v.response.StatusCode
 		if record.VerdictOf(r.Status) != record.PutOff {
-			answered = r.Status < http.StatusInternalServerError && !fromCache(*v.response.Headers)
-		} else if wait, asked := retryAfter(*v.response.Headers, time.Now()); asked {
-			rest = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
+			responded = r.Status < http.StatusInternalServerError && !fromCache(*v.response.Headers)
+		} else if wait, ok := retryAfter(*v.response.Headers, time.Now()); ok {
+			due = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
 		}
 	}
-	v.job.health.checked(record.OriginOf(v.page.URL), answered)
+	v.job.health.addCheck(record.OriginOf(v.page.URL), responded)
 	if !v.attempt.start.IsZero() {
 		v.job.ledger.Add(r)
 	}
-	v.job.frontier.PutBack(v.page, rest)
+	v.job.frontier.PutBack(v.page, due)
 }
 
-// fitForCheck reports whether the page may be asked for again, to check its
-// server: it is an HTML page that is not large.
+// fitForCheck reports whether a later check of the server can request this
+// page: whether it is an HTML page that is not large.
 func (v *Visit) fitForCheck() bool {
-	const most = 128 << 10
-	return v.says.State == robotsmw.PageComplete && v.response.StatusCode == http.StatusOK && !v.page.Sitemap && len(v.response.Body) <= most
+	const maxBytes = 128 << 10
+	isHTML := v.says.State == robotsmw.PageComplete && !v.page.Sitemap
+	return isHTML && v.response.StatusCode == http.StatusOK && len(v.response.Body) <= maxBytes
 }
 
-// giveBack queues the page again, unchanged. If a request was sent, the host
-// must be left alone for one interval from that request on.
-func (v *Visit) giveBack() { v.job.frontier.PutBack(v.page, v.attempt.start.Add(v.interval())) }
+// giveBack queues the page again, unchanged. If a request was sent, the host is
+// due one interval after it.
+func (v *Visit) giveBack() {
+	v.job.frontier.PutBack(v.page, v.attempt.start.Add(v.interval()))
+}
 
+// done reports the final verdict on the page.
 func (v *Visit) done(r record.Record) {
 	v.job.ledger.Add(r)
 	if r.Verdict == record.Refused {
@@ -114,13 +120,15 @@ func (v *Visit) done(r record.Record) {
 	}
 }
 
-// fetched() handles an answer other than 429 or 503. It keeps the page, records
-// its directives, and queues the URLs of its links.
-func (v *Visit) fetched(r record.Record) {
+// endWithResponse ends a visit whose response is neither 429 nor 503. It keeps
+// the page, records its directives, and queues its links.
+func (v *Visit) endWithResponse(r record.Record) {
 	j := v.job
-	r.Verdict, r.Status = record.VerdictOf(v.response.StatusCode), v.response.StatusCode
-	if v.says.Refusal.Sure && (r.Verdict == record.Fetched || r.Verdict == record.Moved) {
-		r.Verdict = record.Refused // the answer is a refusal, not the page or a redirect
+	r.Status = v.response.StatusCode
+	r.Verdict = record.VerdictOf(r.Status)
+	isPage := r.Verdict == record.Fetched || r.Verdict == record.Moved
+	if isPage && v.says.Refusal.Sure {
+		r.Verdict = record.Refused
 	}
 	if v.linksError != nil {
 		r.Error = reason(v.linksError)
@@ -140,13 +148,15 @@ func (v *Visit) fetched(r record.Record) {
 			j.revisits.keep(r.URL, v.links)
 		}
 		if v.page.Sitemap {
-			r.Links, v.links.Follow = j.sow(v.response.Request.URL, v.response.Body), nil
+			r.Links = j.queueSitemapEntries(v.response.Request.URL, v.response.Body)
+			v.links.Follow = nil
 		}
 	case record.Moved:
-		next.Depth, next.Sitemap = v.page.Depth, v.page.Sitemap
-		v.moved(&r)
+		next.Depth = v.page.Depth
+		next.Sitemap = v.page.Sitemap
+		v.followRedirect(&r)
 	case record.Unchanged:
-		if again := v.unchanged(&r); again {
+		if again := v.reuseLinks(&r); again {
 			v.giveBack()
 			return
 		}
@@ -154,21 +164,24 @@ func (v *Visit) fetched(r record.Record) {
 	r.LinksLeft = len(v.links.Leave)
 	switch r.Verdict {
 	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
-		r.NoIndex, r.NoFollow = v.says.NoIndex(), v.says.NoFollow()
-		r.Links += j.follow(next, v.links.Follow)
+		r.NoIndex = v.says.NoIndex()
+		r.NoFollow = v.says.NoFollow()
+		r.Links += j.queueLinks(next, v.links.Follow)
 	}
 	v.done(r)
 }
 
-// moved() handles a redirect: its target is the only link.
-func (v *Visit) moved(r *record.Record) {
+// followRedirect replaces the links by the target of a redirect.
+func (v *Visit) followRedirect(r *record.Record) {
 	v.links = keptLinks{}
 	location := v.response.Headers.Get("Location")
 	if location == "" {
-		r.Verdict, r.Error = record.Failed, "a redirect without a Location"
+		r.Verdict = record.Failed
+		r.Error = "a redirect without a Location"
 		return
 	}
-	r.Location, r.Said = v.response.Request.AbsoluteURL(location), v.said
+	r.Location = v.response.Request.AbsoluteURL(location)
+	r.Said = v.said
 	if v.says.NoFollow() {
 		v.links.Leave = []string{r.Location}
 	} else {
@@ -176,36 +189,40 @@ func (v *Visit) moved(r *record.Record) {
 	}
 }
 
-// unchanged() handles a 304: the page is as it was in an earlier crawl, and so
-// are its links. If the links are not known, the page has to be asked for
+// reuseLinks sets the links of a page with status 304 to those of an earlier
+// crawl. If they are not known, it reports that the page must be requested
 // again.
-func (v *Visit) unchanged(r *record.Record) (again bool) {
+func (v *Visit) reuseLinks(r *record.Record) (again bool) {
 	isWhole := v.Header() != nil
 	links, ok := v.job.revisits.recall(r.URL)
 	v.links = links
 	if !ok && (v.job.revisits == nil || isWhole) {
-		r.Verdict, r.Error = record.Failed, "an unexpected 304 (Not Modified)"
+		r.Verdict = record.Failed
+		r.Error = "an unexpected 304 (Not Modified)"
 		return false
 	}
 	return !ok
 }
 
 // putOff queues a page again after a 429 or 503, unless the page was requested
-// too often. If the answer has a Retry-After, the spider leaves the whole host
-// alone for that time.
+// too often. If the response has a Retry-After, the whole host is paused.
 //
-// If the answer has no Retry-After, perhaps only this page is broken. So only
-// this page waits, and the spider goes on with the host's other pages. Later,
-// the page may get a 503 without a Retry-After again. If its server has
-// answered a request for another page in between, putOff gives the page up. See
-// health.
+// Without a Retry-After, perhaps only this page is broken, so only this page
+// waits. If its server responds to a request for another page and then sends
+// another 503 without a Retry-After for this page, putOff gives the page up.
+// See health.
 func (v *Visit) putOff(r record.Record) {
-	p, now := v.page, time.Now()
+	now := time.Now()
+	p := v.page
 	p.Puts++
-	r.Status, r.Tries = v.response.StatusCode, p.Puts
-	wait, asked := retryAfter(*v.response.Headers, now)
-	broken := r.Status == http.StatusServiceUnavailable && !asked && v.job.health.putOff(record.OriginOf(p.URL), r.URL, p.Puts)
-	if broken || r.Tries == record.MaxTries {
+	r.Status = v.response.StatusCode
+	r.Tries = p.Puts
+	wait, hasRetryAfter := retryAfter(*v.response.Headers, now)
+	isBroken := false
+	if r.Status == http.StatusServiceUnavailable && !hasRetryAfter {
+		isBroken = v.job.health.putOff(record.OriginOf(p.URL), r.URL, p.Puts)
+	}
+	if isBroken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
 		if r.Tries < record.MaxTries {
 			r.Error = "its server has responded to other requests in the meantime"
@@ -213,62 +230,69 @@ func (v *Visit) putOff(r record.Record) {
 		v.done(r)
 		return
 	}
-	rest := now.Add(v.interval())
-	p.Due = now.Add(patience(v.interval(), p.Puts))
-	if asked {
-		rest = now.Add(wait)
-		p.Due = rest
+	hostDue := now.Add(v.interval())
+	p.Due = now.Add(retryDelay(v.interval(), p.Puts))
+	if hasRetryAfter {
+		hostDue = now.Add(wait)
+		p.Due = hostDue
 	}
-	host := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
-	again := max(p.Due.Sub(now), record.Duration(host))
-	r.Verdict, r.Again = record.PutOff, record.Seconds(again)
+	pause := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
+	again := max(p.Due.Sub(now), record.Duration(pause))
+	r.Verdict = record.PutOff
+	r.Again = record.Seconds(again)
 	v.job.ledger.Add(r)
-	v.job.frontier.PutBack(p, rest)
+	v.job.frontier.PutBack(p, hostDue)
 }
 
-// retryAfter returns for how long a response requests that the spider waits.
-// Like the Limiter, it returns politeness.DefaultMaxRetryAfter at most. It
-// returns false if the response requests no wait.
+// retryAfter returns the delay that a response requests, at most
+// politeness.DefaultMaxRetryAfter, as in the Limiter. It returns false if the
+// response requests none.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	wait, ok := politeness.RetryAfter(h, now)
 	return min(wait, politeness.DefaultMaxRetryAfter), ok
 }
 
-// patience returns how long a page waits after it was put off for the n-th
-// time. The first wait is ten intervals of its host, and each further wait is
-// twice as long as the wait before. An interval below 100 ms counts as 100 ms.
-func patience(interval time.Duration, n int) time.Duration {
+// retryDelay returns how long a page waits after it was put off for the n-th
+// time: ten intervals of its host, doubled for each time after the first. An
+// interval below 100 ms counts as 100 ms.
+func retryDelay(interval time.Duration, n int) time.Duration {
 	return 10 * max(interval, 100*time.Millisecond) << (n - 1)
 }
 
-func (v *Visit) unanswered(r record.Record, err error) {
-	j, p := v.job, v.page
+// endWithoutResponse ends a visit without a response. err is the reason.
+func (v *Visit) endWithoutResponse(r record.Record, err error) {
+	j := v.job
+	p := v.page
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		if delay.Reason == politeness.ReasonBudget && delay.Err == nil {
-			j.Logger.Warn("the daily budget of a host is exhausted; its crawl resumes the next day", "host", delay.Host, "at", delay.Until.UTC().Round(time.Second))
+			j.Logger.Warn("the daily budget of a host is exhausted; its crawl resumes the next day",
+				"host", delay.Host,
+				"at", delay.Until.UTC().Round(time.Second))
 		}
-		j.frontier.PutBack(p, delay.Until) // nothing was sent, so there is nothing to report
+		j.frontier.PutBack(p, delay.Until) // no request was sent, so there is none to report
 		return
 	}
 	disallowed, ok := errors.AsType[*robotsmw.DisallowedError](err)
 	if !ok {
-		r.Verdict, r.Error = record.Failed, reason(err)
+		r.Verdict = record.Failed
+		r.Error = reason(err)
 		j.ledger.Add(r)
 		j.frontier.Done(p, time.Now(), 0)
 		return
 	}
 	r.Decision = &disallowed.Decision
-	r.Verdict = record.Blocked
+	r.Verdict = record.Disallowed
 	if disallowed.Decision.Reason == robotsmw.Unreachable {
-		r.Verdict, r.Error = record.Unreachable, "robots.txt: "+record.Cause(disallowed.Decision.Cause)
+		r.Verdict = record.Unreachable
+		r.Error = "robots.txt: " + record.Cause(disallowed.Decision.Cause)
 	}
 	j.ledger.Add(r)
 	j.frontier.Refund(p)
 }
 
-// interval() returns the interval of the page's host, as far as the spider
-// knows it. If the Limiter has a longer interval, the worker waits in the
-// Limiter.
+// interval returns the interval of the page's host that the flags and
+// robots.txt set. The Limiter may have a longer one, for which the worker waits
+// there.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.attempt.decision != nil {

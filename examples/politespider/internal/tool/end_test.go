@@ -42,7 +42,7 @@ func TestPatience(t *testing.T) {
 		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // a page waits even if its host has no interval
 	} {
 		for i, want := range tt.want {
-			if got := patience(tt.interval, i+1); got != want {
+			if got := retryDelay(tt.interval, i+1); got != want {
 				t.Errorf("at an interval of %v, put off %d times: %v, want %v", tt.interval, i+1, got, want)
 			}
 		}

@@ -64,7 +64,7 @@ type options struct {
 
 	// finish sets the fields below.
 	start   []*url.URL
-	inScope func(*url.URL) bool // whether a link is to be followed
+	inScope func(*url.URL) bool // reports whether the crawl follows a link
 	through *url.URL            // the proxy; nil means none
 	isDemo  bool
 }
@@ -93,7 +93,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100,
 		"maximum number of `pages` to request; requests for robots.txt and retries do not count; 0: no limit")
 	flags.IntVar(&o.keep.Limits.Refused, "max-refused", 0,
-		"number of blocked `pages` after which the crawl of a host stops; its other pages stay in the queue. 0: no limit.\n"+
+		"number of refused `pages` after which the crawl of a host stops; its other pages stay in the queue. 0: no limit.\n"+
 			"All runs and processes of a crawl are counted together; a larger -max-refused resumes the host")
 	flags.DurationVar(&o.maxTime, "max-time", 0,
 		"`time` after which the crawl is stopped; 0: no limit")
@@ -124,7 +124,7 @@ func (o *options) define(flags *flag.FlagSet) {
 		"write the outcome of the crawl (in a fleet: of this process) to this HTML `file`")
 	flags.StringVar(&o.evidence, "evidence", "",
 		"write a record of the crawl that third parties can verify to this `directory`, or continue the one there;\n"+
-			"-report links each blocked URL to its proof")
+			"-report links each disallowed URL to its proof")
 	flags.StringVar(&o.compare, "compare", "",
 		"with -report: show the changes since an earlier crawl, whose -json output is in this `file`")
 	flags.Var(&repeated{add: o.addPolicyToken}, "policy-token",
@@ -154,7 +154,8 @@ func (o *options) define(flags *flag.FlagSet) {
 // setCard reads the flag: -card, for which text is "true", or -card=URL.
 func (o *options) setCard(text string) error {
 	u, err := url.Parse(text)
-	if text != "true" && (err != nil || u.Scheme != "https" || u.Host == "") {
+	isURL := err == nil && u.Scheme == "https" && u.Host != ""
+	if text != "true" && !isURL {
 		return errors.New("must be -card, or -card=URL with the https URL at which the card will be served")
 	}
 	o.card = &card{ClientID: strings.TrimPrefix(text, "true")}
@@ -214,7 +215,7 @@ Fields of -json; empty fields are omitted:
   directives, unavailable_after, canonical, refresh, not_followed
                                the directives, each with its place; when the page expires; its links
   uses, reuse, licenses        preferences of the owner for the use of the page, with the evidence
-  refusal                      which bot protection blocked the page, and why
+  refusal                      which bot protection responded instead of the page, and why
   decision                     the decision of robots.txt: {allowed, reason, rule, line, robots_url, …}
 The last line is {"summary": …}: the number of URLs with each outcome, the hosts, and the lost URLs;
 ended: [{host, left}]: hosts stopped at -max-refused, and the number of their URLs that are missing.

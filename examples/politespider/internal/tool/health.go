@@ -56,8 +56,9 @@ const (
 	provedTries = 3
 )
 
-// of() returns the server of an origin. The caller holds h.mu.
-func (h *health) of(origin string) *server {
+// server returns the server of an origin, and adds it if it is new. The caller
+// holds h.mu.
+func (h *health) server(origin string) *server {
 	if h.servers == nil {
 		h.servers = make(map[string]*server)
 		h.put = make(map[string]time.Time)
@@ -68,33 +69,39 @@ func (h *health) of(origin string) *server {
 	return h.servers[origin]
 }
 
-// answer() remembers that the server has answered a request for the page. The
-// page no longer counts as put off. If sent is true, the server has sent the
-// page itself, so a later check can request this page.
-func (h *health) answer(origin, url string, sent bool) {
+// addResponse records that the server has responded to a request for the page,
+// which no longer counts as put off. If fitForCheck is true, a later check can
+// request this page.
+func (h *health) addResponse(origin, url string, fitForCheck bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.of(origin)
+	s := h.server(origin)
 	good := s.good
-	if sent {
+	if fitForCheck {
 		good = url
 	}
-	*s = server{answered: time.Now(), proved: s.proved, good: good, failing: max(0, s.failing-1)}
+	*s = server{
+		answered: time.Now(),
+		proved:   s.proved,
+		good:     good,
+		failing:  max(0, s.failing-1),
+	}
 	delete(h.put, url)
 }
 
-// putOff remembers that a page got a 503 without a Retry-After. The argument
+// putOff records that the response for a page was a 503 without a Retry-After.
 // tries is how often the page was requested. putOff reports whether the page is
 // probably broken.
 func (h *health) putOff(origin, url string, tries int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.of(origin)
+	s := h.server(origin)
 	s.failing = min(s.failing+1, maxChecks)
 	s.down = true
 	s.wait = max(0, s.wait-1)
-	before, again := h.put[url]
-	if again && (s.answered.After(before) || s.proved.After(before) && tries >= provedTries) {
+	before, wasPutOff := h.put[url]
+	isBroken := s.answered.After(before) || (tries >= provedTries && s.proved.After(before))
+	if wasPutOff && isBroken {
 		delete(h.put, url)
 		return true
 	}
@@ -111,7 +118,7 @@ func (h *health) putOff(origin, url string, tries int) bool {
 func (h *health) check(origin, url string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.of(origin)
+	s := h.server(origin)
 	if s.checks == maxChecks || s.missed == maxMissed || s.wait > 0 {
 		return ""
 	}
@@ -132,20 +139,20 @@ func (s *server) respondedAfter(t time.Time) bool {
 // keepsFailing reports whether pages got several 503s in a row. After a check
 // that the server has answered, one 503 is enough.
 func (s *server) keepsFailing() bool {
-	least := 2
+	threshold := 2
 	if s.checks > 0 {
-		least = 1
+		threshold = 1
 	}
-	return s.down && s.failing >= least
+	return s.down && s.failing >= threshold
 }
 
-// checked() remembers the outcome of a check. After a check that was not
-// answered, pages must get two more 503s before the next check.
-func (h *health) checked(origin string, answered bool) {
+// addCheck records the outcome of a check. After a check without a response,
+// there must be two more 503s for pages before the next check.
+func (h *health) addCheck(origin string, responded bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.of(origin)
-	if !answered {
+	s := h.server(origin)
+	if !responded {
 		s.missed++
 		s.wait = 2
 		return

@@ -27,20 +27,20 @@ func TestHealth(t *testing.T) {
 		putOff("/1", false)
 		putOff("/1", false) // nothing else was answered
 		putOff("/2", false)
-		h.answer("http://a.example:8080", "/", true)
+		h.addResponse("http://a.example:8080", "/", true)
 		putOff("/1", false) // only another server has answered
-		h.answer("http://a.example", "/3", true)
+		h.addResponse("http://a.example", "/3", true)
 		putOff("/4", false) // /4 is put off for the first time
 		putOff("/1", true)
-		h.answer("http://a.example", "/2", true)
+		h.addResponse("http://a.example", "/2", true)
 		putOff("/2", false) // /2 itself was answered in between
 
 		putOff("/5", false)
-		h.checked("http://a.example", true)
+		h.addCheck("http://a.example", true)
 		putOff("/5", false) // the answer to the check may have come from a cache
-		h.checked("http://a.example", false)
+		h.addCheck("http://a.example", false)
 		putOff("/5", false) // the check was not answered
-		h.checked("http://a.example", true)
+		h.addCheck("http://a.example", true)
 		putOff("/5", true)
 	})
 }
@@ -63,21 +63,21 @@ func TestHealth_Check(t *testing.T) {
 		check("/1", "") // the server is not known
 		h.putOff(origin, "/1", 1)
 		check("/1", "") // the server has sent no page
-		h.answer(origin, "/form", false)
+		h.addResponse(origin, "/form", false)
 		check("/1", "") // the server has sent no page that a check can ask for
-		h.answer(origin, "/good", true)
+		h.addResponse(origin, "/good", true)
 		check("/1", "") // the server has answered since
 
 		h.putOff(origin, "/2", 1)
 		check("/3", "") // one 503 is no reason for a check before another page is requested
 		check("/2", "/good")
-		h.checked(origin, true)
+		h.addCheck(origin, true)
 		check("/2", "")
 
 		h.putOff(origin, "/3", 1)
 		check("/4", "/good") // a check was answered, and since then no page was
-		h.checked(origin, true)
-		h.answer(origin, "/4", true)
+		h.addCheck(origin, true)
+		h.addResponse(origin, "/4", true)
 		h.putOff(origin, "/5", 1)
 		check("/6", "") // a page was answered
 
@@ -85,7 +85,7 @@ func TestHealth_Check(t *testing.T) {
 			h.putOff(origin, "/6", 1)
 			h.putOff(origin, "/7", 1)
 			check("/8", "/4") // two 503s in a row
-			h.checked(origin, false)
+			h.addCheck(origin, false)
 			check("/8", "")
 			h.putOff(origin, "/7", 2)
 			check("/8", "")
@@ -94,11 +94,11 @@ func TestHealth_Check(t *testing.T) {
 		h.putOff(origin, "/8", 2)
 		check("/8", "") // too many checks were not answered
 
-		h.answer(origin, "/9", true)
+		h.addResponse(origin, "/9", true)
 		for range maxChecks {
 			h.putOff(origin, "/10", 1)
 			check("/10", "/9")
-			h.checked(origin, true)
+			h.addCheck(origin, true)
 		}
 		h.putOff(origin, "/10", 1)
 		check("/10", "") // too many checks were answered, but no page

@@ -23,7 +23,7 @@ type Job struct {
 	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
 	PaceObserver *politeness.Observer                      // the Crawler must set it as politeness.Limiter.Observer
 	Fleet        politeness.Fleet                          // shares the hosts' pace with other processes; nil if there are none
-	Wrap         func(http.RoundTripper) http.RoundTripper // asks only for what may have changed
+	Wrap         func(http.RoundTripper) http.RoundTripper // requests only pages that may have changed
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
@@ -44,8 +44,8 @@ type Job struct {
 	stopProgress func()
 }
 
-// observe sets what the Crawler puts around base, and where its pages come
-// from.
+// observe sets the RoundTrippers, observers and stores of the Crawler, and the
+// frontier from which it takes pages.
 func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
 	w := &witness{
 		base:     base,
@@ -83,9 +83,9 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 	j.stopProgress()
 	state := j.frontier.State()
 	ended := j.frontier.Ended()
-	ofEnded := 0
+	queuedOfEnded := 0
 	for _, pages := range ended {
-		ofEnded += pages
+		queuedOfEnded += pages
 	}
 	stopped := ""
 	switch {
@@ -95,9 +95,9 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 		stopped = "max-time"
 	case ctx.Err() != nil:
 		stopped = "interrupted"
-	case state.Queued > ofEnded:
+	case state.Queued > queuedOfEnded:
 		stopped = "max-pages"
-	case ofEnded > 0:
+	case queuedOfEnded > 0:
 		stopped = "max-refused"
 	}
 	return j.ledger.Finish(stopped, state, ended)

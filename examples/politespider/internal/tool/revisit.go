@@ -15,12 +15,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/revisit"
 )
 
-// revisits remembers pages for the next crawl: their validators, their
-// directives, and their links. A nil *revisits remembers nothing.
+// revisits stores pages for the next crawl: their validators, directives and
+// links. A nil *revisits stores nothing.
 type revisits struct {
 	store  revisit.Store
 	logger *slog.Logger
-	whole  sync.Map // the keys are pages to ask for as a whole: their links are not known
+	whole  sync.Map // keys: pages to request without conditions
 }
 
 // openRevisits opens the directory that has what a crawler with this User-Agent
@@ -65,13 +65,13 @@ func (r *revisits) around(robots http.RoundTripper) http.RoundTripper {
 	return &revisit.Transport{Base: robots, Store: r.store, Logger: r.logger}
 }
 
-// A keptLinks is where the links of a page lead: absolute URLs.
+// keptLinks are the targets of the links of a page, as absolute URLs.
 type keptLinks struct {
 	Follow []string `json:"follow"`
 	Leave  []string `json:"leave"` // not to be followed
 }
 
-// keep remembers the links of a page that was fetched.
+// keep stores the links of a page that was fetched.
 func (r *revisits) keep(url string, links keptLinks) {
 	if r == nil {
 		return
@@ -81,13 +81,13 @@ func (r *revisits) keep(url string, links keptLinks) {
 	if err == nil {
 		err = r.store.Put(context.Background(), "links "+url, text, 10*365*24*time.Hour)
 	}
-	if err != nil { // the next crawl asks for the whole page
+	if err != nil { // the next crawl requests the whole page
 		r.logger.Warn("the links of a page are not kept", "url", url, "error", err)
 	}
 }
 
 // recall returns the links of a page that has not changed. If they are not
-// known, it returns false, and the next request asks for the whole page.
+// known, it returns false, and the next request is unconditional.
 func (r *revisits) recall(url string) (links keptLinks, ok bool) {
 	if r == nil {
 		return keptLinks{}, false
@@ -100,8 +100,8 @@ func (r *revisits) recall(url string) (links keptLinks, ok bool) {
 	return keptLinks{}, false
 }
 
-// header returns the header of a request for a page. If the page has to come as
-// a whole, or if its links are not known, the header says so.
+// header returns the header of a request for a page. It prevents a conditional
+// request if whole is true or the links of the page are not known.
 func (r *revisits) header(url string, whole bool) http.Header {
 	if r == nil {
 		return nil

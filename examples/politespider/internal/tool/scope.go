@@ -18,11 +18,11 @@ const (
 	samePrefix scope = "prefix" // the same host and port, and the same path up to the last slash
 )
 
-func (s scope) known() bool { return s == sameHost || s == sameDomain || s == samePrefix }
+func (s scope) isValid() bool { return s == sameHost || s == sameDomain || s == samePrefix }
 
-// of() returns a function that reports whether a URL is in the scope of one of
-// the start URLs.
-func (s scope) of(start []*url.URL) func(*url.URL) bool {
+// filter returns a function that reports whether a URL is in the scope of one
+// of the start URLs.
+func (s scope) filter(start []*url.URL) func(*url.URL) bool {
 	within := make(map[string]bool)
 	for _, u := range start {
 		within[s.key(u)] = true

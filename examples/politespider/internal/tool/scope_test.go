@@ -26,7 +26,7 @@ func TestScope(t *testing.T) {
 		{samePrefix, "http://a.example/", []string{"http://a.example/", "http://a.example/x/y"}, []string{"http://a.example:81/"}},
 	}
 	for _, tt := range tests {
-		in := tt.scope.of([]*url.URL{mustNormalize(t, tt.start), mustNormalize(t, "http://unrelated.example/")})
+		in := tt.scope.filter([]*url.URL{mustNormalize(t, tt.start), mustNormalize(t, "http://unrelated.example/")})
 		for _, u := range tt.in {
 			if !in(mustNormalize(t, u)) {
 				t.Errorf("%s of %s: %s is out", tt.scope, tt.start, u)

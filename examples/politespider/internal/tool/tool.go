@@ -34,11 +34,11 @@ const (
 	ExitFailed      = 1
 	ExitUsage       = 2
 	ExitRefused     = 3   // the crawl of a host has ended at -max-refused
-	ExitInterrupted = 130 // what a shell reports for a program that SIGINT has ended
+	ExitInterrupted = 130 // as shells report for a program that SIGINT has ended
 )
 
-// A Command has what a run of the command needs: the Crawler, the arguments,
-// the network and the outputs.
+// A Command contains the inputs of a run: the Crawler, the arguments, the
+// network and the outputs.
 type Command struct {
 	Crawl          Crawler
 	Shared         Sharing           // nil means that no other process takes part, and that there is a flag -resume
@@ -103,9 +103,10 @@ func (c Command) run(ctx context.Context) (status int, err error) {
 	return c.crawl(ctx, &o)
 }
 
-// printCard prints the card of the crawl that the options describe.
+// printCard prints the crawler's Signature Agent Card and does not crawl.
 func (c Command) printCard(ctx context.Context, o *options) (status int, err error) {
-	o.card.JWKSURI, o.card.WebBotAuth.Purpose = o.signing.keysURL(), o.purpose()
+	o.card.JWKSURI = o.signing.keysURL()
+	o.card.WebBotAuth.Purpose = o.purpose()
 	write := func(opts robotsmw.Options) error { return o.card.write(c.Stdout, opts) }
 	if err := c.Crawl(ctx, &Job{Settings: o.Settings, Card: write}); err != nil {
 		return ExitUsage, err

@@ -20,7 +20,7 @@ import (
 type Visit struct {
 	job        *Job
 	page       *frontier.Page
-	check      string // the URL to ask for in place of the page, to check the server; "" if none
+	check      string // the URL to request instead of the page, to check the server; "" if none
 	attempt    attempt
 	response   *colly.Response // nil means there was no response
 	says       robotsmw.Page
@@ -64,24 +64,25 @@ func (j *Job) begin() {
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
 }
 
-// URL returns the URL to ask for. This is the URL of the page, or another URL
-// if the host must be checked first.
+// URL returns the URL to request: that of the page, or another one if the
+// server must be checked first.
 func (v *Visit) URL() string {
 	return cmp.Or(v.check, v.page.URL)
 }
 
-// Header returns the header of the request. It is nil unless the page has to
-// come as a whole although it may be known: the text of a sitemap is not kept,
-// and a check is for an answer of the server.
+// Header returns the header of the request. It is nil unless a conditional
+// request must be avoided: for a sitemap, because its text is not kept, and for
+// a check, because the server itself must respond.
 func (v *Visit) Header() http.Header {
 	return v.job.revisits.header(v.URL(), v.page.Sitemap || v.check != "")
 }
 
-// Hear keeps a response, together with its directives and the preferences of
-// its owner for the use of the page. The tokens are the product tokens of the
-// robot that would use the page.
-func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
-	v.response, v.says = r, says
+// SetResponse sets the response, together with its directives and the
+// preferences of its owner for the use of the page. The tokens are the product
+// tokens of the robot that would use the page.
+func (v *Visit) SetResponse(r *colly.Response, says robotsmw.Page, tokens []string) {
+	v.response = r
+	v.says = says
 	in := preference.Input{
 		Tokens:       tokens,
 		Target:       r.Request.URL.String(),
@@ -96,9 +97,9 @@ func (v *Visit) Hear(r *colly.Response, says robotsmw.Page, tokens []string) {
 	v.said = newSaid(r, says, in)
 }
 
-// Follow keeps the links of the page. The argument err is the reason why the
-// links could not be read, or nil.
-func (v *Visit) Follow(page *pagelinks.Page, err error) {
+// SetLinks sets the links of the page. err is the reason why the links could
+// not be read, or nil.
+func (v *Visit) SetLinks(page *pagelinks.Page, err error) {
 	v.linksError = err
 	if err != nil {
 		return

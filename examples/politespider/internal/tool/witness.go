@@ -136,7 +136,7 @@ func parseHost(rawURL string) string {
 }
 
 // takeRequests returns the requests for the robots.txt at robotsURL that are
-// not yet part of a record, and forgets them.
+// not yet part of a record, and removes them.
 func (w *witness) takeRequests(robotsURL string) []record.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()

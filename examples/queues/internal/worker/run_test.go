@@ -30,7 +30,7 @@ func TestSettings_WrongFlag(t *testing.T) {
 		}
 		change(&s)
 		if err := s.check(); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
+			t.Errorf("got %v, want %q", err, want)
 		}
 	}
 	withoutParts := Settings{Agent: "TestBot", Concurrency: 1, Delay: time.Second, Retry: Retry{Failures: 1, Wait: time.Minute}}

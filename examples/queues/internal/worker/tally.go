@@ -13,13 +13,13 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A Tally counts what became of pages. It is safe for concurrent use.
+// A Tally counts pages by outcome. It is safe for concurrent use.
 type Tally struct {
 	fetched, dropped, putBack atomic.Int64
 }
 
-// count counts a page. It prints why the page was not fetched, unless its host
-// is just not due.
+// count counts a page. If it was not fetched, count prints the reason, unless
+// it is only that the host is not due.
 func (t *Tally) count(again time.Time, err error) {
 	switch {
 	case err == nil:
@@ -29,22 +29,23 @@ func (t *Tally) count(again time.Time, err error) {
 	default:
 		t.putBack.Add(1)
 	}
-	if _, early := errors.AsType[*politeness.DelayError](err); err != nil && !early {
+	if _, isEarly := errors.AsType[*politeness.DelayError](err); err != nil && !isEarly {
 		fmt.Println(err)
 	}
 }
 
-// String returns what became of the pages so far.
+// String returns the counts in words.
 func (t *Tally) String() string {
-	done, back := t.fetched.Load()+t.dropped.Load(), t.putBack.Load()
+	done := t.fetched.Load() + t.dropped.Load()
+	putBack := t.putBack.Load()
 	return fmt.Sprintf("%d fetched, %d dropped, %d put back, %.1f deliveries a page",
-		t.fetched.Load(), t.dropped.Load(), back, float64(done+back)/float64(max(done, 1)))
+		t.fetched.Load(), t.dropped.Load(), putBack, float64(done+putBack)/float64(max(done, 1)))
 }
 
-// Follow prints the Tally every few seconds. It returns when ctx ends, or when
-// left, which returns how many pages are in the queue, has returned 0. Follow
-// prints the errors of left, but for the first call, whose error it returns:
-// the queue's server may be away for a while.
+// Follow prints the Tally every few seconds. left returns the number of pages
+// in the queue. Follow returns when ctx ends, when left returns 0, or if the
+// first call of left returns an error. It prints later errors and continues,
+// because the server of the queue may be unreachable for a while.
 func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Context) (int, error)) error {
 	for ticks := 0; ; ticks++ {
 		n, err := left(ctx)
@@ -69,8 +70,8 @@ func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Con
 }
 
 // Part returns which of n parts of a queue the URL belongs to. All pages of a
-// host are in one part. So one worker for each part can keep the pace of its
-// hosts without asking the others.
+// host are in one part, so that the worker of a part can keep the pace of its
+// hosts without communicating with other workers.
 func Part(page string, n int) (int, error) {
 	u, err := url.Parse(page)
 	if err != nil {

@@ -34,7 +34,7 @@ type Worker struct {
 	retry   Retry
 
 	mu     sync.Mutex
-	places map[string]time.Time // the latest time that a page of a host got when it was put back
+	places map[string]time.Time // by host: the latest time at which a page that was put back is retried
 	Tally
 }
 
@@ -62,7 +62,7 @@ func (r Retry) after(n int) time.Duration {
 	return max(r.Wait, min(wait, maxWait))
 }
 
-// ErrFailed is the error of Fetch if the server has answered with 5xx.
+// ErrFailed is the error of Fetch if the response had a 5xx status.
 var ErrFailed = errors.New("the server has failed")
 
 // New returns a Worker. The Limiter's MaxWait limits how long a page may wait
@@ -72,23 +72,26 @@ func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The target of a redirect may be on a host that is not due, or on one that
-	// another worker serves. So a redirect is an answer like any other.
-	asIs := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	// Redirects are not followed, because the target may be on a host that is
+	// not due, or on one that another worker serves.
+	notFollowed := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Worker{
-		client:  &http.Client{Transport: robots, CheckRedirect: asIs},
-		checker: robots.Checker(), limiter: opts.Limiter, retry: retry, places: make(map[string]time.Time),
+		client:  &http.Client{Transport: robots, CheckRedirect: notFollowed},
+		checker: robots.Checker(),
+		limiter: opts.Limiter,
+		retry:   retry,
+		places:  make(map[string]time.Time),
 	}, nil
 }
 
-// Fetch fetches a page and hands the response to save. Without an error, the
-// page is done. If there is an error and again is not zero, the page should be
-// put back until then. If again is zero, it should not be tried any more.
+// Fetch fetches a page and passes the response to save. If err is nil, the page
+// is done. Otherwise, the caller should return the page to the queue until
+// again, or drop it if again is zero.
 //
-// failures returns how many calls of Fetch for the page have returned ErrFailed
-// so far. The queue has to remember this number, because the next call may be
-// made by another process. Fetch calls failures only if it is about to return
-// ErrFailed; then one has to be added to the number.
+// failures returns how often Fetch has returned ErrFailed for the page. The
+// queue must store this number, because another process may make the next call.
+// Fetch calls failures only if it is about to return ErrFailed; the caller must
+// then add 1 to the stored number.
 func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, error), save func(*http.Response) error) (again time.Time, err error) {
 	defer func() { w.count(again, err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
@@ -118,9 +121,8 @@ func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, e
 	return time.Time{}, nil
 }
 
-// failed returns what Fetch returns for a page whose server has answered with
-// 5xx. Perhaps only this page is broken, so it waits by itself, while the other
-// pages of its host go on as the Limiter permits.
+// failed returns the results of Fetch for a page with a 5xx response. Perhaps
+// only this page is broken, so the other pages of its host are not delayed.
 func (w *Worker) failed(u *url.URL, status string, failures func() (int, error)) (again time.Time, err error) {
 	before, err := failures()
 	if err != nil {
@@ -145,7 +147,8 @@ func (w *Worker) failed(u *url.URL, status string, failures func() (int, error))
 func (w *Worker) place(u *url.URL, due time.Time) time.Time {
 	host, _ := politeness.HostKey(context.Background(), u)
 	interval := w.limiter.Delay
-	// The rules are in memory, and if they are not, they are not waited for.
+	// The rules are usually in memory. If not, do not wait for them longer than
+	// a second.
 	soon, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if d, err := w.checker.Check(soon, u); err == nil {

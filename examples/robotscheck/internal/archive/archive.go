@@ -27,11 +27,11 @@ const (
 	// dictionaryMagic begins a dictionary of zstd's own format.
 	dictionaryMagic = "\x37\xa4\x30\xec"
 
-	// longestDictionary is how many bytes a dictionary may have, also when it
-	// is decompressed.
-	longestDictionary = 16 << 20
-	// longestWindow is how much of the data before a match the decoder keeps.
-	longestWindow = 128 << 20
+	// maxDictionary is the maximum size of a dictionary in bytes, before and
+	// after decompression.
+	maxDictionary = 16 << 20
+	// maxWindow is how many decompressed bytes the decoder keeps for matches.
+	maxWindow = 128 << 20
 )
 
 // A Member is a file in a container, or the container itself if there are no
@@ -94,7 +94,7 @@ func peek(file io.Reader, n int) (begin []byte, whole io.Reader, err error) {
 // has one.
 func openZstd(name string, file io.Reader) (Member, error) {
 	in := bufio.NewReader(file)
-	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(longestWindow)}
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)}
 	if begin, _ := in.Peek(len(skippableMagic)); string(begin) == skippableMagic {
 		dictionary, err := readDictionary(in)
 		if err != nil {
@@ -120,7 +120,7 @@ func readDictionary(in io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	size := binary.LittleEndian.Uint32(head[4:])
-	if size > longestDictionary {
+	if size > maxDictionary {
 		return nil, fmt.Errorf("its size is %d bytes", size)
 	}
 	dictionary := make([]byte, size)
@@ -135,7 +135,7 @@ func readDictionary(in io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	defer decoder.Close()
-	return io.ReadAll(io.LimitReader(decoder, longestDictionary))
+	return io.ReadAll(io.LimitReader(decoder, maxDictionary))
 }
 
 // openZIP returns the WARC files of a WACZ.

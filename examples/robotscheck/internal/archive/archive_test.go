@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func zstdOf(tb testing.TB, text string, options ...zstd.EOption) string {
+func compressZstd(tb testing.TB, text string, options ...zstd.EOption) string {
 	tb.Helper()
 	var b bytes.Buffer
 	w, err := zstd.NewWriter(&b, options...)
@@ -34,7 +34,7 @@ func frame(dictionary string) string {
 	return skippableMagic + string(binary.LittleEndian.AppendUint32(nil, uint32(len(dictionary)))) + dictionary
 }
 
-func zipOf(tb testing.TB, files ...string) string {
+func makeZip(tb testing.TB, files ...string) string {
 	tb.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -56,24 +56,24 @@ func zipOf(tb testing.TB, files ...string) string {
 func TestOpen(t *testing.T) {
 	const text = "WARC/1.0\r\nWARC-Type: response\r\n"
 	raw := strings.Repeat(text, 10)
-	withRaw := frame(raw) + zstdOf(t, text, zstd.WithEncoderDictRaw(0, []byte(raw)))
+	withRaw := frame(raw) + compressZstd(t, text, zstd.WithEncoderDictRaw(0, []byte(raw)))
 	for _, tt := range []struct{ name, file, want, err string }{
 		{"a plain file", text, "f " + text, ""},
 		{"nothing", "", "f ", ""},
 		{"two bytes", "ab", "f ab", ""},
 		{"gzip", "\x1f\x8b\x08\x00", "f \x1f\x8b\x08\x00", ""},
-		{"zstd", zstdOf(t, text), "f " + text, ""},
-		{"two frames", zstdOf(t, "a") + zstdOf(t, "b"), "f ab", ""},
+		{"zstd", compressZstd(t, text), "f " + text, ""},
+		{"two frames", compressZstd(t, "a") + compressZstd(t, "b"), "f ab", ""},
 		{"a dictionary", withRaw, "f " + text, ""},
-		{"a compressed dictionary", frame(zstdOf(t, raw)) + zstdOf(t, text, zstd.WithEncoderDictRaw(0, []byte(raw))), "f " + text, ""},
+		{"a compressed dictionary", frame(compressZstd(t, raw)) + compressZstd(t, text, zstd.WithEncoderDictRaw(0, []byte(raw))), "f " + text, ""},
 		{"a dictionary that is cut", withRaw[:20], "", "f: the dictionary: "},
 		{"a huge dictionary", skippableMagic + "\xff\xff\xff\xff", "", "f: the dictionary: its size is 4294967295 bytes"},
-		{"zstd that is cut", zstdOf(t, text)[:20], "", "error"},
-		{"a WACZ", zipOf(t, "datapackage.json", "{}", "archive/data.warc.gz", "gz", "indexes/index.cdx", "", "archive/b.warc", text), "f:data.warc.gz gz,f:b.warc " + text, ""},
-		{"a WACZ with zstd", zipOf(t, "archive/data.warc.zst", zstdOf(t, text)), "f:data.warc.zst " + text, ""},
-		{"a WACZ with a dictionary", zipOf(t, "archive/data.warc.zst", withRaw), "f:data.warc.zst " + text, ""},
-		{"a ZIP file", zipOf(t, "a.txt", "x"), "", "f is a ZIP file without a WARC file in it"},
-		{"a ZIP file that is cut", zipOf(t, "a.warc", "x")[:30], "", "f: zip: not a valid zip file"},
+		{"zstd that is cut", compressZstd(t, text)[:20], "", "error"},
+		{"a WACZ", makeZip(t, "datapackage.json", "{}", "archive/data.warc.gz", "gz", "indexes/index.cdx", "", "archive/b.warc", text), "f:data.warc.gz gz,f:b.warc " + text, ""},
+		{"a WACZ with zstd", makeZip(t, "archive/data.warc.zst", compressZstd(t, text)), "f:data.warc.zst " + text, ""},
+		{"a WACZ with a dictionary", makeZip(t, "archive/data.warc.zst", withRaw), "f:data.warc.zst " + text, ""},
+		{"a ZIP file", makeZip(t, "a.txt", "x"), "", "f is a ZIP file without a WARC file in it"},
+		{"a ZIP file that is cut", makeZip(t, "a.warc", "x")[:30], "", "f: zip: not a valid zip file"},
 	} {
 		for _, isPipe := range []bool{false, true} {
 			var file io.Reader = strings.NewReader(tt.file)
@@ -105,11 +105,11 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Any bytes are a file that can be opened, or an error.
+// Open returns members or an error for any input, and never panics.
 func FuzzOpen(f *testing.F) {
-	f.Add([]byte(zstdOf(f, "a")))
-	f.Add([]byte(frame("dictionary") + zstdOf(f, "a")))
-	f.Add([]byte(zipOf(f, "archive/a.warc", "x")))
+	f.Add([]byte(compressZstd(f, "a")))
+	f.Add([]byte(frame("dictionary") + compressZstd(f, "a")))
+	f.Add([]byte(makeZip(f, "archive/a.warc", "x")))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		members, err := Open("f", bytes.NewReader(file))
 		if err == nil && len(members) == 0 {

@@ -27,7 +27,8 @@ var Command = command.Command{
 		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
 		flags.BoolVar(&o.verbose, "v", false, "list every violation")
 		flags.StringVar(&o.robots, "robots", "",
-			"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+			"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files\n"+
+				"such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
 		flags.StringVar(&o.head, "head", "",
 			"the `HEAD` that the record must have, as printed by politespider -evidence: a hash, or LINE:HASH")
 		command.ListVar(flags, &o.against, "against",
@@ -86,8 +87,16 @@ func timeFlag(t *time.Time) func(string) error {
 }
 
 func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{w: e.Stderr, stdout: e.Stdout, seen: make(map[problem]*repeats), progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)}}
-	found := &breaches{by: make(map[audit.Violation]*breach), listed: make(map[string][]audit.Violation)}
+	broken := &brokenLines{
+		w:        e.Stderr,
+		stdout:   e.Stdout,
+		seen:     make(map[problem]*repeats),
+		progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)},
+	}
+	found := &breaches{
+		by:     make(map[audit.Violation]*breach),
+		listed: make(map[string][]audit.Violation),
+	}
 	timeline := newTimeline()
 	judge := audit.Auditor{
 		Groups:   o.groups,
@@ -125,7 +134,7 @@ func (o *options) run(ctx context.Context, e command.Env, args []string) (comman
 	r := judge.Result()
 	found.sort()
 	if o.asJSON {
-		cli.NewEncoder(e.Stdout).Encode(summaryOf(r, history.doubtful))
+		cli.NewEncoder(e.Stdout).Encode(newSummary(r, history.doubtful))
 	} else {
 		printText(e.Stdout, r, found, o.verbose, notes(r, broken.told, history.doubtful))
 	}
@@ -160,7 +169,9 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 			names = append(names, arg)
 		}
 	}
-	if (o.head != "" || len(o.against) > 0) && (len(records) != 1 || len(names) > 0) {
+	needsRecord := o.head != "" || len(o.against) > 0
+	isOneRecord := len(records) == 1 && len(names) == 0
+	if needsRecord && !isOneRecord {
 		return command.Usagef("-head and -against require one record; specify its directory only")
 	}
 	logs, closeLogs, err := openAll(e, names, broken.read)

@@ -260,7 +260,7 @@ func TestAudit_WhoIsJudged(t *testing.T) {
 		{"-ignore MonitorBot log", command.No, 2, "2 requests ignored"},
 		{"-ignore monitorbot -ignore Backup log", command.OK, 3, "3 requests ignored"},
 		{"checks", command.OK, 0, "9 requests, 0 robots, 0 violations"},
-		{"nameless", command.CannotTell, 0, "No line names a User-Agent"},
+		{"nameless", command.CannotTell, 0, "No line contains a User-Agent"},
 		{"nearly", command.OK, 0, "2 requests"},
 		{"nameless nearly", command.OK, 0, "4 requests"},
 		{"both", command.No, 0, "1 violation"},
@@ -280,13 +280,13 @@ func TestAudit_WhoIsJudged(t *testing.T) {
 // A long list is cut, and ends with the number of the missing entries.
 func TestAudit_LongLists(t *testing.T) {
 	var log strings.Builder
-	for n := range shownRobots + 2 {
-		fmt.Fprintf(&log, "h%d.example:80 %s", n%(shownHosts+3), line("10:00:03", "/private/x", fmt.Sprintf("Bot%d/1", n)))
+	for n := range maxRobots + 2 {
+		fmt.Fprintf(&log, "h%d.example:80 %s", n%(maxHosts+3), line("10:00:03", "/private/x", fmt.Sprintf("Bot%d/1", n)))
 	}
 	_, stdout, stderr := try(t, map[string]string{"log": log.String()}, "", "log")
-	for _, want := range []string{"\n… and 2 more robots\n", "\n… and 3 more hosts\n", "\n… and 3 more spans\n"} {
+	for _, want := range []string{"\n… and 2 more robots; use -json to see all\n", "\n… and 3 more hosts; use -json to see all\n", "\n… and 3 more spans; use -json to see all\n"} {
 		if !strings.Contains(stdout, want) {
-			t.Errorf("it says nothing of %q:\n%s%s", want, stdout, stderr)
+			t.Errorf("output lacks %q:\n%s%s", want, stdout, stderr)
 		}
 	}
 }
@@ -300,19 +300,19 @@ func TestWhy(t *testing.T) {
 		{audit.Violation{Kind: "disallowed", Line: 2, Rule: "Disallow: /a"}, "line 2, Disallow: /a"},
 		{audit.Violation{Kind: "disallowed"}, "robots.txt was a 5xx, which forbids everything"},
 		{audit.Violation{Kind: "stale", Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
-			"line 2, Disallow: /a; last asked for robots.txt at 2026-11-20T10:00:00Z, 3.0 days before"},
-		{audit.Violation{Kind: "gap", Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page of 2026-11-20T10:00:00Z, of 10 s (line 3)"},
-		{audit.Violation{Kind: "retry-after", Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after 2026-11-20T10:00:00Z, when it was asked to stay away for 2.5 h"},
-		{audit.Violation{Kind: "before-robots-txt"}, "before it had robots.txt"},
+			"line 2, Disallow: /a; robots.txt was last requested at 2026-11-20T10:00:00Z, 3.0 days before"},
+		{audit.Violation{Kind: "gap", Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page at 2026-11-20T10:00:00Z; the Crawl-delay is 10 s (line 3)"},
+		{audit.Violation{Kind: "retry-after", Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after the response at 2026-11-20T10:00:00Z with a Retry-After of 2.5 h"},
+		{audit.Violation{Kind: "before-robots-txt"}, "before robots.txt was fetched"},
 	} {
 		if got := why(tt.violation); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
+			t.Errorf("%s: got %q, want %q", tt.violation.Kind, got, tt.want)
 		}
 	}
 }
 
 // The page shows the violations and the number of broken lines. It escapes text
-// from the log. For an empty log, the page says "It cannot be told."
+// from the log. For an empty log, the page says "Inconclusive."
 func TestAudit_Page(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))
@@ -325,14 +325,14 @@ func TestAudit_Page(t *testing.T) {
 	if status != command.No || err != nil {
 		t.Fatalf("exit status %d, standard error %q, %v", status, stderr, err)
 	}
-	for _, want := range []string{"5 violations", "/private/&lt;script&gt;", "h2.example", "<h3>Bot</h3>", "1 s after the page of", "violations</title>", "1 broken line"} {
+	for _, want := range []string{"5 violations", "/private/&lt;script&gt;", "h2.example", "<h3>Bot</h3>", "1 s after the page at", "violations</title>", "1 broken line"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>5<", "<dt>broken line</dt><dd>1<"} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("the page says nothing of %q", want)
+			t.Errorf("page lacks %q", want)
 		}
 	}
 	if strings.Count(string(text), "<script") != 1 {
@@ -341,14 +341,14 @@ func TestAudit_Page(t *testing.T) {
 	if status, _, _ := try(t, map[string]string{"empty": ""}, "", "-html", "page.html", "empty"); status != command.CannotTell {
 		t.Errorf("of nothing: exit status %d", status)
 	}
-	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "It cannot be told") {
+	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "Inconclusive") {
 		t.Errorf("of nothing: %v", err)
 	}
 	good := line("10:00:00", "/robots.txt", "Bot/1")
 	if status, _, _ := try(t, map[string]string{"log": good + strings.Repeat("words\n", 30)}, "", "-html", "page.html", "log"); status != command.CannotTell {
 		t.Errorf("of a log that cannot be read: exit status %d", status)
 	}
-	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "It cannot be told") || !strings.Contains(string(text), "That is 96.8 % of all.") {
+	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "Inconclusive") || !strings.Contains(string(text), "That is 96.8 % of all.") {
 		t.Errorf("of a log that cannot be read: %v\n%s", err, text)
 	}
 }
@@ -371,16 +371,16 @@ func TestAudit_PageOfUnauditedTimes(t *testing.T) {
 func TestBrokenLines_ManyProblems(t *testing.T) {
 	var screen bytes.Buffer
 	l := &brokenLines{w: &screen, seen: make(map[problem]*repeats)}
-	for i := range mostProblems + 5000 {
+	for i := range maxProblems + 5000 {
 		l.add("crawl.warc", i, fmt.Errorf("its Content-Encoding %d is not known here", i))
 	}
-	if len(l.seen) != mostProblems+1 || len(l.order) != mostProblems+1 {
+	if len(l.seen) != maxProblems+1 || len(l.order) != maxProblems+1 {
 		t.Errorf("%d problems are kept", len(l.seen))
 	}
 	if r := l.seen[problem{"crawl.warc", "other problems"}]; r == nil || r.times != 5000 {
 		t.Errorf("%+v", r)
 	}
-	if n := bytes.Count(screen.Bytes(), []byte("\n")); n != mostProblems+maxReported {
+	if n := bytes.Count(screen.Bytes(), []byte("\n")); n != maxProblems+maxReported {
 		t.Errorf("%d lines are reported", n)
 	}
 }

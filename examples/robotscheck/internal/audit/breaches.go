@@ -32,22 +32,22 @@ type breaches struct {
 }
 
 const (
-	mostBreaches  = 10_000
-	mostAddresses = 100_000
-	mostListed    = 10_000
-	listedOfRobot = 5000
-	topAddresses  = 3
+	maxKeptBreaches   = 10_000
+	maxAddresses      = 100_000
+	maxListed         = 10_000
+	maxListedPerRobot = 5000
+	topAddresses      = 3
 )
 
 func (b *breaches) add(v audit.Violation) {
-	if b.kept < mostListed && len(b.listed[v.Robot]) < listedOfRobot {
+	if b.kept < maxListed && len(b.listed[v.Robot]) < maxListedPerRobot {
 		b.kept++
 		b.listed[v.Robot] = append(b.listed[v.Robot], v)
 	}
 	key := audit.Violation{Robot: v.Robot, Rule: v.Rule, Line: v.Line, Kind: v.Kind}
 	one := b.by[key]
 	if one == nil {
-		if len(b.all) == mostBreaches {
+		if len(b.all) == maxKeptBreaches {
 			return
 		}
 		one = &breach{Violation: v, addresses: make(map[string]int)}
@@ -56,7 +56,7 @@ func (b *breaches) add(v audit.Violation) {
 	one.N++
 	one.Last = v.Time
 	if one.addresses[v.Address] == 0 {
-		if b.counted == mostAddresses || v.Address == "" {
+		if b.counted == maxAddresses || v.Address == "" {
 			return
 		}
 		b.counted++

@@ -2,9 +2,8 @@
 //
 // Audit answers the question "who broke my robots.txt?" from access logs, WARC
 // files, and the records of crawls: directories that politespider -evidence or
-// package robotsmw/evidence wrote. "-" is standard input. It says only what its
-// input proves; in doubt it is for the robot, and it counts what it could not
-// judge.
+// package robotsmw/evidence wrote. "-" is standard input. Audit reports only
+// violations that its input proves, and counts what it could not judge.
 //
 //	robotscheck audit -robots robots.txt access.log*
 //	robotscheck audit -robots robots.txt -since 2026-11-19 -until 2026-11-20 \
@@ -13,15 +12,14 @@
 //	robotscheck audit crawl.warc.gz
 //	robotscheck audit record/
 //
-// The second line is about one day. Give it the log of the day before too: it
-// shows which robots.txt a robot had.
+// The second command audits one day. It should also get the log of the previous
+// day, which shows which robots.txt a robot had fetched.
 //
-// For each robot and each rule that it broke there is a line (how often, from
-// when to when, from which addresses) and an example; -v lists every violation.
-// Then come all robots, with what they did and how many addresses they have,
-// and what could not be read.
+// For each robot and each rule that it broke, audit prints a line (how often,
+// when, from which addresses) and an example; -v lists every violation. A table
+// of all robots follows, and then what could not be read.
 //
-// A log has one of these formats, which audit finds out if there is no -format.
+// A log has one of these formats. Without -format, audit detects it.
 // Logs and WARC files may be compressed with gzip or zstd (.warc.zst), and WARC
 // files may be in a WACZ. The prefixes of log shippers are skipped. The logs of
 // one site and of its front ends may come in any order, also one behind the
@@ -47,43 +45,44 @@
 // A robot is named by the word that its User-Agent begins with or, if that is
 // Mozilla, by the one after "compatible;", by one such as bingbot/2.0, or by
 // the one before a URL such as +https://example.com/bot. Others are browsers,
-// which are not judged. A robot obeys the group of its name, else that of
-// another name that its operator published (Applebot: Googlebot), else "*".
-// -obeys says it of robots that audit does not know. Anybody can use a robot's
-// name: look at the addresses. Health checks (kube-probe, ELB-HealthChecker,
-// GoogleHC and others) are not robots. -ignore names robots that are not to be
-// judged, such as a monitor of the site's own.
+// which are not judged. A robot obeys the group of its name, or else that of
+// another name that its operator has published (Applebot: Googlebot), or "*".
+// -obeys sets the groups of robots that audit does not know. Any client can use
+// the name of a robot, so the addresses should be verified. Health checks
+// (kube-probe, ELB-HealthChecker, GoogleHC and others) are not robots. Robots
+// that are named by -ignore are not judged, such as the site's own monitor.
 //
 // The client of a request is the address in its line or, if a proxy names it
 // there (X-Forwarded-For), the one that the proxy names. An address from which
 // many robots come, or which names other clients in other lines, is that of a
 // proxy. Requests whose client is not known are counted; they prove no gap.
 //
-// Without -robots, a robots.txt in a WARC file counts from its date on, and an
-// access log is audited only for what needs no robots.txt. While no robots.txt
-// is known, requests are unaudited: nothing is said of them. Where the log
-// shows that robots.txt was a 404, nothing is forbidden until it is a 200
-// again. Pages are "not shown" if their robot may have got robots.txt before
-// the log began, or where it does not show: they are judged by robots.txt, but
-// nobody is accused of not having asked for it. Standard error names the lines
-// that cannot be read, but for each problem of a file at most three of them.
+// Without -robots, a robots.txt in a WARC file is in force from its date on,
+// and an access log is audited only for violations that need no robots.txt.
+// While no robots.txt is known, requests are unaudited. If the log shows that
+// robots.txt was a 404, everything is allowed until it is a 200 again. Pages
+// are "not shown" if their robot may have fetched robots.txt before the log
+// begins, or through a cache. They are judged by robots.txt, but the lack of a
+// request for robots.txt is no violation. Lines that cannot be read are listed
+// on standard error, at most three for each problem of a file.
 //
-// For a record, audit first checks the hashes in it, and compares each line
-// with those that it rests on. It names each line, robots.txt and WARC file
-// that was changed, or that another line contradicts, and what was lost or cut
-// off: all on standard error, and the first of them in the result. Then each
-// request must have its decision, each decision must follow again from a
-// robots.txt that was fresh, and each gap must be as long as it had to be.
-// Requests that obeyed a file of the operator's own, in place of the site's,
-// are counted. -robots has no effect on records.
+// For a record, audit first verifies its hashes, and compares each line with
+// those on which it depends. It lists each line, robots.txt and WARC file that
+// was changed, lost or truncated, or that another line contradicts: all on
+// standard error, and the first of them in the result. It then verifies that
+// each request has its decision, that each decision follows from a fresh
+// robots.txt, and that each gap is long enough. Requests that obeyed a file of
+// the operator instead of the site's are counted. -robots has no effect on
+// records.
 //
-// Whoever can write all of a record could make its hashes again. So compare it
-// with what he cannot write. -head is a HEAD of the record, which politespider
-// -evidence prints every hour and at its end, and which somebody else has kept:
-// the exit status is 2 if the record does not have that line. -against is the
-// site's own log: a request of this robot that only the log has, or that only
-// the record has although it was answered, counts as broken. Somebody else may
-// have used the robot's name.
+// An operator who can write the whole record could also compute its hashes
+// again. The record should therefore be compared with data that the operator
+// cannot change. -head is a head of the record, as politespider -evidence
+// prints it every hour and at its end, that a third party has kept: the exit
+// status is 2 if the record does not have that line. -against is the site's own
+// log: a request of this robot that only the log has, or that only the record
+// has although it got a response, counts as broken. Note that another client
+// may have used the name of the robot.
 //
 //	robotscheck audit -head 1234:9f86… -against access.log record/
 //
@@ -99,21 +98,21 @@
 //	                   CDN, can have answered it: in the 24 hours before, two
 //	                   requests for robots.txt came from one network within
 //	                   10 minutes, or the log is the CDN's own
-//	gap                more pages were asked for, from one address, than one
-//	                   in each Crawl-delay; a request may have been sent a
-//	                   second before it arrived
-//	retry-after        within the time for which a 429, 503 or redirect asked
-//	                   the robot to stay away (WARC, and logs that have
-//	                   the header Retry-After)
+//	gap                one address requested more pages than one in each
+//	                   Crawl-delay; a request may have been sent a second
+//	                   before it arrived
+//	retry-after        a request during the Retry-After of a 429, 503 or
+//	                   redirect (WARC, and logs that have the header
+//	                   Retry-After)
 //
 // Exit status: 0 no violation, 1 there are some, 2 none was found, but
 // something is unaudited, or could not be read to its end, or 1 % of the lines
-// or more could not be read, or there was no request, or no line of a log names
-// a User-Agent. The exit status is also 2 if a file that you name cannot be
-// read or is in no known format, and then there is no result, or if the page
-// cannot be written. 3 the answer is doubtful: a robots.txt of -robots
-// is cut at 500 KiB, binary, in UTF-16, or an HTML page. The result ends with a
-// note that says so. A robots.txt in a WARC file is not checked for this.
+// or more could not be read, or there was no request, or no line of a log
+// contains a User-Agent. The exit status is also 2 if the page cannot be
+// written, or if an input cannot be read or is in no known format; then there
+// is no result. 3 the answer is doubtful: a robots.txt of -robots is cut at 500
+// KiB, binary, in UTF-16, or an HTML page. The result ends with a note. A
+// robots.txt in a WARC file is not checked for this.
 //
 // With -json, one object for each violation, in the order of time:
 //
@@ -121,16 +120,16 @@
 //	address     of the client
 //	line, rule  of robots.txt
 //	previous    the time that counts: of the page before (gap), of the robot's
-//	            last fetch of robots.txt (stale), or of the answer that asked
-//	            for the pause (retry-after)
+//	            last fetch of robots.txt (stale), or of the response with the
+//	            Retry-After (retry-after)
 //	gap         the seconds since then
-//	want        the least that gap may be; for stale, the most
+//	want        the minimum of gap; for stale, the maximum
 //
 // and a last one:
 //
 //	requests    of robots and browsers
 //	violations
-//	robots      how many
+//	robots      number of robots
 //	unaudited   requests
 //	not_shown   pages
 //	lines       lines and records that were read
@@ -142,9 +141,9 @@
 //	agreed      requests of a record whose Crawl-delay was agreed with the owner
 //	cut         inputs that could not be read to their end
 //	jumps       lines out of order by more than 90 s
-//	spans       [{"host", "from", "to", "requests"}]: what is unaudited
+//	spans       [{"host", "from", "to", "requests"}]: the unaudited requests
 //	records     [{"name", "lines", "head", "both", "only_record", "only_log"}]:
-//	            head is the hash of the last line, the last three say what
-//	            -against has
+//	            head is the hash of the last line; the last three are counts
+//	            of the comparison with -against
 //	doubtful    [{"source", "doubt"}]: the files of -robots that are doubtful
 package audit

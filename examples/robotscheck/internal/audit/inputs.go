@@ -179,7 +179,7 @@ func (h *history) readArchive(name string, in io.Reader, known map[string]bool, 
 			text = []byte(resp.Header.Get("Location"))
 		}
 		h.judge.AddRobotsTxt(resp.Request.URL.String(), from, resp.StatusCode, text)
-		if resp.StatusCode/100 == 2 && len(h.files) < mostFiles {
+		if resp.StatusCode/100 == 2 && len(h.files) < maxFiles {
 			h.files = append(h.files, newRobotsFile(resp.Request.URL.String(), text))
 		}
 		if status := resp.StatusCode; status/100 != 5 && status != 429 && status != 304 {
@@ -230,19 +230,19 @@ func parseTime(value string) (t time.Time, err error) {
 const (
 	// maxReported is how many lines of an input are reported for one problem.
 	maxReported = 3
-	// shownFaults is how many faults of records are shown in the text, and
+	// maxFaults is how many faults of records are shown in the text, and
 	// pageFaults how many on the page.
-	shownFaults = 10
-	pageFaults  = 500
+	maxFaults  = 10
+	pageFaults = 500
 	// pageProblems is how many problems of lines are shown on the page.
 	pageProblems = 200
-	// mostProblems is how many problems are told apart, for each of which
+	// maxProblems is how many problems are distinguished, for each of which
 	// maxReported lines are reported. A server can make up more, such as
 	// content codings.
-	mostProblems = 10_000
-	// mostFiles is how many robots.txt files of an archive are kept for the
+	maxProblems = 10_000
+	// maxFiles is how many robots.txt files of an archive are kept for the
 	// page.
-	mostFiles = 100
+	maxFiles = 100
 )
 
 // brokenLines reports broken lines and records, and how much was read. Many
@@ -304,7 +304,7 @@ func (l *brokenLines) add(input string, line int, err error) {
 // count counts a problem.
 func (l *brokenLines) count(input string, line int, err error) *repeats {
 	p := problem{input, err.Error()}
-	if l.seen[p] == nil && len(l.seen) >= mostProblems {
+	if l.seen[p] == nil && len(l.seen) >= maxProblems {
 		p = problem{input, "other problems"}
 	}
 	r := l.seen[p]
@@ -331,7 +331,7 @@ func (l *brokenLines) end() {
 func (l *brokenLines) addFault(input string, line int, err error) {
 	said := describe(input, line, err)
 	l.say("%s", said)
-	if len(l.told) < shownFaults {
+	if len(l.told) < maxFaults {
 		l.told = append(l.told, said)
 	}
 	kind, text, _ := strings.Cut(err.Error(), ": ")

@@ -45,7 +45,7 @@ func TestTimeline(t *testing.T) {
 					t.Errorf("%s: %+v", tt.name, c)
 				}
 			}
-			if requests != tt.requests || violations != 1 || len(columns) > chartColumns || len(line.all) > mostPeriods {
+			if requests != tt.requests || violations != 1 || len(columns) > maxColumns || len(line.all) > maxPeriods {
 				t.Errorf("%s: %d requests, %d violations in %d columns of %d periods", tt.name, requests, violations, len(columns), len(line.all))
 			}
 			if first, last := columns[0], columns[len(columns)-1]; first.From.After(start) || last.To.Before(start.Add(tt.length-time.Second)) {
@@ -60,10 +60,10 @@ func TestTimeline(t *testing.T) {
 		t.Error("an empty chart has columns")
 	}
 	line := newTimeline()
-	for i := range 3 * mostLanes {
+	for i := range 3 * maxLanes {
 		line.add(fmt.Sprint(i), start, activity{requests: 1})
 	}
-	if len(line.robots) != mostLanes || line.columns(line.all)[0].Requests != 3*mostLanes {
+	if len(line.robots) != maxLanes || line.columns(line.all)[0].Requests != 3*maxLanes {
 		t.Errorf("%d robots have a lane", len(line.robots))
 	}
 }
@@ -86,7 +86,7 @@ func TestByWeight(t *testing.T) {
 		names = append(names, robot.Name)
 	}
 	if want := []string{"one and gaps", "one", "stale", "never asked", "came back", "gaps", "busy", "clean"}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
+		t.Errorf("got %q, want %q", names, want)
 	}
 }
 
@@ -147,9 +147,9 @@ func TestViolated(t *testing.T) {
 	}
 }
 
-// The page has what one acts on: each violation in one table, the violated line
-// of robots.txt, the numbers to copy, and no request to anywhere. Text from the
-// log is only text.
+// The HTML page contains all that an operator needs: each violation in one
+// table, the violated line of robots.txt, and the numbers to copy. It loads
+// nothing, and text from the log is escaped.
 func TestAudit_PageHasAll(t *testing.T) {
 	var log strings.Builder
 	for i := range 300 {

@@ -24,8 +24,9 @@ type fileLine struct {
 }
 
 const (
-	// mostFileLines is how many lines a robots.txt may have to be shown whole.
-	mostFileLines = 200
+	// maxFileLines is the maximum number of lines of a robots.txt that is shown
+	// completely.
+	maxFileLines = 200
 	// linesAround is how many lines are shown on each side of a violated one.
 	linesAround = 4
 )
@@ -55,7 +56,7 @@ func (f *robotsFile) Lines() (shown []fileLine) {
 	last := 0
 	for i, text := range f.lines {
 		number := i + 1
-		if len(f.lines) > mostFileLines && !f.isNear(number) {
+		if len(f.lines) > maxFileLines && !f.isNear(number) {
 			continue
 		}
 		shown = append(shown, fileLine{number, text, f.hits[number], number > last+1})
@@ -91,8 +92,8 @@ func violated(files []*robotsFile, found *breaches) []*robotsFile {
 	}
 	shown := slices.DeleteFunc(slices.Clone(files), func(f *robotsFile) bool { return len(f.hits) == 0 })
 	slices.SortStableFunc(shown, func(a, b *robotsFile) int { return cmp.Compare(b.total(), a.total()) })
-	const most = 5
-	shown = shown[:min(len(shown), most)]
+	const maxShown = 5
+	shown = shown[:min(len(shown), maxShown)]
 	if len(shown) == 0 && len(files) > 0 {
 		shown = files[len(files)-1:]
 	}

@@ -5,8 +5,7 @@ import (
 )
 
 // A timeline counts the requests and violations of robots in equal periods of
-// time. Whatever the log is, there are at most mostPeriods of them: when there
-// would be more, two periods become one.
+// time. If there were more than maxPeriods of them, their width is doubled.
 type timeline struct {
 	width       int64 // of a period, in seconds
 	first, last int64 // the numbers of the first and the last period, counted from 1970
@@ -20,9 +19,9 @@ type periods map[int64]activity
 type activity struct{ requests, violations int }
 
 const (
-	mostPeriods = 512
-	// mostLanes is how many robots have counts of their own.
-	mostLanes = 1000
+	maxPeriods = 512
+	maxLanes   = 1000 // robots that have counts of their own
+	maxColumns = 128  // of a chart
 )
 
 func newTimeline() *timeline {
@@ -35,38 +34,41 @@ func (t *timeline) add(robot string, at time.Time, n activity) {
 	if len(t.all) == 0 {
 		t.first, t.last = number, number
 	}
-	t.first, t.last = min(t.first, number), max(t.last, number)
+	t.first = min(t.first, number)
+	t.last = max(t.last, number)
 	t.all.add(number, n)
 	lane := t.robots[robot]
-	if lane == nil && len(t.robots) < mostLanes {
+	if lane == nil && len(t.robots) < maxLanes {
 		lane = make(periods)
 		t.robots[robot] = lane
 	}
 	if lane != nil {
 		lane.add(number, n)
 	}
-	for t.last-t.first >= mostPeriods {
-		t.halve()
+	for t.last-t.first >= maxPeriods {
+		t.doubleWidth()
 	}
 }
 
 func (p periods) add(number int64, n activity) {
-	was := p[number]
-	p[number] = activity{was.requests + n.requests, was.violations + n.violations}
+	sum := p[number]
+	sum.requests += n.requests
+	sum.violations += n.violations
+	p[number] = sum
 }
 
-// halve makes one period of two.
-func (t *timeline) halve() {
+// doubleWidth merges each two periods into one.
+func (t *timeline) doubleWidth() {
 	t.width *= 2
 	t.first /= 2
 	t.last /= 2
-	t.all = t.all.halved()
+	t.all = t.all.merged()
 	for robot, lane := range t.robots {
-		t.robots[robot] = lane.halved()
+		t.robots[robot] = lane.merged()
 	}
 }
 
-func (p periods) halved() periods {
+func (p periods) merged() periods {
 	half := make(periods, len(p)/2+1)
 	for number, n := range p {
 		half.add(number/2, n)
@@ -74,7 +76,7 @@ func (p periods) halved() periods {
 	return half
 }
 
-// A column is what a chart shows of one or more periods.
+// A column of a chart represents one or more periods.
 type column struct {
 	X, Width   float64 // in percent of the chart
 	Requests   int
@@ -84,14 +86,12 @@ type column struct {
 	From, To   time.Time
 }
 
-// Top is where the column of the requests begins: it stands on the axis.
+// Top returns where the column of requests begins, in percent of the height.
+// The column extends down to the axis.
 func (c column) Top() float64 { return 100 - c.Height }
 
-// MarkTop is where the column of the violations begins: it hangs on the axis.
+// MarkTop returns where the column of violations begins, which is at the axis.
 func (c column) MarkTop() float64 { return 0 }
-
-// chartColumns is how many columns a chart has at most.
-const chartColumns = 128
 
 // columns returns the columns of a chart that have a request or a violation.
 // The charts of all robots have the same time axis.
@@ -99,10 +99,11 @@ func (t *timeline) columns(p periods) (columns []column) {
 	if len(t.all) == 0 {
 		return nil
 	}
-	each := (t.last-t.first)/chartColumns + 1
+	each := (t.last-t.first)/maxColumns + 1
 	n := float64((t.last-t.first)/each + 1)
 	byIndex := make(map[int64]*column)
-	highest, most := 0, 0
+	maxRequests := 0
+	maxViolations := 0
 	for number := t.first; number <= t.last; number++ {
 		sum := p[number]
 		if sum == (activity{}) {
@@ -112,35 +113,41 @@ func (t *timeline) columns(p periods) (columns []column) {
 		c := byIndex[index]
 		if c == nil {
 			begin := (t.first + index*each) * t.width
-			c = &column{X: 100 * float64(index) / n, Width: 100 / n, From: time.Unix(begin, 0).UTC(), To: time.Unix(begin+each*t.width, 0).UTC()}
+			c = &column{
+				X:     100 * float64(index) / n,
+				Width: 100 / n,
+				From:  time.Unix(begin, 0).UTC(),
+				To:    time.Unix(begin+each*t.width, 0).UTC(),
+			}
 			byIndex[index] = c
 		}
 		c.Requests += sum.requests
 		c.Violations += sum.violations
-		highest, most = max(highest, c.Requests), max(most, c.Violations)
+		maxRequests = max(maxRequests, c.Requests)
+		maxViolations = max(maxViolations, c.Violations)
 	}
 	for index := int64(0); index < int64(n); index++ {
 		c := byIndex[index]
 		if c == nil {
 			continue
 		}
-		const least = 25 // so that one violation can be seen beside a thousand
-		c.Height = 100 * float64(c.Requests) / float64(max(highest, 1))
+		const minMark = 25 // so that one violation is visible beside a thousand
+		c.Height = 100 * float64(c.Requests) / float64(max(maxRequests, 1))
 		if c.Violations > 0 {
-			c.MarkHeight = least + (100-least)*float64(c.Violations)/float64(most)
+			c.MarkHeight = minMark + (100-minMark)*float64(c.Violations)/float64(maxViolations)
 		}
 		columns = append(columns, *c)
 	}
 	return columns
 }
 
-// A tick is a time that is written below a chart.
+// A tick is a label of the time axis below a chart.
 type tick struct {
 	X    float64 // in percent of the chart
 	Text string
 }
 
-// ticks returns the times at the beginning, within and at the end of charts.
+// ticks returns evenly spaced labels, from the beginning to the end of a chart.
 func (t *timeline) ticks() (ticks []tick) {
 	if len(t.all) == 0 {
 		return nil

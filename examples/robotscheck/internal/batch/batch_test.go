@@ -27,7 +27,7 @@ const maxLine = 100_000
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions() returns n questions about 50 files, as JSON lines. It also
+// questions returns n questions about 50 files, as JSON lines. It also
 // returns the parser's answer to each question. If plain is false, some URLs
 // have characters that JSON escapes.
 func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {

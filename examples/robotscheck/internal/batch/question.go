@@ -72,7 +72,7 @@ func (q *question) decode(line []byte) error {
 // scan reads a question of the usual form: an object with only the known
 // members, and no escapes in "agent" and "url". A batch takes more than twice
 // as long if decode reads each line. For a line of another form, scan returns
-// false, and decode has to read it. The line must be UTF-8.
+// false, and decode must read it. The line must be UTF-8.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line}
 	for before := byte('{'); s.skip(before); before = ',' {
@@ -86,7 +86,8 @@ func (q *question) scan(line []byte) bool {
 			if q.robots != nil {
 				return false
 			}
-			q.robots, q.isPath = value, key[0] == 'f'
+			q.robots = value
+			q.isPath = string(key) == "file"
 		case "agent":
 			q.agent = plain(value)
 		case "url":
@@ -95,7 +96,8 @@ func (q *question) scan(line []byte) bool {
 			return false
 		}
 	}
-	return s.skip('}') && len(s.rest) == 0 && q.robots != nil && q.agent != "" && q.url != ""
+	isAtEnd := s.skip('}') && len(s.rest) == 0
+	return isAtEnd && q.robots != nil && q.agent != "" && q.url != ""
 }
 
 type scanner struct{ rest []byte }

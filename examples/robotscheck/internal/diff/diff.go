@@ -69,7 +69,11 @@ var Command = command.Command{
 			}
 			if !*asJSON {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n", cli.Count(d.urls, "URL"), cli.Count(len(*named), "robot"), cli.Thousands(d.opened), cli.Thousands(d.closed))
+				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n",
+					cli.Count(d.urls, "URL"),
+					cli.Count(len(*named), "robot"),
+					cli.Thousands(d.opened),
+					cli.Thousands(d.closed))
 			}
 			switch {
 			case isDoubtful:

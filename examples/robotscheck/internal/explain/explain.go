@@ -41,7 +41,7 @@ var Command = command.Command{
 			targets := args[1:]
 			if *urls == "" {
 				var err error
-				if targets, err = targetsOf(args); err != nil {
+				if targets, err = parseTargets(args); err != nil {
 					return 0, err
 				}
 			}
@@ -97,11 +97,11 @@ var Command = command.Command{
 	},
 }
 
-// targetsOf returns the paths and URLs to explain. The first argument names the
-// robots.txt, and the others are the targets. If there is only one argument, it
-// must be the URL of a page, such as http://example.com/. The URL is then the
-// target too.
-func targetsOf(args []string) ([]string, error) {
+// parseTargets returns the paths and URLs to explain. The first argument names
+// the robots.txt, and the others are the targets. If there is only one
+// argument, it must be the URL of a page, such as http://example.com/. The URL
+// is then the target too.
+func parseTargets(args []string) ([]string, error) {
 	if len(args) > 1 {
 		return args[1:], nil
 	}
@@ -246,7 +246,7 @@ func (x explanation) print(w io.Writer, s *robots.Source, around int) {
 		if r.Reason == robotsmw.ByRule {
 			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
 		} else {
-			fmt.Fprintf(w, "  runner-up   none: %s without that line, as %s\n", r.Word(), r.Why())
+			fmt.Fprintf(w, "  runner-up   none: without that line, the URL would be %s, because %s\n", r.Word(), r.Why())
 		}
 	}
 	for _, v := range x.Uses {
@@ -303,9 +303,9 @@ func (x explanation) groupText() string {
 	for _, a := range x.Group {
 		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, command.Printable(a.Value)))
 	}
-	const most = 5
-	if more := len(lines) - most; more > 1 {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", more))
+	const maxLines = 5
+	if more := len(lines) - maxLines; more > 1 {
+		lines = append(lines[:maxLines], fmt.Sprintf("and %d more", more))
 	}
 	text := strings.Join(lines, "; ")
 	if robots.Name(x.Group[0].Value) == "*" && x.Agent != "*" {

@@ -51,7 +51,7 @@ var Command = command.Command{
 			case m.dir != "" && len(m.keys) == 0:
 				return 0, command.Usagef("-out requires -key; openssl genpkey -algorithm ed25519 -out key.pem generates a key")
 			case m.dir != "":
-				err = m.make(r, u.Host, time.Now())
+				err = m.writeDirectory(r, u.Host, time.Now())
 			default:
 				t := agentTransport{base: e.Base, userAgent: *userAgent}
 				keys, problems := webbotauth.CheckDirectory(ctx, &t, r.URL)
@@ -121,9 +121,9 @@ type maker struct {
 	validity time.Duration
 }
 
-// make() writes the key directory of a host. In the report, it notes the keys,
-// the files, and when the directory should be made again.
-func (m *maker) make(r *report, host string, now time.Time) error {
+// writeDirectory writes the key directory of a host. It adds the keys, the
+// files and the time of the next renewal to the report.
+func (m *maker) writeDirectory(r *report, host string, now time.Time) error {
 	d := webbotauth.Directory{Authority: host, Validity: m.validity}
 	for _, file := range m.keys {
 		private, err := webbotauth.ReadKey(file)
@@ -131,7 +131,8 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 			return err
 		}
 		d.Keys = append(d.Keys, private)
-		r.Keys = append(r.Keys, key{webbotauth.KeyID(private.Public().(ed25519.PublicKey)), now.Add(m.validity).UTC().Truncate(time.Second)})
+		id := webbotauth.KeyID(private.Public().(ed25519.PublicKey))
+		r.Keys = append(r.Keys, key{id, now.Add(m.validity).UTC().Truncate(time.Second)})
 	}
 	header, body, err := d.Response(now)
 	if err != nil {
@@ -142,7 +143,7 @@ func (m *maker) make(r *report, host string, now time.Time) error {
 		return err
 	}
 	name := filepath.Join(dir, path.Base(webbotauth.DirectoryPath))
-	config, err := nginx(name, header)
+	config, err := nginxConfig(name, header)
 	if err != nil {
 		return err
 	}
@@ -171,12 +172,12 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginx() returns configuration for a server block of nginx. With this
+// nginxConfig returns configuration for a server block of nginx. With this
 // configuration, nginx serves the file with these header fields. If the name of
-// the file has a "$", nginx() returns an error: nginx takes a "$" for the
-// beginning of a variable, and has no escape for it. The header fields never
+// the file has a "$", nginxConfig returns an error: for nginx, a "$" begins a
+// variable, and has no escape for it. The header fields never
 // have a "$".
-func nginx(file string, header http.Header) (string, error) {
+func nginxConfig(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
 		return "", fmt.Errorf("-out %s: nginx would expand a variable after the \"$\"; use a directory without \"$\"", filepath.Dir(file))
 	}

@@ -130,7 +130,7 @@ func TestReport_NotSigned(t *testing.T) {
 
 // The file for nginx has each header field, in quotes that nginx understands.
 func TestIdentity_Nginx(t *testing.T) {
-	got, err := nginx("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})
+	got, err := nginxConfig("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})
 	if err != nil {
 		t.Fatal(err)
 	}

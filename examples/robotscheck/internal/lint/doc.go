@@ -1,7 +1,7 @@
 // Package lint implements robotscheck lint.
 //
 // Lint lists the problems in each file, a line for each: errors, lines that are
-// not read as their author seems to expect, and what is worth knowing:
+// not read as their author seems to expect, and information:
 //
 //	FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
 //
@@ -10,12 +10,12 @@
 //	robotscheck lint robots.txt
 //	robotscheck lint -severity warning https://example.com/
 //
-// If lint knows what the line should be, that follows below it. A problem of
-// the whole file is shown at 1:1. An error is a line that has no effect, or an
-// effect that nobody can want. A warning is a line that robots read differently
-// than its author seems to expect, or that not all robots read alike. Info is
-// worth knowing; perhaps nothing is wrong. Package robotstxt/lint explains the
-// codes, which do not change.
+// If lint knows the correct line, it is printed below. A problem of the whole
+// file is shown at 1:1. An error is a line that has no effect, or an effect
+// that is certainly unintended. A warning is a line that robots read
+// differently than its author seems to expect, or that not all robots read
+// alike. Info may be correct. Package robotstxt/lint explains the codes, which
+// do not change.
 //
 // If more than three problems of a file have the same message, or are info with
 // the same code, only the first is shown, and then the lines of the others:

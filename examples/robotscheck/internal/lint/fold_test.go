@@ -91,7 +91,7 @@ func TestList(t *testing.T) {
 		{[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …"},
 	} {
 		if got := list(tt.lines); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
+			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
 }

@@ -23,11 +23,11 @@ var Command = command.Command{
 	Usage: "[flags] FILE|URL...",
 	Short: "what is wrong with robots.txt files",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		least := lint.Info
+		minSeverity := lint.Info
 		flags.Func("severity", "ignore problems below this severity (`info`, warning or error), also in the exit status", func(s string) error {
 			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
 				if severity.String() == s {
-					least = severity
+					minSeverity = severity
 					return nil
 				}
 			}
@@ -56,7 +56,7 @@ var Command = command.Command{
 				}
 				var problems []problem
 				for _, p := range robots.Problems(s.Text, s.Decision != nil) {
-					if p.Severity >= least {
+					if p.Severity >= minSeverity {
 						found[p.Severity]++
 						problems = append(problems, problem{s.Name, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
 					}
@@ -71,7 +71,7 @@ var Command = command.Command{
 			}
 			if !*asJSON && failed == nil {
 				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s: %s\n", cli.Count(len(args), "file"), findings(found[:], least))
+				fmt.Fprintf(e.Stderr, "%s: %s\n", cli.Count(len(args), "file"), findings(found[:], minSeverity))
 			}
 			if found[lint.Error]+found[lint.Warning] > 0 {
 				return command.No, failed
@@ -91,10 +91,10 @@ func lacksFile(s *robots.Source) error {
 	return nil
 }
 
-// findings() returns the counts of problems in words, by severity, as in "1
+// findings returns the counts of problems in words, by severity, as in "1
 // error, 2 warnings, 21 info". If there are none, it lists the severities that
 // were looked for, because the file may have problems of other severities.
-func findings(found []int, least lint.Severity) string {
+func findings(found []int, minSeverity lint.Severity) string {
 	var parts []string
 	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {
 		if n := found[severity]; n > 0 {
@@ -107,9 +107,9 @@ func findings(found []int, least lint.Severity) string {
 	switch {
 	case parts != nil:
 		return strings.Join(parts, ", ")
-	case least == lint.Error:
+	case minSeverity == lint.Error:
 		return "no errors"
-	case least == lint.Warning:
+	case minSeverity == lint.Warning:
 		return "no warnings or errors"
 	}
 	return "no problems"
@@ -174,7 +174,9 @@ type problem struct {
 
 // Print prints a problem in the format of compilers.
 func (p problem) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", command.Printable(p.File), cmp.Or(p.Line, 1), cmp.Or(p.Column, 1), p.Code, command.Printable(p.Message), p.Severity)
+	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n",
+		command.Printable(p.File), cmp.Or(p.Line, 1), cmp.Or(p.Column, 1),
+		p.Code, command.Printable(p.Message), p.Severity)
 	if p.Fix == "" {
 		return
 	}

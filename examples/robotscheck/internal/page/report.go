@@ -56,7 +56,8 @@ func (r *report) status() command.Status {
 		return command.Doubtful
 	}
 	denied := slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return v.Answer == preference.Deny })
-	if len(r.Restrictions) > 0 || denied || r.Decision != nil && !r.Decision.Allowed {
+	isDisallowed := r.Decision != nil && !r.Decision.Allowed
+	if len(r.Restrictions) > 0 || denied || isDisallowed {
 		return command.No
 	}
 	return command.OK
@@ -74,8 +75,9 @@ func restrictions(d robotsmeta.Directives) []string {
 	}
 	for _, name := range []string{"max-snippet", "max-video-preview", "max-image-preview"} {
 		limit := d.Limit(name)
-		isTold := limit == "0" && name == "max-snippet" // as nosnippet
-		if limit != "" && limit != "-1" && limit != "large" && !isTold {
+		isNoSnippet := limit == "0" && name == "max-snippet" // listed as nosnippet
+		isUnlimited := limit == "" || limit == "-1" || limit == "large"
+		if !isUnlimited && !isNoSnippet {
 			all = append(all, name+": "+limit)
 		}
 	}

@@ -40,6 +40,6 @@ func TestNamed(t *testing.T) {
 	one := robotstxt.Parse([]byte("User-agent: B\nUser-agent: a/1\nDisallow: /\n"))
 	other := robotstxt.Parse([]byte("User-agent: A\nUser-agent: *\nUser-agent: c\nUser-agent: /\nDisallow: /\n"))
 	if got, want := Named(one, other), []string{"*", "B", "a", "c"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -77,8 +77,8 @@ var forms = []form{
 	{What: "a query", is: func(p string) bool { return strings.Contains(p, "?") }},
 }
 
-// mostRobots is how many robots of each file are counted at most.
-const mostRobots = 1000
+// maxRobots is the maximum number of robots that are counted for each file.
+const maxRobots = 1000
 
 type surveyed struct {
 	file      *robotstxt.File
@@ -116,7 +116,7 @@ func examine(text []byte) *surveyed {
 		f.others[i] = d.Parse(text)
 	}
 	names := robots.Named(f.file)
-	for _, name := range names[:min(len(names), mostRobots)] {
+	for _, name := range names[:min(len(names), maxRobots)] {
 		f.robots[strings.ToLower(name)] = f.shutOut(name)
 	}
 	return f
@@ -157,5 +157,5 @@ func (f *surveyed) shutOut(name string) (s shutOut) {
 	return s
 }
 
-// isShut reports whether a robot must not ask for "/".
+// isShut reports whether a robot must not request "/".
 func (f *surveyed) isShut(robot string) bool { return !f.file.Rules(robot).Allowed("/") }

@@ -87,11 +87,11 @@ func eachInDirectory(dir string, matches func(string) bool, each visit) error {
 	})
 }
 
-// longestFile is how much of a file is read. What is longer may be no
-// robots.txt, and of any size.
-const longestFile = 16 << 20
+// maxFileSize is how many bytes of a file are read. A longer file is probably
+// not a robots.txt.
+const maxFileSize = 16 << 20
 
-func begin(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, longestFile)) }
+func begin(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxFileSize)) }
 
 func readFile(name string) ([]byte, error) {
 	file, err := os.Open(name)

@@ -86,7 +86,7 @@ func TestSurvey_DemoArchive(t *testing.T) {
 	}
 }
 
-// members() compresses each record separately, as in WARC files.
+// members compresses each record separately, as in WARC files.
 func members(records ...string) []byte {
 	var b bytes.Buffer
 	for _, record := range records {

@@ -87,7 +87,7 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts Options) *Qu
 	return r
 }
 
-// die() ends a process's part in a crawl, but does not give its pages back.
+// die ends a process's part in a crawl, but does not give its pages back.
 func (r *Queue) die() { r.Close() }
 
 // If a process dies while it has a page, another process takes over the page
@@ -111,7 +111,7 @@ func TestRedis_TakesOver(t *testing.T) {
 		t.Errorf("it was taken over after %v already", time.Since(start))
 	}
 	live.Done(p, time.Now(), 0)
-	if p, ok := live.Take(t.Context()); !ok || pathOf(p) != "/2" {
+	if p, ok := live.Take(t.Context()); !ok || urlPath(p) != "/2" {
 		t.Fatalf("%v, %t; want the next page", p, ok)
 	} else {
 		live.Done(p, time.Now(), 0)
@@ -137,7 +137,7 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 	due := time.Now().Add(time.Second) // long enough that a busy machine takes /2 before
 	p.Due = due
 	dead.PutBack(p, time.Now())
-	if p, _ = dead.Take(t.Context()); pathOf(p) != "/2" {
+	if p, _ = dead.Take(t.Context()); urlPath(p) != "/2" {
 		t.Fatalf("%s was handed out, want what does not wait", p.URL)
 	}
 	time.Sleep(time.Until(due) + 20*time.Millisecond) // Redis counts in milliseconds
@@ -153,18 +153,18 @@ func TestRedis_TakesOverWhatWaited(t *testing.T) {
 		if !ok {
 			break
 		}
-		got = append(got, pathOf(p))
+		got = append(got, urlPath(p))
 		alive.Done(p, time.Now(), 0)
 	}
 	if want := []string{"/1", "/3"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func mustTake(t *testing.T, r *Queue, path string) *frontier.Page {
 	t.Helper()
 	p, ok := r.Take(t.Context())
-	if !ok || pathOf(p) != path {
+	if !ok || urlPath(p) != path {
 		t.Fatalf("%v was handed out, want %s", p, path)
 	}
 	return p
@@ -311,7 +311,7 @@ func TestRedis_Away(t *testing.T) {
 							return
 						}
 						fetched <- p.URL
-						r.Add(linksOf(t, p)...)
+						r.Add(newLinks(t, p)...)
 						time.Sleep(20 * time.Millisecond)
 						r.Done(p, time.Now(), 0)
 					}
@@ -481,7 +481,7 @@ func TestRedis_Refused(t *testing.T) {
 	}
 	for n, process := range []*Queue{first, second} {
 		p, ok := process.Take(t.Context())
-		if !ok || pathOf(p) != fmt.Sprintf("/%d", n) {
+		if !ok || urlPath(p) != fmt.Sprintf("/%d", n) {
 			t.Fatalf("%v, %t; want page %d", p, ok, n)
 		}
 		process.Refuse(p, time.Now(), 0)
@@ -560,7 +560,7 @@ func TestRedis_AnotherVersion(t *testing.T) {
 	server.do("hset", "{politespider:crawl}:meta", "epoch", "1", "about", "[]")
 	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl"})
 	if want := `the crawl "crawl" in Redis was created by another version of this program; use another crawl name: `; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
+		t.Errorf("got %v, want %q", err, want)
 	}
 }
 
@@ -640,7 +640,7 @@ func newPage(t testing.TB, rawURL string) *frontier.Page {
 	return p
 }
 
-func pathOf(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
+func urlPath(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
 // sitePages is how many pages the tests' site has, on five hosts. Each page
 // links to three pages at most. All pages can be reached from page 0.
@@ -648,9 +648,9 @@ const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
 
-func linksOf(t testing.TB, p *frontier.Page) []*frontier.Page {
+func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
-	if _, err := fmt.Sscanf(pathOf(p), "/%d", &n); err != nil {
+	if _, err := fmt.Sscanf(urlPath(p), "/%d", &n); err != nil {
 		t.Error(err)
 	}
 	var links []*frontier.Page

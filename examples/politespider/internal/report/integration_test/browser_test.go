@@ -65,7 +65,7 @@ type tab struct {
 	context.Context
 }
 
-// open() shows a report in a tab of its own. The test fails if the browser
+// open shows a report in a tab of its own. The test fails if the browser
 // complains about anything, or if the report requests anything from the
 // network.
 func open(t *testing.T, path string, width, height int64, dark bool) tab {
@@ -161,7 +161,7 @@ func (t tab) wait(expression string) {
 	}
 }
 
-// filter() runs JavaScript statements that change the filter of the report. It
+// filter runs JavaScript statements that change the filter of the report. It
 // waits until the report shows the result.
 func (t tab) filter(statements string) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// invented() returns the report of a crawl that never took place. The arguments
+// invented returns the report of a crawl that never took place. The arguments
 // say how many hosts there are, how many pages each host has, and how many
 // requests come too early. The crawl has nearly everything that a report shows,
 // and is the same each time.
@@ -59,9 +59,9 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 			case record.Moved:
 				h.Moved++
 				s.Moved++
-			case record.Blocked:
-				h.Blocked++
-				s.Blocked++
+			case record.Disallowed:
+				h.Disallowed++
+				s.Disallowed++
 			case record.GivenUp, record.Failed:
 				h.Lost++
 				s.Lost = append(s.Lost, r.Brief())
@@ -78,7 +78,7 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 			r := record.Record{Verdict: record.Fetched, URL: u, Status: 200}
 			switch dice := random.IntN(200); {
 			case dice < 6:
-				r.Verdict, r.Status = record.Blocked, 0
+				r.Verdict, r.Status = record.Disallowed, 0
 				r.URL = base + []string{"/private/", "/cart?add=", "/search/q/"}[dice%3] + fmt.Sprint(page)
 				r.Decision = check(t, checker, r.URL)
 				add(r, false, 0)
@@ -128,9 +128,9 @@ Crawl-delay: 1
 Sitemap: http://www.example/sitemap.xml
 `
 
-func inventedChecker(t testing.TB) *robotsmw.Checker { return checkerOf(t, inventedRobots) }
+func inventedChecker(t testing.TB) *robotsmw.Checker { return newChecker(t, inventedRobots) }
 
-func checkerOf(t testing.TB, robotsTxt string) *robotsmw.Checker {
+func newChecker(t testing.TB, robotsTxt string) *robotsmw.Checker {
 	t.Helper()
 	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{robotsTxt}})
 	if err != nil {
@@ -166,12 +166,12 @@ var smuggled = []string{
 	"\u202egnp.exe", "\u2028pwned=1\u2029", "__proto__", "constructor", `<base href=http://evil.example/>`, `<meta http-equiv=refresh content=0;url=http://evil.example/>`,
 }
 
-// hostile() returns a crawl of sites that put the smuggled texts wherever they
+// hostile returns a crawl of sites that put the smuggled texts wherever they
 // can.
 func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	t.Helper()
 	c := report.New(smuggled[0], smuggled[2], time.Now(), time.Second)
-	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Blocked: len(smuggled)}
+	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Disallowed: len(smuggled)}
 	for n, text := range smuggled {
 		host, u, at := text, "http://a.example/"+text, float64(5*n)
 		add(c, record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
@@ -184,8 +184,8 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(c, record.Record{Seconds: at + 2, Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
-		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Blocked: 1, RobotsTxt: text})
+		add(c, record.Record{Seconds: at + 2, Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
+		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Disallowed: 1, RobotsTxt: text})
 		s.Lost = append(s.Lost, record.Record{URL: u, Host: host, Error: text, Verdict: record.Failed})
 	}
 	return c, s

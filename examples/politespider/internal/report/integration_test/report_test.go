@@ -36,7 +36,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, blocked := make(map[string]int), 0 // how many marks each host must have, and how many URLs are blocked
+	want, disallowed := make(map[string]int), 0 // how many marks each host must have, and how many URLs are disallowed
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string
@@ -51,8 +51,8 @@ func TestDemo(t *testing.T) {
 		if len(r.Requests) == 0 && r.Host != "" {
 			want[r.Host]++
 		}
-		if r.Verdict == "blocked" {
-			blocked++
+		if r.Verdict == "disallowed" {
+			disallowed++
 		}
 	}
 
@@ -72,8 +72,8 @@ func TestDemo(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("%s: %d timelines, want %d", look.name, len(got), len(want))
 		}
-		if rules := eval[int](tb, `[...document.querySelectorAll('#rules button .n')].reduce((n, e) => n + +e.textContent, 0)`); rules != blocked {
-			t.Errorf("%s: %d URLs in the list of blocked ones, want %d", look.name, rules, blocked)
+		if rules := eval[int](tb, `[...document.querySelectorAll('#rules button .n')].reduce((n, e) => n + +e.textContent, 0)`); rules != disallowed {
+			t.Errorf("%s: %d URLs in the list of disallowed ones, want %d", look.name, rules, disallowed)
 		}
 		if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was kept.") {
 			t.Errorf("%s: %s", look.name, verdict)
@@ -82,7 +82,7 @@ func TestDemo(t *testing.T) {
 		tb.wait(`document.getElementById('all-table')`)
 		t.Logf("%s after %v", look.name, time.Since(began).Round(time.Millisecond))
 		tb.run(chromedp.EmulateViewport(look.width, look.screen))
-		for _, section := range []string{"pace", "lanes", "blocked", "said", "all"} {
+		for _, section := range []string{"pace", "lanes", "disallowed", "said", "all"} {
 			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`, section))
 			tb.screenshot("demo-" + look.name + "-" + section)
 		}
@@ -313,10 +313,10 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
 	}
 
-	// On a blocked URL, Enter leads to the line that blocked the URL.
+	// On a disallowed URL, Enter leads to the line that disallowed the URL.
 	press(kb.Home)
 	for range marks {
-		if strings.Contains(active("ariaValueText"), "blocked") {
+		if strings.Contains(active("ariaValueText"), "disallowed") {
 			break
 		}
 		press(kb.ArrowRight)
@@ -411,20 +411,20 @@ func TestPhone_Answers(t *testing.T) {
 }
 
 // A robots.txt that several hosts or ports have is listed once, with all URLs
-// that it blocked. Two ports whose robots.txt differ are told apart.
-func TestBlocked_Folds(t *testing.T) {
+// that it disallowed. Two ports whose robots.txt differ are told apart.
+func TestDisallowed_Folds(t *testing.T) {
 	t.Parallel()
 	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
-	same, other := inventedChecker(t), checkerOf(t, "User-agent: *\nDisallow: /private/\n")
+	same, other := inventedChecker(t), newChecker(t, "User-agent: *\nDisallow: /private/\n")
 	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://b.example/private/3", "http://b.example:8080/private/4", "http://c.example/private/5"} {
 		checker, host := same, u[len("http://"):][:len("a.example")]
 		if n == 3 {
 			checker = other
 		}
-		add(c, record.Record{Seconds: float64(n), Verdict: record.Blocked, URL: u, Host: host, Decision: check(t, checker, u)})
+		add(c, record.Record{Seconds: float64(n), Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, checker, u)})
 	}
-	s.Hosts = []record.HostSummary{{Host: "a.example", Blocked: 2}, {Host: "b.example", Blocked: 2}, {Host: "c.example", Blocked: 1}}
+	s.Hosts = []record.HostSummary{{Host: "a.example", Disallowed: 2}, {Host: "b.example", Disallowed: 2}, {Host: "c.example", Disallowed: 1}}
 	tb := open(t, write(t, c, s), 1400, 900, false)
 	if got, want := eval[string](tb, `document.getElementById('rules').textContent`),
 		"a.example and 2 more hostshttp://b.example/robots.txtc.example"+"line 8Disallow: /private/4"+
@@ -437,7 +437,7 @@ func TestBlocked_Folds(t *testing.T) {
 	} {
 		tb.do(fmt.Sprintf(`document.querySelectorAll('#rules button')[%d].click()`, n))
 		if urls := eval[string](tb, `document.getElementById('urls').textContent`); urls != want {
-			t.Errorf("rule %d blocked %q, want %q", n+1, urls, want)
+			t.Errorf("rule %d disallowed %q, want %q", n+1, urls, want)
 		}
 	}
 }
@@ -467,7 +467,7 @@ func TestSaid_Folds(t *testing.T) {
 func TestKinds_HaveShapes(t *testing.T) {
 	t.Parallel()
 	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)
-	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Blocked, record.Failed, record.RobotsTxt} {
+	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Disallowed, record.Failed, record.RobotsTxt} {
 		add(c, record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
 	}
 	tb := open(t, write(t, c, record.Summary{Hosts: []record.HostSummary{{Host: "a.example"}}}), 1400, 900, false)
@@ -579,6 +579,6 @@ func TestBig(t *testing.T) {
 	tb.screenshot("big-trouble")
 	tb.do(`for (let i = 0; i < 5; i++) document.getElementById('in').click()`)
 	tb.screenshot("big-zoomed")
-	tb.do(`document.getElementById('blocked').scrollIntoView()`)
-	tb.screenshot("big-blocked")
+	tb.do(`document.getElementById('disallowed').scrollIntoView()`)
+	tb.screenshot("big-disallowed")
 }

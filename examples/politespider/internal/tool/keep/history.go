@@ -49,7 +49,8 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read the history of the crawl: %s: %w; if that file is removed, the crawl continues without its history", h.file.Name(), err)
+		return fmt.Errorf("read the history of the crawl: %s: %w; "+
+			"if that file is removed, the crawl continues without its history", h.file.Name(), err)
 	}
 	return h.file.Truncate(good)
 }
@@ -57,7 +58,7 @@ func (h *History) Past(add func(began time.Time, r record.Record, rule *record.R
 // Begin adds a line with the time at which a run begins.
 func (h *History) Begin(at time.Time) { h.write(event{Began: at.UTC()}) }
 
-// Add adds a record of the run, with the rule that blocked its URL, or nil.
+// Add adds a record of the run, with the rule that disallowed its URL, or nil.
 func (h *History) Add(r record.Record, rule *record.Rule) {
 	r.Decision = nil
 	h.write(event{Record: &r, Rule: rule})

@@ -37,12 +37,12 @@ type Options struct {
 // record at a time. If the crawl has a History, the summary and the report
 // cover all its runs. A Ledger is safe for concurrent use.
 type Ledger struct {
-	opts   Options
-	start  time.Time // when this run began
-	began  time.Time // when the first run began
-	out    *checkedWriter
-	print  printer
-	report *report.Crawl // nil if there is no report
+	opts       Options
+	runStart   time.Time
+	crawlStart time.Time // start of the first run
+	out        *checkedWriter
+	print      printer
+	report     *report.Crawl // nil if there is no report
 
 	mu     sync.Mutex
 	total  record.Summary
@@ -52,18 +52,19 @@ type Ledger struct {
 	files  map[string]bool // hashes of the robots.txt files whose lines this run has reported
 }
 
-// New returns the ledger of a run that begins now and prints to w. It reads
-// what happened in earlier runs, and notes in the History that this run begins.
+// New returns the Ledger of a run that begins now and prints to w. It adds the
+// records of earlier runs from the History, and records the start of this run
+// there.
 func New(w io.Writer, opts Options) (*Ledger, error) {
 	now := time.Now()
 	l := &Ledger{
-		opts:  opts,
-		start: now,
-		began: now,
-		out:   &checkedWriter{w: w, failed: opts.Failed},
-		total: record.Summary{Drafts: make(map[string]string)},
-		hosts: make(map[string]*host),
-		files: make(map[string]bool),
+		opts:       opts,
+		runStart:   now,
+		crawlStart: now, // addEarlierRuns replaces it if there were earlier runs
+		out:        &checkedWriter{w: w, failed: opts.Failed},
+		total:      record.Summary{Drafts: make(map[string]string)},
+		hosts:      make(map[string]*host),
+		files:      make(map[string]bool),
 	}
 	l.print = newPrinter(w, l.out, opts.JSON)
 	if opts.Report != "" {
@@ -73,27 +74,28 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 	if opts.History == nil {
 		return l, nil
 	}
-	if err := l.recall(); err != nil {
+	if err := l.addEarlierRuns(); err != nil {
 		return nil, err
 	}
 	opts.History.Begin(now)
 	return l, nil
 }
 
-// recall adds the records of earlier runs.
-func (l *Ledger) recall() error {
-	var run time.Time // when the run began that is being read
+// addEarlierRuns adds the records of earlier runs.
+func (l *Ledger) addEarlierRuns() error {
+	var run time.Time // start of the run that is being read
 	var last float64  // seconds from then to the run's latest record
-	err := l.opts.History.Past(func(began time.Time, r record.Record, rule *record.Rule) {
+	err := l.opts.History.Past(func(start time.Time, r record.Record, rule *record.Rule) {
 		if l.total.Runs == 0 {
-			l.began = began
+			l.crawlStart = start
 		}
-		if began != run {
+		if start != run {
 			l.total.Runs++
 			l.before += last
 		}
-		run, last = began, r.Seconds
-		l.addPast(r, rule, began)
+		run = start
+		last = r.Seconds
+		l.addEarlier(r, rule, start)
 	})
 	l.before += last
 	if l.total.Runs > 0 {
@@ -102,24 +104,27 @@ func (l *Ledger) recall() error {
 	return err
 }
 
-// addPast adds a record of an earlier run that began at the given time. Only
-// New calls it, before anybody else has the Ledger.
-func (l *Ledger) addPast(r record.Record, rule *record.Rule, began time.Time) {
+// addEarlier adds a record of an earlier run, which began at start. Only New
+// calls it, before any other goroutine has the Ledger.
+func (l *Ledger) addEarlier(r record.Record, rule *record.Rule, start time.Time) {
 	for _, request := range r.Requests {
-		l.Sent(cmp.Or(request.Host, r.Host), r.Verdict != record.RobotsTxt, began.Add(record.Duration(request.At)))
+		host := cmp.Or(request.Host, r.Host)
+		l.Sent(host, r.Verdict != record.RobotsTxt, start.Add(record.Duration(request.At)))
 	}
 	if r.PausedUntil > 0 && len(r.Requests) > 0 {
 		last := r.Requests[len(r.Requests)-1]
-		l.Paused(r.Host, began.Add(record.Duration(last.At+last.Took)), began.Add(record.Duration(r.PausedUntil)))
+		from := start.Add(record.Duration(last.At + last.Took))
+		until := start.Add(record.Duration(r.PausedUntil))
+		l.Paused(r.Host, from, until)
 	}
-	l.add(r, rule, began)
+	l.add(r, rule, start)
 }
 
 // Begin prints the heading.
 func (l *Ledger) Begin() { l.print.begin(l.opts.What, l.opts.UserAgent) }
 
 // Offset returns how many seconds after the start of the run the given time is.
-func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.start)) }
+func (l *Ledger) Offset(at time.Time) float64 { return record.Seconds(at.Sub(l.runStart)) }
 
 // Sent counts a request for a page or for robots.txt. The request starts at the
 // given time.
@@ -131,14 +136,16 @@ func (l *Ledger) Sent(host string, isPage bool, at time.Time) {
 	if !isPage {
 		return
 	}
-	if gap := record.Seconds(at.Sub(h.last)); !h.last.IsZero() && (h.Closest == 0 || gap < h.Closest) {
-		h.Closest = gap
+	if !h.last.IsZero() {
+		gap := record.Seconds(at.Sub(h.last))
+		if h.Closest == 0 || gap < h.Closest {
+			h.Closest = gap
+		}
 	}
 	h.last = at
 }
 
-// Paused is called when an answer makes the crawl leave the host alone, from
-// one time until another.
+// Paused adds a pause of a host, which a response caused.
 func (l *Ledger) Paused(host string, from, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,19 +163,19 @@ func (l *Ledger) Paused(host string, from, until time.Time) {
 func (l *Ledger) Add(r record.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.Seconds = record.Since(l.start)
+	r.Seconds = record.Since(l.runStart)
 	l.print.record(r)
 	l.added++
 	rule := record.RuleOf(r, l.files)
-	l.add(r, rule, l.start)
+	l.add(r, rule, l.runStart)
 	if l.opts.History != nil {
 		l.opts.History.Add(r, rule)
 	}
 }
 
-// add adds a record to the summary and the report. The argument run is when the
-// record's run began. The caller holds l.mu.
-func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
+// add adds a record to the summary and the report. start is when the run of the
+// record began. The caller holds l.mu.
+func (l *Ledger) add(r record.Record, rule *record.Rule, start time.Time) {
 	h := l.host(r.Host)
 	l.total.Add(r.Verdict)
 	switch r.Verdict {
@@ -178,8 +185,8 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		h.Moved++
 	case record.NotFound:
 		h.NotFound++
-	case record.Blocked:
-		h.Blocked++
+	case record.Disallowed:
+		h.Disallowed++
 	case record.RobotsTxt:
 		h.answers[record.OriginOf(r.URL)] = robotsSummary(r)
 	}
@@ -187,7 +194,8 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		h.Lost++
 		l.total.Lost = append(l.total.Lost, r.Brief())
 	}
-	if r.Status != 0 && r.Verdict != record.RobotsTxt && r.Verdict != record.Checked {
+	isPage := r.Verdict != record.RobotsTxt && r.Verdict != record.Checked
+	if isPage && r.Status != 0 {
 		if l.total.Statuses == nil {
 			l.total.Statuses = make(map[int]int)
 		}
@@ -207,14 +215,15 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, run time.Time) {
 		l.total.NoFollow++
 	}
 	for _, u := range r.Uses {
-		l.heard(u)
+		l.addUse(u)
 	}
 	if l.report != nil {
-		l.report.Add(r, rule, run.Sub(l.began))
+		l.report.Add(r, rule, start.Sub(l.crawlStart))
 	}
 }
 
-func (l *Ledger) heard(u preference.Verdict) {
+// addUse adds a preference of a page to the summary.
+func (l *Ledger) addUse(u preference.Verdict) {
 	for _, statement := range u.Evidence {
 		if statement.Draft != "" {
 			l.total.Drafts[statement.Signal] = statement.Draft
@@ -254,7 +263,7 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 				queue := state()
 				l.mu.Lock()
 				soFar := l.total
-				soFar.Seconds = l.before + record.Since(l.start)
+				soFar.Seconds = l.before + record.Since(l.runStart)
 				p.progress(soFar, queue)
 				l.mu.Unlock()
 			}
@@ -263,14 +272,15 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 	return func() { <-stopped }
 }
 
-// Finish prints and returns the summary. The map ended has the hosts whose
-// crawl has ended, and how many of their pages are queued.
+// Finish prints and returns the summary. The keys of ended are the hosts whose
+// crawl has ended, and its values are the numbers of their queued pages.
 func (l *Ledger) Finish(stopped string, state frontier.State, ended map[string]int) record.Summary {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.total
-	s.Seconds = l.before + record.Since(l.start)
-	s.Stopped, s.Left = stopped, state.Queued
+	s.Seconds = l.before + record.Since(l.runStart)
+	s.Stopped = stopped
+	s.Left = state.Queued
 	s.Elsewhere = state.Spent + state.Free
 	for _, v := range record.Verdicts {
 		s.Elsewhere = max(s.Elsewhere-s.Count(v), 0)
@@ -293,6 +303,7 @@ func (l *Ledger) Idle() bool { return l.added == 0 }
 // Err returns the first error of writing the output. Call it after Finish.
 func (l *Ledger) Err() error { return l.out.err }
 
+// host returns the host with this name, and adds it if it is new.
 func (l *Ledger) host(name string) *host {
 	h := l.hosts[name]
 	if h == nil {

@@ -60,14 +60,14 @@ func ReadSummary(path string) (*record.Summary, error) {
 }
 
 // WriteReport writes the report of a crawl with this summary, if Options names
-// a file for the report. The keys of the map are blocked URLs. In the report,
-// each of them has a link to its proof.
+// a file for the report. The keys of the map are disallowed URLs. In the
+// report, each of them has a link to its proof.
 func (l *Ledger) WriteReport(s record.Summary, proofs map[string]report.Proof) error {
 	if l.report == nil {
 		return nil
 	}
-	s.Seconds = record.Since(l.began)
-	l.report.Began = l.began
+	s.Seconds = record.Since(l.crawlStart)
+	l.report.Began = l.crawlStart
 	l.report.Proofs = proofs
 	file, err := os.Create(l.opts.Report)
 	if err != nil {

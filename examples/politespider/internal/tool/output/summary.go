@@ -33,16 +33,19 @@ func (p *textPrinter) summary(s record.Summary) {
 	}
 }
 
-// mostHosts limits the rows of the table of hosts, and mostListed limits the
-// items of each list. The JSON output has no such limits.
-const mostHosts, mostListed = 50, 20
+// The text output is limited. The JSON output is complete.
+const (
+	maxHosts  = 50 // rows of the table of hosts
+	maxListed = 20 // items of each list
+)
 
+// hosts prints a table of the hosts, with notes on its columns.
 func (p *textPrinter) hosts(hosts []record.HostSummary) {
-	if len(hosts) == 0 { // this run asked no host
+	if len(hosts) == 0 { // this run sent no request
 		return
 	}
 	fmt.Fprintln(p.w)
-	shown := hosts[:min(len(hosts), mostHosts)]
+	shown := hosts[:min(len(hosts), maxHosts)]
 	width := len("host")
 	var paused, ports bool
 	for _, h := range shown {
@@ -50,11 +53,15 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 		paused = paused || h.Paused > 0
 		ports = ports || h.Addresses > 1
 	}
-	const format = "  %-*s  %8s  %7s  %5s  %9s  %7s  %4s  %8s  %7s  %6s  %s\n"
-	fmt.Fprint(p.w, p.paint(dim, fmt.Sprintf(format, width, "host", "requests", "fetched", "moved", "not found", "blocked", "lost", "interval", "closest", "paused", "robots.txt")))
+	const format = "  %-*s  %8s  %7s  %5s  %9s  %10s  %4s  %8s  %7s  %6s  %s\n"
+	heading := fmt.Sprintf(format, width, "host",
+		"requests", "fetched", "moved", "not found", "disallowed", "lost",
+		"interval", "closest", "paused", "robots.txt")
+	fmt.Fprint(p.w, p.paint(dim, heading))
 	for _, h := range shown {
-		fmt.Fprintf(p.w, format, width, h.Host, number(h.Requests), number(h.Fetched), number(h.Moved), number(h.NotFound), number(h.Blocked),
-			number(h.Lost), seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
+		fmt.Fprintf(p.w, format, width, h.Host,
+			number(h.Requests), number(h.Fetched), number(h.Moved), number(h.NotFound), number(h.Disallowed), number(h.Lost),
+			seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
 	}
 	p.more(len(hosts) - len(shown))
 	notes := "  interval: the minimum time between two requests for pages; closest: the shortest time measured"
@@ -73,10 +80,10 @@ func (p *textPrinter) ended(hosts []record.EndedHost) {
 		return
 	}
 	fmt.Fprintln(p.w, "\nHosts stopped at -max-refused (crawl incomplete):")
-	for _, h := range hosts[:min(len(hosts), mostListed)] {
+	for _, h := range hosts[:min(len(hosts), maxListed)] {
 		fmt.Fprintf(p.w, "  %-*s  %s still in the queue\n", urlWidth, h.Host, record.Count(h.Left, "URL"))
 	}
-	p.more(len(hosts) - mostListed)
+	p.more(len(hosts) - maxListed)
 }
 
 func ifAny(s float64) string {
@@ -110,7 +117,7 @@ func (p *textPrinter) list(title string, records []record.Record, note func(reco
 		return
 	}
 	fmt.Fprintln(p.w, title+":")
-	shown := records[:min(len(records), mostListed)]
+	shown := records[:min(len(records), maxListed)]
 	for _, r := range shown {
 		fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf("  %-*s  %s", urlWidth, r.URL, note(r)), " "))
 	}

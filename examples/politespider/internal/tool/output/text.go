@@ -79,7 +79,7 @@ func (p *textPrinter) tell(text string) {
 func (p *textPrinter) note(r record.Record) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if d := r.Decision; r.Verdict == record.Blocked && d != nil {
+	if d := r.Decision; r.Verdict == record.Disallowed && d != nil {
 		add("line %d: %s", d.Line, p.paint(bold, record.Printable(fmt.Sprintf("%v: %s", d.Kind, d.Rule))))
 	}
 	if r.Location != "" {
@@ -133,7 +133,7 @@ func (p *textPrinter) progress(soFar record.Summary, q frontier.State) {
 	if soFar.Fetched > 0 {
 		line += fmt.Sprintf(" (%.1f/s)", float64(soFar.Fetched)/max(soFar.Seconds, 0.1))
 	}
-	line += fmt.Sprintf(", %d blocked, %d queued, %s waiting", soFar.Blocked, q.Queued+q.Out, record.Count(q.Hosts, "host"))
+	line += fmt.Sprintf(", %d disallowed, %d queued, %s waiting", soFar.Disallowed, q.Queued+q.Out, record.Count(q.Hosts, "host"))
 	if q.Next != "" {
 		line += fmt.Sprintf("; %s in %s", q.Next, seconds(q.Wait.Seconds()))
 	}

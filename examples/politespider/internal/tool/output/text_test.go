@@ -31,8 +31,8 @@ func TestTextPrinter(t *testing.T) {
 			"   1.0s     1.0s  fetched       200  http://a.example/                           2 new links"},
 		{record.Record{Seconds: 2, Verdict: record.Fetched, URL: u + "staff", Status: 200, NoIndex: true, NoFollow: true, LinksLeft: 1},
 			"   2.0s           fetched       200  http://a.example/staff                      noindex, nofollow, 1 link not followed"},
-		{record.Record{Seconds: 3, Verdict: record.Blocked, URL: u + "private/", Decision: &robotsmw.Decision{Reason: robotsmw.ByRule, Kind: robotstxt.Disallow, Rule: "/private/", Line: 7}},
-			"   3.0s           blocked            http://a.example/private/                   line 7: Disallow: /private/"},
+		{record.Record{Seconds: 3, Verdict: record.Disallowed, URL: u + "private/", Decision: &robotsmw.Decision{Reason: robotsmw.ByRule, Kind: robotstxt.Disallow, Rule: "/private/", Line: 7}},
+			"   3.0s           disallowed         http://a.example/private/                   line 7: Disallow: /private/"},
 		{record.Record{Seconds: 4, Verdict: record.Moved, URL: u + "old", Status: 301, Location: u + "new"},
 			"   4.0s           moved         301  http://a.example/old                        -> http://a.example/new"},
 		{record.Record{Seconds: 75, Verdict: record.PutOff, URL: u + "busy", Status: 429, Tries: 1, Again: 3},
@@ -44,9 +44,9 @@ func TestTextPrinter(t *testing.T) {
 		{record.Record{Seconds: 78, Verdict: record.Failed, URL: u + "cgi", Status: 500},
 			"  1m18s           failed        500  http://a.example/cgi"},
 		{record.Record{Seconds: 80, Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 4},
-			"  1m20s           given up      503  http://a.example/busy                       asked for 4 times"},
+			"  1m20s           given up      503  http://a.example/busy                       requested 4 times"},
 		{record.Record{Seconds: 80, Verdict: record.GivenUp, URL: u + "busy", Status: 503, Tries: 2, Error: "meanwhile it answered"},
-			"  1m20s           given up      503  http://a.example/busy                       asked for 2 times, meanwhile it answered"},
+			"  1m20s           given up      503  http://a.example/busy                       requested 2 times, meanwhile it answered"},
 		{record.Record{Seconds: 80, Verdict: record.Checked, URL: u, Status: 200, For: u + "busy"},
 			"  1m20s           checked       200  http://a.example/                           to check the server, because http://a.example/busy was put off"},
 		{record.Record{Seconds: 80, Verdict: record.Unreachable, URL: u, Error: "robots.txt: 503 Service Unavailable"},
@@ -98,7 +98,7 @@ func TestTextPrinter_Evidence(t *testing.T) {
                      rel=nofollow: http://a.example/1
                      rel=nofollow: http://a.example/2
                      rel=nofollow: http://a.example/3
-                     rel=nofollow: 2 links more
+                     rel=nofollow: 2 more links
    0.0s           fetched            http://a.example/again                      no train-ai
    0.0s           fetched            http://b.example/                           no train-ai
                      uses: train-ai deny
@@ -112,13 +112,13 @@ func TestTextPrinter_Evidence(t *testing.T) {
 func TestTextPrinter_Hosts(t *testing.T) {
 	var out bytes.Buffer
 	(&textPrinter{w: &out}).hosts([]record.HostSummary{
-		{Host: "a.example", Requests: 12, Fetched: 7, Moved: 1, NotFound: 2, Blocked: 3, Lost: 1, Interval: 1, Closest: 1, Paused: 90, Addresses: 2, RobotsTxt: "http://a.example 200; http://a.example:81 404: everything allowed"},
+		{Host: "a.example", Requests: 12, Fetched: 7, Moved: 1, NotFound: 2, Disallowed: 3, Lost: 1, Interval: 1, Closest: 1, Paused: 90, Addresses: 2, RobotsTxt: "http://a.example 200; http://a.example:81 404: everything allowed"},
 		{Host: "b.example", Interval: 300, Addresses: 1, RobotsTxt: "200 after 1 redirect"},
 	})
 	const want = `
-  host       requests  fetched  moved  not found  blocked  lost  interval  closest  paused  robots.txt
-  a.example        12        7      1          2        3     1      1.0s     1.0s   1m30s  http://a.example 200; http://a.example:81 404: everything allowed
-  b.example         -        -      -          -        -     -      5m0s        -       -  200 after 1 redirect
+  host       requests  fetched  moved  not found  disallowed  lost  interval  closest  paused  robots.txt
+  a.example        12        7      1          2           3     1      1.0s     1.0s   1m30s  http://a.example 200; http://a.example:81 404: everything allowed
+  b.example         -        -      -          -           -     -      5m0s        -       -  200 after 1 redirect
   interval: the minimum time between two requests for pages; closest: the shortest time measured;
   paused: how long responses such as 429 and 503 paused the host;
   the ports of a host share one pace, but each port has its own robots.txt and Crawl-delay
@@ -141,7 +141,7 @@ func TestTextPrinter_Lost(t *testing.T) {
 
 Lost:
   http://a.example/staff                      refused: 403
-  http://a.example/busy                       given up: 503, asked for 4 times
+  http://a.example/busy                       given up: 503, requested 4 times
   http://a.example/                           failed: EOF
 `
 	if out.String() != want { // without hosts, there is no table of hosts
@@ -224,7 +224,7 @@ func TestRobotsSummary(t *testing.T) {
 		{record.Record{Status: 503, Error: "status 503"}, "nothing allowed: status 503"},
 	} {
 		if got := robotsSummary(tt.record); got != tt.want {
-			t.Errorf("%q, want %q", got, tt.want)
+			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
 }
@@ -243,11 +243,11 @@ func TestJSONPrinter_URLsAreReadable(t *testing.T) {
 func TestLivePrinter(t *testing.T) {
 	var out bytes.Buffer
 	p := &textPrinter{w: &out, live: true}
-	p.progress(record.Summary{Fetched: 3, Blocked: 2, Seconds: 2}, frontier.State{Queued: 7, Out: 1, Hosts: 4, Next: "a.example", Wait: 1400 * time.Millisecond})
+	p.progress(record.Summary{Fetched: 3, Disallowed: 2, Seconds: 2}, frontier.State{Queued: 7, Out: 1, Hosts: 4, Next: "a.example", Wait: 1400 * time.Millisecond})
 	p.progress(record.Summary{}, frontier.State{Queued: 1, Hosts: 1, Next: strings.Repeat("a", 80) + ".example", Wait: time.Second})
 	p.record(record.Record{Verdict: record.Fetched, Status: 200, URL: "http://a.example/"})
-	want := "\r\x1b[2K  3 fetched (1.5/s), 2 blocked, 8 queued, 4 hosts waiting; a.example in 1.4s\r" +
-		"\r\x1b[2K  0 fetched, 0 blocked, 1 queued, 1 host waiting; " + strings.Repeat("a", 29) + "\r" +
+	want := "\r\x1b[2K  3 fetched (1.5/s), 2 disallowed, 8 queued, 4 hosts waiting; a.example in 1.4s\r" +
+		"\r\x1b[2K  0 fetched, 0 disallowed, 1 queued, 1 host waiting; " + strings.Repeat("a", 26) + "\r" +
 		"\r\x1b[2K   0.0s           fetched       200  http://a.example/\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
