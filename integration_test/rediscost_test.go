@@ -126,10 +126,10 @@ func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 	}
 }
 
-// A heartbeat of a member that owns one host, and for which nothing has changed,
-// executes few commands: 6 that each call needs, a notification with every
-// second heartbeat, and inspections of other hosts with every eighth. The
-// commands take most of the time of a heartbeat.
+// A heartbeat of a member that owns one host and has no news executes few
+// commands: 6 that each call needs, a notification with every second heartbeat,
+// and inspections of other hosts with every eighth. The commands take most of
+// the time of a heartbeat.
 func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
@@ -143,8 +143,9 @@ func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { l.Acquire(ctx, &url.URL{Scheme: "http", Host: "warm.example"}) }) // waits, so the member keeps the host
-	time.Sleep(4 * time.Second)                                                      // so that the member listens
+	// The second request waits, so the member keeps the host.
+	wg.Go(func() { l.Acquire(ctx, &url.URL{Scheme: "http", Host: "warm.example"}) })
+	time.Sleep(4 * time.Second) // so that the member listens
 	commands, calls := allCommands(t, admin), commandCalls(t, admin, "evalsha")
 	time.Sleep(10 * time.Second)
 	calls = commandCalls(t, admin, "evalsha") - calls
