@@ -145,8 +145,9 @@ func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { l.Acquire(ctx, &url.URL{Scheme: "http", Host: "warm.example"}) }) // waits, so the member keeps the host
-	time.Sleep(4 * time.Second)                                                      // so that the member listens
+	// The second request waits, so the member keeps the host.
+	wg.Go(func() { l.Acquire(ctx, &url.URL{Scheme: "http", Host: "warm.example"}) })
+	time.Sleep(4 * time.Second) // so that the member listens
 	commands, calls := allCommands(t, admin), commandCalls(t, admin, "evalsha")
 	time.Sleep(10 * time.Second)
 	calls = commandCalls(t, admin, "evalsha") - calls

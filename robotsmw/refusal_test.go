@@ -59,7 +59,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"},
 			want: unreachable, cause: "Vercel: challenge (429, x-vercel-mitigated: challenge)"},
 		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
-			want: unreachable, cause: "status 206 Partial Content, and nobody asked for a part"},
+			want: unreachable, cause: "status 206 Partial Content, although no range was requested"},
 
 		// A proxy responds instead of the site, such as one whose quota is
 		// spent. Every page of the site was allowed for a day.
