@@ -452,19 +452,19 @@ func (s hangingStore) Put(context.Context, string, []byte, time.Duration) error 
 	return nil
 }
 
-type house struct {
+type resources struct {
 	heap        uint64
 	goroutines  int
 	descriptors int // -1 if the system does not report it
 }
 
-func lookAtHouse() house {
+func measureResources() resources {
 	for range 3 { // one garbage collection does not free what finalizers and pools keep
 		runtime.GC()
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	h := house{m.HeapAlloc, runtime.NumGoroutine(), -1}
+	h := resources{m.HeapAlloc, runtime.NumGoroutine(), -1}
 	if files, err := filepath.Glob("/proc/self/fd/*"); err == nil && len(files) > 0 {
 		h.descriptors = len(files)
 	}
@@ -495,7 +495,7 @@ func TestHostileServers(t *testing.T) {
 		robotsTimeout = 2 * time.Second
 	)
 	stalls := startMetronome(t)
-	before := lookAtHouse()
+	before := measureResources()
 	web := startHostileWeb(t, 200, 20)
 	base := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 5 * time.Second, DisableCompression: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
@@ -573,7 +573,7 @@ func TestHostileServers(t *testing.T) {
 			}
 		})
 	}
-	var most house
+	var most resources
 	workers.Go(func() {
 		for tick := time.NewTicker(max(soak/20, time.Second)); ; {
 			select {
@@ -581,8 +581,8 @@ func TestHostileServers(t *testing.T) {
 				tick.Stop()
 				return
 			case <-tick.C:
-				h := lookAtHouse()
-				most = house{max(most.heap, h.heap), max(most.goroutines, h.goroutines), max(most.descriptors, h.descriptors)}
+				h := measureResources()
+				most = resources{max(most.heap, h.heap), max(most.goroutines, h.goroutines), max(most.descriptors, h.descriptors)}
 				t.Logf("%d fetched, %d refused, %d failed; heap %d MB, %d goroutines, %d descriptors, %+v",
 					fetched.Load(), refused.Load(), failed.Load(), h.heap>>20, h.goroutines, h.descriptors, transport.Checker().Stats())
 			}
@@ -620,9 +620,9 @@ func TestHostileServers(t *testing.T) {
 		t.Errorf("%d fetched, %d refused, %d failed: the crawl met too little", fetched.Load(), refused.Load(), failed.Load())
 	}
 
-	var after house
+	var after resources
 	for range 100 { // a fetch of robots.txt that nobody waits for may last until its timeout
-		if after = lookAtHouse(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
+		if after = measureResources(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

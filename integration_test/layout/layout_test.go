@@ -24,9 +24,9 @@ func TestBackArrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range packages {
-		h := houseOf(p)
-		for _, a := range h.bestOrder().Back {
-			t.Errorf("%s: %s uses %s of %s, which uses it, perhaps through others", p.Name, h.Rooms[a.From], strings.Join(h.Arrows[a], ", "), h.Rooms[a.To])
+		g := newFileGraph(p)
+		for _, a := range g.bestOrder().Back {
+			t.Errorf("%s: %s uses %s of %s, which uses it, perhaps through others", p.Name, g.Files[a.From], strings.Join(g.Arrows[a], ", "), g.Files[a.To])
 		}
 	}
 }
@@ -51,7 +51,7 @@ func files(t *testing.T, content map[string]string) *Package {
 	return p
 }
 
-func TestHouseOf(t *testing.T) {
+func TestNewFileGraph(t *testing.T) {
 	const uses, isUsed = "a.go", "b.go"
 	tests := []struct {
 		name       string
@@ -68,14 +68,14 @@ func TestHouseOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := houseOf(files(t, map[string]string{uses: tt.a, isUsed: tt.b}))
-			if !slices.Equal(h.Rooms, []string{uses, isUsed}) {
-				t.Fatalf("the rooms are %q", h.Rooms)
+			g := newFileGraph(files(t, map[string]string{uses: tt.a, isUsed: tt.b}))
+			if !slices.Equal(g.Files, []string{uses, isUsed}) {
+				t.Fatalf("the files are %q", g.Files)
 			}
-			if got := strings.Join(h.Arrows[Arrow{0, 1}], ", "); got != tt.want {
+			if got := strings.Join(g.Arrows[Arrow{0, 1}], ", "); got != tt.want {
 				t.Errorf("%s uses %q of %s, want %q", uses, got, isUsed, tt.want)
 			}
-			if back, ok := h.Arrows[Arrow{1, 0}]; ok {
+			if back, ok := g.Arrows[Arrow{1, 0}]; ok {
 				t.Errorf("%s uses %q of %s", isUsed, back, uses)
 			}
 		})
@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 		verbose bool
 		want    []string
 	}{
-		{"arrows", askArrows, false, []string{"rooms  floors  arrows  back", "robotsmw/robotsmeta\n"}},
+		{"arrows", askArrows, false, []string{"files  layers  arrows  back", "robotsmw/robotsmeta\n"}},
 		{"names", askNames, true, []string{"robotsmw/robotsmeta\n", "Directives.NoIndexAt\n", "in all\n"}},
 		{"sizes", askSizes, true, []string{"robotsmw/robotsmeta\n", "libraries\n", "examples\n"}},
 	}

@@ -1,7 +1,7 @@
 // Command layout measures how the module is laid out: which other files each
 // file uses, which names each package exports, and how much code there is.
 //
-//	go run ./integration_test/layout            # rooms, floors, arrows, back arrows
+//	go run ./integration_test/layout            # files, layers, arrows, back arrows
 //	go run ./integration_test/layout -v         # also each arrow that runs back up
 //	go run ./integration_test/layout -names     # how many names each package exports
 //	go run ./integration_test/layout -names -v  # also the names
@@ -12,12 +12,12 @@
 // The flags may be followed by packages to print, relative to the module's
 // root, such as robotsmw/robotstxt. By default all packages are printed.
 //
-// The output calls a package a house. Each file of the package except its tests
-// is a room. An arrow leads from file A to file B if A uses something that B
-// declares: an identifier, a method or a field.
+// The files of a package, except its tests, form a graph. An arrow leads from
+// file A to file B if A uses something that B declares: an identifier, a method
+// or a field.
 //
 // If no files use each other in a circle, all arrows lead down, and a file
-// stands one floor above the highest file that it uses. Otherwise some arrows
+// stands one layer above the highest file that it uses. Otherwise some arrows
 // run back up. The command finds the order of the files in which the fewest
 // arrows run back up.
 package main
@@ -92,21 +92,21 @@ func run(out io.Writer, only []string, ask question, verbose bool) error {
 
 func printArrows(out io.Writer, packages []*Package, shown func(*Package) bool, verbose bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "rooms\tfloors\tarrows\tback\t  package")
+	fmt.Fprintln(w, "files\tlayers\tarrows\tback\t  package")
 	var list strings.Builder
 	for _, p := range packages {
 		if p.Test || !shown(p) {
 			continue
 		}
-		h := houseOf(p)
-		plan := h.bestOrder()
+		g := newFileGraph(p)
+		plan := g.bestOrder()
 		note := ""
 		if !plan.Exact {
 			note = " (at most: too many files in one circle to be sure)"
 		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  %s%s\n", len(h.Rooms), plan.Floors, len(h.Arrows), len(plan.Back), p.Name, note)
+		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  %s%s\n", len(g.Files), plan.Layers, len(g.Arrows), len(plan.Back), p.Name, note)
 		for _, a := range plan.Back {
-			fmt.Fprintf(&list, "%s: %s -> %s: %s\n", p.Name, h.Rooms[a.From], h.Rooms[a.To], strings.Join(h.Arrows[a], ", "))
+			fmt.Fprintf(&list, "%s: %s -> %s: %s\n", p.Name, g.Files[a.From], g.Files[a.To], strings.Join(g.Arrows[a], ", "))
 		}
 	}
 	if err := w.Flush(); err != nil || !verbose || list.Len() == 0 {

@@ -7,30 +7,30 @@ import (
 	"slices"
 )
 
-// A Plan describes the best order that was found for the rooms of a House. The
-// rooms stand one above the other.
+// A Plan describes the best order that was found for the files of a FileGraph.
+// The files stand one above the other.
 type Plan struct {
 	Back   []Arrow // the arrows that run back up; no order with fewer was found
-	Floors int     // how many floors the house has without the arrows in Back
+	Layers int     // how many layers the package has without the arrows in Back
 	Exact  bool    // whether Back is known to be as short as possible
 }
 
 // anArrow is the cost of an arrow that runs back up. The number of the arrow's
-// names (see House.Arrows) is added to this cost. So the order with the fewest
-// such arrows wins. If two orders have equally many such arrows, the order
-// whose arrows have fewer names wins.
+// names (see FileGrapg.Arrows) is added to this cost. Therefore the order with
+// the fewest such arrows wins. If two orders have equally many such arrows, the
+// order whose arrows have fewer names wins.
 const anArrow = 1 << 16
 
-// bestOrder finds the order of the rooms in which the fewest arrows run back up
-// (a minimum feedback arc set). Only rooms that use each other in a circle
+// bestOrder finds the order of the files in which the fewest arrows run back up
+// (a minimum feedback arc set). Only files that use each other in a circle
 // cause such arrows, so each circle is ordered by itself.
-func (h *House) bestOrder() Plan {
-	n := len(h.Rooms)
+func (g *FileGraph) bestOrder() Plan {
+	n := len(g.Files)
 	cost := make([][]int, n) // cost[i][j] is the cost of the arrow from i to j; 0 means there is none
 	for i := range cost {
 		cost[i] = make([]int, n)
 	}
-	for a, uses := range h.Arrows {
+	for a, uses := range g.Arrows {
 		cost[a.From][a.To] = anArrow + len(uses)
 	}
 	plan := Plan{Exact: true}
@@ -47,11 +47,11 @@ func (h *House) bestOrder() Plan {
 		}
 	}
 	slices.SortFunc(plan.Back, func(a, b Arrow) int { return (a.From-b.From)*n + a.To - b.To })
-	plan.Floors = floors(cost)
+	plan.Layers = layers(cost)
 	return plan
 }
 
-// circles returns the sets of two or more rooms in which each room can reach
+// circles returns the sets of two or more files in which each file can reach
 // all others.
 func circles(cost [][]int) [][]int {
 	n := len(cost)
@@ -85,8 +85,8 @@ func circles(cost [][]int) [][]int {
 	return sets
 }
 
-// floors returns how many floors the rooms need. There must be no circles.
-func floors(cost [][]int) int {
+// layers returns how many layers the files need. There must be no circles.
+func layers(cost [][]int) int {
 	height := make([]int, len(cost))
 	var of func(i int) int
 	of = func(i int) int {
@@ -108,8 +108,8 @@ func floors(cost [][]int) int {
 	return top
 }
 
-// costsWithin returns the costs of the arrows between the rooms of a circle.
-// Room i of the result is the room circle[i].
+// costsWithin returns the costs of the arrows between the files of a circle.
+// File i of the result is the file circle[i].
 func costsWithin(cost [][]int, circle []int) [][]int {
 	part := make([][]int, len(circle))
 	for i, from := range circle {
@@ -120,11 +120,11 @@ func costsWithin(cost [][]int, circle []int) [][]int {
 	return part
 }
 
-// A circle of up to maxExact rooms is ordered by exactOrder, which examines
-// each set of the rooms. 20 rooms have a million sets.
+// A circle of up to maxExact files is ordered by exactOrder, which examines
+// each set of the files. 20 files have a million sets.
 const maxExact = 20
 
-// cheapest returns an order of a circle's rooms, from the lowest up. In this
+// cheapest returns an order of a circle's files, from the lowest up. In this
 // order, the cost of the arrows that run up is low. If exact is true, no order
 // costs less.
 func cheapest(cost [][]int) (order []int, exact bool) {
@@ -134,13 +134,13 @@ func cheapest(cost [][]int) (order []int, exact bool) {
 	return goodOrder(cost), false
 }
 
-// exactOrder returns the cheapest order of the rooms, from the lowest up.
+// exactOrder returns the cheapest order of the files, from the lowest up.
 //
-// Each set of rooms could be the lowest part of the house. For each set,
+// Each set of files could be the lowest part of the package. For each set,
 // exactOrder finds the least cost of the arrows that would run up from the
-// set's rooms. This cost has two parts. The first is the cost of the arrows
-// from the set's highest room to rooms outside the set. The second is the least
-// cost of the set without that room, which is already known.
+// set's files. This cost has two parts. The first is the cost of the arrows
+// from the set's highest file to files outside the set. The second is the least
+// cost of the set without that file, which is already known.
 func exactOrder(cost [][]int) []int {
 	n := len(cost)
 	least := make([]int32, 1<<n)
@@ -170,7 +170,7 @@ func exactOrder(cost [][]int) []int {
 
 // goodOrder returns the cheapest order that it finds. It starts from many
 // random orders, which are the same in each run. In each order it moves single
-// rooms until no move lowers the cost of the arrows that run up.
+// files until no move lowers the cost of the arrows that run up.
 func goodOrder(cost [][]int) []int {
 	random := rand.New(rand.NewPCG(1, 2))
 	var best []int
@@ -178,8 +178,8 @@ func goodOrder(cost [][]int) []int {
 		order := random.Perm(len(cost))
 		for improved := true; improved; {
 			improved = false
-			for _, room := range random.Perm(len(cost)) {
-				improved = settle(cost, order, room) || improved
+			for _, file := range random.Perm(len(cost)) {
+				improved = settle(cost, order, file) || improved
 			}
 		}
 		if best == nil || orderCost(cost, order) < orderCost(cost, best) {
@@ -189,17 +189,17 @@ func goodOrder(cost [][]int) []int {
 	return best
 }
 
-// settle moves a room to the place where the cost of the arrows that run up is
+// settle moves a file to the place where the cost of the arrows that run up is
 // least. It reports whether this lowered the cost.
-func settle(cost [][]int, order []int, room int) bool {
-	at := slices.Index(order, room)
+func settle(cost [][]int, order []int, file int) bool {
+	at := slices.Index(order, file)
 	best, most := at, 0
 	for _, step := range []int{-1, 1} {
 		saved := 0
 		for j := at + step; j >= 0 && j < len(order); j += step {
-			// The two rooms change places. An arrow between them that ran down
+			// The two files change places. An arrow between them that ran down
 			// now runs up. An arrow that ran up now runs down.
-			saved += step * (cost[room][order[j]] - cost[order[j]][room])
+			saved += step * (cost[file][order[j]] - cost[order[j]][file])
 			if saved > most {
 				best, most = j, saved
 			}
@@ -210,12 +210,12 @@ func settle(cost [][]int, order []int, room int) bool {
 	}
 	copy(order[at:], order[at+1:])
 	copy(order[best+1:], order[best:len(order)-1])
-	order[best] = room
+	order[best] = file
 	return true
 }
 
 // orderCost adds up the cost of the arrows that run up. The order begins with
-// the lowest room.
+// the lowest file.
 func orderCost(cost [][]int, order []int) int {
 	sum := 0
 	for at, i := range order {

@@ -10,10 +10,10 @@ import (
 func TestOrder(t *testing.T) {
 	tests := []struct {
 		name   string
-		rooms  []string
+		files  []string
 		arrows []Arrow
 		back   int
-		floors int // 0 means not tested: Plan.Floors depends on which arrows are in Plan.Back
+		layers int // 0 means not tested: Plan.Layers depends on which arrows are in Plan.Back
 	}{
 		{"nothing uses anything", []string{"a", "b"}, nil, 0, 1},
 		{"one way down", []string{"a", "b", "c"}, []Arrow{{0, 1}, {1, 2}, {0, 2}}, 0, 3},
@@ -24,22 +24,22 @@ func TestOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := House{Rooms: tt.rooms, Arrows: make(map[Arrow][]string)}
+			g := FileGraph{Files: tt.files, Arrows: make(map[Arrow][]string)}
 			for _, a := range tt.arrows {
-				h.Arrows[a] = nil
+				g.Arrows[a] = nil
 			}
-			plan := h.bestOrder()
+			plan := g.bestOrder()
 			if !plan.Exact || len(plan.Back) != tt.back {
 				t.Errorf("%v run back, exact: %v; want %d", plan.Back, plan.Exact, tt.back)
 			}
-			if tt.floors != 0 && plan.Floors != tt.floors {
-				t.Errorf("%d floors, want %d", plan.Floors, tt.floors)
+			if tt.layers != 0 && plan.Layers != tt.layers {
+				t.Errorf("%d layers, want %d", plan.Layers, tt.layers)
 			}
 		})
 	}
 }
 
-// For six rooms and random costs, the test tries all orders of the rooms.
+// For six files and random costs, the test tries all orders of the files.
 // exactOrder and goodOrder must both find one of the cheapest orders.
 func TestCheapestIsTheCheapest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
@@ -56,7 +56,7 @@ func TestCheapestIsTheCheapest(t *testing.T) {
 	}
 }
 
-// For 16 rooms, goodOrder finds the cheapest order. For 70 rooms, which are too
+// For 16 files, goodOrder finds the cheapest order. For 70 files, which are too
 // many for exactOrder, it finds an order that is no worse than a random one.
 func TestGoodOrderOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
@@ -67,15 +67,15 @@ func TestGoodOrderOfMany(t *testing.T) {
 	large := chance(random, 70)
 	order, exact := cheapest(large)
 	if exact {
-		t.Error("70 rooms, and said to be exact")
+		t.Error("70 files, and said to be exact")
 	}
 	if c := orderCost(large, order); c == 0 || c > orderCost(large, random.Perm(70)) {
 		t.Errorf("the cost is %d: more than by chance", c)
 	}
 	slices.Sort(order)
-	for i, room := range order {
-		if i != room {
-			t.Fatalf("the rooms are %v", order)
+	for i, file := range order {
+		if i != file {
+			t.Fatalf("the files are %v", order)
 		}
 	}
 }
