@@ -462,6 +462,14 @@ func (a *Auditor) obeyed(e *event, r *robot, s *site) *rules {
 	return obeyed
 }
 
+// rulesIn returns the rules of a file for the robot of the site.
+func (s *site) rulesIn(f *file, r *robot) *rules {
+	if f == s.file {
+		return s.rules
+	}
+	return f.rulesFor(r.product)
+}
+
 // allowed reports a violation if the file in force disallows a page, unless the
 // robot may still use the file that it fetched last, and that file allows the
 // page. known is false if the robot may still use a file that is not known.

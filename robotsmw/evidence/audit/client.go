@@ -14,40 +14,6 @@ type identity struct {
 	client string // who sent the request: peer, or whom a proxy named; "" means not known
 }
 
-// identify reads what is before the date in a line of the combined format: the
-// client, the user of identd and the user of HTTP, as in "192.0.2.1 - frank".
-// The host may be before the client (Apache's vhost_combined), and the prefix
-// of a log shipper before all. The client is an address, a list such as
-// "192.0.2.1, 10.0.0.1" of a client and its proxies or, if there are exactly
-// three words, any name. The name of the HTTP user may have any bytes, so only
-// the first address counts.
-func (p *parser) identify(names []byte) identity {
-	first, rest := cutWord(names)
-	if peer, ok := p.address(first); ok && !isAnotherAddress(rest) {
-		return identity{peer: peer, client: peer}
-	}
-	words := bytes.Fields(withoutPrefix(names))
-	if len(words) == 3 && !isList(words[0]) {
-		return named(words[0])
-	}
-	if len(words) == 4 && hasPort(words[0]) && isNobody(string(words[1])) {
-		// The client is not known, but the host is.
-		_, host := originOf(copied(words[0]))
-		return identity{host: host}
-	}
-	for i := range max(len(words)-2, 0) {
-		id, ok := identifyAt(words[i:])
-		if !ok {
-			continue
-		}
-		if i == 1 && id.host == "" && isHost(words[0]) {
-			_, id.host = originOf(copied(words[0]))
-		}
-		return id
-	}
-	return identity{}
-}
-
 // identifyAt reads the client at the beginning of some words. ok is false if
 // there is none.
 func identifyAt(words [][]byte) (id identity, ok bool) {

@@ -18,14 +18,6 @@ type site struct {
 	paces   map[string]*pace // by the client's address
 }
 
-// rulesIn returns the rules of a file for the robot of the site.
-func (s *site) rulesIn(f *file, r *robot) *rules {
-	if f == s.file {
-		return s.rules
-	}
-	return f.rulesFor(r.product)
-}
-
 // A host is what is known about a host, for all robots.
 type host struct {
 	*Tally
