@@ -157,12 +157,12 @@ func (x *Extension) tally(count *int64, n int64) {
 	*count += n
 }
 
-// countResponse counts a response, which may be a redirect.
-func (x *Extension) countResponse(resp *http.Response) {
+// countResponse counts a response.
+func (x *Extension) countResponse(isRedirect bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.counts.Fetched++
-	if !isRedirect(resp) {
+	if !isRedirect {
 		x.counts.Pages++
 	}
 }

@@ -50,7 +50,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if p.proxy != "" { // colly looks for the proxy in its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
-	x.countResponse(resp)
+	x.countResponse(isRedirect(resp))
 	if resp.Body != nil && resp.Body != http.NoBody {
 		resp.Body = newReadAheadBody(resp.Body, p.attempt)
 	}
