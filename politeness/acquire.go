@@ -36,6 +36,9 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 	if err := l.prepare(ctx, u, g); err != nil {
 		return err
 	}
+	// setDeadline and the estimates need the settings of all stages. When g is
+	// about to join the queues of later stages, readLaterSettings reads those
+	// settings again.
 	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings()
 	}
@@ -116,20 +119,25 @@ func (g *Grant) setDeadline(ctx context.Context) {
 }
 
 // maxWait returns the shortest wait that the MaxWait of g's Limiter rejects, or
-// false if MaxWait limits nothing. If the request follows a redirect, one
-// interval more is allowed: the one after the redirect.
+// false if MaxWait limits nothing. If the request follows a redirect, it may
+// wait for the interval after the redirect too. The host's interval is not
+// known here, so the longest is allowed that a request waits for: Delay,
+// MaxCrawlDelay, or what PerHost sets.
 func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, isLimited bool) {
 	l := g.limiter
 	if l.MaxWait == 0 {
 		return 0, false
 	}
 	if l.MaxWait > 0 {
-		wait = schedule.Sum(l.MaxWait, 1) // a wait of exactly MaxWait is allowed
+		wait = l.MaxWait
 	}
 	if afterRedirect {
 		host := &l.effective.host
 		interval := max(host.Delay, host.MaxCrawlDelay, g.configuredInterval())
-		wait = schedule.Sum(wait, schedule.Sum(interval, 1))
+		wait = schedule.Sum(wait, interval)
+	}
+	if wait > 0 {
+		wait = schedule.Sum(wait, 1) // a wait of exactly this length is allowed
 	}
 	return wait, true
 }

@@ -29,8 +29,8 @@ type attempt struct {
 }
 
 // begin starts an attempt to send u, whose grant has just been given. Whatever
-// ends the attempt's context also frees its slot, even if nobody closes the
-// body.
+// ends the attempt's context also frees its slot, even if the body is
+// never closed.
 func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
 	a.caller = caller
 	a.timeout = timeout

@@ -190,3 +190,39 @@ func TestRetime_RefusedHostIsIdle(t *testing.T) {
 		}
 	})
 }
+
+// A request whose token of the GlobalRate becomes available only after its
+// deadline, or after MaxWait, fails at once, and gives the token back.
+func TestChain_TokenAfterTheDeadline(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limiter *Limiter
+		timeout time.Duration
+	}{
+		"deadline": {&Limiter{Delay: -1, Concurrency: -1}, 10 * time.Second},
+		"MaxWait":  {&Limiter{Delay: -1, Concurrency: -1, MaxWait: 10 * time.Second}, 2 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := tt.limiter
+				l.GlobalRate = rate.NewLimiter(rate.Every(time.Hour), 1)
+				if _, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")); err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				_, err := l.Acquire(ctx, mustURL(t, "http://b.example/"))
+				var delayed *DelayError
+				if !errors.As(err, &delayed) || delayed.Reason != ReasonGlobalRate {
+					t.Errorf("error %v, want a DelayError for the GlobalRate", err)
+				}
+				if waited := time.Since(began); waited != 0 {
+					t.Errorf("it failed after %v, want at once", waited)
+				}
+				if tokens := l.GlobalRate.Tokens(); tokens < 0 {
+					t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
+				}
+			})
+		})
+	}
+}

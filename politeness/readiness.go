@@ -42,8 +42,12 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	}
 	if l.tokens != nil {
 		if wait := l.tokens.take(&g.request); wait > 0 {
-			g.request.Estimate = now.Add(wait)
-			return readiness{checkIn: wait, estimate: g.request.Estimate, why: schedule.ReasonGlobalRate}
+			start := now.Add(wait)
+			g.request.Estimate = start
+			if start >= g.request.Deadline {
+				return readiness{rejected: true, retryIn: wait, estimate: start, why: schedule.ReasonGlobalRate}
+			}
+			return readiness{checkIn: wait, estimate: start, why: schedule.ReasonGlobalRate}
 		}
 	}
 	return readiness{ready: true, estimate: now}

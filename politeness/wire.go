@@ -132,7 +132,9 @@ func (w *wire) isReplayTo(address string) bool {
 // fail, which no other request uses.
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
-	if w.headerSent { // mayConnect has not reset it, so this is a replay
+	if w.headerSent {
+		// This is a replay: mayConnect has found it, or HTTP/2 has taken this
+		// connection without calling getConn.
 		w.stoppedReplay = true
 	}
 	mustFail := w.headerSent || w.err != nil
@@ -165,13 +167,15 @@ func (w *wire) wroteHeaders() {
 	w.grant.setOnItsWay(false)
 }
 
-// setOnItsWay notes in the Limiters that the request is on its way, and in the
-// end that it has reached the host. After the grant, a busy scheduler, a dial
-// and a handshake may delay the request for an unknown time. Such a delay could
-// make two requests reach the host at one moment, however far apart they were
-// granted. To prevent that, no other request starts until this one is sent. If
-// Base does not use httptrace, setOnItsWay is not called, and a request counts
-// from its grant.
+// setOnItsWay notes in the Limiters whether the request is on its way:
+// setOnItsWay(true) is called when net/http requests a connection, and
+// setOnItsWay(false) when the header is written. Both restart the intervals.
+//
+// After the grant, a busy scheduler, a dial and a handshake may delay the
+// request for an unknown time. Such a delay could make two requests reach the
+// host at one moment, however far apart they were granted. To prevent that, no
+// other request starts until this one is sent. If Base does not use httptrace,
+// setOnItsWay is not called, and a request counts from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {
 		if !g.request.CountsFromSending {

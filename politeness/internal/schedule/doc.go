@@ -20,7 +20,8 @@
 //	ready.go     the conditions for a start, in their order
 //	interval.go  Delay, Crawl-delay, adaptive delay and Jitter
 //	quota.go     quotas that a host declares
-//	backoff.go   pauses after 429, 503, a block page or Retry-After
+//	backoff.go   pauses after 429, 503, a block page or Retry-After (for its cap
+//	             see package headers)
 //	queue.go     whose turn it is, and who goes to the front
 //	inflight.go  the requests that hold a slot, and for how long
 //	estimate.go  when a request that waits can start, and if that is too late

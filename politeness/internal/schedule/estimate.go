@@ -76,7 +76,8 @@ func (h *Host) placeAtEnd(r *Request) place {
 // estimate returns the time at which r can start from place p of its lane if
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
-// be later because the estimate leaves out how long the requests ahead take.
+// be later, because the estimate leaves out how long the requests ahead take,
+// the Jitter of their intervals, and the interval of a quota.
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
@@ -148,7 +149,8 @@ func (h *Host) firstPageStart(from Time, page *Request) (start Time, robotsLeft 
 		return start, 0
 	}
 	// One starts at robotsStart, and another one after each delay until the
-	// page is due.
+	// page is due. One that is due with the page counts as started, so the
+	// estimate may be too early by a delay.
 	started := 1 + intervals(robotsStart, start, delay, robotsLeft)
 	return start, max(robotsLeft-started, 0)
 }

@@ -5,8 +5,8 @@ import "time"
 // MaxAdaptive is the longest adaptive delay.
 const MaxAdaptive = time.Minute
 
-// Delay returns the interval that every request to h keeps: Settings.Delay or
-// the adaptive delay, whichever is longer.
+// Delay returns the delay that every request to h keeps: Settings.Delay or the
+// adaptive delay, whichever is longer.
 func (h *Host) Delay() time.Duration {
 	if h.Learned == nil {
 		return h.Settings.Delay
@@ -145,8 +145,8 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 	return Sum(interval, time.Duration(more))
 }
 
-// LengthenedInterval returns the interval that all requests to h keep, with the
-// present Jitter.
+// LengthenedInterval returns the interval, with the present Jitter, of a request
+// that is not exempt and declares no Crawl-delay.
 func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(AnyRequest)) }
 
 // adapt sets the adaptive delay from the latency of a response, and reports

@@ -18,8 +18,9 @@ func (h *Host) BeginClaim(now Time, c *Claim) {
 	h.Claim = c
 }
 
-// IsTermOver reports whether other members wait for h, which is owned, and this
-// member has owned it for a term.
+// IsTermOver reports whether h, which is owned, must be given away: other
+// members wait, a request of this member has started, and the term is over.
+// Until a request has started, the owner may keep h: see untilGiven.
 func (h *Host) IsTermOver(now Time) bool {
 	c := h.Claim
 	return c.OthersWait && c.HasStarted && now >= c.OwnedSince.Add(ownerTerm)

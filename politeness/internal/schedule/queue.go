@@ -13,11 +13,11 @@ import "cmp"
 //   - While pages wait, robots.txt requests get no more time than pages. A
 //     request that took 30 s, because a port does not answer, is followed by
 //     30 s of pages. See ReadyAt.
-//   - A robots.txt request overrides both rules if it is for the origin of the
-//     first page, but only one does so for each page. Otherwise the robots.txt
-//     that allows this page may expire just before the page starts. The page
-//     would then lose its place in the lane, and so would all pages of its
-//     origin behind it.
+//   - A robots.txt request for the origin of the first page overrides both
+//     rules, because the robots.txt that allows this page might otherwise
+//     expire just before the page starts. The page would then lose its place in
+//     the lane, and so would all pages of its origin behind it. Only one
+//     request does so for each page.
 //
 // A page that waits for its first robots.txt is in no queue: it joins the queue
 // when its robots.txt has allowed it. If the robots.txt of a page has expired

@@ -22,7 +22,10 @@ type Request struct {
 	// see HasInterval. The interval then counts from the time of sending.
 	CountsFromSending bool
 
-	OnItsWay bool // the request has started and its header is not written yet
+	// OnItsWay reports whether net/http has requested a connection for the
+	// request and has not written its header yet. It is always false without
+	// httptrace, and if CountsFromSending is false.
+	OnItsWay bool
 
 	// PhaseStart is when the request's present phase began: when it was queued
 	// or, once it has started, when it started. One field serves both phases

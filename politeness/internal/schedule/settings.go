@@ -13,8 +13,8 @@ type Settings struct {
 	Jitter        float64       // the fraction by which an interval is lengthened at most
 	Adaptive      float64       // the adaptive delay in response times; 0 means off
 	BackOff       time.Duration // the first pause after a 429 or the like; 0 means none
-	MaxBackOff    time.Duration
-	Concurrency   int32 // how many requests may be in flight
+	MaxBackOff    time.Duration // the longest pause that doubling BackOff can reach
+	Concurrency   int32         // how many requests may be in flight
 
 	// Random returns a number in [0, 1) for Jitter and the random part of a
 	// back-off.

@@ -26,7 +26,7 @@ type Quota struct {
 type Signals struct {
 	Status     int           // 0 means no response
 	Class      Class         // what Status and the header mean
-	RetryAfter time.Duration // the time that the Retry-After field requests; 0 means none
+	RetryAfter time.Duration // the time that the Retry-After field requests, at most Limiter.MaxRetryAfter; 0 means none
 	Quota      Quota         // what the header declares
 	Latency    time.Duration // the time until the header came; 0 means unknown
 	Failed     bool          // the request ended with an error
