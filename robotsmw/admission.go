@@ -149,7 +149,7 @@ func (c *config) limiter() (*politeness.Limiter, error) {
 		return nil, nil
 	}
 	if paced.Limiter == nil {
-		return nil, errors.New("robotsmw: Admit cannot use the delays of Options.Base, a politeness.Transport without a Limiter: set its Limiter")
+		return nil, errors.New("robotsmw: Admit requires a Limiter, but Options.Base is a politeness.Transport without one: set its Limiter")
 	}
 	return paced.Limiter, nil
 }

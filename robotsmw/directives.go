@@ -10,19 +10,21 @@ import (
 )
 
 // PageDirectives returns the directives of resp, a response of a Transport, for
-// the Transport's product tokens. It neither reads nor delays resp.Body. The
-// directives of the HTML are known when the caller has read the body.
+// the Transport's product tokens. It neither reads nor delays resp.Body. It
+// includes the directives of the HTML once the caller has read the body.
 //
 // The directives are those of resp, whatever its status. If resp is a 304 (Not
-// Modified), the earlier directives of the page remain valid: package revisit
-// remembers them, and then they are returned. If redirects were
-// followed, resp is the last response, and PageDirectives looks at no other:
-// the header of a redirect says nothing about the redirect's target.
+// Modified), the earlier directives of the page remain valid, and
+// PageDirectives returns them if package revisit has stored them. If redirects
+// were followed, resp is the last response, and PageDirectives considers no
+// other, because the header of a redirect does not apply to the redirect's
+// target.
 //
 // PageDirectives also reports a refusal, such as a challenge of bot protection.
-// A refusal that status and header show is known at once. A refusal that marks
-// in the HTML show is known when the marks have been read. A sure refusal has
-// no directives, because it is not the page.
+// If the status and header identify it, it is reported immediately. If only the
+// HTML identifies it, it is reported when the caller has read that part of the
+// body. A response that is certainly a refusal has no directives, because it is
+// not the page.
 //
 // If resp did not come through a Transport, PageDirectives returns the
 // directives of the header for all robots, with PageNotExamined.
@@ -39,25 +41,25 @@ func PageDirectives(resp *http.Response) Page {
 		}
 	}
 	e := examination(resp)
-	if e.refused != nil && e.refused.Sure {
-		return Page{Refusal: *e.refused}
+	if e.isRefusal() {
+		return Page{Refusal: *e.refusal}
 	}
 	d := robotsmeta.ParseHeader(resp.Header, e.opts.Tokens...)
 	if e.body != nil {
 		var found robotsmeta.Directives
-		var marks *refusal.Refusal
-		found, marks, e.state = e.body.Result()
+		var inBody *refusal.Refusal
+		found, inBody, e.state = e.body.Result()
 		d = d.Union(found)
-		if e.refused == nil || marks != nil && marks.Sure {
-			e.refused = marks
+		if outweighs(inBody, e.refusal) {
+			e.refusal = inBody
 		}
-		if e.refused != nil && e.refused.Sure { // by a rule of Options.Refusals
-			return Page{Refusal: *e.refused}
+		if e.isRefusal() { // a rule of Options.Refusals matched the body
+			return Page{Refusal: *e.refusal}
 		}
 	}
 	p := Page{Directives: d, State: PageState(e.state)}
-	if e.refused != nil {
-		p.Refusal = *e.refused
+	if e.refusal != nil {
+		p.Refusal = *e.refusal
 	}
 	return p
 }
@@ -67,7 +69,16 @@ type examined struct {
 	opts    *page.Options
 	state   page.State       // what is known of the page if body is nil
 	body    *page.Body       // set if there is HTML to examine
-	refused *refusal.Refusal // a refusal found by status and header; nil if none
+	refusal *refusal.Refusal // found by status and header; nil if there is none
+}
+
+// isRefusal reports whether the response is certainly a refusal.
+func (e *examined) isRefusal() bool { return e.refusal != nil && e.refusal.Sure }
+
+// outweighs reports whether a refusal found in the body replaces the one found
+// by status and header. Either may be nil.
+func outweighs(inBody, inHeader *refusal.Refusal) bool {
+	return inHeader == nil || inBody != nil && inBody.Sure
 }
 
 type examinedKey struct{}
@@ -80,7 +91,7 @@ func examination(resp *http.Response) examined {
 			return *e
 		}
 	}
-	return examined{opts: new(page.Options), refused: detectRefusal(resp, nil), state: page.NotExamined}
+	return examined{opts: new(page.Options), refusal: detectRefusal(resp, nil), state: page.NotExamined}
 }
 
 // examine arranges that resp, the answer to req, is examined while the caller
@@ -93,9 +104,9 @@ func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.R
 	if ctx.Value(page.ReadsItself{}) != nil {
 		return
 	}
-	e.refused = detectRefusal(resp, e.opts.Refusals)
-	if e.refused != nil && e.refused.Sure {
-		return // a sure refusal is not the page, so it is not examined
+	e.refusal = detectRefusal(resp, e.opts.Refusals)
+	if e.isRefusal() {
+		return // the response is not the page
 	}
 	e.body, e.state = page.Examine(ctx, resp, req.Method, e.opts)
 }

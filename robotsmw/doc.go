@@ -66,8 +66,16 @@
 // # Page directives
 //
 // [PageDirectives] returns the directives of a response: noindex, nofollow and
-// the like. The Transport collects them, and blocks no page because of them. If
-// the response came from bot protection instead of the site, such as a
+// the like. The Transport collects them, and blocks no page because of them.
+// Because a page may contain them too, the body should be read first:
+//
+//	body, err := io.ReadAll(resp.Body)
+//	...
+//	if robotsmw.PageDirectives(resp).NoIndex() {
+//		return // do not index body
+//	}
+//
+// If the response came from bot protection instead of the site, such as a
 // challenge, Page.Refusal describes it.
 //
 // # Words

@@ -59,7 +59,7 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"},
 			want: unreachable, cause: "Vercel: challenge (429, x-vercel-mitigated: challenge)"},
 		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
-			want: unreachable, cause: "status 206 Partial Content, and nobody asked for a part"},
+			want: unreachable, cause: "status 206 Partial Content, although no range was requested"},
 
 		// A proxy responds instead of the site, such as one whose quota is
 		// spent. Every page of the site was allowed for a day.
@@ -92,11 +92,11 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "SiteGround's page without its field", status: 202, headers: []string{html}, body: pageOfSiteGround,
 			want: unreachable, cause: `SiteGround: challenge (202, the page has http-equiv="refresh" and /.well-known/sgcaptcha/)`},
 		{name: "a page of an unknown wall, accepted", status: 202, headers: []string{html}, body: "<html>wait</html>",
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "a page of an unknown wall, accepted, said to be text", status: 202, headers: []string{"Content-Type: text/plain"}, body: "\ufeff\r\n <html>wait</html>",
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "an HTML page without a byte, accepted", status: 202, headers: []string{html},
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "Anubis' challenge with a status of its operator's", status: 403, headers: []string{html}, body: pageOfAnubis,
 			want: unreachable, cause: `Anubis: challenge (403, the page has <script id="anubis_challenge")`},
 		{name: "Anubis' challenge, packed", status: 401, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(pageOfAnubis),

@@ -94,21 +94,23 @@ func unseal(ctx context.Context) context.Context {
 	return ctx
 }
 
-// unsealRedirect returns a CheckRedirect that gives the next request its own
-// context while f runs: f may use that context, such as for a lookup.
+// unsealRedirect returns a CheckRedirect that calls f with the request's context
+// unsealed, because f may use it, such as for a lookup. Afterwards the request
+// is sealed again.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		s := sealFrom(req.Context())
 		if s == nil {
 			return f(req, via)
 		}
-		was := req.Context()
+		sealedContext := req.Context()
 		*req = *req.WithContext(s.Context)
 		defer func() {
-			if req.Context() != s.Context { // f has set another one
-				was = &sealed{Context: req.Context(), repeated: s.repeated, refused: s.refused}
+			if req.Context() != s.Context {
+				// f has replaced the context, so seal the new one.
+				sealedContext = &sealed{Context: req.Context(), repeated: s.repeated, refused: s.refused}
 			}
-			*req = *req.WithContext(was)
+			*req = *req.WithContext(sealedContext)
 		}()
 		return f(req, via)
 	}

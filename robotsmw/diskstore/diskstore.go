@@ -487,24 +487,32 @@ func readFile(name string, limit int64) ([]byte, error) {
 }
 
 // openFile opens a file. If the file is not regular or is larger than limit,
-// the error wraps errNotOurs. Without O_NONBLOCK, opening a FIFO without a
-// writer would block.
+// the error wraps errNotOurs.
 func openFile(name string, limit int64) (*os.File, error) {
+	// Without O_NONBLOCK, opening a FIFO without a writer would block.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("%s is not a regular file: %w", name, errNotOurs)
-	case info.Size() > limit:
-		err = fmt.Errorf("%s has %d bytes, more than %d: %w", name, info.Size(), limit, errNotOurs)
-	}
-	if err != nil {
+	if err := checkFile(f, limit); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// checkFile returns an error that wraps errNotOurs if f is not a regular file
+// or is larger than limit.
+func checkFile(f *os.File, limit int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: %w", f.Name(), errNotOurs)
+	}
+	if info.Size() > limit {
+		return fmt.Errorf("%s has %d bytes, more than %d: %w", f.Name(), info.Size(), limit, errNotOurs)
+	}
+	return nil
 }

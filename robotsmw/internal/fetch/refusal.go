@@ -43,9 +43,9 @@ func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	case found && (r.Sure || !isSuccess(resp) || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
 		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
 	case resp.StatusCode == http.StatusPartialContent:
-		return "status 206 Partial Content, and nobody asked for a part"
+		return "status 206 Partial Content, although no range was requested"
 	case resp.StatusCode == http.StatusAccepted && (html || strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "html")):
-		return "status 202 Accepted with an HTML page, as challenges have it"
+		return "status 202 Accepted with an HTML page, which is typical of a challenge"
 	}
 	return ""
 }

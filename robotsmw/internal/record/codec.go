@@ -136,8 +136,8 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	return rec, nil
 }
 
-// check returns an error if the first line of a stored value claims what this
-// package would not have stored for the origin.
+// check returns an error if the first line of a stored value has contents that
+// Encode would not have written for the origin.
 func (s *storedRecord) check(name string) error {
 	switch f := s.Failure; {
 	case s.Version != storedVersion:
@@ -171,8 +171,8 @@ func Body(value []byte, hash [sha256.Size]byte) []byte {
 // long validator is not sent: a server may respond with 4xx to a header of some
 // kilobytes, which would mean that there is no robots.txt.
 func Validator(s string) string {
-	const longest = 1 << 10
-	if len(s) > longest || strings.ContainsFunc(s, unicode.IsControl) {
+	const maxValidatorBytes = 1 << 10
+	if len(s) > maxValidatorBytes || strings.ContainsFunc(s, unicode.IsControl) {
 		return ""
 	}
 	return strings.Clone(s)
