@@ -351,7 +351,7 @@ func TestRedirects(t *testing.T) {
 					host := fmt.Sprintf("h%d.example", i)
 					web.Handle(host, status(301, "Location: http://www.example/robots.txt"))
 					if d := decide(t, c, "http://"+host+"/private/"); d.Allowed || d.Reason != ByRule {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a rule", d)
 					}
 				}
 			}
@@ -460,7 +460,7 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 func TestOtherSchemesAreNotOurs(t *testing.T) {
 	c := newTestTransport(t, new(robotstest.Internet)).Checker()
 	if d := decide(t, c, "file:///etc/hosts"); !d.Allowed || d.Reason != NotApplicable {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want allowed, because robots.txt does not apply", d)
 	}
 }
 
@@ -479,7 +479,7 @@ func TestFTP(t *testing.T) {
 	}
 	c = newTestTransport(t, http.DefaultTransport).Checker()
 	if d := decide(t, c, "ftp://a.example/"); d.Allowed || d.Reason != Unreachable {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want disallowed, because robots.txt is unreachable", d)
 	}
 }
 
@@ -496,7 +496,7 @@ func TestOriginsAreIsolated(t *testing.T) {
 			for j := range names {
 				d := decide(t, c, fmt.Sprintf("%s/only-%d", name, j))
 				if d.Allowed == (i == j) {
-					t.Errorf("%v", d)
+					t.Errorf("%s/only-%d: got %v; want allowed: %t", name, j, d, i != j)
 				}
 			}
 		}
@@ -547,6 +547,6 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want %v", err, context.Canceled)
 	}
 }

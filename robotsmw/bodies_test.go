@@ -184,7 +184,7 @@ func TestBodies_NothingIsLost(t *testing.T) {
 			t.Errorf("h0.example got %d requests", n)
 		}
 		if s := c.Stats(); s.Bytes > 1<<20 {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Bytes = %d, want at most %d", s.Bytes, 1<<20)
 		}
 	})
 }

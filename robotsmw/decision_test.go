@@ -264,7 +264,7 @@ func TestControlCharactersInString(t *testing.T) {
 		t.Fatal(d)
 	}
 	if strings.ContainsAny(d.String(), "\x1b\x07") {
-		t.Errorf("%q", d.String())
+		t.Errorf("%q contains control characters of the URL", d.String())
 	}
 }
 

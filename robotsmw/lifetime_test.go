@@ -201,7 +201,7 @@ func TestRevalidation(t *testing.T) {
 					t.Errorf("asked without a condition: %v", last.Header)
 				}
 				if f := ev.fetches[1]; !f.Renewed || f.Cause != "" || f.Status != 200 {
-					t.Errorf("%+v", f)
+					t.Errorf("got the event %+v; want a renewal with status 200 and no cause", f)
 				}
 				site.set(status(304, "Cache-Control: max-age=600"))
 				time.Sleep(2 * time.Hour)

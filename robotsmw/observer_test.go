@@ -237,7 +237,7 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
+			t.Errorf("got error %v, want %v", err, context.Canceled)
 		}
 		time.Sleep(time.Hour)
 		if n := robotsFetches(&web, ""); n != 0 {

@@ -36,7 +36,7 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 		if err != nil {
 			t.Errorf("after %d requests: %v; want unavailable: allowed", n.Load(), err)
 		} else if !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		time.Sleep(time.Minute)
 		m := n.Load()
@@ -239,10 +239,10 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 		web.Handle("b.example", robots("User-agent: *\nDisallow: /private/\n"))
 		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": shutRules} }).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		if d := decide(t, c, "http://b.example/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		if n := c.Stats().Origins; n != 1 {
 			t.Errorf("%d origins kept, want the one that is not overridden", n)

@@ -251,7 +251,7 @@ func TestPagesOfErrors(t *testing.T) {
 				start := time.Now()
 				d := decide(t, newTestTransport(t, &web).Checker(), "http://a.example/")
 				if d.Reason != Unavailable || !d.Allowed || d.Status != 404 {
-					t.Errorf("%v", d)
+					t.Errorf("got %v, status %d; want allowed, because there is no robots.txt (404)", d, d.Status)
 				}
 				if took := time.Since(start); took != tt.took {
 					t.Errorf("took %v", took)

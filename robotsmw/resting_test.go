@@ -106,7 +106,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 					t.Errorf("%d wait at the Limiter", s.Waiting)
 				}
 				if s := c.Stats(); s.Origins != 0 || s.Bytes != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("got %d origins and %d bytes in memory, want none", s.Origins, s.Bytes)
 				}
 				time.Sleep(2 * day)
 				if n := len(web.Log()); n != 0 {
@@ -181,7 +181,7 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 				before := runtime.NumGoroutine()
 				for range 10 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a file that is not stale", d)
 					}
 				}
 				synctest.Wait()
@@ -220,7 +220,7 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 					d, err := hurried(t, c, "http://a.example/private/", delay/2)
 					if err == nil {
 						if d.Allowed || d.Reason != ByRule {
-							t.Errorf("%v", d)
+							t.Errorf("got %v; want disallowed by a rule", d)
 						}
 						return
 					}
@@ -268,7 +268,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		}
 		time.Sleep(day)
 		if d := decide(t, c, "http://h7.example/private/"); d.Allowed || d.Reason != ByRule {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed by a rule", d)
 		}
 	})
 }
@@ -316,7 +316,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 						t.Fatalf("%v (%+v)", d, d)
 					}
 					if d := check("/new/"); !d.Allowed || !d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want allowed by the stale file", d)
 					}
 				}
 				if took := time.Since(start); took != 0 {
@@ -429,7 +429,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 				start := time.Now()
 				for range 3 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule || !d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a rule of the stale file", d)
 					}
 				}
 				if took := time.Since(start); took > time.Minute { // the first request, which is redirected, takes some time
@@ -457,13 +457,13 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 			web.Handle(host, slowly(20*time.Second, robots(someRules)))
 			wg.Go(func() {
 				if d := decide(t, c, "http://"+host+"/private/"); d.Allowed {
-					t.Errorf("%v", d)
+					t.Errorf("got %v; want disallowed", d)
 				}
 			})
 		}
 		wg.Wait()
 		if s := c.Stats(); s.Origins != places {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want %d", s.Origins, places)
 		}
 	})
 }
@@ -480,7 +480,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 		for i := range hosts {
 			web.Handle(wild(i), status(503, "Retry-After: 3600"))
 			if d := decide(t, c, "http://"+wild(i)+"/"); d.Reason != Unreachable {
-				t.Fatalf("%v", d)
+				t.Fatalf("got %v; want disallowed, because robots.txt is unreachable", d)
 			}
 		}
 		for range 2 {
@@ -497,7 +497,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 			t.Errorf("%d fetches, want %d: an origin lost its place", n, hosts+50)
 		}
 		if s := c.Stats(); s.Origins > places {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want at most %d", s.Origins, places)
 		}
 	})
 }
@@ -533,7 +533,7 @@ func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 					c := newTestTransport(t, &web, paced(limiter), withStore(store)).Checker()
 					wg.Go(func() {
 						if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule {
-							t.Errorf("%v", d)
+							t.Errorf("got %v; want disallowed by a rule", d)
 						}
 					})
 				}

@@ -179,7 +179,7 @@ func TestStoreOfTwoRobots_Locks(t *testing.T) {
 		time.Sleep(time.Second)
 		start := time.Now()
 		if d := decide(t, sharingChecker(t, &web, store, "SecondBot/1.0"), "http://a.example/"); !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		if took := time.Since(start); took > 0 {
 			t.Errorf("the second robot has waited for %v", took)
@@ -228,7 +228,7 @@ func TestRecordOfAnotherRobotIsNotUsed(t *testing.T) {
 		store := new(memoryStore)
 		store.Put(t.Context(), testKind.Key("http://a.example"), other.Encode("http://a.example", rec, []byte(openToAll)), 0)
 		if d := decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		synctest.Wait()
 	})

@@ -236,7 +236,7 @@ func TestAttachAnywhere(t *testing.T) {
 			// If colly's own check was switched on again, that check comes
 			// first, and OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
-				t.Errorf("attached before step %d: OnError was told of %v", first, got)
+				t.Errorf("attached before step %d: OnError received %v", first, got)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops() returns a handler that redirects robots.txt n times and then serves
+// hops returns a handler that redirects robots.txt n times and then serves
 // the given text. The first redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -303,7 +303,7 @@ func TestAuditOf500Origins(t *testing.T) {
 			"%d requests faster than the pace; %d before Retry-After was over; %d more fetches of robots.txt than needed",
 			origins, f.requests, f.refused, f.missed, f.early, f.ignored, f.robots)
 		if f.refused == 0 || f.missed == 0 || f.early == 0 || f.ignored == 0 || f.robots == 0 {
-			t.Errorf("plain colly: %+v; it used to break each of these", f)
+			t.Errorf("plain colly: got %+v, want violations of each kind"+collyChanged, f)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestAttachWithoutAField(t *testing.T) {
 			got := asked(web)
 			if slices.Contains(got, "GET http://shop.example/cart") || slices.Contains(got, "GET http://nofollow.example/link") ||
 				!slices.Contains(got, "GET http://shop.example/shoes") || !slices.Contains(got, "GET http://nofollow.example/") {
-				t.Errorf("%v", got)
+				t.Errorf("requests %v; want the two pages that are allowed, and neither /cart nor /link", got)
 			}
 		})
 	}

@@ -149,7 +149,7 @@ func TestTransportIsReplacedBetweenVisits(t *testing.T) {
 			c.Visit("http://shop.example/shoes")
 			c.Wait()
 			if got := failed.sorted(); !slices.Equal(got, []string{"/cart true"}) {
-				t.Errorf("%s: OnError was told of %v", name, got)
+				t.Errorf("%s: OnError received %v", name, got)
 			}
 			wantAsked(t, web, "GET http://shop.example/")
 			wantAsked(t, other, "GET http://shop.example/shoes")

@@ -499,7 +499,7 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 				t.Errorf("async %v: Wait returned %v after the start", async, took)
 			}
 			if got := last.sorted(); len(got) != 3 {
-				t.Errorf("async %v: OnError told of %v", async, got)
+				t.Errorf("async %v: OnError received %v", async, got)
 			}
 		})
 	}

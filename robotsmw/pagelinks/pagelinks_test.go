@@ -184,10 +184,10 @@ func TestRead_ChecksRobotsTxt(t *testing.T) {
 		t.Errorf("queue %v", q)
 	}
 	if l := p.Links[1]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Rule != "/private/" {
-		t.Errorf("%+v", l)
+		t.Errorf("got the link %+v; want it disallowed by the rule /private/", l)
 	}
 	if l := p.Links[2]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
-		t.Errorf("%+v", l)
+		t.Errorf("got the link %+v; want it disallowed, because robots.txt is unreachable", l)
 	}
 	if p.Says.State != robotsmw.PageComplete {
 		t.Error(p.Says.State)

@@ -125,7 +125,7 @@ func TestEachPairOfSources(t *testing.T) {
 func TestAIUseOutweighsWhatAllowsInput(t *testing.T) {
 	in := Input{Header: header("Content-Usage", "ai-use=n", "Content-Signal", "ai-input=yes")}
 	if v := in.For(AIInput); v.Answer != Deny || !strings.Contains(v.String(), "Content-Usage") {
-		t.Errorf("%v", v)
+		t.Errorf("got %v; want deny, because of Content-Usage", v)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestContentUse(t *testing.T) {
 			}
 			for _, use := range uses {
 				if v := tt.in.For(use); v.Answer == Deny && use != TrainAI && use != TrainAIImages {
-					t.Errorf("%v", v)
+					t.Errorf("%v: got %v; want deny for no use but training", use, v)
 				}
 			}
 		})

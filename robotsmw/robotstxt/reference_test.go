@@ -166,8 +166,9 @@ func referenceLength(pattern []referenceElement) (n int) {
 }
 
 // referenceMatches reports whether a pattern matches. It reads the pattern
-// element by element. After each element, it knows where in the target a match
-// of the pattern up to this element can end.
+// element by element. After each element, ends contains each index of the target
+// at which a match of the elements so far can end. query is the index at which
+// the query begins.
 func referenceMatches(pattern []referenceElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -179,6 +180,8 @@ func referenceMatches(pattern []referenceElement, target string, query int) bool
 			}
 			switch {
 			case e.star:
+				// The positions after the first end include those after all
+				// others.
 				if at == ends[0] {
 					for to := at; to <= len(target); to++ {
 						next = append(next, to)

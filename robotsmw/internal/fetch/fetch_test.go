@@ -229,7 +229,7 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 		t.Error(err)
 	}
 	if !body.eof || !body.closed {
-		t.Errorf("%+v", body)
+		t.Errorf("body read to the end: %t, closed: %t; want both", body.eof, body.closed)
 	}
 }
 
