@@ -23,8 +23,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// An http.Client adds the URL to an error, so the wrapped error should not repeat
-// it, and should contain the host at most once.
+// An http.Client adds the URL to an error, so the wrapped error should not
+// repeat it, and should contain the host at most once.
 func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 	const host, page, open = "shop.example", "http://shop.example/cart/7", "http://shop.example/open"
 	with := func(limiter func() *politeness.Limiter) func(*robotsmw.Options) {

@@ -166,9 +166,9 @@ func referenceLength(pattern []referenceElement) (n int) {
 }
 
 // referenceMatches reports whether a pattern matches. It reads the pattern
-// element by element. After each element, ends contains each index of the target
-// at which a match of the elements so far can end. query is the index at which
-// the query begins.
+// element by element. After each element, ends contains each index of the
+// target at which a match of the elements so far can end. query is the index at
+// which the query begins.
 func referenceMatches(pattern []referenceElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
