@@ -26,7 +26,7 @@ import (
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict says what the answer to a request for robots.txt means for the
+// verdict is what the response to a request for robots.txt means for the
 // origin's other URLs.
 type verdict string
 
@@ -114,7 +114,7 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey, next: day},
 		{name: "other data under gzip", handler: encoded("gzip", "\x00"+someRules), want: unreachable, next: minute},
 		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey, next: day},
-		{name: "a coding that nobody asked for", handler: encoded("br", someRules), want: unreachable, next: minute},
+		{name: "an unrequested coding", handler: encoded("br", someRules), want: unreachable, next: minute},
 		{name: "ten codings", handler: encoded(strings.Repeat("gzip,", 10), someRules), want: unreachable, next: minute},
 		{name: "DNS failure", fail: &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true}, want: unreachable, next: minute},
 		{name: "connection refused", fail: syscall.ECONNREFUSED, want: unreachable, next: minute},
@@ -336,8 +336,8 @@ func TestRedirects(t *testing.T) {
 		})
 	})
 
-	// Each origin follows its own redirects. But while memory has the record of
-	// the origin that a redirect leads to, that origin is not asked again.
+	// Each origin follows its own redirects, but no request is sent to the
+	// target's origin while its record is in memory.
 	t.Run("to a robots.txt that is known", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet

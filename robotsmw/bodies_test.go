@@ -98,7 +98,8 @@ func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			most, mostCounted = max(most, web.read.Load()), max(mostCounted, c.Stats().Bytes)
+			most = max(most, web.read.Load())
+			mostCounted = max(mostCounted, c.Stats().Bytes)
 		}
 		if most > limit || mostCounted > limit || mostCounted < most {
 			t.Errorf("unfinished bodies took %d bytes, and %d were counted; MaxBytes is %d", most, mostCounted, limit)

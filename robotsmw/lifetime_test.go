@@ -85,8 +85,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 	}
 }
 
-// An unreachable origin is asked again after 1, 2, 4, 8, 16, 32, 60, 60 min, or
-// after the time that its Retry-After names.
+// An unreachable origin is retried after 1, 2, 4, 8, 16, 32, 60, 60 min, or
+// after its Retry-After.
 func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

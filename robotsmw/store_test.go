@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A memoryStore is a Store and a Locker that a fleet can share. It forgets each
+// A memoryStore is a Store and a Locker that a fleet can share. It removes each
 // value after the ttl of its Put.
 type memoryStore struct {
 	mu     sync.Mutex
@@ -231,7 +231,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					time.Sleep(time.Hour)
 					synctest.Wait()
 					if len(ev.failures) == 0 && name != "returns nothing" {
-						t.Error("nobody was told")
+						t.Error("the Observer received no failure")
 					}
 				})
 			})
@@ -239,7 +239,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 	}
 }
 
-// With a Locker, a fleet asks each origin once per lifetime.
+// With a Locker, a fleet fetches each robots.txt once per lifetime.
 func TestFleetFetchesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

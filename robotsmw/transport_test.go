@@ -417,7 +417,7 @@ func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
 	base := &idleCloser{}
 	newTestTransport(t, base).CloseIdleConnections()
 	if !base.closed {
-		t.Error("it was not")
+		t.Error("CloseIdleConnections did not call the method of Base")
 	}
 	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // this Base has no such method
 }
@@ -459,6 +459,6 @@ func TestChecksOfManyOrigins(t *testing.T) {
 		if n := robotsFetches(&web, "a.example"); n != 1 {
 			t.Errorf("%d fetches of a.example", n)
 		}
-		time.Sleep(time.Minute) // nobody waits for this fetch, and it ends by itself
+		time.Sleep(time.Minute) // no caller waits for this fetch, which ends by itself
 	})
 }

@@ -35,7 +35,9 @@ func TestCacheDirectory(t *testing.T) {
 		}
 		c, _ := polite(t, web, colly.CacheDir(dir))
 		c.Head("http://a.example/other") // robots.txt is in memory from now on
-		served, failed, header := 0, error(nil), ""
+		served := 0
+		header := ""
+		var failed error
 		c.OnResponse(func(*colly.Response) { served++ })
 		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
 		c.Request("GET", "http://a.example/page", nil, nil, http.Header{"Cache-Control": {"max-age=0"}})

@@ -26,7 +26,7 @@ import (
 func TestRetryOfARefusalEnds(t *testing.T) {
 	refusals := []struct {
 		name, target string
-		hits         int // how many pages the servers are asked for, in all tries together
+		hits         int // requests for pages, in all attempts together
 	}{
 		{"by a rule", "http://shop.example/cart", 0},
 		{"with a password", "http://user:secret@shop.example/cart", 0},
@@ -375,8 +375,9 @@ func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
 	}
 }
 
-// What the extension repeats itself is fetched once, even if an OnError handler
-// repeats all that fails. The Retry then returns the error that OnError received.
+// A request that the extension repeats itself is sent once, even if an OnError
+// handler repeats every failed request. The Retry then returns the error that
+// OnError received.
 func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 	type options struct{ async, before, throttled bool }
 	for n := range 8 {

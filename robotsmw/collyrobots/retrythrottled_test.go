@@ -131,7 +131,10 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 // be kept, so that each crawl got the 429 from the cache directory first.
 func TestRetryThrottledWithACacheDir(t *testing.T) {
 	for n := range 16 {
-		async, parse, putBack, cached := n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+		async := n&1 != 0
+		parse := n&2 != 0
+		putBack := n&4 != 0
+		cached := n&8 != 0
 		for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable} {
 			synctest.Test(t, func(t *testing.T) {
 				web := busy(status, 1, "5")

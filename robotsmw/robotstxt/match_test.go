@@ -186,7 +186,7 @@ func TestCrawlDelay(t *testing.T) {
 		}
 	}
 	if d, ok := parse("crawl-delay: 5\nuser-agent: *\ndisallow: /\n").Rules().CrawlDelay(); ok {
-		t.Errorf("a delay before any user-agent line is for nobody: %v", d)
+		t.Errorf("a delay before any user-agent line: got %v, want none, because it applies to no robot", d)
 	}
 }
 
