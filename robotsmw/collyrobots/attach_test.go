@@ -128,8 +128,8 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Attach refuses a version of colly whose fields are not as it expects. The
-// error says what to write in place of Attach.
+// Attach fails with a version of colly whose fields are not as it expects. The
+// error contains the code to use instead of Attach.
 func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	collector := reflect.TypeFor[struct {
 		backend *struct {

@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The audit crawls 500 origins of the kinds in kinds(). Then it reads the
-// servers' log, which says what the crawler did. The expectations are written
-// by hand from RFC 9309, and do not use our parser.
+// The audit crawls 500 origins of the kinds in kinds. Then it reads the log of
+// the servers, which contains the crawler's requests. The expectations are
+// written by hand from RFC 9309, and do not use the parser of this module.
 
 type kind struct {
 	name   string
@@ -128,7 +128,7 @@ func kinds() []kind {
 		{name: "reset", robots: robotstest.Reset(""), refused: all},
 		{name: "truncated", robots: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nUser-agent: *\nDisallow: /a\n"), refused: all},
 		{name: "hangs", robots: robotstest.Hang{}, refused: all},
-		{name: "nobody there", refused: all,
+		{name: "connection refused", refused: all,
 			setUp: func(web *robotstest.Internet, host string) { web.Fail(host, syscall.ECONNREFUSED) }},
 		{name: "five redirects", robots: hops(5, "User-agent: *\nDisallow: /a\n"),
 			allowed: []string{"/", "/b"}, refused: []string{"/a"}},

@@ -26,7 +26,7 @@ func TestCacheDirectory(t *testing.T) {
 		warm.Visit("http://a.example/page")
 		warm.Visit("http://a.example/page")
 		if onRequest != 2 || onHeaders != 1 || len(asked(web)) != 1 {
-			t.Errorf("plain colly: %d, %d, %v; a page from disk used to come past OnRequestHeaders and the transport",
+			t.Errorf("plain colly: %d calls of OnRequest, %d of OnRequestHeaders, requests %v; want 2, 1 and one request"+collyChanged,
 				onRequest, onHeaders, asked(web))
 		}
 

@@ -293,7 +293,7 @@ func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 	c.OnError(func(r *colly.Response, err error) { nilHeaders = r.Headers == nil && r.StatusCode == 0 })
 	c.Visit("http://gone.example/")
 	if !nilHeaders {
-		t.Error("plain colly: Headers used to be nil in OnError")
+		t.Error("plain colly: Headers in OnError is not nil, want nil" + collyChanged)
 	}
 
 	web := world()

@@ -41,7 +41,7 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 						continue // only the public API is left, and keeps the collector itself from sending
 					}
 					if clone && (when == "OnRequestHeaders" || when == "Init") {
-						continue // the package doc says that this cannot be prevented
+						continue // cannot be prevented, as the package documentation states
 					}
 					web, other := shop(), shop()
 					c := colly.NewCollector()

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Follow and Visit ask robots.txt only of hosts that the collector would visit.
-// For the others, they return colly's own errors.
+// Follow and Visit fetch robots.txt only from hosts that the collector would
+// visit. For the others, they return colly's own errors.
 func TestFollowAsksCollyFirst(t *testing.T) {
 	web := new(robotstest.Internet)
 	page := "<a href=/again>again</a> <a href=/seen>seen</a> <a href=/filtered>filtered</a>"

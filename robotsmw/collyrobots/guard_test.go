@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A transport that hides addresses is refused with an error that says what to
-// write instead. One warning is logged.
+// A transport that hides addresses fails with an error that contains the code
+// to use instead. One warning is logged.
 func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
 	for name, refused := range map[string]func(*colly.Collector){

@@ -257,7 +257,9 @@ func TestUpdate_Responses(t *testing.T) {
 						t.Fatalf("answer %d has status %d, want %d", i, resp.StatusCode, tt.answers[i].status)
 					}
 				}
-				last.Fresh, last.Since, last.Directives = time.Time{}, time.Time{}, tt.last.Directives
+				last.Fresh = time.Time{}
+				last.Since = time.Time{}
+				last.Directives = tt.last.Directives
 				if fmt.Sprint(last) != fmt.Sprint(tt.last) {
 					t.Errorf("got the last visit %+v, want %+v", last, tt.last)
 				}
@@ -297,7 +299,7 @@ func TestUpdate_Errors(t *testing.T) {
 	}
 	web.Handle("site.example", s)
 	if get(t, client); s.asked[1].Get("If-None-Match") != `"a"` {
-		t.Error("the page was forgotten")
+		t.Errorf("If-None-Match is %q after a network error, want %q", s.asked[1].Get("If-None-Match"), `"a"`)
 	}
 }
 
@@ -769,8 +771,8 @@ func TestStore_InvalidValues(t *testing.T) {
 	})
 }
 
-// A Store may have been written by another program. What cannot be sent, or
-// lacks a part, is forgotten.
+// A Store may have been written by another program. An entry that lacks a part,
+// or has a validator that cannot be sent, is ignored.
 func TestStore_WithOtherFields(t *testing.T) {
 	for name, head := range map[string]string{"too few": `"a"`, "too many": "\"a\"\n\n\n\n\n", "a control character": "\"a\rb\"\n\n\n\n"} {
 		store := &faultyStore{}

@@ -201,7 +201,7 @@ func TestCheckDirectory_Asks(t *testing.T) {
 	}{
 		{"plain http", t.Context(), "http://bot.example/", "begins with https://"},
 		{"no URL", t.Context(), "", "is empty"},
-		{"nobody there", t.Context(), "https://none.example/", "cannot be fetched"},
+		{"unreachable", t.Context(), "https://none.example/", "cannot be fetched"},
 		{"cut short", t.Context(), "https://slow.example/", "cannot be read"},
 		{"the context has ended", ended, "https://bot.example/", "context canceled"},
 	} {

@@ -72,7 +72,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// The error says what is wrong, and contains no part of the file's content.
+// The error contains the reason, and no part of the file's content.
 func TestReadKey_Refuses(t *testing.T) {
 	key := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
