@@ -26,7 +26,7 @@ import (
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict says what the answer to a request for robots.txt means for the
+// verdict is what the response to a request for robots.txt means for the
 // origin's other URLs.
 type verdict string
 
@@ -114,7 +114,7 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey, next: day},
 		{name: "other data under gzip", handler: encoded("gzip", "\x00"+someRules), want: unreachable, next: minute},
 		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey, next: day},
-		{name: "a coding that nobody asked for", handler: encoded("br", someRules), want: unreachable, next: minute},
+		{name: "an unrequested coding", handler: encoded("br", someRules), want: unreachable, next: minute},
 		{name: "ten codings", handler: encoded(strings.Repeat("gzip,", 10), someRules), want: unreachable, next: minute},
 		{name: "DNS failure", fail: &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true}, want: unreachable, next: minute},
 		{name: "connection refused", fail: syscall.ECONNREFUSED, want: unreachable, next: minute},
@@ -336,8 +336,8 @@ func TestRedirects(t *testing.T) {
 		})
 	})
 
-	// Each origin follows its own redirects. But while memory has the record of
-	// the origin that a redirect leads to, that origin is not asked again.
+	// Each origin follows its own redirects, but no request is sent to the
+	// target's origin while its record is in memory.
 	t.Run("to a robots.txt that is known", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
@@ -351,7 +351,7 @@ func TestRedirects(t *testing.T) {
 					host := fmt.Sprintf("h%d.example", i)
 					web.Handle(host, status(301, "Location: http://www.example/robots.txt"))
 					if d := decide(t, c, "http://"+host+"/private/"); d.Allowed || d.Reason != ByRule {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a rule", d)
 					}
 				}
 			}
@@ -460,7 +460,7 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 func TestOtherSchemesAreNotOurs(t *testing.T) {
 	c := newTestTransport(t, new(robotstest.Internet)).Checker()
 	if d := decide(t, c, "file:///etc/hosts"); !d.Allowed || d.Reason != NotApplicable {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want allowed, because robots.txt does not apply", d)
 	}
 }
 
@@ -479,7 +479,7 @@ func TestFTP(t *testing.T) {
 	}
 	c = newTestTransport(t, http.DefaultTransport).Checker()
 	if d := decide(t, c, "ftp://a.example/"); d.Allowed || d.Reason != Unreachable {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want disallowed, because robots.txt is unreachable", d)
 	}
 }
 
@@ -496,7 +496,7 @@ func TestOriginsAreIsolated(t *testing.T) {
 			for j := range names {
 				d := decide(t, c, fmt.Sprintf("%s/only-%d", name, j))
 				if d.Allowed == (i == j) {
-					t.Errorf("%v", d)
+					t.Errorf("%s/only-%d: got %v; want allowed: %t", name, j, d, i != j)
 				}
 			}
 		}
@@ -547,6 +547,6 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want %v", err, context.Canceled)
 	}
 }

@@ -503,7 +503,8 @@ func TestAdmission_DoneTwice(t *testing.T) {
 	})
 }
 
-// A program forgets Done. The host's next page is admitted when the lease ends.
+// A program never calls Done. The host's next page is admitted when the lease
+// ends.
 func TestAdmission_DoneNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVisit(t, nil, &politeness.Limiter{Lease: time.Minute})
@@ -729,8 +730,8 @@ func TestAdmit_Observers(t *testing.T) {
 		})
 	}
 	admitted, sent := strings.Join(events["Admit"], "\n"), strings.Join(events["RoundTrip"], "\n")
-	// With RoundTrip, the Limiter is told of the answer when the header comes.
-	// With Admit, it is told of it by Done.
+	// With RoundTrip, the Limiter receives the outcome when the header arrives.
+	// With Admit, it receives the outcome from Done.
 	if len(events["Admit"]) < 12 || admitted != sent {
 		t.Errorf("Admit:\n%s\nRoundTrip:\n%s", admitted, sent)
 	}

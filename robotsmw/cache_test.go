@@ -36,7 +36,7 @@ func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
 			t.Errorf("%d fetches, want 5", n)
 		}
 		if s := c.Stats(); s.Origins != 3 {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want 3", s.Origins)
 		}
 	})
 }
@@ -107,10 +107,10 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 		}
 		web.Handle("new.example", robots(someRules))
 		if d := decide(t, c, "http://new.example/private/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		if s := c.Stats(); s.Origins != 3 {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want 3", s.Origins)
 		}
 	})
 }

@@ -93,10 +93,10 @@ func TestHTTP2(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.ProtoMajor != 2 {
-		t.Errorf("%s", resp.Proto)
+		t.Errorf("got protocol %s, want HTTP/2", resp.Proto)
 	}
 	if _, err := client.Get(server.URL + "/private/"); !errors.Is(err, ErrDisallowed) {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v, want ErrDisallowed", err)
 	}
 }
 

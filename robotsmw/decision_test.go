@@ -18,7 +18,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A decision says why it was made: in a sentence for people, and in JSON for
+// A Decision contains its reason: in a sentence for people, and in JSON for
 // programs. The times in both follow from synctest's clock, which starts at
 // midnight UTC on 1 January 2000.
 func TestDecisionSaysWhy(t *testing.T) {
@@ -264,7 +264,7 @@ func TestControlCharactersInString(t *testing.T) {
 		t.Fatal(d)
 	}
 	if strings.ContainsAny(d.String(), "\x1b\x07") {
-		t.Errorf("%q", d.String())
+		t.Errorf("%q contains control characters of the URL", d.String())
 	}
 }
 

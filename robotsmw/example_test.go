@@ -67,14 +67,14 @@ func ExampleDisallowedError() {
 		_, err := client.Get(u)
 		switch {
 		case errors.Is(err, robotsmw.ErrDisallowed):
-			fmt.Println(u, "is not for us")
+			fmt.Println(u, "is disallowed")
 		case errors.Is(err, robotsmw.ErrUnreachable):
-			fmt.Println(u, "may be asked for later")
+			fmt.Println(u, "may be requested later")
 		}
 	}
 	// Output:
-	// https://shop.example/cart is not for us
-	// https://down.example/ may be asked for later
+	// https://shop.example/cart is disallowed
+	// https://down.example/ may be requested later
 }
 
 // A fetch tool distinguishes a host name that its user has mistyped from a URL
@@ -168,7 +168,7 @@ func ExampleNewChecker() {
 	// Output: https://shop.example/ may be opened, one page every 2s
 }
 
-// A crawler can ask about a URL before it puts the URL into a queue.
+// A crawler can check a URL before it queues the URL.
 func ExampleChecker_Check() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web()})
 	if err != nil {
@@ -207,7 +207,7 @@ func ExampleDecision_MarshalJSON() {
 }
 
 // Override allows everything on a site of your own. If an option is wrong, the
-// error says what to write instead.
+// error contains the form that is expected.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",

@@ -101,7 +101,7 @@ func TestFetchThatAllHaveLeftIsKept(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v", err)
+			t.Errorf("got error %v, want %v", err, context.DeadlineExceeded)
 		}
 		time.Sleep(20 * time.Second)
 		decide(t, c, "http://a.example/")

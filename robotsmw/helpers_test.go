@@ -131,8 +131,8 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// An *events records the calls of the functions in the Observer that its method
-// observer() returns.
+// events records the calls of the functions of an Observer, which the method
+// observer returns.
 type events struct {
 	mu        sync.Mutex
 	decisions []Decision
@@ -182,7 +182,9 @@ var testKind = &record.Kind{UserAgent: testAgent, Tokens: []string{"ExampleBot"}
 // stored returns the value that a Store keeps for rec, the record of an origin.
 // body is the origin's robots.txt.
 func stored(origin, body string, rec record.Record) []byte {
-	rec.State, rec.Status, rec.Doc = record.Good, 200, &record.Document{Hash: sha256.Sum256([]byte(body))}
+	rec.State = record.Good
+	rec.Status = 200
+	rec.Doc = &record.Document{Hash: sha256.Sum256([]byte(body))}
 	return testKind.Encode(origin, &rec, []byte(body))
 }
 

@@ -176,7 +176,7 @@ func TestGzipOfEmptyMembers(t *testing.T) {
 	c := newTestTransport(t, base, func(o *Options) { o.RobotsTimeout = time.Minute }).Checker()
 	d := decide(t, c, server.URL+"/")
 	if d.Reason != Unreachable || d.Allowed || d.Cause != "reading robots.txt: the coded body is larger than 4 MiB" {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want disallowed, because the coded body is larger than 4 MiB", d)
 	}
 }
 

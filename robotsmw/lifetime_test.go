@@ -85,8 +85,8 @@ func TestUnreachableFromTheStart(t *testing.T) {
 	}
 }
 
-// An unreachable origin is asked again after 1, 2, 4, 8, 16, 32, 60, 60 min, or
-// after the time that its Retry-After names.
+// An unreachable origin is retried after 1, 2, 4, 8, 16, 32, 60, 60 min, or
+// after its Retry-After.
 func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -201,7 +201,7 @@ func TestRevalidation(t *testing.T) {
 					t.Errorf("asked without a condition: %v", last.Header)
 				}
 				if f := ev.fetches[1]; !f.Renewed || f.Cause != "" || f.Status != 200 {
-					t.Errorf("%+v", f)
+					t.Errorf("got the event %+v; want a renewal with status 200 and no cause", f)
 				}
 				site.set(status(304, "Cache-Control: max-age=600"))
 				time.Sleep(2 * time.Hour)

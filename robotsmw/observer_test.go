@@ -134,8 +134,8 @@ func TestObserverPanics(t *testing.T) {
 	})
 }
 
-// The Observer's events say what a decision is based on: the requests, the
-// answers, and the file that is in force.
+// The Observer's events describe what a decision is based on: the requests, the
+// responses, and the file that applies.
 func TestObserversAreToldAWholeFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -237,7 +237,7 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
+			t.Errorf("got error %v, want %v", err, context.Canceled)
 		}
 		time.Sleep(time.Hour)
 		if n := robotsFetches(&web, ""); n != 0 {
@@ -286,12 +286,12 @@ func TestDecisionOf(t *testing.T) {
 		})
 	}
 	if d := DecisionOf(t.Context()); d != nil {
-		t.Errorf("of a context that nobody made: %v", d)
+		t.Errorf("DecisionOf of another context: got %v, want nil", d)
 	}
 }
 
-// DecisionOf returns what the Observer was told, and the same Decision each
-// time, whatever it is that the request was allowed by.
+// DecisionOf returns the Decision that the Observer received, and the same one
+// each time, whatever allowed the request.
 func TestDecisionOf_AsDecided(t *testing.T) {
 	for _, page := range []string{
 		"http://a.example/page",
@@ -331,8 +331,8 @@ func TestDecisionOf_AsDecided(t *testing.T) {
 	}
 }
 
-// A host rests, and the copy in the Store has expired. The decision rests on
-// this copy, so observers are told of it first.
+// A host is paused, and the copy in the Store has expired. The decision is
+// based on this copy, so the Observer receives it first.
 func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 	for _, wait := range []time.Duration{0, -1} { // with -1, the limiter refuses the fetch at once
 		synctest.Test(t, func(t *testing.T) {
@@ -348,7 +348,9 @@ func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 			var mu sync.Mutex
 			var recalled []Fetch
 			c := newTestTransport(t, &web, func(o *Options) {
-				o.UserAgent, o.Store, o.Limiter = "ExampleBot/1.0", store, limiter
+				o.UserAgent = "ExampleBot/1.0"
+				o.Store = store
+				o.Limiter = limiter
 				o.Observer = &Observer{Loaded: func(_ context.Context, f Fetch) {
 					mu.Lock()
 					defer mu.Unlock()

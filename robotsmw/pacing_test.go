@@ -139,7 +139,7 @@ func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
 		start := time.Now()
 		decide(t, c, "http://a.example/")
 		if d := decide(t, c, "https://a.example/private/"); d.Reason != ByRule {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed by a rule", d)
 		}
 		if took := time.Since(start); took != 5*time.Minute+20*time.Second {
 			t.Errorf("took %v", took)
@@ -196,14 +196,14 @@ func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 		}
 		grant.Done(politeness.Outcome{})
 		if _, err := c.Check(t.Context(), mustURL(t, "http://a.example/")); !isDelay(err) {
-			t.Errorf("%v", err)
+			t.Errorf("got error %v, want a DelayError", err)
 		}
 		if s := c.Stats(); s.Origins != 0 {
 			t.Errorf("%+v: something is known of an origin that was not asked", s)
 		}
 		time.Sleep(time.Minute)
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 	})
 }

@@ -33,8 +33,8 @@ const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
 // and one with a Transport. In each turn, each client fetches a hundred pages.
 // The benchmark reports the Transport's throughput as a fraction of the bare
 // client's: the median and the quartiles of all turns. It also reports the bare
-// client's median time for a page. The cases named "asked" call PageDirectives
-// after each page.
+// client's median time for a page. The cases "asked" call PageDirectives after
+// each page.
 func BenchmarkLoopback(b *testing.B) {
 	for _, page := range []struct {
 		name, kind, body string

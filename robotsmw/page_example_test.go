@@ -106,7 +106,7 @@ func ExampleOptions_refusals() {
 		log.Fatal(err)
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, resp.Body) // the page has to be read for its text
+	io.Copy(io.Discard, resp.Body) // a refusal may be identified by the text
 	if r := robotsmw.PageDirectives(resp).Refusal; r.Sure {
 		fmt.Println("not kept:", r)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// Some rows are answers that a bot wall or a server gave in place of the page.
+// Some rows are responses of bot protection or of a server instead of the page.
 // The other rows look similar, but are pages.
 func TestRefusalsOfPages(t *testing.T) {
 	const html = "Content-Type: text/html"
@@ -46,7 +46,7 @@ func TestRefusalsOfPages(t *testing.T) {
 		{name: "a rate limit", status: 429, headers: []string{html, noindex, "Retry-After: 30"}, body: article, kind: refusal.RateLimit},
 		{name: "Shopify's rate limit", status: 430, headers: []string{html, noindex}, body: article, kind: refusal.RateLimit},
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"}, by: "Vercel", kind: refusal.Challenge},
-		{name: "a part that nobody asked for", status: 206, headers: []string{html}, body: article},
+		{name: "an unrequested part", status: 206, headers: []string{html}, body: article},
 
 		// These refusals are guesses. The answer may be the page after all, so
 		// its directives are reported too.
@@ -119,8 +119,9 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// A bot wall's page is recognized by a mark, such as "anubis_challenge". The
-// refusal is reported as soon as the caller has read the whole mark.
+// A page of bot protection is recognized by a substring, such as
+// "anubis_challenge". The refusal is reported as soon as the caller has read
+// the whole substring.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
 	tail = tail[len(head):]
@@ -160,7 +161,8 @@ func TestPageDirectives_OfARefusalThatCameThroughNoTransport(t *testing.T) {
 	}
 }
 
-// The caller gets a wall's answer unchanged, and the client does not ask again.
+// The caller receives the response of bot protection unchanged, and the client
+// does not retry the request.
 func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, header := range []string{"Cf-Mitigated: challenge", "Crawler-Price: USD 0.01"} {

@@ -45,8 +45,13 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 		o.DoErr = err.Error()
 		return o
 	}
-	o.Status, o.Proto, o.Header, o.Length = resp.Status, resp.Proto, resp.Header.Clone(), resp.ContentLength
-	o.Encoding, o.Uncompressed, o.WillClose = resp.TransferEncoding, resp.Uncompressed, resp.Close
+	o.Status = resp.Status
+	o.Proto = resp.Proto
+	o.Header = resp.Header.Clone()
+	o.Length = resp.ContentLength
+	o.Encoding = resp.TransferEncoding
+	o.Uncompressed = resp.Uncompressed
+	o.WillClose = resp.Close
 	o.TrailerBefore = resp.Trailer.Clone()
 	_, o.Writable = resp.Body.(io.Writer)
 	o.NoBody = resp.Body == http.NoBody

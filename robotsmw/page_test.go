@@ -399,7 +399,7 @@ func TestPageIsThatOfTheLastHop(t *testing.T) {
 	io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 	if p := PageDirectives(resp); p.NoIndex() || !p.NoFollow() || p.State != PageComplete {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v; want nofollow without noindex, and PageComplete", p)
 	}
 }
 

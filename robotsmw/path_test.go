@@ -109,7 +109,7 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 		"/robots.txt": true, "//robots.txt": false, "/./robots.txt": false, "/x/../robots.txt": false, "/%2e/robots.txt": false, "/robots.txt?q": false,
 	} {
 		if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
-			t.Errorf("%v", d)
+			t.Errorf("%s: got %v; want allowed: %t", path, d, want)
 		}
 	}
 	// Sent is "/%2Frobots.txt".
@@ -135,7 +135,7 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 	if d.URL.Path != "/x/../private/a" || d.CrawlDelay.Seconds() != 7 || len(d.Group) != 1 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v; want the URL that was passed to Check, a Crawl-delay of 7 s and a group of one", d)
 	}
 }
 

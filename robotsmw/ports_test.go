@@ -108,7 +108,7 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 				links.Wait()
 				time.Sleep(time.Hour) // fetches of robots.txt that no caller waits for end, too
 				if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("%d requests wait at the Limiter and %d are in flight, want none", s.Waiting, s.InFlight)
 				}
 			})
 		})

@@ -48,8 +48,8 @@ func (p *permit) end() {
 // recheck returns nil if the request may be sent now. Nearly always, the record
 // by which it was allowed still decides. If there is another one, that decides,
 // and the error may be a *DisallowedError. The error is an *outdatedError if
-// the record has expired, so that robots.txt has to be fetched first, or if the
-// Crawl-delay has changed, so that the Limiter has to receive the new one.
+// the record has expired, so that robots.txt must be fetched first, or if the
+// Crawl-delay has changed, so that the Limiter must receive the new one.
 func (p *permit) recheck(ctx context.Context) error {
 	if p.over.Load() {
 		return nil

@@ -141,8 +141,8 @@ func TestJudgedAgain_WhenAnotherFileForbids(t *testing.T) {
 	}
 }
 
-// An asynchronous crawl asks for 3,000 pages at once. Their file lives five
-// minutes and changes every ten. The last change forbids them.
+// An asynchronous crawl requests 3,000 pages at once. Their robots.txt is fresh
+// for five minutes and changes every ten. The last change disallows them.
 func TestJudgedAgain_LongCrawl(t *testing.T) {
 	for name, opts := range limited {
 		t.Run(name, func(t *testing.T) {
@@ -311,8 +311,8 @@ func TestJudgedAgain_Observers(t *testing.T) {
 	})
 }
 
-// A host that is asked less often than its robots.txt says that it changes is
-// asked all the same: the file that was read for the page decides.
+// The interval of a host is longer than the lifetime of its robots.txt. Pages
+// are requested nevertheless: the file that was read for the page decides.
 func TestJudgedAgain_IntervalLongerThanTheFileLasts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		delay  time.Duration
@@ -440,7 +440,7 @@ func TestBaseReturnsNothing(t *testing.T) {
 	}
 }
 
-// Somebody may put the pace below an http.Transport.
+// A program may put the politeness.Transport below an http.Transport.
 func TestJudgedAgain_BelowAnHTTPTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -466,7 +466,7 @@ func TestJudgedAgain_BelowAnHTTPTransport(t *testing.T) {
 }
 
 // A request that follows a redirect may have to wait for a robots.txt, whatever
-// MaxWait says. It does not wait for longer than its caller.
+// MaxWait is. It does not wait for longer than its caller.
 func TestRedirectWaitsForRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -592,7 +592,7 @@ func TestContextOfAnEarlierResponse(t *testing.T) {
 			time.Sleep(25 * time.Hour)
 			get(earlier, "http://b.example/2") // the file of a.example has run out
 			if text != shut {
-				get(earlier, "http://a.example/2") // whatever it now says about /1
+				get(earlier, "http://a.example/2") // whatever its rule for /1 now is
 			}
 		}
 	})

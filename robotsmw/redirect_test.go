@@ -36,7 +36,7 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 		if err != nil {
 			t.Errorf("after %d requests: %v; want unavailable: allowed", n.Load(), err)
 		} else if !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		time.Sleep(time.Minute)
 		m := n.Load()
@@ -53,7 +53,7 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 }
 
 // A robots.txt that two origins share is in the last fifth of its lifetime. The
-// origin that redirects to it is not asked again at each check.
+// origin that redirects to it does not receive a request at each check.
 func TestSharedTargetInItsLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -74,7 +74,7 @@ func TestSharedTargetInItsLastFifth(t *testing.T) {
 }
 
 // A robots.txt that two origins share cannot be refreshed. The origin that
-// redirects to it is not asked again at each check.
+// redirects to it does not receive a request at each check.
 func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -192,8 +192,8 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 	})
 }
 
-// If an origin redirects to a host that must not be asked now, the redirecting
-// origin is not asked again at each check.
+// If an origin redirects to a paused host, the redirecting origin does not
+// receive a request at each check.
 func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Int64
@@ -239,10 +239,10 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 		web.Handle("b.example", robots("User-agent: *\nDisallow: /private/\n"))
 		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": shutRules} }).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		if d := decide(t, c, "http://b.example/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		if n := c.Stats().Origins; n != 1 {
 			t.Errorf("%d origins kept, want the one that is not overridden", n)

@@ -19,9 +19,10 @@ const (
 	rulesOnWalls     = someRules + "# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n"
 )
 
-// TestAnswersOfWalls tests answers to robots.txt. If a wall answers, the site's
-// rules are unknown, so robots.txt is unreachable (RFC 9309 §2.3.1.4). If an
-// answer only looks like a wall's, it counts as the site's own.
+// TestAnswersOfWalls tests responses to requests for robots.txt. If bot
+// protection responds, the site's rules are unknown, so robots.txt is
+// unreachable (RFC 9309 §2.3.1.4). A response that only looks like bot
+// protection counts as the site's own.
 func TestAnswersOfWalls(t *testing.T) {
 	html := "Content-Type: text/html; charset=utf-8"
 	for _, tt := range []struct {
@@ -58,7 +59,7 @@ func TestAnswersOfWalls(t *testing.T) {
 			want: unreachable, cause: "status 429 Too Many Requests", next: 30 * time.Second},
 		{name: "Vercel's challenge", status: 429, headers: []string{"X-Vercel-Mitigated: challenge"},
 			want: unreachable, cause: "Vercel: challenge (429, x-vercel-mitigated: challenge)"},
-		{name: "a part that nobody asked for", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
+		{name: "an unrequested part", status: 206, headers: []string{"Content-Range: bytes 0-33/34"}, body: someRules,
 			want: unreachable, cause: "status 206 Partial Content, although no range was requested"},
 
 		// A proxy responds instead of the site, such as one whose quota is
@@ -92,11 +93,11 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "SiteGround's page without its field", status: 202, headers: []string{html}, body: pageOfSiteGround,
 			want: unreachable, cause: `SiteGround: challenge (202, the page has http-equiv="refresh" and /.well-known/sgcaptcha/)`},
 		{name: "a page of an unknown wall, accepted", status: 202, headers: []string{html}, body: "<html>wait</html>",
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "a page of an unknown wall, accepted, said to be text", status: 202, headers: []string{"Content-Type: text/plain"}, body: "\ufeff\r\n <html>wait</html>",
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "an HTML page without a byte, accepted", status: 202, headers: []string{html},
-			want: unreachable, cause: "status 202 Accepted with an HTML page, as challenges have it"},
+			want: unreachable, cause: "status 202 Accepted with an HTML page, which is typical of a challenge"},
 		{name: "Anubis' challenge with a status of its operator's", status: 403, headers: []string{html}, body: pageOfAnubis,
 			want: unreachable, cause: `Anubis: challenge (403, the page has <script id="anubis_challenge")`},
 		{name: "Anubis' challenge, packed", status: 401, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(pageOfAnubis),
@@ -124,9 +125,9 @@ func TestAnswersOfWalls(t *testing.T) {
 		{name: "404 behind DataDome", status: 404, headers: []string{"X-Datadome: protected"}, want: allowAll},
 		{name: "404 in an unknown coding", status: 404, headers: []string{html, "Content-Encoding: br"}, body: "x", want: allowAll},
 		{name: "404 in a coding that is broken", status: 404, headers: []string{html, "Content-Encoding: gzip"}, body: gzipped(notFoundPage)[:30], want: allowAll},
-		{name: "404 with a page about walls", status: 404, headers: []string{html}, body: "<html>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>", want: allowAll},
+		{name: "404 with a page about bot protection", status: 404, headers: []string{html}, body: "<html>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>", want: allowAll},
 		{name: "a short 404 behind Imperva", status: 404, headers: []string{html}, body: `<html><head><meta name="robots" content="noindex"><script src="/_Incapsula_Resource?SWJIYLWA=5074"></script></head><body>Not found</body></html>`, want: allowAll},
-		{name: "410 with a wall's mark", status: 410, headers: []string{html}, body: pageOfAnubis, want: allowAll},
+		{name: "410 with a substring of bot protection", status: 410, headers: []string{html}, body: pageOfAnubis, want: allowAll},
 		{name: "410", status: 410, headers: []string{html}, body: notFoundPage, want: allowAll},
 		{name: "418", status: 418, body: "I'm a teapot", want: allowAll},
 		{name: "451", status: 451, want: allowAll},
@@ -184,8 +185,9 @@ func respond(code int, body string, headers ...string) http.Handler {
 	})
 }
 
-// While a wall answers, the good copy is obeyed. The time to the next try
-// doubles, as it does after any failure, unless the wall sends a Retry-After.
+// While bot protection responds, the good copy is obeyed. The time to the next
+// try doubles, as it does after any failure, unless the response has a
+// Retry-After.
 func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -224,9 +226,9 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 	})
 }
 
-// If robots.txt answers 4xx, the client looks for marks of a wall in the body,
-// but only at its beginning and for five seconds at most. If there is no mark,
-// the status decides.
+// If the status of robots.txt is 4xx, the client searches the body for
+// indicators of bot protection, but only at its beginning and for at most five
+// seconds. If there is none, the status decides.
 func TestPagesOfErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body http.Handler
@@ -251,7 +253,7 @@ func TestPagesOfErrors(t *testing.T) {
 				start := time.Now()
 				d := decide(t, newTestTransport(t, &web).Checker(), "http://a.example/")
 				if d.Reason != Unavailable || !d.Allowed || d.Status != 404 {
-					t.Errorf("%v", d)
+					t.Errorf("got %v, status %d; want allowed, because there is no robots.txt (404)", d, d.Status)
 				}
 				if took := time.Since(start); took != tt.took {
 					t.Errorf("took %v", took)
@@ -261,8 +263,8 @@ func TestPagesOfErrors(t *testing.T) {
 	}
 }
 
-// If a wall answers for the target of a redirect, the redirecting origin is
-// unreachable too.
+// If bot protection responds for the target of a redirect, the redirecting
+// origin is unreachable too.
 func TestWallBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

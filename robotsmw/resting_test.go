@@ -19,8 +19,8 @@ import (
 
 const day = 24 * time.Hour
 
-// rest makes a host rest: it tells the Limiter that a page of the host answered
-// 429 with this Retry-After. The host gets no request until that time is over.
+// rest pauses a host: the Limiter receives the outcome of a page with the
+// status 429 and this Retry-After.
 func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
@@ -106,7 +106,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 					t.Errorf("%d wait at the Limiter", s.Waiting)
 				}
 				if s := c.Stats(); s.Origins != 0 || s.Bytes != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("got %d origins and %d bytes in memory, want none", s.Origins, s.Bytes)
 				}
 				time.Sleep(2 * day)
 				if n := len(web.Log()); n != 0 {
@@ -120,8 +120,8 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	}
 }
 
-// All callers that wait for a fetch give up, and then another caller comes. The
-// new caller gets robots.txt when the host may be asked.
+// All callers that wait for a fetch give up, and then another caller waits for
+// it. The new caller receives robots.txt when the pause ends.
 func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -135,7 +135,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
-		wg.Go(func() { // this caller stays until the host may be asked; the others leave
+		wg.Go(func() { // waits until the pause ends, unlike the others
 			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
 				t.Errorf("%v after %v", d, time.Since(start))
 			}
@@ -165,8 +165,8 @@ func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
 	})
 }
 
-// A refresh continues although no request waits for it. But if its host rests
-// for hours, no goroutine waits until the host may be asked.
+// A refresh continues although no request waits for it. But if its host is
+// paused for hours, no goroutine waits until the pause ends.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 				before := runtime.NumGoroutine()
 				for range 10 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a file that is not stale", d)
 					}
 				}
 				synctest.Wait()
@@ -220,7 +220,7 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 					d, err := hurried(t, c, "http://a.example/private/", delay/2)
 					if err == nil {
 						if d.Allowed || d.Reason != ByRule {
-							t.Errorf("%v", d)
+							t.Errorf("got %v; want disallowed by a rule", d)
 						}
 						return
 					}
@@ -236,9 +236,9 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	}
 }
 
-// Many origins redirect to the robots.txt of one host, which rests. No
-// goroutine remains. The origins are not asked again before this host may be
-// asked.
+// Many origins redirect to the robots.txt of one host, which is paused. No
+// goroutine remains, and no request is sent to the origins until the pause
+// ends.
 func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const origins = 500
@@ -260,7 +260,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		if n := goroutinesSince(before); n > 0 {
 			t.Errorf("%d goroutines are left", n)
 		}
-		for i := range origins { // no origin is asked again now
+		for i := range origins { // no request is sent to an origin now
 			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
@@ -268,13 +268,13 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		}
 		time.Sleep(day)
 		if d := decide(t, c, "http://h7.example/private/"); d.Allowed || d.Reason != ByRule {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed by a rule", d)
 		}
 	})
 }
 
-// A good copy past its lifetime is used while its host rests. The client
-// fetches the new file when the host may be asked.
+// A good copy past its lifetime is used while its host is paused. The client
+// fetches the new file when the pause ends.
 func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -316,7 +316,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 						t.Fatalf("%v (%+v)", d, d)
 					}
 					if d := check("/new/"); !d.Allowed || !d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want allowed by the stale file", d)
 					}
 				}
 				if took := time.Since(start); took != 0 {
@@ -429,7 +429,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 				start := time.Now()
 				for range 3 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule || !d.Stale {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed by a rule of the stale file", d)
 					}
 				}
 				if took := time.Since(start); took > time.Minute { // the first request, which is redirected, takes some time
@@ -445,7 +445,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 }
 
 // A fetch takes one of the MaxOrigins places until it ends. If fetches take all
-// places, a further fetch gets a place above the limit, and nobody is refused.
+// places, a further fetch gets a place above the limit, and no request fails.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10
@@ -457,13 +457,13 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 			web.Handle(host, slowly(20*time.Second, robots(someRules)))
 			wg.Go(func() {
 				if d := decide(t, c, "http://"+host+"/private/"); d.Allowed {
-					t.Errorf("%v", d)
+					t.Errorf("got %v; want disallowed", d)
 				}
 			})
 		}
 		wg.Wait()
 		if s := c.Stats(); s.Origins != places {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want %d", s.Origins, places)
 		}
 	})
 }
@@ -480,7 +480,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 		for i := range hosts {
 			web.Handle(wild(i), status(503, "Retry-After: 3600"))
 			if d := decide(t, c, "http://"+wild(i)+"/"); d.Reason != Unreachable {
-				t.Fatalf("%v", d)
+				t.Fatalf("got %v; want disallowed, because robots.txt is unreachable", d)
 			}
 		}
 		for range 2 {
@@ -497,7 +497,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 			t.Errorf("%d fetches, want %d: an origin lost its place", n, hosts+50)
 		}
 		if s := c.Stats(); s.Origins > places {
-			t.Errorf("%+v", s)
+			t.Errorf("Stats().Origins = %d, want at most %d", s.Origins, places)
 		}
 	})
 }
@@ -533,7 +533,7 @@ func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 					c := newTestTransport(t, &web, paced(limiter), withStore(store)).Checker()
 					wg.Go(func() {
 						if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule {
-							t.Errorf("%v", d)
+							t.Errorf("got %v; want disallowed by a rule", d)
 						}
 					})
 				}

@@ -28,7 +28,7 @@ func ExampleChecker_Sitemaps() {
 		sitemaps, err := checker.Sitemaps(context.Background(), &url.URL{Scheme: "http", Host: host})
 		switch {
 		case errors.Is(err, robotsmw.ErrUnreachable):
-			fmt.Println(host, "is to be tried later")
+			fmt.Println(host, "should be retried later")
 		case err != nil:
 			log.Fatal(err)
 		default:
@@ -37,5 +37,5 @@ func ExampleChecker_Sitemaps() {
 	}
 	// Output:
 	// a.example [http://a.example/map.xml]
-	// down.example is to be tried later
+	// down.example should be retried later
 }

@@ -64,7 +64,7 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("%d requests wait at the Limiter and %d are in flight, want none", s.Waiting, s.InFlight)
 				}
 			})
 		})

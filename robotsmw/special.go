@@ -17,8 +17,8 @@ type block struct {
 // specialBlocks has the rows of the IANA IPv4 and IPv6 Special-Purpose Address
 // Registries (RFC 6890, RFC 8190). After the rows of each registry come some
 // rows from other registries. The longest prefix that contains an address
-// decides. If a registry says neither "true" nor "false" about a block, the
-// field public follows the document that the field source names.
+// decides. If a registry contains neither "true" nor "false" for a block, the
+// field public follows the document in the field source.
 var specialBlocks = [...]block{
 	{prefix("0.0.0.0/8"), false, "this network", "RFC 791 §3.2", nil},
 	{prefix("0.0.0.0/32"), false, "this host on this network", "RFC 1122 §3.2.1.3", nil},

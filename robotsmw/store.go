@@ -17,7 +17,7 @@ import (
 //     processes at once;
 //   - returns from Get the whole value of the latest Put of that key, or a
 //     miss: an error for which errors.Is(err, fs.ErrNotExist) is true;
-//   - may forget a value at any time, and forgets it after its ttl;
+//   - may remove a value at any time, and removes it after its ttl;
 //   - keeps no reference to a value that it was given or has returned;
 //   - obeys the context, and returns the context's error when the context ends;
 //   - returns no error from Delete if the key is not there. A Checker never

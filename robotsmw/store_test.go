@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A memoryStore is a Store and a Locker that a fleet can share. It forgets each
+// A memoryStore is a Store and a Locker that a fleet can share. It removes each
 // value after the ttl of its Put.
 type memoryStore struct {
 	mu     sync.Mutex
@@ -215,7 +215,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					start := time.Now()
 					for _, u := range []string{"http://a.example/private/", "http://b.example/private/"} {
 						if d := decide(t, c, u); d.Allowed || d.Reason != ByRule {
-							t.Errorf("%v", d)
+							t.Errorf("%s: got %v; want disallowed by a rule", u, d)
 						}
 					}
 					limit := 2*2*time.Second + 2*time.Second
@@ -231,7 +231,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 					time.Sleep(time.Hour)
 					synctest.Wait()
 					if len(ev.failures) == 0 && name != "returns nothing" {
-						t.Error("nobody was told")
+						t.Error("the Observer received no failure")
 					}
 				})
 			})
@@ -239,7 +239,7 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 	}
 }
 
-// With a Locker, a fleet asks each origin once per lifetime.
+// With a Locker, a fleet fetches each robots.txt once per lifetime.
 func TestFleetFetchesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -254,7 +254,7 @@ func TestFleetFetchesOnce(t *testing.T) {
 			for _, c := range fleet {
 				wg.Go(func() {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-						t.Errorf("%v", d)
+						t.Errorf("got %v; want disallowed", d)
 					}
 				})
 			}
@@ -285,7 +285,7 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 			c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.RobotsTimeout = 40 * time.Second }).Checker()
 			wg.Go(func() {
 				if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-					t.Errorf("%v", d)
+					t.Errorf("got %v; want disallowed", d)
 				}
 			})
 		}
@@ -335,7 +335,7 @@ func TestDeadHolderOfTheLock(t *testing.T) {
 		c := newTestTransport(t, &web, withStore(store)).Checker()
 		start := time.Now()
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		if took := time.Since(start); took > 42*time.Second {
 			t.Errorf("took %v", took)
@@ -478,6 +478,6 @@ func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	s.Put(t.Context(), srv, stored(srv, old, record.Record{Source: &record.Source{ETag: "a\nb"}, Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
 	d := decide(t, newTestTransport(t, http.DefaultTransport, withStore(s)).Checker(), srv+"/new")
 	if !d.Allowed || d.Stale {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want allowed by a new file", d)
 	}
 }

@@ -68,9 +68,9 @@ func sharingChecker(t *testing.T, web *robotstest.Internet, store Store, agent s
 }
 
 // A site serves another robots.txt, or none, to each robot. Two robots share a
-// Store, and ask one after the other. Each must obey what is served to it: from
-// the other's record, it would request what is forbidden to it. After a
-// restart, each finds its own record again without a request.
+// Store, and check URLs one after the other. Each must obey what is served to
+// it, because with the other's record, it would request disallowed URLs. After
+// a restart, each loads its own record without a request.
 func TestStoreOfTwoRobots(t *testing.T) {
 	open, closed := serves(openToAll, 200), serves(closedToAll, 200)
 	for _, tt := range []struct {
@@ -109,9 +109,9 @@ func TestStoreOfTwoRobots(t *testing.T) {
 	}
 }
 
-// The records of two robots expire. Each asks again with its own validators.
-// With the other's, the server would answer 304, and the wrong file would stay
-// in force for ever.
+// The records of two robots expire. Each sends its own validators. With the
+// other's, the server would respond with 304, and the wrong file would remain
+// in force forever.
 func TestStoreOfTwoRobots_Validators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -162,7 +162,7 @@ func TestStoreOfTwoRobots_WhoIsAnother(t *testing.T) {
 	}
 }
 
-// Two robots with one Store that is a Locker ask for a file at the same time.
+// Two robots with one Store that is a Locker request a file at the same time.
 // Neither waits for the other's lock, because the other's fetch does not bring
 // its file.
 func TestStoreOfTwoRobots_Locks(t *testing.T) {
@@ -179,7 +179,7 @@ func TestStoreOfTwoRobots_Locks(t *testing.T) {
 		time.Sleep(time.Second)
 		start := time.Now()
 		if d := decide(t, sharingChecker(t, &web, store, "SecondBot/1.0"), "http://a.example/"); !d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 		if took := time.Since(start); took > 0 {
 			t.Errorf("the second robot has waited for %v", took)
@@ -190,8 +190,7 @@ func TestStoreOfTwoRobots_Locks(t *testing.T) {
 
 // A Store has a record in the form that did not name the robot: under the key
 // of that time or, in a Store that was converted, under the present one. It
-// says that everything is allowed. It is not used, because it may be another
-// robot's.
+// allows everything, but is not used, because it may be another robot's.
 func TestRecordWithoutARobotIsNotUsed(t *testing.T) {
 	for _, key := range []string{"http://a.example", testKind.Key("http://a.example")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -228,7 +227,7 @@ func TestRecordOfAnotherRobotIsNotUsed(t *testing.T) {
 		store := new(memoryStore)
 		store.Put(t.Context(), testKind.Key("http://a.example"), other.Encode("http://a.example", rec, []byte(openToAll)), 0)
 		if d := decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/"); d.Allowed {
-			t.Errorf("%v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		synctest.Wait()
 	})

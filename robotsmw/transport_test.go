@@ -33,10 +33,10 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 				_, err := client.Do(req)
 				blocked, ok := errors.AsType[*DisallowedError](err)
 				if !ok || !errors.Is(err, ErrDisallowed) || errors.Is(err, ErrUnreachable) {
-					t.Fatalf("%v", err)
+					t.Fatalf("got error %v, want a DisallowedError that is ErrDisallowed", err)
 				}
 				if d := blocked.Decision; d.Rule != "/private/" || d.Line != 2 || d.Reason != ByRule || d.RobotsURL != "http://a.example/robots.txt" {
-					t.Errorf("%+v", d)
+					t.Errorf("got %+v; want the rule /private/ of line 2 of http://a.example/robots.txt", d)
 				}
 				if want := `: robotsmw: disallowed: rule "Disallow: /private/", line 2 of robots.txt`; !strings.Contains(err.Error(), want) {
 					t.Errorf("error %q does not say %q", err, want)
@@ -86,7 +86,7 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 					client := &http.Client{Transport: newTestTransport(t, &web)}
 					req, _ := http.NewRequestWithContext(t.Context(), method, tt.start, nil)
 					if _, err := client.Do(req); !errors.Is(err, ErrDisallowed) {
-						t.Fatalf("%v", err)
+						t.Fatalf("got error %v, want ErrDisallowed", err)
 					}
 					var pages []string
 					for _, r := range web.Log() {
@@ -253,7 +253,7 @@ func TestSeveralProductTokensInOrder(t *testing.T) {
 			"http://b.example/new": true, "http://b.example/old": false,
 		} {
 			if d := decide(t, c, u); d.Allowed != want {
-				t.Errorf("%v", d)
+				t.Errorf("%s: got %v; want allowed: %t", u, d, want)
 			}
 		}
 	})
@@ -277,7 +277,7 @@ func TestOverride(t *testing.T) {
 			"http://shut.example/": false, "http://open.example/": true,
 		} {
 			if d := decide(t, c, u); d.Allowed != want {
-				t.Errorf("%v", d)
+				t.Errorf("%s: got %v; want allowed: %t", u, d, want)
 			}
 		}
 		if n := len(web.Log()); n != 1 {
@@ -339,7 +339,7 @@ func TestRefuseAddress(t *testing.T) {
 	})
 	defer tr.CloseIdleConnections()
 	if d := decide(t, tr.Checker(), server.URL+"/"); d.Reason != Unreachable || !strings.Contains(d.Cause, "127.0.0.1 is not a public address") {
-		t.Errorf("%v", d)
+		t.Errorf("got %v; want robots.txt unreachable, because 127.0.0.1 is not a public address", d)
 	}
 	if len(asked) == 0 {
 		t.Error("RefuseAddress was not asked")
@@ -417,7 +417,7 @@ func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
 	base := &idleCloser{}
 	newTestTransport(t, base).CloseIdleConnections()
 	if !base.closed {
-		t.Error("it was not")
+		t.Error("CloseIdleConnections did not call the method of Base")
 	}
 	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // this Base has no such method
 }
@@ -446,7 +446,7 @@ func TestChecksOfManyOrigins(t *testing.T) {
 			t.Errorf("took %v", time.Since(start))
 		}
 		if got[0].Decision.Allowed || got[0].Err != nil || got[2].Decision.Reason != Unreachable || !got[3].Decision.Allowed {
-			t.Errorf("%v", got)
+			t.Errorf("got %v; want the first disallowed, the third unreachable and the fourth allowed", got)
 		}
 		if !errors.Is(got[1].Err, context.DeadlineExceeded) || got[4].Err == nil {
 			t.Errorf("errors %v, %v", got[1].Err, got[4].Err)
@@ -459,6 +459,6 @@ func TestChecksOfManyOrigins(t *testing.T) {
 		if n := robotsFetches(&web, "a.example"); n != 1 {
 			t.Errorf("%d fetches of a.example", n)
 		}
-		time.Sleep(time.Minute) // nobody waits for this fetch, and it ends by itself
+		time.Sleep(time.Minute) // no caller waits for this fetch, which ends by itself
 	})
 }

@@ -67,7 +67,7 @@ func TestDetector(t *testing.T) {
 		{"all but the text", Rule{Kind: Block, Statuses: []int{403}, Header: "Server", HeaderValue: "gate", Text: []string{"gatekeeper"}},
 			answer(403, "server: Gate/1.0"), "<html>", Refusal{}},
 
-		// A rule replaces what the table says about the same response.
+		// A rule takes precedence over the table.
 		{"before the table", Rule{By: "Gate", Kind: Captcha, Statuses: []int{429}, Text: []string{"gatekeeper"}},
 			answer(429), page, Refusal{By: "Gate", Kind: Captcha, Evidence: "429, the page has gatekeeper"}},
 		{"the table, without the text", Rule{By: "Gate", Kind: Captcha, Statuses: []int{429}, Text: []string{"gatekeeper"}},

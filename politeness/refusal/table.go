@@ -132,7 +132,7 @@ const (
 // refusal, or in a body that is too short for other content.
 //
 // Each indicator for all statuses has a maximum length of at most longPage, so
-// that few ordinary pages have to be searched.
+// that few ordinary pages must be searched.
 //
 // The templates of Anubis generate pages of 4 to 5 KiB, to which a site may
 // add. The substrings for longer pages are more specific.

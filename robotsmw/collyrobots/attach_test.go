@@ -128,8 +128,8 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Attach refuses a version of colly whose fields are not as it expects. The
-// error says what to write in place of Attach.
+// Attach fails with a version of colly whose fields are not as it expects. The
+// error contains the code to use instead of Attach.
 func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	collector := reflect.TypeFor[struct {
 		backend *struct {
@@ -236,7 +236,7 @@ func TestAttachAnywhere(t *testing.T) {
 			// If colly's own check was switched on again, that check comes
 			// first, and OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
-				t.Errorf("attached before step %d: OnError was told of %v", first, got)
+				t.Errorf("attached before step %d: OnError received %v", first, got)
 			}
 		}
 	}

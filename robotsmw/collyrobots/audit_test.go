@@ -19,9 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The audit crawls 500 origins of the kinds in kinds(). Then it reads the
-// servers' log, which says what the crawler did. The expectations are written
-// by hand from RFC 9309, and do not use our parser.
+// The audit crawls 500 origins of the kinds in kinds. Then it reads the log of
+// the servers, which contains the crawler's requests. The expectations are
+// written by hand from RFC 9309, and do not use the parser of this module.
 
 type kind struct {
 	name   string
@@ -48,7 +48,7 @@ func html(body, robotsTag string) http.Handler {
 	})
 }
 
-// hops() returns a handler that redirects robots.txt n times and then serves
+// hops returns a handler that redirects robots.txt n times and then serves
 // the given text. The first redirect leads to another host.
 func hops(n int, robots string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func kinds() []kind {
 		{name: "reset", robots: robotstest.Reset(""), refused: all},
 		{name: "truncated", robots: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nUser-agent: *\nDisallow: /a\n"), refused: all},
 		{name: "hangs", robots: robotstest.Hang{}, refused: all},
-		{name: "nobody there", refused: all,
+		{name: "connection refused", refused: all,
 			setUp: func(web *robotstest.Internet, host string) { web.Fail(host, syscall.ECONNREFUSED) }},
 		{name: "five redirects", robots: hops(5, "User-agent: *\nDisallow: /a\n"),
 			allowed: []string{"/", "/b"}, refused: []string{"/a"}},
@@ -303,7 +303,7 @@ func TestAuditOf500Origins(t *testing.T) {
 			"%d requests faster than the pace; %d before Retry-After was over; %d more fetches of robots.txt than needed",
 			origins, f.requests, f.refused, f.missed, f.early, f.ignored, f.robots)
 		if f.refused == 0 || f.missed == 0 || f.early == 0 || f.ignored == 0 || f.robots == 0 {
-			t.Errorf("plain colly: %+v; it used to break each of these", f)
+			t.Errorf("plain colly: got %+v, want violations of each kind"+collyChanged, f)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// walledSite answers /walled with a challenge and /paid with a price. /marked
-// is a challenge too, but only its body says so.
+// walledSite responds to /walled with a challenge and to /paid with a price.
+// /marked is a challenge too, but only its body indicates that.
 func walledSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -121,7 +121,7 @@ func TestRefusals_Rules(t *testing.T) {
 }
 
 // Colly treats a challenge with status 202 as a page. Indexable returns false
-// for it, and Directives says whose challenge it is.
+// for it, and Directives reports whose challenge it is.
 func ExampleExtension_Directives_refusal() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: walledSite(), Limiter: &politeness.Limiter{Delay: -1}})

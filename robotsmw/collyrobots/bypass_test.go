@@ -150,8 +150,8 @@ func TestOnRequestHeadersOfABareClone(t *testing.T) {
 
 // In OnRequestHeaders, a clone sets a client, or sets a transport while cookies
 // are disabled. If Extension.Add was not called for the clone, that request
-// bypasses robots.txt, as the package doc says. If this test fails because
-// colly has changed, the doc must change too.
+// bypasses robots.txt, as the package documentation states. If this test fails
+// because colly has changed, the documentation must change too.
 func TestTheGapInOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, set := range map[string]func(c *colly.Collector, other *robotstest.Internet){
 		"SetClient":                     func(c *colly.Collector, other *robotstest.Internet) { c.SetClient(&http.Client{Transport: other}) },

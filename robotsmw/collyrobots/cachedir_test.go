@@ -26,7 +26,7 @@ func TestCacheDirectory(t *testing.T) {
 		warm.Visit("http://a.example/page")
 		warm.Visit("http://a.example/page")
 		if onRequest != 2 || onHeaders != 1 || len(asked(web)) != 1 {
-			t.Errorf("plain colly: %d, %d, %v; a page from disk used to come past OnRequestHeaders and the transport",
+			t.Errorf("plain colly: %d calls of OnRequest, %d of OnRequestHeaders, requests %v; want 2, 1 and one request"+collyChanged,
 				onRequest, onHeaders, asked(web))
 		}
 
@@ -35,7 +35,9 @@ func TestCacheDirectory(t *testing.T) {
 		}
 		c, _ := polite(t, web, colly.CacheDir(dir))
 		c.Head("http://a.example/other") // robots.txt is in memory from now on
-		served, failed, header := 0, error(nil), ""
+		served := 0
+		header := ""
+		var failed error
 		c.OnResponse(func(*colly.Response) { served++ })
 		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
 		c.Request("GET", "http://a.example/page", nil, nil, http.Header{"Cache-Control": {"max-age=0"}})

@@ -134,7 +134,7 @@ func TestCloneObeysRobotsTxtWithoutCallbacks(t *testing.T) {
 	c.OnRequest(func(*colly.Request) { calls++ })
 	c.Clone().Visit("http://shop.example/")
 	if calls != 0 || len(asked(web)) != 1 {
-		t.Errorf("plain colly: a clone called %d callbacks and asked for %v; it used to keep the transport alone", calls, asked(web))
+		t.Errorf("plain colly: a clone called %d callbacks and sent %v; want no callbacks, and one request"+collyChanged, calls, asked(web))
 	}
 
 	web = shop()

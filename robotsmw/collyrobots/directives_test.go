@@ -48,9 +48,8 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 	}
 }
 
-// A page says noindex in a meta, and its Content-Type is unusual. A crawler
-// with an http.Client and one with colly get the same answer: a page that one
-// of them must not keep is not kept by the other.
+// A page has a noindex meta and an unusual Content-Type. A crawler with an
+// http.Client and one with colly get the same directives.
 func TestHTMLIsTheSameForColly(t *testing.T) {
 	const noIndex = "<!doctype html><meta name=robots content=noindex>"
 	tests := []struct {
@@ -117,8 +116,8 @@ func TestHTMLIsTheSameForColly(t *testing.T) {
 	}
 }
 
-// Without Options.Wrap, nobody but the extension asks what a page says. So the
-// robots transport leaves the page alone.
+// Without Options.Wrap, only the extension needs the directives of a page.
+// Therefore the robots transport does not examine the page.
 func TestPageIsExaminedOnce(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", withRobotsAnd(map[string]string{"Content-Type": "text/html"}, "<meta name=robots content=noindex>"))

@@ -142,8 +142,8 @@
 // returns its error. Collector.Visit and Post return the error of the first
 // try.
 //
-// A program that marks URLs as seen before it visits them should use
-// Extension.Visit or Follow, and unmark a URL for which the error is an
+// A program that records URLs as seen before it visits them should use
+// Extension.Visit or Follow, and remove a URL for which the error is an
 // ErrUnreachable or a *politeness.DelayError: it was not fetched, and can be
 // visited later.
 //

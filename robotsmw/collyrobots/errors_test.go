@@ -23,8 +23,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// An http.Client names the URL, so the errors that it wraps do not name it once
-// more. The name of the host is said at most once more.
+// An http.Client adds the URL to an error, so the wrapped error should not
+// repeat it, and should contain the host at most once.
 func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 	const host, page, open = "shop.example", "http://shop.example/cart/7", "http://shop.example/open"
 	with := func(limiter func() *politeness.Limiter) func(*robotsmw.Options) {
@@ -45,60 +45,59 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 	}
 	loopback := netip.MustParseAddrPort("127.0.0.1:80")
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(loopback), Err: robotsmw.PublicOnly(loopback.Addr())}
-	// colly writes these URLs in another form, or refuses them itself.
-	notWithColly := []string{"a rule for another form of the path", "the host spelled otherwise", "a port that is none"}
 	for _, tt := range []struct {
-		name  string
-		site  http.Handler
-		first string // a URL to fetch before
-		url   string
-		edit  func(*robotsmw.Options)
-		says  string
-		is    func(error) bool
+		name      string
+		site      http.Handler
+		first     string // a URL to request before; "" if there is none
+		url       string
+		edit      func(*robotsmw.Options)
+		want      string // a part of the error
+		is        func(error) bool
+		skipColly bool // colly changes the URL, or refuses it
 	}{
-		{"a rule", shut, "", page, nil, `robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt`, as[*robotsmw.DisallowedError]},
-		{"a rule for another form of the path", shut, "", "http://shop.example/x/../cart/7", nil, "line 2 of robots.txt, as /cart/7", as[*robotsmw.DisallowedError]},
-		{"the host spelled otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError]},
+		{"a rule", shut, "", page, nil, `robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt`, as[*robotsmw.DisallowedError], false},
+		{"a rule for another form of the path", shut, "", "http://shop.example/x/../cart/7", nil, "line 2 of robots.txt, as /cart/7", as[*robotsmw.DisallowedError], true},
+		{"the host spelled otherwise", shut, "", "http://SHOP.example:80/cart/7", nil, "line 2 of http://shop.example/robots.txt", as[*robotsmw.DisallowedError], true},
 		{"after a redirect", pages(map[string]http.Handler{"/": http.RedirectHandler("/cart/7", http.StatusFound), "/robots.txt": shut}),
-			"", "http://shop.example/", nil, "line 2 of robots.txt", as[*robotsmw.DisallowedError]},
+			"", "http://shop.example/", nil, "line 2 of robots.txt", as[*robotsmw.DisallowedError], false},
 		{"an override", shut, "", page, func(o *robotsmw.Options) {
 			o.Override = map[string]string{"http://shop.example": "User-agent: *\nDisallow: /"}
-		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError]},
+		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError], false},
 		{"a 403 for robots.txt", robotstest.Status(403), "", page, func(o *robotsmw.Options) { o.DisallowForbidden = true },
-			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError]},
-		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: status 503", as[*robotsmw.DisallowedError]},
-		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: ", as[*robotsmw.DisallowedError]},
+			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError], false},
+		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: status 503", as[*robotsmw.DisallowedError], false},
+		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: ", as[*robotsmw.DisallowedError], false},
 		{"an address that is refused", shut, "", page, failing("/robots.txt", refused),
-			"is not a public address: loopback", as[*robotsmw.DisallowedError]},
+			"is not a public address: loopback", as[*robotsmw.DisallowedError], false},
 
-		{"the interval of the host", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{MaxWait: -1} }), "(delay)", as[*politeness.DelayError]},
-		{"a long Crawl-delay", site("User-agent: *\nCrawl-delay: 300\n"), open, open, nil, "(crawl-delay)", as[*politeness.DelayError]},
+		{"the interval of the host", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{MaxWait: -1} }), "(delay)", as[*politeness.DelayError], false},
+		{"a long Crawl-delay", site("User-agent: *\nCrawl-delay: 300\n"), open, open, nil, "(crawl-delay)", as[*politeness.DelayError], false},
 		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", http.StatusFound)}),
-			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not receive a request", as[*politeness.DelayError]},
-		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError]},
-		{"a canceled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "canceled while waiting for shop.example", nil},
+			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not receive a request", as[*politeness.DelayError], false},
+		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError], false},
+		{"a canceled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "canceled while waiting for shop.example", nil, false},
 		{"a Key that fails", shut, open, open, func(o *robotsmw.Options) {
 			o.Limiter.Key = func(ctx context.Context, u *url.URL) (string, error) { return "", errors.New("it has no key") }
-		}, "no host key for this URL: it has no key", nil},
+		}, "no host key for this URL: it has no key", nil, false},
 		{"no answer in time", shut, "", open, func(o *robotsmw.Options) {
 			o.AttemptTimeout = time.Second
 			failing("/open", context.DeadlineExceeded)(o)
-		}, "context deadline exceeded", nil},
+		}, "context deadline exceeded", nil, false},
 		{"another protocol", pages(map[string]http.Handler{"/": robotstest.Raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
-			"/robots.txt": shut}), "", open, nil, "switched to another protocol", nil},
-		{"an identity of another crawler", shut, "", open, func(o *robotsmw.Options) { o.StrictIdentity = true }, "names none of the product tokens", as[*robotsmw.IdentityError]},
-		{"a port that is none", shut, "", "http://shop.example:99999/open", nil, "its port is not a number", nil},
-		{"a host that is too long", shut, "", "http://" + strings.Repeat("a", 300) + ".example/open", nil, "is longer than", nil},
+			"/robots.txt": shut}), "", open, nil, "switched to another protocol", nil, false},
+		{"an identity of another crawler", shut, "", open, func(o *robotsmw.Options) { o.StrictIdentity = true }, "names none of the product tokens", as[*robotsmw.IdentityError], false},
+		{"a port that is none", shut, "", "http://shop.example:99999/open", nil, "its port is not a number", nil, true},
+		{"a host that is too long", shut, "", "http://" + strings.Repeat("a", 300) + ".example/open", nil, "is longer than", nil, false},
 	} {
 		for _, through := range []string{"http.Client", "colly"} {
-			if through == "colly" && slices.Contains(notWithColly, tt.name) {
+			if through == "colly" && tt.skipColly {
 				continue
 			}
 			t.Run(tt.name+" through "+through, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					if strings.HasPrefix(tt.says, "canceled") {
+					if strings.HasPrefix(tt.want, "canceled") {
 						time.AfterFunc(time.Minute, cancel)
 					}
 					var web robotstest.Internet
@@ -108,43 +107,15 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 					if tt.edit != nil {
 						tt.edit(&opts)
 					}
-					foreign := ""
+					userAgent := agent
 					if opts.StrictIdentity {
-						foreign = "Other/1.0"
+						userAgent = "Other/1.0"
 					}
 					var get func(url string) error
 					if through == "colly" {
-						c := colly.NewCollector(colly.StdlibContext(ctx), colly.AllowURLRevisit())
-						ext := attach(t, c, opts)
-						c.OnRequest(func(r *colly.Request) {
-							if foreign != "" {
-								r.Headers.Set("User-Agent", foreign)
-							}
-						})
-						get = c.Visit
-						if opts.Override == nil && as[*robotsmw.DisallowedError](c.Visit(tt.url)) {
-							get = ext.Visit // which does not request what robots.txt refuses
-						}
+						get = collyGet(t, ctx, opts, userAgent, tt.url)
 					} else {
-						client, err := robotsmw.NewClient(opts)
-						if err != nil {
-							t.Fatal(err)
-						}
-						get = func(url string) error {
-							req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-							if err != nil {
-								t.Fatal(err)
-							}
-							if foreign != "" {
-								req.Header.Set("User-Agent", foreign)
-							}
-							resp, err := client.Do(req)
-							if err == nil {
-								io.Copy(io.Discard, resp.Body)
-								resp.Body.Close()
-							}
-							return err
-						}
+						get = clientGet(t, ctx, opts, userAgent)
 					}
 					if tt.first != "" {
 						get(tt.first)
@@ -153,24 +124,68 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 					if err == nil {
 						t.Fatal("no error")
 					}
-					text := strings.ToLower(err.Error())
+					text := err.Error()
 					u, _ := url.Parse(tt.url)
-					target, name := tt.url, strings.ToLower(u.Hostname())
+					hostname := strings.ToLower(u.Hostname())
+					target := tt.url
 					if wrapper, ok := errors.AsType[*url.Error](err); ok {
 						target = wrapper.URL
 					}
-					if !strings.Contains(err.Error(), tt.says) || tt.is != nil && !tt.is(err) {
-						t.Errorf("%v", err)
+					if !strings.Contains(text, tt.want) {
+						t.Errorf("error %q, want it to contain %q", text, tt.want)
 					}
-					if n := strings.Count(err.Error(), target); n != 1 {
-						t.Errorf("the URL %d times: %v", n, err)
+					if tt.is != nil && !tt.is(err) {
+						t.Errorf("error %q does not wrap an error of the expected type", text)
 					}
-					if n := strings.Count(text, name); n > 2 {
-						t.Errorf("the host %d times: %v", n, err)
+					if n := strings.Count(text, target); n != 1 {
+						t.Errorf("error contains the URL %d times, want once: %v", n, err)
+					}
+					if n := strings.Count(strings.ToLower(text), hostname); n > 2 {
+						t.Errorf("error contains the host %d times, want at most 2: %v", n, err)
 					}
 				})
 			})
 		}
+	}
+}
+
+// collyGet returns a function that visits a URL with an attached collector. If
+// robots.txt disallows the page, the function is Extension.Visit, which reports
+// that without a request.
+func collyGet(t *testing.T, ctx context.Context, opts robotsmw.Options, userAgent, page string) func(url string) error {
+	t.Helper()
+	c := colly.NewCollector(colly.StdlibContext(ctx), colly.AllowURLRevisit())
+	ext := attach(t, c, opts)
+	if userAgent != agent {
+		c.OnRequest(func(r *colly.Request) { r.Headers.Set("User-Agent", userAgent) })
+	}
+	if opts.Override == nil && as[*robotsmw.DisallowedError](c.Visit(page)) {
+		return ext.Visit
+	}
+	return c.Visit
+}
+
+// clientGet returns a function that requests a URL with an http.Client.
+func clientGet(t *testing.T, ctx context.Context, opts robotsmw.Options, userAgent string) func(url string) error {
+	t.Helper()
+	client, err := robotsmw.NewClient(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(url string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if userAgent != agent {
+			req.Header.Set("User-Agent", userAgent)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		return err
 	}
 }
 
@@ -278,7 +293,7 @@ func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 	c.OnError(func(r *colly.Response, err error) { nilHeaders = r.Headers == nil && r.StatusCode == 0 })
 	c.Visit("http://gone.example/")
 	if !nilHeaders {
-		t.Error("plain colly: Headers used to be nil in OnError")
+		t.Error("plain colly: Headers in OnError is not nil, want nil" + collyChanged)
 	}
 
 	web := world()
@@ -291,11 +306,11 @@ func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 			second = blocked.Decision.URL.String()
 		}
 	})
-	told := false
-	ext.OnBlocked(func(*colly.Request, robotsmw.Decision) { told = true })
+	blocked := false
+	ext.OnBlocked(func(*colly.Request, robotsmw.Decision) { blocked = true })
 	c.Visit("http://gone.example/")
 	c.Visit("http://in.example/here")
-	if first != "http://in.example/here" || second != "http://shop.example/cart" || !told {
+	if first != "http://in.example/here" || second != "http://shop.example/cart" || !blocked {
 		t.Errorf("attached: a redirect from %q into %q", first, second)
 	}
 }

@@ -157,7 +157,7 @@ func ExampleAttach_retries() {
 	c.OnError(func(r *colly.Response, err error) {
 		fmt.Println(r.Request.URL.Path, r.StatusCode)
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
-			return // a rule says no, and that is final
+			return // a rule disallows the URL
 		}
 		if _, ok := errors.AsType[*politeness.DelayError](err); ok {
 			return // the host is not due: PutBack repeats it, and that is no try
@@ -196,8 +196,9 @@ func ExampleAttach_retries() {
 	// /down 500
 }
 
-// A Retry of what the extension repeats itself sends nothing, and returns the
-// very error that OnError got. So an OnError handler can tell who repeats.
+// A Retry of a request that the extension repeats itself sends no request, and
+// returns the same error that OnError received. An OnError handler can thereby
+// distinguish the two cases.
 func ExampleAttach_whoRepeats() {
 	var web robotstest.Internet
 	var busy, broken atomic.Int32
@@ -313,7 +314,7 @@ func ExampleExtension_OnBlocked() {
 	// Output: GET /cart/7: Disallow: /cart, line 2 of http://shop.example/robots.txt
 }
 
-// Follow says why a link is not followed.
+// Follow returns the reason why a link is not followed.
 func ExampleExtension_Follow() {
 	var web robotstest.Internet
 	web.Handle("blog.example", robotstest.Site{

@@ -41,7 +41,7 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 						continue // only the public API is left, and keeps the collector itself from sending
 					}
 					if clone && (when == "OnRequestHeaders" || when == "Init") {
-						continue // the package doc says that this cannot be prevented
+						continue // cannot be prevented, as the package documentation states
 					}
 					web, other := shop(), shop()
 					c := colly.NewCollector()
@@ -138,7 +138,7 @@ func TestAttachWithoutAField(t *testing.T) {
 			got := asked(web)
 			if slices.Contains(got, "GET http://shop.example/cart") || slices.Contains(got, "GET http://nofollow.example/link") ||
 				!slices.Contains(got, "GET http://shop.example/shoes") || !slices.Contains(got, "GET http://nofollow.example/") {
-				t.Errorf("%v", got)
+				t.Errorf("requests %v; want the two pages that are allowed, and neither /cart nor /link", got)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Follow and Visit ask robots.txt only of hosts that the collector would visit.
-// For the others, they return colly's own errors.
+// Follow and Visit fetch robots.txt only from hosts that the collector would
+// visit. For the others, they return colly's own errors.
 func TestFollowAsksCollyFirst(t *testing.T) {
 	web := new(robotstest.Internet)
 	page := "<a href=/again>again</a> <a href=/seen>seen</a> <a href=/filtered>filtered</a>"
@@ -96,14 +96,14 @@ func TestBlockedURLIsNotVisitedByFollow(t *testing.T) {
 	c.WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, errBlocked }))
 	c.Visit("http://shop.example/cart")
 	if visited, _ := c.HasVisited("http://shop.example/cart"); !visited {
-		t.Error("plain colly: a URL that the transport refuses used to count as visited")
+		t.Error("plain colly: a URL that the transport refuses is not visited, want visited" + collyChanged)
 	}
 	c = plain(shop(), colly.IgnoreRobotsTxt())
-	told := 0
-	c.OnError(func(*colly.Response, error) { told++ })
+	errs := 0
+	c.OnError(func(*colly.Response, error) { errs++ })
 	c.OnRequest(func(r *colly.Request) { r.Abort() })
-	if err := c.Visit("http://shop.example/1"); err != nil || told != 0 {
-		t.Errorf("plain colly: Abort in OnRequest: %v, OnError called %d times; it used to be silent", err, told)
+	if err := c.Visit("http://shop.example/1"); err != nil || errs != 0 {
+		t.Errorf("plain colly: Abort in OnRequest: error %v, %d calls of OnError; want none"+collyChanged, err, errs)
 	}
 	c = plain(shop(), colly.IgnoreRobotsTxt())
 	c.OnRequestHeaders(func(r *colly.Request) { r.Abort() })

@@ -130,6 +130,6 @@ func isFromSetProxy(t *http.Transport) bool {
 
 // hasDialer reports whether t has a dial function of its own.
 func hasDialer(t *http.Transport) bool {
-	//lint:ignore SA1019 a transport that still uses these has to be noticed
+	//lint:ignore SA1019 a transport that still uses these must be noticed
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }

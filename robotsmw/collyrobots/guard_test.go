@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A transport that hides addresses is refused with an error that says what to
-// write instead. One warning is logged.
+// A transport that hides addresses fails with an error that contains the code
+// to use instead. One warning is logged.
 func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
 	for name, refused := range map[string]func(*colly.Collector){
@@ -149,7 +149,7 @@ func TestTransportIsReplacedBetweenVisits(t *testing.T) {
 			c.Visit("http://shop.example/shoes")
 			c.Wait()
 			if got := failed.sorted(); !slices.Equal(got, []string{"/cart true"}) {
-				t.Errorf("%s: OnError was told of %v", name, got)
+				t.Errorf("%s: OnError received %v", name, got)
 			}
 			wantAsked(t, web, "GET http://shop.example/")
 			wantAsked(t, other, "GET http://shop.example/shoes")

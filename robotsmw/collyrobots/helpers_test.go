@@ -47,9 +47,12 @@ const agent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 func unpaced() *politeness.Limiter { return &politeness.Limiter{Delay: -1, Concurrency: 100} }
 
-// The function "plain" returns a collector without the extension. Colly's own
-// robots.txt check is on. Some tests first check what a plain collector does,
-// and then what an attached one does. Their first half fails if colly changes.
+// collyChanged ends a message about plain colly. Some tests first check what a
+// collector without the extension does, and then what an attached one does.
+const collyChanged = "; colly's behavior has changed, so this comparison can be removed"
+
+// plain returns a collector without the extension, with colly's own check of
+// robots.txt.
 func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Collector {
 	own := func(c *colly.Collector) { c.UserAgent, c.IgnoreRobotsTxt = agent, false }
 	c := colly.NewCollector(slices.Insert(options, 0, own)...)
@@ -57,7 +60,7 @@ func plain(web *robotstest.Internet, options ...colly.CollectorOption) *colly.Co
 	return c
 }
 
-// The function "polite" returns an attached collector that is not paced.
+// polite returns an attached collector whose requests are not delayed.
 func polite(t testing.TB, web *robotstest.Internet, options ...colly.CollectorOption) (*colly.Collector, *collyrobots.Extension) {
 	t.Helper()
 	c := colly.NewCollector(options...)
@@ -78,8 +81,8 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 	return ext
 }
 
-// The function "asked" returns the requests that the servers got, in order, as
-// "METHOD URL". It leaves out requests for robots.txt.
+// asked returns the requests that the servers received, in order, as
+// "METHOD URL", except requests for robots.txt.
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {
@@ -93,11 +96,11 @@ func asked(web *robotstest.Internet) []string {
 func wantAsked(t *testing.T, web *robotstest.Internet, want ...string) {
 	t.Helper()
 	if got := asked(web); !slices.Equal(got, want) {
-		t.Errorf("the servers were asked for\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		t.Errorf("got the requests\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
-// The type "notes" collects lines from callbacks that may run at the same time.
+// notes collects lines from callbacks that may run at the same time.
 type notes struct {
 	mu   sync.Mutex
 	list []string

@@ -117,7 +117,7 @@ func TestCollyOrder(t *testing.T) {
 		}
 	}
 
-	// A Retry rewinds the body, and asks nothing else before.
+	// A Retry rewinds the body, and uses no other method of it before.
 	c, r := setUp()
 	var retry *colly.Request
 	c.OnResponse(func(resp *colly.Response) { retry = resp.Request })

@@ -136,7 +136,7 @@ func TestLimitRuleIsObeyed(t *testing.T) {
 			c.Wait()
 			places := max(rule.Parallelism, 1)
 			want := pages / time.Duration(places) * (4*time.Second + rule.Delay)
-			took := time.Since(start) + rule.Delay // nobody waits for the delay after the last page
+			took := time.Since(start) + rule.Delay // no request waits for the delay after the last page
 			if got := len(asked(web)); got != pages {
 				t.Errorf("%+v: %d pages were fetched", rule, got)
 			}
@@ -261,7 +261,7 @@ func TestOneLimitRuleForAllHosts(t *testing.T) {
 		c := plain(world(), colly.Async(), colly.IgnoreRobotsTxt())
 		c.Limit(&colly.LimitRule{DomainGlob: "*", Delay: 200 * time.Millisecond})
 		if took := crawl(c); took != hosts*200*time.Millisecond {
-			t.Errorf("plain colly took %v; hosts used to wait for each other", took)
+			t.Errorf("plain colly took %v, want %v, because hosts wait for each other"+collyChanged, took, hosts*200*time.Millisecond)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

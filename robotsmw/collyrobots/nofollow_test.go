@@ -21,8 +21,8 @@ import (
 
 func follow(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) }
 
-// nofollowSite has two pages that say nofollow: /closed in a meta, and /header
-// in its header.
+// nofollowSite has two pages with nofollow: /closed in a meta, and /header in
+// its header.
 func nofollowSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -474,10 +474,10 @@ func TestContextIsSharedByThePagesOfAPage(t *testing.T) {
 	c.OnHTML("a[href]", follow)
 	c.Visit("http://site.example/")
 	if !leaked {
-		t.Error("plain colly: what a page puts into its Ctx used to be in its siblings' too")
+		t.Error("plain colly: the siblings of a page do not share its Ctx, want shared" + collyChanged)
 	}
-	// TestNoFollow shows what happens with Attach: although one page says
-	// nofollow, the links of its siblings are followed.
+	// TestNoFollow checks the same with Attach: although one page has nofollow,
+	// the links of its siblings are followed.
 }
 
 // A request that is made with Request.New from a nofollow page fails with

@@ -229,8 +229,8 @@ func moved(crawlDelay int) *robotstest.Internet {
 	return web
 }
 
-// A redirect to the same host has to wait for the host's interval, whatever
-// MaxWait says: a repeat of the request would only meet the redirect again.
+// A redirect to the same host waits for the host's interval, whatever MaxWait
+// is, because a repeat of the request would only be redirected again.
 func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
 	for _, wait := range []time.Duration{-1, time.Second, 0} {
 		for _, async := range []bool{false, true} {
@@ -499,7 +499,7 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 				t.Errorf("async %v: Wait returned %v after the start", async, took)
 			}
 			if got := last.sorted(); len(got) != 3 {
-				t.Errorf("async %v: OnError told of %v", async, got)
+				t.Errorf("async %v: OnError received %v", async, got)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func TestRedirectHandler(t *testing.T) {
 	c.SetRedirectHandler(func(*http.Request, []*http.Request) error { return nil })
 	c.Visit("http://loop.example/hop/0")
 	if got := len(asked(web)); got != 21 {
-		t.Errorf("plain colly: a redirect handler followed %d hops; it used to replace the limit of ten", got)
+		t.Errorf("plain colly: %d requests with a redirect handler, want 21, without the limit of ten redirects"+collyChanged, got)
 	}
 
 	web = world()

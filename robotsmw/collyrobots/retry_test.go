@@ -26,7 +26,7 @@ import (
 func TestRetryOfARefusalEnds(t *testing.T) {
 	refusals := []struct {
 		name, target string
-		hits         int // how many pages the servers are asked for, in all tries together
+		hits         int // requests for pages, in all attempts together
 	}{
 		{"by a rule", "http://shop.example/cart", 0},
 		{"with a password", "http://user:secret@shop.example/cart", 0},
@@ -101,8 +101,8 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	t.Parallel()
 	web := shop()
 	c, ext := polite(t, web, colly.AllowURLRevisit())
-	told := 0
-	c.OnError(func(*colly.Response, error) { told++ })
+	errs := 0
+	c.OnError(func(*colly.Response, error) { errs++ })
 	header := http.Header{"Accept": {"text/html"}}
 	for range 5 {
 		if err := c.Request("GET", "http://shop.example/cart", nil, nil, header); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
@@ -112,8 +112,8 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := ext.Counts().Disallowed; told != 5 || n != 5 {
-		t.Errorf("OnError was told %d times, %d counted", told, n)
+	if n := ext.Counts().Disallowed; errs != 5 || n != 5 {
+		t.Errorf("%d calls of OnError and %d counted, want 5 of each", errs, n)
 	}
 }
 
@@ -353,30 +353,31 @@ func TestRetryWaitsForTheHost(t *testing.T) {
 	})
 }
 
-// What an unconditional Retry tells is the refusal.
+// An unconditional Retry returns the refusal.
 func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
 	for _, target := range []string{"http://down.example/", "http://shop.example/cart"} {
 		web := shop()
 		web.Handle("down.example", withRobots(robotstest.Status(503)))
 		c, _ := polite(t, web)
-		var told error
+		var retryErr error
 		before := ""
 		c.OnRequest(func(r *colly.Request) { before = fmt.Sprint(r.URL, *r.Headers, r.Depth, r.Method) })
 		c.OnError(func(r *colly.Response, err error) {
-			told = r.Request.Retry()
+			retryErr = r.Request.Retry()
 			if after := fmt.Sprint(r.Request.URL, *r.Request.Headers, r.Request.Depth, r.Request.Method); after != before {
 				t.Errorf("the request was %s, and is %s", before, after)
 			}
 		})
 		c.Visit(target)
-		if !errors.Is(told, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s: Retry told %v", target, told)
+		if !errors.Is(retryErr, colly.ErrRobotsTxtBlocked) {
+			t.Errorf("%s: Retry returned %v, want ErrRobotsTxtBlocked", target, retryErr)
 		}
 	}
 }
 
-// What the extension repeats itself is fetched once, even if an OnError handler
-// repeats all that fails. The Retry then returns what OnError was told.
+// A request that the extension repeats itself is sent once, even if an OnError
+// handler repeats every failed request. The Retry then returns the error that
+// OnError received.
 func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 	type options struct{ async, before, throttled bool }
 	for n := range 8 {
@@ -392,10 +393,10 @@ func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 				want = slices.Repeat([]string{"GET http://busy.example/page"}, 3)
 			}
 			c := colly.NewCollector(colly.Async(o.async))
-			var told, retried notes
+			var failed, retried notes
 			handler := func(r *colly.Response, err error) {
-				told.add(err.Error())
-				if len(told.sorted()) > 50 {
+				failed.add(err.Error())
+				if len(failed.sorted()) > 50 {
 					return // too many: the check below fails
 				}
 				time.Sleep(time.Second)
@@ -424,8 +425,8 @@ func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%+v: the servers were asked for %v", o, got)
 			}
-			if len(told.sorted()) == 0 || len(retried.sorted()) > 0 {
-				t.Errorf("%+v: OnError was told %v; the Retries returned %v", o, told.sorted(), retried.sorted())
+			if len(failed.sorted()) == 0 || len(retried.sorted()) > 0 {
+				t.Errorf("%+v: OnError received %v; the Retries returned %v", o, failed.sorted(), retried.sorted())
 			}
 		})
 	}

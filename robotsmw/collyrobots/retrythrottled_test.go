@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The function "busy" returns servers that answer the first n requests for each
+// busy returns servers that answer the first n requests for each
 // page with the given status and Retry-After. Later requests get the page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
@@ -83,12 +83,12 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 		c := colly.NewCollector()
 		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.RetryThrottled = 3
-		told := 0
-		c.OnError(func(*colly.Response, error) { told++ })
+		errs := 0
+		c.OnError(func(*colly.Response, error) { errs++ })
 		c.Visit("http://busy.example/page")
 		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // a POST is never repeated
-		if got := asked(web); len(got) != 5 || told != 5 {
-			t.Errorf("asked for %v, told %d times", got, told)
+		if got := asked(web); len(got) != 5 || errs != 5 {
+			t.Errorf("requests %v, %d calls of OnError; want 5 of each", got, errs)
 		}
 		if s := ext.Counts(); s.Retried != 3 || s.GivenUp != 1 {
 			t.Errorf("stats %v", s)
@@ -115,11 +115,11 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
 		ext.RetryThrottled = 2
 		c.OnXML("//a", func(*colly.XMLElement) {})
-		told := 0
-		c.OnError(func(*colly.Response, error) { told++ })
+		errs := 0
+		c.OnError(func(*colly.Response, error) { errs++ })
 		c.Visit("http://busy.example/page")
-		if n := ext.Counts(); told != 3 || n.Retried != 2 || n.GivenUp != 1 || n.Fetched != 3 {
-			t.Errorf("OnError was told %d times; counts: %v", told, n)
+		if n := ext.Counts(); errs != 3 || n.Retried != 2 || n.GivenUp != 1 || n.Fetched != 3 {
+			t.Errorf("%d calls of OnError, counts %v; want 3 calls, 2 retried, 1 given up and 3 fetched", errs, n)
 		}
 	})
 }
@@ -131,7 +131,10 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 // be kept, so that each crawl got the 429 from the cache directory first.
 func TestRetryThrottledWithACacheDir(t *testing.T) {
 	for n := range 16 {
-		async, parse, putBack, cached := n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+		async := n&1 != 0
+		parse := n&2 != 0
+		putBack := n&4 != 0
+		cached := n&8 != 0
 		for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable} {
 			synctest.Test(t, func(t *testing.T) {
 				web := busy(status, 1, "5")
@@ -231,7 +234,7 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 }
 
 // A page is answered 503 three times, and RetryThrottled is 2. Only the last
-// time, the extension does not repeat the request, and says so in OnError.
+// time, the extension does not repeat the request, and reports that to OnError.
 func TestWillRepeatOfAThrottledPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := colly.NewCollector()

@@ -26,7 +26,7 @@ func TestRobotsTxtAnswers503(t *testing.T) {
 	}
 	web := world()
 	if err := plain(web).Visit("http://a.example/secret"); err != nil || len(asked(web)) != 1 {
-		t.Errorf("plain colly: %v, asked for %v; it used to allow everything", err, asked(web))
+		t.Errorf("plain colly: error %v, requests %v; want one page"+collyChanged, err, asked(web))
 	}
 
 	web = world()
@@ -41,6 +41,8 @@ func TestRobotsTxtAnswers503(t *testing.T) {
 	}
 }
 
+// Plain colly mistakes the second redirect for a visited page. An attached
+// collector follows both.
 func TestRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
@@ -54,11 +56,11 @@ func TestRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 	c.Visit("http://a.example/")
 	var visited *colly.AlreadyVisitedError
 	if err := c.Visit("http://b.example/"); !errors.As(err, &visited) {
-		t.Errorf("plain colly: %v; it used to take the second redirect for a page visited before", err)
+		t.Errorf("plain colly: %v, want AlreadyVisitedError"+collyChanged, err)
 	}
 	c = plain(world(), colly.AllowedDomains("a.example"))
 	if err := c.Visit("http://a.example/"); !errors.Is(err, colly.ErrForbiddenDomain) {
-		t.Errorf("plain colly with AllowedDomains: %v; it used to refuse the redirect of robots.txt", err)
+		t.Errorf("plain colly with AllowedDomains: %v, want ErrForbiddenDomain"+collyChanged, err)
 	}
 
 	web := world()
@@ -74,14 +76,14 @@ func TestRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 
 func TestRobotsTxtNetworkError(t *testing.T) {
 	const pages = 5
-	crawl := func(c *colly.Collector) (failed, told int) {
-		c.OnError(func(*colly.Response, error) { told++ })
+	crawl := func(c *colly.Collector) (failed, errs int) {
+		c.OnError(func(*colly.Response, error) { errs++ })
 		for i := range pages {
 			if c.Visit(fmt.Sprintf("http://down.example/%d", i)) != nil {
 				failed++
 			}
 		}
-		return failed, told
+		return failed, errs
 	}
 	world := func() *robotstest.Internet {
 		web := new(robotstest.Internet)
@@ -89,15 +91,16 @@ func TestRobotsTxtNetworkError(t *testing.T) {
 		return web
 	}
 	web := world()
-	if failed, told := crawl(plain(web)); failed != pages || told != 0 || robotsFetches(web) != pages {
-		t.Errorf("plain colly: %d failed, OnError told of %d, %d fetches; it used to fetch for each page and tell nobody",
-			failed, told, robotsFetches(web))
+	if failed, errs := crawl(plain(web)); failed != pages || errs != 0 || robotsFetches(web) != pages {
+		t.Errorf("plain colly: %d failed, %d calls of OnError, %d fetches of robots.txt; want %d, 0, %d"+collyChanged,
+			failed, errs, robotsFetches(web), pages, pages)
 	}
 
 	web = world()
 	c, _ := polite(t, web)
-	if failed, told := crawl(c); failed != pages || told != pages || robotsFetches(web) != 1 {
-		t.Errorf("attached: %d failed, OnError told of %d, %d fetches", failed, told, robotsFetches(web))
+	if failed, errs := crawl(c); failed != pages || errs != pages || robotsFetches(web) != 1 {
+		t.Errorf("attached: %d failed, %d calls of OnError, %d fetches of robots.txt; want %d, %d, 1",
+			failed, errs, robotsFetches(web), pages, pages)
 	}
 }
 
@@ -121,13 +124,13 @@ func TestAsyncVisitDoesNotWaitForRobotsTxt(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		if visit, _ := crawl(plain(world(), colly.Async())); visit != time.Second {
-			t.Errorf("plain colly: Visit took %v; it used to wait for robots.txt, whatever the Context", visit)
+			t.Errorf("plain colly: Visit took %v, want %v, the time of the fetch of robots.txt"+collyChanged, visit, time.Second)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := polite(t, world(), colly.Async())
 		if visit, all := crawl(c); visit != 0 || all != 50*time.Millisecond {
-			t.Errorf("attached: Visit took %v, and the request %v", visit, all)
+			t.Errorf("attached: Visit took %v and the request %v, want 0 and 50ms", visit, all)
 		}
 		time.Sleep(time.Second) // the fetch of robots.txt outlives the request
 	})
@@ -141,7 +144,7 @@ func TestHeadIsChecked(t *testing.T) {
 	c = plain(web, colly.CheckHead())
 	c.Visit("http://shop.example/cart")
 	if got := asked(web); !slices.Equal(got, []string{"HEAD http://shop.example/cart", "HEAD http://shop.example/cart"}) {
-		t.Errorf("plain colly asked for %v; it used to send HEAD absoluteBase", got)
+		t.Errorf("plain colly: requests %v, want two disallowed HEAD requests"+collyChanged, got)
 	}
 
 	web = shop()
@@ -210,12 +213,12 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		if got := crawl(t, false); got != pages {
-			t.Errorf("plain colly: %d fetches of robots.txt; it used to fetch it for every caller", got)
+			t.Errorf("plain colly: %d fetches of robots.txt, want one for each caller"+collyChanged, got)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		if got := crawl(t, true); got != 1 {
-			t.Errorf("attached: %d fetches of robots.txt", got)
+			t.Errorf("attached: %d fetches of robots.txt, want 1", got)
 		}
 	})
 }

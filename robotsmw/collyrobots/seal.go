@@ -94,9 +94,9 @@ func unseal(ctx context.Context) context.Context {
 	return ctx
 }
 
-// unsealRedirect returns a CheckRedirect that calls f with the request's context
-// unsealed, because f may use it, such as for a lookup. Afterwards the request
-// is sealed again.
+// unsealRedirect returns a CheckRedirect that calls f with the request's
+// context unsealed, because f may use it, such as for a lookup. Afterwards the
+// request is sealed again.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		s := sealFrom(req.Context())

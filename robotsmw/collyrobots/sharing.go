@@ -61,8 +61,8 @@ type storedRecord struct {
 	expires time.Time
 }
 
-// maxSharedBytes bounds the records under a sharedKey. Beyond it, all are
-// forgotten, and each file is fetched again when it is needed.
+// maxSharedBytes limits the records under a sharedKey. When it is exceeded, all
+// of them are evicted, and each file is fetched again when it is needed.
 const maxSharedBytes = 32 << 20
 
 // recordsFor returns the records that collectors with these options and this

@@ -42,7 +42,7 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 		c.WithTransport(slowly{world(), 15 * time.Second})
 		err := c.Visit("http://a.example/")
 		if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() {
-			t.Errorf("plain colly: %v; its 10 s used to count the time that a transport waits", err)
+			t.Errorf("plain colly: got error %v, want a timeout, because its 10 s include the wait of a transport"+collyChanged, err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

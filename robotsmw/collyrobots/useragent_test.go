@@ -23,7 +23,8 @@ func TestRandomUserAgent(t *testing.T) {
 	blocked := c.Visit("http://a.example/examplebot")
 	if c.Visit("http://a.example/others"); !errors.Is(blocked, colly.ErrRobotsTxtBlocked) || len(asked(web)) != 1 ||
 		web.Log()[1].Header.Get("User-Agent") == agent {
-		t.Errorf("plain colly: %v, asked for %v; it used to read robots.txt by one name and go out by another", blocked, asked(web))
+		t.Errorf("plain colly: error %v, requests %v; want robots.txt to be read for one name, and the page requested by another"+collyChanged,
+			blocked, asked(web))
 	}
 
 	web = world()

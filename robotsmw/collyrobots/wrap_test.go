@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A page that has not changed comes as colly treats a 304, and says what it
-// said before.
+// A page that has not changed is passed on as colly treats a 304, and keeps its
+// directives.
 func TestWrap_Revisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

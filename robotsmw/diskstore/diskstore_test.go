@@ -72,7 +72,7 @@ func TestWarmStartFetchesNothing(t *testing.T) {
 		client := &http.Client{Transport: tr}
 		for i := range hosts {
 			if _, err := client.Get(fmt.Sprintf("http://h%d.example/private/", i)); !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Fatalf("%v", err)
+				t.Fatalf("got error %v, want ErrDisallowed", err)
 			}
 		}
 	}

@@ -15,10 +15,10 @@ import (
 )
 
 // BenchmarkCost measures how much CPU time it takes to record a request. It
-// asks getrusage(2) for the time of the whole process, in user space and in the
-// kernel. This includes the goroutine of the request, the writer's goroutine
-// and the garbage collector. Waiting for a disk takes no CPU time, so it does
-// not count.
+// reads the time of the whole process, in user space and in the kernel, with
+// getrusage(2). This includes the goroutine of the request, the writer's
+// goroutine and the garbage collector. Waiting for a disk takes no CPU time, so
+// it does not count.
 //
 // An operation is a pair of rounds. Both rounds send the same requests through
 // a client over a network in memory: the first round without a record, the

@@ -50,8 +50,8 @@ func (s mapStore) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// A fullDisk creates files on a disk. The disk has room for as many bytes as
-// fullDisk.left says. A write of more bytes fails with ENOSPC.
+// A fullDisk creates files on a disk that has room for fullDisk.left bytes. A
+// write of more bytes fails with ENOSPC.
 type fullDisk struct {
 	left atomic.Int64
 	slow atomic.Pointer[chan struct{}] // if not nil, each write waits until the channel is closed
@@ -84,8 +84,8 @@ func (f *fullFile) Write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
-// The function "quickly" returns a web with one site, and a function that sets
-// the Limiter of a crawler's options. With that Limiter, no request waits.
+// quickly returns a web with one site, and a function that sets the Limiter of
+// a crawler's options. With that Limiter, no request waits.
 func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 	var web robotstest.Internet
 	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n"})
@@ -93,7 +93,7 @@ func quickly() (http.RoundTripper, func(*robotsmw.Options)) {
 }
 
 // While the disk is full, lines are lost. When there is room again, a loss line
-// counts them and says in which span of time they were lost. The chain
+// contains their number and the span of time in which they were lost. The chain
 // continues after that line.
 func TestAFullDisk(t *testing.T) {
 	for room := range 40 {
@@ -329,7 +329,7 @@ func crawlUntilKilled(dir string) {
 }
 
 // After a power loss, a segment may lack its end, or have zeros in it. The next
-// session says where the good part ends and continues the chain from there.
+// session records where the good part ends, and continues the chain from there.
 func TestACutIsSaidAndSkipped(t *testing.T) {
 	tests := []struct {
 		name string

@@ -16,8 +16,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// This program records a crawl, and prints what the record says about the
-// crawl.
+// This program records a crawl, and prints what the record contains.
 func Example() {
 	dir, err := os.MkdirTemp("", "record")
 	if err != nil {
@@ -102,7 +101,7 @@ func ExampleRecorder_Pace() {
 	rec.Pace(limiter) // before the first use of limiter
 	// … Acquire, request, Done …
 	if err := rec.Close(); err != nil {
-		log.Fatal(err) // the error says how many lines are lost
+		log.Fatal(err) // the error contains the number of lost lines
 	}
 	fmt.Println("closed")
 	// Output: closed

@@ -85,8 +85,8 @@ func (l *loss) merge(other *loss) {
 // lost.
 const maxQueueBytes = 16 << 20
 
-// maxWritten limits how many files and disallowed URLs a queue remembers as
-// written. When the limit is reached, it forgets all of them.
+// maxWritten limits queue.written. When the limit is reached, all entries are
+// removed.
 const maxWritten = 100_000
 
 // A queue passes lines from requests to the writer, so that no request waits
@@ -168,9 +168,9 @@ func (q *queue) isNew(key string) bool {
 	return true
 }
 
-// forget makes the queue forget which files and decisions were written, so that
-// they are written again when they occur again.
-func (q *queue) forget() {
+// clearWritten removes the entries of queue.written, so that the files and
+// decisions are written again when they occur again.
+func (q *queue) clearWritten() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.written = nil

@@ -154,7 +154,7 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			lines = append(lines, v)
 		}
 		if tail > 0 && len(text) > 0 {
-			return nil, 0, fmt.Errorf("%d bytes before segment %d follow nothing, and nobody says so", tail, segment)
+			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost", tail, segment)
 		}
 		tail += int64(len(text)) - good
 	}
@@ -589,7 +589,7 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 }
 
 // If a robots.txt comes from the Store, because an earlier process fetched it,
-// the record has the text of the file, and says that the file came from the
+// the record contains the text of the file, and that the file came from the
 // Store.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()

@@ -300,14 +300,14 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	r.queue.maxSize = maxQueueBytes
 	r.queue.write = r.writer.write
 	r.writer = writer{
-		dir:         dir,
-		create:      create,
-		maxBytes:    maxBytes,
-		segmentSize: segmentSize,
-		session:     newUUID(),
-		logger:      cmp.Or(opts.Logger, slog.Default()),
-		forget:      r.queue.forget,
-		setHead:     func(l chain.Link) { r.head.Store(&l) },
+		dir:          dir,
+		create:       create,
+		maxBytes:     maxBytes,
+		segmentSize:  segmentSize,
+		session:      newUUID(),
+		logger:       cmp.Or(opts.Logger, slog.Default()),
+		clearWritten: r.queue.clearWritten,
+		setHead:      func(l chain.Link) { r.head.Store(&l) },
 	}
 	if err := r.writer.resume(); err != nil {
 		unlock(lockFile)

@@ -174,8 +174,8 @@ type response struct {
 	time time.Time
 }
 
-// maxResponses limits how many responses a warcFile remembers for revisits.
-// When the limit is reached, it forgets all of them.
+// maxResponses limits how many responses a warcFile keeps for revisits. When
+// the limit is reached, all of them are removed.
 const maxResponses = 100_000
 
 func (w *warcFile) begin(name string, now time.Time) {

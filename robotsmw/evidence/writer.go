@@ -36,14 +36,14 @@ type writer struct {
 	cut         json.RawMessage // the broken end of the latest segment that is not empty; nil if there is none
 	reason      string          // why the next segment begins
 
-	repeated  [][]byte   // the robot and limiter lines, which each segment repeats
-	out       []byte     // lines that were not written to the file yet
-	outEnd    chain.Link // the end of the chain, including the lines in writer.out
-	lost      loss
-	lostLines int              // in the session
-	retryAt   time.Time        // after a disk error, no segment is begun before this time
-	forget    func()           // queue.forget, called when lines are lost or deleted
-	setHead   func(chain.Link) // called when writer.end has changed
+	repeated     [][]byte   // the robot and limiter lines, which each segment repeats
+	out          []byte     // lines that were not written to the file yet
+	outEnd       chain.Link // the end of the chain, including the lines in writer.out
+	lost         loss
+	lostLines    int              // in the session
+	retryAt      time.Time        // after a disk error, no segment is begun before this time
+	clearWritten func()           // queue.clearWritten, called when lines are lost or deleted
+	setHead      func(chain.Link) // called when writer.end has changed
 }
 
 // A file contains the lines of a segment or the records of its WARC file.
@@ -240,7 +240,7 @@ func (w *writer) lose(entries []entry) {
 		w.lost.add(entries[i].kind, entries[i].time, cause)
 	}
 	w.lostLines += len(entries)
-	w.forget()
+	w.clearWritten()
 }
 
 // rotate closes the open segment, because it is full or the session ends.
@@ -292,7 +292,9 @@ func (w *writer) open(now time.Time) bool {
 		w.out, w.outEnd = w.outEnd.Append(w.out, text)
 		w.warc.addLine("", now, w.out[start:])
 	}
-	cut, previous, end := w.cut, w.previous, w.end
+	cut := w.cut
+	previous := w.previous
+	end := w.end
 	if _, ok := w.flush(); !ok {
 		os.Remove(path)
 		os.Remove(filepath.Join(w.dir, chain.WARCName(number)))
@@ -347,7 +349,7 @@ func (w *writer) shrink() {
 		}
 		total -= sizes[i]
 		w.oldest = all[i+1]
-		w.forget() // file and decision lines of this segment must be written again
+		w.clearWritten() // file and decision lines of this segment must be written again
 	}
 }
 

@@ -101,7 +101,7 @@ func TestStoreFailuresAreCounted(t *testing.T) {
 	}
 	robots.StoreFailed(t.Context(), "get", fmt.Errorf("disk full"))
 	if got := counted.series(); !slices.Equal(got, []string{"robots.store.failures robots.operation=get 1"}) {
-		t.Errorf("%q", got)
+		t.Errorf("got the series %q, want one failure of a get", got)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestSpaceInALink(t *testing.T) {
 	}
 	for _, l := range p.Links {
 		if got := l.URL.String(); got != "http://a.test/x/s%20p/?q=a%20b&c=%20d%20" {
-			t.Errorf("%q", got)
+			t.Errorf("got the link %q, want %q", got, "http://a.test/x/s%20p/?q=a%20b&c=%20d%20")
 		}
 	}
 	if len(p.Links) != 1 {

@@ -13,19 +13,19 @@ import (
 )
 
 // FromHTML returns the links of an HTML page. The page must be in UTF-8, or in
-// another extension of ASCII. u is its URL, and says is the result of
+// another extension of ASCII. u is its URL, and directives is the result of
 // robotsmw.PageDirectives for the response.
 //
 // The checker is used for the links that are not excluded by nofollow, and may
 // have to fetch robots.txt files. If it is nil, robots.txt is not checked. If
 // ctx is canceled during these checks, FromHTML returns the Page and an error
 // that wraps the error of ctx.
-func FromHTML(ctx context.Context, page []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) (*Page, error) {
+func FromHTML(ctx context.Context, page []byte, u *url.URL, directives robotsmw.Page, checker *robotsmw.Checker) (*Page, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil { // elements are nested too deeply
 		return nil, fmt.Errorf("pagelinks: parsing %s: %w", u, err)
 	}
-	p := &Page{URL: u, Says: says, checker: checker, base: u}
+	p := &Page{URL: u, Says: directives, checker: checker, base: u}
 	p.findBase(doc.Selection)
 	p.extract(doc.Selection)
 	p.extractNoscript(doc.Selection)

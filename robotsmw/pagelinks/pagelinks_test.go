@@ -35,13 +35,13 @@ func list(links []Link) string {
 	return strings.TrimSpace(b.String())
 }
 
-func parse(t testing.TB, address, html string, says robotsmw.Page) *Page {
+func parse(t testing.TB, address, html string, directives robotsmw.Page) *Page {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := FromHTML(t.Context(), []byte(html), u, says, nil)
+	p, err := FromHTML(t.Context(), []byte(html), u, directives, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,10 +184,10 @@ func TestRead_ChecksRobotsTxt(t *testing.T) {
 		t.Errorf("queue %v", q)
 	}
 	if l := p.Links[1]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Rule != "/private/" {
-		t.Errorf("%+v", l)
+		t.Errorf("got the link %+v; want it disallowed by the rule /private/", l)
 	}
 	if l := p.Links[2]; l.Decision.RobotsURL == "" || l.Decision.Allowed || l.Decision.Reason != robotsmw.Unreachable {
-		t.Errorf("%+v", l)
+		t.Errorf("got the link %+v; want it disallowed, because robots.txt is unreachable", l)
 	}
 	if p.Says.State != robotsmw.PageComplete {
 		t.Error(p.Says.State)
@@ -300,7 +300,7 @@ func TestReadBodies(t *testing.T) {
 			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated):
 				t.Errorf("%d links, truncated %v; want %d, %v", len(p.Links), p.Truncated, test.links, test.truncated)
 			case err == nil && p.Says.State == robotsmw.PagePending:
-				t.Error("what the page says is pending, though nothing more is read")
+				t.Error("the directives are pending, although the body was read to its end")
 			}
 		})
 	}

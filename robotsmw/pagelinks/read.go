@@ -36,9 +36,9 @@ func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (
 		return nil, errors.New("pagelinks: Response.Request and its URL must be set, because links are relative to it")
 	}
 	u := resp.Request.URL
-	says := robotsmw.PageDirectives(resp)
-	if says.State == robotsmw.PageHeaderOnly || says.Refusal.Sure {
-		return &Page{URL: u, Says: says, checker: checker, base: u}, nil
+	directives := robotsmw.PageDirectives(resp)
+	if directives.State == robotsmw.PageHeaderOnly || directives.Refusal.Sure {
+		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: decode it and call FromHTML, or do not set Accept-Encoding", u, coding)
@@ -48,13 +48,13 @@ func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
 	resp.Body.Close()
-	says = robotsmw.PageDirectives(resp) // including the directives of the body, which has been read
-	if says.Refusal.Sure {               // by a rule of Options.Refusals
-		return &Page{URL: u, Says: says, checker: checker, base: u}, nil
+	directives = robotsmw.PageDirectives(resp) // including the directives of the body, which has been read
+	if directives.Refusal.Sure {               // a rule of Options.Refusals matched the body
+		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil
 	}
 	truncated := len(body) > maxBytes
 	body = body[:min(len(body), maxBytes)]
-	p, err := FromHTML(ctx, toUTF8(body, resp.Header.Get("Content-Type")), u, says, checker)
+	p, err := FromHTML(ctx, toUTF8(body, resp.Header.Get("Content-Type")), u, directives, checker)
 	if p != nil {
 		p.Truncated = p.Truncated || truncated
 	}

@@ -150,8 +150,8 @@ func TestRealHeads_Directives(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
 		}
 		// The list's flags name directives in the metas. The flag value-attr
-		// says that a directive may be in the attribute "value" of a meta,
-		// where it means nothing. So pages with this flag are skipped.
+		// means that a directive may be in the attribute "value" of a meta,
+		// where it has no meaning, so pages with this flag are skipped.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

@@ -142,11 +142,11 @@ func TestTDMRep(t *testing.T) {
 	})
 	v := Input{TDMRep: file}.For(TrainAI)
 	if len(v.Evidence) != 1 || v.Evidence[0].Policy != "https://a.example/terms" || v.Evidence[0].Path != "/*" {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v; want one statement, with the policy and path of the file", v)
 	}
 	v = Input{Page: metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t")}.For(TrainAI)
 	if v.Evidence[0].Policy != "https://a.example/t" || v.Evidence[0].Line != 7 {
-		t.Errorf("%+v", v)
+		t.Errorf("got %+v; want the policy of the page and line 7", v)
 	}
 	for _, bad := range []string{"", "{}", "null1", `"x"`, "[" + strings.Repeat(" ", 1<<20) + "]"} {
 		v := Input{TDMRep: []byte(bad)}.For(TrainAI)
@@ -350,7 +350,7 @@ func checkSaid(t *testing.T, in Input) {
 		}
 		switch {
 		case s.Where == "" || s.Raw == "" || s.Signal == "" || len(s.Raw) > maxRaw:
-			t.Fatalf("%+v", s)
+			t.Fatalf("got the incomplete statement %+v", s)
 		case s.Answer == Deny && v.Answer != Deny, s.Answer == Allow && v.Answer == Unknown:
 			t.Fatalf("%v outweighs nothing", s)
 		case s.Answer != Unknown && !slices.Contains(uses, s.Use):

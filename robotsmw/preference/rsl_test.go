@@ -121,7 +121,7 @@ func TestRSL_Evidence(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if v := in.For(Search); v.Answer != Unknown || !strings.Contains(v.String(), "payment use") {
-		t.Errorf("%v", v)
+		t.Errorf("got %v; want unknown, because of a payment", v)
 	}
 }
 
@@ -172,7 +172,8 @@ func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 		Header: http.Header{"Content-Signal": {"USE = immediate; x=1"}},
 	}
 	if in.For(Search).Answer != Allow || in.For(TrainAI).Answer != Deny || in.For(AIInput).Answer != Unknown {
-		t.Errorf("%v", in.Says())
+		t.Errorf("got %s, %s and %s from %v; want allow, deny and unknown",
+			in.For(Search).Answer, in.For(TrainAI).Answer, in.For(AIInput).Answer, in.Says())
 	}
 	var got []string
 	for _, s := range in.Says() {
@@ -200,7 +201,7 @@ func FuzzParseRSL(f *testing.F) {
 		in := Input{RSL: []*RSL{file}, Target: target}
 		for _, s := range in.Says() {
 			if s.Signal != "RSL" || s.Line < 1 {
-				t.Fatalf("%+v", s)
+				t.Fatalf("got %+v; want an RSL statement with its line", s)
 			}
 		}
 		checkSaid(t, in)

@@ -57,7 +57,9 @@ func sources(t *testing.T) (all []source) {
 		}
 	}
 	for use, labels := range map[Use][3]string{TrainAI: {"train-ai", "ai-train", "ai-train"}, AIInput: {"ai-use", "ai-input", "ai-input"}, Search: {"search", "search", "search"}} {
-		usage, signal, term := labels[0], labels[1], labels[2]
+		usage := labels[0]
+		signal := labels[1]
+		term := labels[2]
 		all = append(all,
 			source{"Content-Usage in robots.txt", use, map[Answer]func(*draftInput){Deny: line("Content-Usage: " + usage + "=n"), Allow: line("Content-Usage: " + usage + "=y"), Unknown: line("Content-Usage: " + usage + "=y, INVALID=y")}},
 			source{"Content-Usage in the header", use, map[Answer]func(*draftInput){Deny: field("Content-Usage", usage+"=n"), Allow: field("Content-Usage", usage+"=y"), Unknown: field("Content-Usage", usage+"=yes")}},
@@ -108,7 +110,7 @@ func TestEachPairOfSources(t *testing.T) {
 						want = other
 					}
 					if v := in.For(a.use); v.Answer != want {
-						t.Errorf("%s says %s about %s, %s says %s about %s: %s, want %s: %v", a.name, said, a.use, b.name, other, b.use, v.Answer, want, v.Evidence)
+						t.Errorf("%s is %s for %s, %s is %s for %s: got %s, want %s: %v", a.name, said, a.use, b.name, other, b.use, v.Answer, want, v.Evidence)
 					}
 				}
 			}
@@ -125,7 +127,7 @@ func TestEachPairOfSources(t *testing.T) {
 func TestAIUseOutweighsWhatAllowsInput(t *testing.T) {
 	in := Input{Header: header("Content-Usage", "ai-use=n", "Content-Signal", "ai-input=yes")}
 	if v := in.For(AIInput); v.Answer != Deny || !strings.Contains(v.String(), "Content-Usage") {
-		t.Errorf("%v", v)
+		t.Errorf("got %v; want deny, because of Content-Usage", v)
 	}
 }
 
@@ -216,7 +218,7 @@ func TestContentUse(t *testing.T) {
 			}
 			for _, use := range uses {
 				if v := tt.in.For(use); v.Answer == Deny && use != TrainAI && use != TrainAIImages {
-					t.Errorf("%v", v)
+					t.Errorf("%v: got %v; want deny for no use but training", use, v)
 				}
 			}
 		})

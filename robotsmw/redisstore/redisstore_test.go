@@ -36,7 +36,7 @@ func TestErrorsNameNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := store.Get(t.Context(), "https://example.com"); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("%v", err)
+		t.Errorf("got error %v; want one that does not contain the password", err)
 	}
 }
 

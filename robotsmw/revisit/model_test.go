@@ -136,13 +136,15 @@ func TestModel(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			m := &model{rand: r, changed: time.Now().Add(-time.Hour)}
 			client := &http.Client{Transport: &Transport{Base: m}}
-			have := "" // the page as the crawler has it
+			have := "" // the crawler's copy of the page
 			for step := range 60 {
 				time.Sleep(time.Duration(r.IntN(40_000)) * time.Millisecond)
 				if r.IntN(3) == 0 {
 					m.version, m.changed = m.version+1, time.Now()
 				}
-				before, fresh, status := m.sent, m.fresh, m.status
+				before := m.sent
+				fresh := m.fresh
+				status := m.status
 				resp, err := client.Get(page)
 				if err != nil {
 					t.Fatal(err)

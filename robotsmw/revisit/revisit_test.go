@@ -203,28 +203,28 @@ func TestSend_Validators(t *testing.T) {
 	}
 }
 
-// Each row has the responses to the first requests, and what is sent
-// afterwards.
+// Each row has the responses to the first requests, and the expected next
+// request.
 func TestUpdate_Responses(t *testing.T) {
 	known := answer{200, "Etag: \"a\"", "page"}
 	for name, tt := range map[string]struct {
 		answers []answer
-		match   string // the If-None-Match of the request after them; "" if there is none
-		fresh   bool   // whether that request is not sent
-		last    Visit  // of the last answer, without times and Directives
+		match   string // the If-None-Match of the next request; "" if it has none
+		fresh   bool   // the page is fresh, so no request is sent
+		last    Visit  // of the last response, without times and Directives
 	}{
 		"§4.3.4: a 304 renews":                {[]answer{known, {304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
-		"a 304 without a word":                {[]answer{known, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
+		"a 304 without header fields":         {[]answer{known, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
 		"a lifetime begins anew":              {[]answer{{200, "Etag: \"a\"\nCache-Control: max-age=60\nAge: 60", "page"}, {304, "", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
 		"no-cache stays":                      {[]answer{{200, "Etag: \"a\"\nCache-Control: no-cache, max-age=60", "page"}, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
 		"a weak form of the same":             {[]answer{known, {304, "Etag: W/\"a\"", ""}}, `W/"a"`, false, Visit{Unchanged: true, Sent: true}},
 		"a 304 about another version":         {[]answer{known, {304, "Etag: \"b\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
 		"a 304 with no-store":                 {[]answer{known, {304, "Cache-Control: no-store", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
-		"a 304 that nobody asked for":         {[]answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
-		"a 200 brings new ones":               {[]answer{known, {200, "Etag: \"b\"", "page"}}, `"b"`, false, Visit{Sent: true}},
+		"an unrequested 304":                  {[]answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
+		"a 200 with a new validator":          {[]answer{known, {200, "Etag: \"b\"", "page"}}, `"b"`, false, Visit{Sent: true}},
 		"an equal body, a new validator":      {[]answer{known, {200, "Etag: \"c\"", "page"}}, `"c"`, false, Visit{Sent: true}}, // feedbin#726
-		"a 200 without any forgets them":      {[]answer{known, {200, "", "page"}}, "", false, Visit{Sent: true}},
-		"a 200 with no-store forgets them":    {[]answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}}, "", false, Visit{Sent: true}},
+		"a 200 without validators":            {[]answer{known, {200, "", "page"}}, "", false, Visit{Sent: true}},
+		"a 200 with no-store":                 {[]answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}}, "", false, Visit{Sent: true}},
 		"404":                                 {[]answer{known, {404, "", ""}}, "", false, Visit{Sent: true}},
 		"a fresh 404":                         {[]answer{known, {404, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
 		"a fresh 410":                         {[]answer{known, {410, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
@@ -235,15 +235,15 @@ func TestUpdate_Responses(t *testing.T) {
 		"a 403 leaves the page":               {[]answer{known, {403, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
 		"a 206 is not the page":               {[]answer{known, {206, "Etag: \"b\"\nCache-Control: max-age=60", "pa"}}, `"a"`, false, Visit{Sent: true}},
 		"a challenge is not the page":         {[]answer{known, {200, "Etag: \"b\"\nCf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"a 404 of a wall is not the page":     {[]answer{known, {404, "Cf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"what may be a wall's page":           {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", "<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"}}, "", false, Visit{Sent: true}},
+		"a 404 from bot protection":           {[]answer{known, {404, "Cf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
+		"a possible block page":               {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", "<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"}}, "", false, Visit{Sent: true}},
 		"a fresh 301":                         {[]answer{known, {301, "Location: /b\nCache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a 301 that says nothing":             {[]answer{known, {301, "Location: /b", ""}}, "", false, Visit{Sent: true}},
+		"a 301 without a lifetime":            {[]answer{known, {301, "Location: /b", ""}}, "", false, Visit{Sent: true}},
 		"a 302 leaves the page":               {[]answer{known, {302, "Location: /b\nCache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
 		"a body that breaks off":              {[]answer{known, {200, "Etag: \"b\"\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
 		"an HTML page that breaks off":        {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"}}, "", false, Visit{Sent: true}},
 		"fresh, but the body breaks off":      {[]answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
-		"a 304 says another Vary":             {[]answer{known, {304, "Vary: *", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
+		"a 304 has another Vary":              {[]answer{known, {304, "Vary: *", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
 		"Last-Modified of a 304 that differs": {[]answer{{200, "Last-Modified: Thu, 01 Jan 1998 00:00:00 GMT", "page"}, {304, "Last-Modified: Fri, 02 Jan 1998 00:00:00 GMT", ""}}, "", false, Visit{Sent: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,9 +257,11 @@ func TestUpdate_Responses(t *testing.T) {
 						t.Fatalf("answer %d has status %d, want %d", i, resp.StatusCode, tt.answers[i].status)
 					}
 				}
-				last.Fresh, last.Since, last.Directives = time.Time{}, time.Time{}, tt.last.Directives
+				last.Fresh = time.Time{}
+				last.Since = time.Time{}
+				last.Directives = tt.last.Directives
 				if fmt.Sprint(last) != fmt.Sprint(tt.last) {
-					t.Errorf("the last visit is %+v, want %+v", last, tt.last)
+					t.Errorf("got the last visit %+v, want %+v", last, tt.last)
 				}
 				n := site.count()
 				resp, visit := get(t, client)
@@ -274,10 +276,10 @@ func TestUpdate_Responses(t *testing.T) {
 					return
 				}
 				if site.count() != n+1 {
-					t.Fatal("nothing was sent")
+					t.Fatalf("%d requests were sent, want 1", site.count()-n)
 				}
 				if got := site.asked[n].Get("If-None-Match"); got != tt.match {
-					t.Errorf("asked with %q, want %q", got, tt.match)
+					t.Errorf("If-None-Match is %q, want %q", got, tt.match)
 				}
 			})
 		})
@@ -297,7 +299,7 @@ func TestUpdate_Errors(t *testing.T) {
 	}
 	web.Handle("site.example", s)
 	if get(t, client); s.asked[1].Get("If-None-Match") != `"a"` {
-		t.Error("the page was forgotten")
+		t.Errorf("If-None-Match is %q after a network error, want %q", s.asked[1].Get("If-None-Match"), `"a"`)
 	}
 }
 
@@ -769,8 +771,8 @@ func TestStore_InvalidValues(t *testing.T) {
 	})
 }
 
-// A Store may have been written by another program. What cannot be sent, or
-// lacks a part, is forgotten.
+// A Store may have been written by another program. An entry that lacks a part,
+// or has a validator that cannot be sent, is ignored.
 func TestStore_WithOtherFields(t *testing.T) {
 	for name, head := range map[string]string{"too few": `"a"`, "too many": "\"a\"\n\n\n\n\n", "a control character": "\"a\rb\"\n\n\n\n"} {
 		store := &faultyStore{}

@@ -157,11 +157,11 @@ func TestRules_Positions(t *testing.T) {
 		{"max-snippet", "3", true, RobotsTag, "", 1, "max-snippet=3"},
 	}
 	if got := slices.Collect(ParseHeader(h, "ExampleBot").Rules()); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	want = []Rule{{"nofollow", "", true, Meta, "examplebot", 12, "nofollow"}}
 	if got := slices.Collect(ParseMeta(" examplebot ", "nofollow", 12, "ExampleBot").Rules()); !slices.Equal(got, want) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestMetaNames(t *testing.T) {
 	}
 	for r := range ParseMeta("TDM-Reservation", " 1 ", 3).Rules() {
 		if r.Name != "tdm-reservation" || r.Value != "1" || r.Line != 3 {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v; want tdm-reservation=1 in line 3", r)
 		}
 	}
 }

@@ -211,9 +211,13 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 	}
 	for _, body := range readCorpus(t).robots {
 		f := Parse(body)
-		between, betweenEveryone, tokens := false, false, map[string]bool{}
+		between := false
+		betweenEveryone := false
+		tokens := map[string]bool{}
 		for groups := f.syntax.Groups(); groups.Next(); {
-			delay, parted, everyone := false, false, false
+			delay := false
+			parted := false
+			everyone := false
 			for i := range groups.Group {
 				switch r := &groups.Group[i]; r.Field {
 				case syntax.CrawlDelay:

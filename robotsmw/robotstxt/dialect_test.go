@@ -20,7 +20,7 @@ func TestGoogleDialect(t *testing.T) {
 	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /$\n")), "x", false, "#/a#b", "http://example.com#/a#b", "example.com", "")
 	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /y\n")), "x", false, "//x/y")
 	if m := f.Rules("x").Match("/d/"); m.Pattern != "/d/index.html" || m.Line != 4 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v; want the pattern /d/index.html of line 4", m)
 	}
 }
 

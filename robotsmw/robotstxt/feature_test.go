@@ -73,7 +73,9 @@ func TestSharedFeatures(t *testing.T) {
 			reasons[id] = reason
 		}
 	}
-	agree, all, line := map[string]int{}, map[string]int{}, 0
+	agree := map[string]int{}
+	all := map[string]int{}
+	line := 0
 	for dec := json.NewDecoder(f); ; {
 		var c featureCase
 		if err := dec.Decode(&c); err == io.EOF {

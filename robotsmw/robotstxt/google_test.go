@@ -3,9 +3,10 @@ package robotstxt
 import "testing"
 
 // Google's documentation of robots.txt has tables of its crawlers' behavior.
-// These tests have the tables about the content of a file. The tables about its
-// origin and status are tested in the packages that fetch files.
+// These tests check the tables about the content of a file. The tables about
+// its origin and status are tested in the packages that fetch files.
 
+// TestGoogleTable_File checks the section "File format".
 func TestGoogleTable_File(t *testing.T) {
 	t.Run("BOM, blanks, comments and line ends", func(t *testing.T) {
 		for _, robots := range []string{
@@ -23,7 +24,7 @@ func TestGoogleTable_File(t *testing.T) {
 	t.Run("a rule without a path is ignored", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow:\nallow:\ndisallow: /a\n"), []verdict{{"x", false, "/a"}, {"x", true, "/"}})
 	})
-	t.Run("a path begins with a slash and has regard to case", func(t *testing.T) {
+	t.Run("a path begins with a slash and is case-sensitive", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: a\ndisallow: /b\n"), []verdict{{"x", false, "/b"}, {"x", true, "/a /B"}})
 	})
 }

@@ -90,7 +90,15 @@ func (f *File) Groups() iter.Seq[Group] {
 //
 // In addition, Content-Usage is a rule according to draft-ietf-aipref-attach. A
 // user-agent line after a Content-Usage line therefore separates Request-rate,
-// Visit-time and Content-Signal lines as well.
+// Visit-time and Content-Signal lines as well. In
+//
+//	User-agent: ExampleBot
+//	Content-Usage: train-ai=n
+//	User-agent: OtherBot
+//	Request-rate: 1/10
+//	Disallow: /cart
+//
+// the Request-rate line applies only to OtherBot.
 func (f *File) GroupsFor(tokens ...string) iter.Seq[Group] {
 	return func(yield func(Group) bool) {
 		groups, token := f.groupsFor(nil, tokens)

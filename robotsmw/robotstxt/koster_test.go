@@ -9,7 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// These are the tables of section 3.2.2 of the draft.
+// TestKoster1996Table checks the tables of section 3.2.2 of Koster's draft of
+// 1996.
 func TestKoster1996Table(t *testing.T) {
 	for _, test := range []struct {
 		record, path string
@@ -74,7 +75,7 @@ func TestKoster1996Rules(t *testing.T) {
 	checkDialect(t, f, "a", true, "/x/y", "/b.gif", "/q?r", "/unmatched", "/100")
 	checkDialect(t, f, "a", false, "/*.gif$", "/%2A.gif%24x", "/100%25", "/100%")
 	if m := f.Rules("a").Match("/*.gif$"); m.Pattern != "/*.gif$" || m.Line != 4 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v; want the pattern /*.gif$ of line 4", m)
 	}
 }
 

@@ -186,7 +186,7 @@ func TestCrawlDelay(t *testing.T) {
 		}
 	}
 	if d, ok := parse("crawl-delay: 5\nuser-agent: *\ndisallow: /\n").Rules().CrawlDelay(); ok {
-		t.Errorf("a delay before any user-agent line is for nobody: %v", d)
+		t.Errorf("a delay before any user-agent line: got %v, want none, because it applies to no robot", d)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestRules_Concurrent(t *testing.T) {
 					rules.Size()
 				}
 				if m := rules.Match("/x/b77"); m.Line != 158 || len(m.Group) != 1 {
-					t.Errorf("%+v", m)
+					t.Errorf("got %+v; want line 158 and a group of one", m)
 				}
 				if rules.Allowed("/a99/") || !rules.Allowed("/b") {
 					t.Error("wrong verdict")

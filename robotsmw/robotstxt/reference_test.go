@@ -57,7 +57,9 @@ func referenceMatch(rules []referenceRule, target string) (best referenceRule, o
 			continue
 		}
 		if n := referenceLength(pattern); n > longest || n == longest && r.allow && !best.allow {
-			longest, best, ok = n, r, true
+			longest = n
+			best = r
+			ok = true
 		}
 	}
 	return best, ok
@@ -166,8 +168,9 @@ func referenceLength(pattern []referenceElement) (n int) {
 }
 
 // referenceMatches reports whether a pattern matches. It reads the pattern
-// element by element. After each element, it knows where in the target a match
-// of the pattern up to this element can end.
+// element by element. After each element, ends contains each index of the
+// target at which a match of the elements so far can end. query is the index at
+// which the query begins.
 func referenceMatches(pattern []referenceElement, target string, query int) bool {
 	ends := []int{0}
 	for _, e := range pattern {
@@ -179,6 +182,8 @@ func referenceMatches(pattern []referenceElement, target string, query int) bool
 			}
 			switch {
 			case e.star:
+				// The positions after the first end include those after all
+				// others.
 				if at == ends[0] {
 					for to := at; to <= len(target); to++ {
 						next = append(next, to)
@@ -208,7 +213,7 @@ func referenceGoogle(body, token, url string) bool {
 	}
 	type best struct{ allow, disallow int }
 	verdicts := map[bool]*best{true: {}, false: {}} // [true] is for the groups that name the robot, [false] for the groups of "*"
-	ever, own, global, ruled := false, false, false, false
+	var ever, own, global, ruled bool
 	path := referenceGooglePath(url)
 	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
 		line = line[:min(len(line), 16663)]
@@ -217,7 +222,9 @@ func referenceGoogle(body, token, url string) bool {
 		line = strings.Trim(line, " \t\v\f")
 		key, value, ok := strings.Cut(line, ":")
 		if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); !ok && len(words) == 2 {
-			key, value, ok = words[0], words[1], true
+			key = words[0]
+			value = words[1]
+			ok = true
 		}
 		key, value = strings.ToLower(strings.Trim(key, " \t\v\f")), strings.Trim(value, " \t\v\f")
 		if !ok || key == "" {
@@ -230,7 +237,9 @@ func referenceGoogle(body, token, url string) bool {
 		switch {
 		case begins("user-agent", "useragent", "user agent"):
 			if ruled {
-				own, global, ruled = false, false, false
+				own = false
+				global = false
+				ruled = false
 			}
 			if value == "*" || len(value) > 1 && value[0] == '*' && strings.IndexByte(" \t\v\f", value[1]) >= 0 {
 				global = true

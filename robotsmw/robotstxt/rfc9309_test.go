@@ -171,7 +171,9 @@ func TestRFC9309_2_5_Limits(t *testing.T) {
 	// Parse reads MaxSize bytes of a file. In the first file, these bytes end
 	// with the line of /last. In the second file, they also contain the first
 	// byte of the next line.
-	head, last, cut := "user-agent: *\n#", "\ndisallow: /last\n", "disallow: /cut/short\n"
+	const head = "user-agent: *\n#"
+	const last = "\ndisallow: /last\n"
+	const cut = "disallow: /cut/short\n"
 	fill := strings.Repeat("x", MaxSize-len(head)-len(last))
 	f := parse(head + fill + last + cut)
 	checkVerdicts(t, f, []verdict{{"x", false, "/last"}, {"x", true, "/cut/short /cut"}})

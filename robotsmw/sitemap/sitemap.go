@@ -87,8 +87,8 @@ type limitedReader struct {
 	left int // how many bytes the limit still allows
 }
 
-// Read asks for one byte more than the limit allows. If that byte comes, it is
-// withheld, and the source is too large.
+// Read reads one byte more than the limit allows. If the source has that byte,
+// the source is too large, and the byte is withheld.
 func (l *limitedReader) Read(p []byte) (int, error) {
 	p = p[:min(len(p), l.left+1)]
 	n, err := l.r.Read(p)

@@ -379,7 +379,7 @@ func FuzzRead(f *testing.F) {
 			}
 			n++
 			if e.Loc == "" || strings.TrimSpace(e.Loc) != e.Loc || !utf8.ValidString(e.Loc) || strings.ContainsFunc(e.Loc, func(r rune) bool { return r < ' ' }) {
-				t.Fatalf("%q", e.Loc)
+				t.Fatalf("got the URL %q; want text in UTF-8 without control characters and surrounding blanks", e.Loc)
 			}
 			if n > MaxURLs {
 				t.Fatal("too many")

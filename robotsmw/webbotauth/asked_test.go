@@ -58,7 +58,7 @@ func FuzzAsked(f *testing.F) {
 			t.Errorf("%q: %q", field, got)
 		}
 		if len(got) > maxDescription || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) {
-			t.Errorf("%q", got)
+			t.Errorf("got %q; want at most %d bytes of printable ASCII", got, maxDescription)
 		}
 	})
 }

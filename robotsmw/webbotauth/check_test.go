@@ -201,7 +201,7 @@ func TestCheckDirectory_Asks(t *testing.T) {
 	}{
 		{"plain http", t.Context(), "http://bot.example/", "begins with https://"},
 		{"no URL", t.Context(), "", "is empty"},
-		{"nobody there", t.Context(), "https://none.example/", "cannot be fetched"},
+		{"unreachable", t.Context(), "https://none.example/", "cannot be fetched"},
 		{"cut short", t.Context(), "https://slow.example/", "cannot be read"},
 		{"the context has ended", ended, "https://bot.example/", "context canceled"},
 	} {
@@ -270,12 +270,12 @@ func FuzzCheckDirectory(f *testing.F) {
 		}}, body, now)
 		for _, problem := range r.problems {
 			if strings.ContainsFunc(problem, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-				t.Errorf("%q", problem)
+				t.Errorf("the problem %q contains control characters", problem)
 			}
 		}
 		for _, k := range r.keys {
 			if k.ID != KeyID(k.public) {
-				t.Errorf("%+v", k)
+				t.Errorf("the ID of the key %+v is not its thumbprint %s", k, KeyID(k.public))
 			}
 			if !k.Until.IsZero() && !k.public.Equal(key.Public()) {
 				t.Errorf("signed: %+v", k)

@@ -126,8 +126,7 @@ func TestDirectory_Caching(t *testing.T) {
 
 // A keyring gets keys in the way that draft section 5.5 demands of a verifier.
 // It keeps the keys of an agent's directory for one hour. It fetches the
-// directory again only after this hour, even if it is asked for an unknown
-// keyid.
+// directory again only after this hour, even if the keyid is unknown.
 type keyring struct {
 	base http.RoundTripper
 

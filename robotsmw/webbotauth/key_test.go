@@ -72,7 +72,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-// The error says what is wrong, and contains no part of the file's content.
+// The error contains the reason, and no part of the file's content.
 func TestReadKey_Refuses(t *testing.T) {
 	key := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -116,7 +116,7 @@ func TestReadKey_Refuses(t *testing.T) {
 			file := writeFile(t, tt.data, 0o600)
 			got, err := ReadKey(file)
 			if err == nil || got != nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
-				t.Fatalf("%v", err)
+				t.Fatalf("got the key %v and the error %v; want an error that contains %q and the name of the file", got, err, tt.want)
 			}
 			saysNothing(t, err.Error(), key, tt.data)
 		})

@@ -300,9 +300,8 @@ func TestTransport_ValidateAsksBase(t *testing.T) {
 	}
 }
 
-// In a paced crawl, each request is signed when it is sent, not when the
-// crawler asks for the page. Redirect hops and fetches of robots.txt are signed
-// too.
+// In a crawl with delays, each request is signed when it is sent, and not when
+// its wait begins. Redirect hops and fetches of robots.txt are signed too.
 func TestTransport_UnderThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		key := newKey(t)

@@ -31,7 +31,8 @@ func isCaddy(line []byte) bool {
 	return bytes.Contains(line, []byte(`"level":`)) || bytes.Contains(line, []byte(`"request":{`))
 }
 
-// caddyTime returns the value of "ts", verbatim, without reading the whole line.
+// caddyTime returns the value of "ts", verbatim, without reading the whole
+// line.
 func caddyTime(line []byte) []byte {
 	_, rest, _ := bytes.Cut(line, []byte(`"ts":`))
 	return firstValue(rest)

@@ -74,7 +74,9 @@ func (a Answer) RedirectURL(from *url.URL) (*url.URL, bool) {
 		return nil, false
 	}
 	u.Host = origin.Host(name)
-	u.Fragment, u.RawFragment, u.User = "", "", nil
+	u.Fragment = ""
+	u.RawFragment = ""
+	u.User = nil
 	if u.Path == "" {
 		u.Path = "/"
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// ask returns what Client.Ask returns if the server gives this answer.
+// ask returns the result of Client.Ask for a server with this response.
 func ask(answer *http.Response) (Answer, error) {
 	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
 	ans, err := c.Ask(Question{Context: context.Background(), Expect: func(*politeness.DelayError) {}, URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
@@ -198,8 +198,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// The type "endless" is a body without an end: it repeats itself, and a context
-// that ends does not stop it.
+// endless is a body without an end. It repeats itself, and continues after its
+// context has ended.
 type endless struct {
 	next, more []byte
 	each       time.Duration // how long each Read takes
@@ -229,7 +229,7 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 		t.Error(err)
 	}
 	if !body.eof || !body.closed {
-		t.Errorf("%+v", body)
+		t.Errorf("body read to the end: %t, closed: %t; want both", body.eof, body.closed)
 	}
 }
 

@@ -27,11 +27,11 @@ import (
 // there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record, and the time at which the record is to be
-// evaluated. If the record must be fetched first, Load begins a fetch or joins
-// the running one, and waits for the result until ctx ends. If the fetch has to
-// wait because its host is paused, Load returns an expired good copy, if there
-// is one. The error wraps the error of ctx, or is a *politeness.DelayError.
+// Load returns the origin's record, and the time to use when the record is
+// judged. If the record must be fetched first, Load begins a fetch or joins the
+// running one, and waits for the result until ctx ends. If the fetch must wait
+// because its host is paused, Load returns an expired good copy, if there is
+// one. The error wraps the error of ctx, or is a *politeness.DelayError.
 // Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	return l.load(ctx, name, l.cache.Get(name), time.Now())

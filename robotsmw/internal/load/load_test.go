@@ -159,7 +159,7 @@ func TestChaosUnderAPace(t *testing.T) {
 				}
 			}
 			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-				t.Errorf("%+v", s)
+				t.Errorf("%d requests wait at the Limiter and %d are in flight, want none", s.Waiting, s.InFlight)
 			}
 		})
 	}

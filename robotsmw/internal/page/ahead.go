@@ -64,7 +64,9 @@ func (a *aheadBody) Read(p []byte) (n int, err error) {
 	}
 	if len(a.data) == 0 && a.reading != nil {
 		r := <-a.reading
-		a.data, a.err, a.reading = r.data, r.err, nil
+		a.data = r.data
+		a.err = r.err
+		a.reading = nil
 	}
 	switch {
 	case len(a.data) > 0:

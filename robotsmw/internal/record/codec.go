@@ -48,10 +48,9 @@ type storedFailure struct {
 // name the robot that a robots.txt was served to.
 const storedVersion = 2
 
-// longestSource is how many bytes the URL and the Host in a stored value may
-// have together. A URL that was followed has at most 8 KiB, and a host a few
-// hundred bytes.
-const longestSource = 16 << 10
+// maxSourceBytes limits the URL and the Host in a stored value together. A URL
+// that was followed has at most 8 KiB, and a host a few hundred bytes.
+const maxSourceBytes = 16 << 10
 
 // Encode returns the stored form of an origin's record and of its body. The
 // body is left out unless the state is Good.
@@ -64,7 +63,10 @@ func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 	case Good:
 		s.State = "good"
 		src := rec.From()
-		s.URL, s.Host, s.ETag, s.LastModified = src.URL, src.Host, src.ETag, src.LastModified
+		s.URL = src.URL
+		s.Host = src.Host
+		s.ETag = src.ETag
+		s.LastModified = src.LastModified
 		s.SHA256 = hex.EncodeToString(rec.Doc.Hash[:])
 	case None:
 		s.State = "none"
@@ -148,7 +150,7 @@ func (s *storedRecord) check(name string) error {
 		return fmt.Errorf("stored record has invalid lifetime %v", s.Expires.Sub(s.Fetched))
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
 		return fmt.Errorf("stored record has invalid redirects %d or status %d", s.Redirects, s.Status)
-	case len(s.URL)+len(s.Host) > longestSource:
+	case len(s.URL)+len(s.Host) > maxSourceBytes:
 		return fmt.Errorf("stored record has a source of %d bytes, which is too long", len(s.URL)+len(s.Host))
 	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
 		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v", f.Count, f.Since, f.Last, f.Retry)

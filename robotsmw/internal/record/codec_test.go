@@ -13,8 +13,8 @@ import (
 
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// The function "stored" returns a stored value that consists of s and body,
-// even if the two contradict each other.
+// stored returns a stored value that consists of s and body, even if the two
+// contradict each other.
 func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	t.Helper()
 	s.Version, s.Origin = storedVersion, origin

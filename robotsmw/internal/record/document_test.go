@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A document takes as much memory as Cost says, within a factor of 1.3, with
-// its file and without. So the cache does not exceed MaxBytes by much.
+// A document takes as much memory as Cost returns, within a factor of 1.3, with
+// its file and without. The cache therefore exceeds MaxBytes by little.
 func TestCostIsWhatADocumentTakes(t *testing.T) {
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {

@@ -181,7 +181,9 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 	if !stated {
 		d = r.Expires.Sub(r.Fetched)
 	}
-	next.Fetched, next.Expires, next.Failure = now, now.Add(d), nil
+	next.Fetched = now
+	next.Expires = now.Add(d)
+	next.Failure = nil
 	return &next
 }
 

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// If a record says that it was fetched more than a minute after the present
-// time, it comes from another clock, so the file is fetched again.
+// If a record was fetched more than a minute after the present time, it comes
+// from another clock, so the file is fetched again.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
@@ -52,8 +52,8 @@ func apart(t time.Time, wall, mono time.Duration) time.Time {
 	return t
 }
 
-// A record is refreshed or fetched again as soon as one of the two clocks says
-// so.
+// A record is refreshed or fetched again as soon as it is due by one of the two
+// clocks.
 func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	now := time.Now()
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}

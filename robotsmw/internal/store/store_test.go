@@ -80,7 +80,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 	})
 }
 
-// A member that waits for a lock asks less and less often, down to once a
+// A member that waits for a lock polls less and less often, down to once a
 // second.
 func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -127,9 +127,9 @@ func TestStoreThatHangs(t *testing.T) {
 	})
 }
 
-// A Store whose calls never return keeps a thousand goroutines at most, however
-// long it is asked by however many. Once it answers again, it is used within a
-// minute, although the old calls do not return.
+// A Store whose calls never return keeps at most a thousand goroutines, however
+// many callers use it for however long. Once it responds again, it is used
+// within a minute, although the old calls do not return.
 func TestStoreThatNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answers atomic.Bool

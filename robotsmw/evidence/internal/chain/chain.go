@@ -80,9 +80,10 @@ func (l Link) Append(b []byte, members ...[]byte) ([]byte, Link) {
 	return append(append(b, l.Hash[:]...), end...), l
 }
 
-// Check returns the ends of the chain before and after a line, as the line
-// itself says. The line has its newline. ok is false if the line is not whole,
-// has another form, or does not have the hash that it names.
+// Check returns the ends of the chain before and after a line, which the line
+// itself contains. The line must include its newline. ok is false if the line
+// is incomplete, has another form, or has another hash than the one it
+// contains.
 func Check(line []byte) (before, after Link, ok bool) {
 	text := line[:max(len(line)-sealed, 0)]
 	sum := sha256.Sum256(text)

@@ -9,13 +9,13 @@ import (
 // PageState is declared twice with its constants, here and in an internal
 // package. The code converts between them by value, so the constants must have
 // the same values on both sides.
-func TestListsOnBothSidesOfAWallAgree(t *testing.T) {
+func TestPageState_MatchesInternalConstants(t *testing.T) {
 	for inside, outside := range map[page.State]PageState{
 		page.NotExamined: PageNotExamined, page.HeaderOnly: PageHeaderOnly, page.Pending: PagePending,
 		page.Partial: PagePartial, page.Complete: PageComplete,
 	} {
 		if PageState(inside) != outside {
-			t.Errorf("the state %d is told as %v", inside, outside)
+			t.Errorf("PageState(%d) = %v, want %v", inside, PageState(inside), outside)
 		}
 	}
 	if last := page.Complete + 1; PageState(last).String() != PageNotExamined.String() {
