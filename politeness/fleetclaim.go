@@ -118,7 +118,8 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	l.expireLeases(now, h)
 	wait := h.UntilClaimEnds(now)
 	ok = wait <= 0
-	if c.state.Owned && (ok || l.noteChange(h)) {
+	if c.state.Owned && (ok || l.noteChange(h) || c.mustStore) {
+		c.mustStore = false
 		r.State, r.Keep = l.export(h, now, ok)
 	}
 	if ok {
@@ -160,6 +161,7 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
 	c.host.NoteStored()
+	c.mustStore = c.mustStore || r.Late
 }
 
 // noteImport puts h among the unavailable hosts if an import has paused it.

@@ -573,3 +573,46 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 		})
 	}
 }
+
+// A host has a Crawl-delay of 4 s and a Delay of 1 s. A page waits for the
+// Crawl-delay, and a request that is ExemptInTurn starts a second after the
+// page, before the robots.txt request that waits. So its deadline can be met.
+func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{PerHost: func(string) HostSettings { return HostSettings{CrawlDelay: 4 * time.Second} }}
+		began := time.Now()
+		page := mustURL(t, "http://example.com/")
+		first, err := l.Acquire(t.Context(), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Done(Outcome{})
+		time.Sleep(time.Second)
+		slow, err := l.Acquire(WithCrawlDelay(t.Context(), Exempt), mustURL(t, "http://example.com:1/robots.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if g, err := l.Acquire(t.Context(), page); err == nil {
+				g.Done(Outcome{})
+			}
+		}()
+		time.Sleep(2500 * time.Millisecond) // pages get as much time as this request has taken
+		slow.Done(Outcome{})
+		robots, cancel := context.WithCancel(WithCrawlDelay(t.Context(), Exempt))
+		defer cancel()
+		go func() {
+			if g, err := l.Acquire(robots, mustURL(t, "http://example.com:2/robots.txt")); err == nil {
+				g.Done(Outcome{})
+			}
+		}()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(WithCrawlDelay(t.Context(), ExemptInTurn), 2*time.Second)
+		defer stop()
+		if _, err := l.Acquire(ctx, page); err != nil || time.Since(began) != 5*time.Second {
+			t.Errorf("after %v: %v, want a start after 5 s", time.Since(began), err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

@@ -270,3 +270,45 @@ func TestFleet_LongPauseAfterALoss(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A request that was in flight when its host was handed over is answered with
+// a pause of a day. A member becomes the host's owner, Redis loses its data,
+// and the member dies. The pause is still known later.
+func TestFleet_LatePauseAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crew{T: t}
+		a, b, owner, other := c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce()), c.member(twoAtOnce())
+		defer a.Close()
+		defer b.Close()
+		defer owner.Close()
+		defer other.Close()
+		g, err := other.limiter.Acquire(t.Context(), &url.URL{Host: "other.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Done(ok200) // so that a member notices the death
+		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.ask(t, time.Minute, ok200); err != nil {
+			t.Fatal(err)
+		}
+		b.Close()
+		slow.Done(tooMany("86400"))
+		time.Sleep(10 * time.Millisecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go owner.limiter.Acquire(ctx, &url.URL{Host: "shop.example"})
+		time.Sleep(10 * time.Second)
+		c.memory.flush()
+		time.Sleep(heartbeatInterval * 3 / 2)
+		owner.die()
+		time.Sleep(40 * time.Minute)
+		if waited, err := other.ask(t, time.Minute, ok200); err == nil {
+			t.Errorf("a request starts after %v, want a pause of 23 h", waited)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

@@ -950,10 +950,10 @@ func (m *member) own(h *hostState, result []any) {
 	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
 	h.latest = latest
 	if isNew {
-		// Own may make a request start at once, so the Hold must know of pauses
+		// Own may make a request start at once, so the Claim must know of pauses
 		// before.
 		for _, l := range late {
-			h.claim.Wait(time.Time{}, l, errNotYetOwned)
+			h.claim.Wait(time.Time{}, l, nil)
 		}
 		h.claim.Own(r)
 	} else {
@@ -983,6 +983,7 @@ func lateRecords(list []any, latest int64, inFlight int) ([]fleet.Record, int64)
 			State:    []byte(element[string](list, i+2)),
 			Age:      max(milliseconds(list, i+1)-time.Millisecond, 0),
 			InFlight: inFlight,
+			Late:     true,
 		})
 	}
 	return records, largest

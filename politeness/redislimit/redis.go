@@ -118,7 +118,6 @@ var (
 	errClosed          = errors.New("redislimit: the Fleet is closed")
 	errShared          = errors.New("redislimit: two Limiters use the same Fleet: call New for each Limiter")
 	errNoNotifications = errors.New("redislimit: the subscription seems to exist, but no message arrives")
-	errNotYetOwned     = errors.New("redislimit: this member is about to own the host")
 	errNewEpoch        = errors.New("redislimit: the fleet has just started, or Redis has lost its state: hosts without an owner are paused")
 	errTimeout         = errors.New("redislimit: no reply within Options.Timeout; if the client waits longer, set its ContextTimeoutEnabled")
 )

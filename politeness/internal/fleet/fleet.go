@@ -92,4 +92,5 @@ type Record struct {
 	Age      time.Duration // how old the State is
 	MinAge   time.Duration // how old the requests that it knows are at least, whatever clocks do
 	Missing  bool          // other requests, which the State misses, may be only as old as MinAge
+	Late     bool          // the State is not the owner's: a request left it that ended after a hand-over
 }

@@ -103,7 +103,7 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 		return start
 	}
 	ahead := int(p.ahead)
-	between := h.robotsBetween(from, start, ahead, robotsLeft)
+	between := h.robotsBetween(from, start, r, ahead, robotsLeft)
 
 	// A robots.txt request between two pages keeps them two delays apart, or
 	// does not delay them because the pages keep a longer interval.
@@ -156,16 +156,21 @@ func (h *Host) firstPageStart(from Time, page *Request) (start Time, robotsLeft 
 }
 
 // robotsBetween returns how many of the robotsLeft robots.txt requests start
-// after the first page, which starts at the time start, and before the page
-// that is the given number of pages behind it.
-func (h *Host) robotsBetween(from, start Time, pages, robotsLeft int) int {
+// after the first page, which starts at the time start, and before the page r,
+// which is the given number of pages behind it.
+func (h *Host) robotsBetween(from, start Time, r *Request, pages, robotsLeft int) int {
 	if robotsLeft == 0 {
 		return 0
 	}
 	_, robots := h.heads()
 	robotsStart := max(from, h.robotsDue(robots))
+	pageInterval := h.Interval(AnyRequest)
+	undisturbed := start.AddTimes(pageInterval, pages-1).Add(h.Interval(r)) // r's start without these robots.txt requests
+	if robotsStart > undisturbed {
+		return 0
+	}
 	pagesBefore := 0 // how many further pages start before the first robots.txt request is due
-	if pageInterval := h.Interval(AnyRequest); robotsStart > start && pageInterval > 0 {
+	if robotsStart > start && pageInterval > 0 {
 		pagesBefore = intervals(start, robotsStart-1, pageInterval, pages)
 	}
 	return min(robotsLeft, pages-pagesBefore)
