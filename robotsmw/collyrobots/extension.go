@@ -167,6 +167,11 @@ func (x *Extension) countResponse(isRedirect bool) {
 	}
 }
 
+// isRedirect reports whether a response leads to another URL.
+func isRedirect(resp *http.Response) bool {
+	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
+}
+
 // countWait adds the wait of a request to the counts.
 func (x *Extension) countWait(d time.Duration) {
 	x.mu.Lock()

@@ -57,11 +57,6 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return resp, nil
 }
 
-// isRedirect reports whether a response leads to another URL.
-func isRedirect(resp *http.Response) bool {
-	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
-}
-
 // beginRepeat gives a request that repeats another one the body that it would
 // have without a repeatMark. The error is the reason why the request must not
 // be sent.
