@@ -74,9 +74,11 @@
 //	c.Wait() // for the pages of this job
 //
 // The jobs then share robots.txt, the connections and the pace. If each job
-// calls Attach with RefuseAddress instead, each fetches every robots.txt again,
-// and keeps idle connections of its own until the IdleConnTimeout of the
-// transport is over.
+// calls Attach instead, with the same Limiter, the network error of an
+// unreachable robots.txt is known only in the job that met it: in others, the
+// error has its text, but errors.As does not find it. With RefuseAddress, each
+// job then also fetches every robots.txt again, and keeps idle connections of
+// its own until the IdleConnTimeout of the transport is over.
 //
 // Extension.Wait waits for all jobs. If the collectors are synchronous and
 // PutBack is set, there is no way to wait for one job only, and the callbacks
@@ -112,8 +114,9 @@
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
-//	if r.StatusCode >= 400 && r.StatusCode < 500 {
-//		return // a Retry would get the same response
+//	isClientError := r.StatusCode >= 400 && r.StatusCode < 500
+//	if isClientError && r.StatusCode != http.StatusProxyAuthRequired {
+//		return // a Retry would get the same response; a 407 is from one proxy
 //	}
 //	if ext.WillRepeat(r.Request) {
 //		return // the extension repeats the request
@@ -150,16 +153,22 @@
 // # Proxies, clients and timeouts
 //
 // A proxy, a client, a transport or a timeout may be set at any time: on the
-// collector or on a clone, in a callback, or after Collector.Init. SetProxy and
-// SetProxyFunc change only the proxy of the transport, for robots.txt too. The
+// collector or on a clone, in a callback, or after Collector.Init. But on an
+// asynchronous collector, setting one while requests are under way is a data
+// race, as in plain colly: set a proxy function before, which chooses a proxy
+// for each request. SetProxy and SetProxyFunc change only the proxy of the
+// transport, for robots.txt too. The
 // extension copies a client and does not change the original, but applies what
 // changes on the original later. SetRequestTimeout limits each attempt. The
 // time for which a request waits does not count.
 //
 // A robots.txt is fetched through the same proxies as pages. If the proxy of
 // the first request to a site fails, the robots.txt of the site is unreachable
-// for a minute, for all proxies. A proxy function should leave out proxies that
-// fail, and OnError should Retry, which waits for the next fetch.
+// for a minute, for all proxies, and for twice as long after each further
+// failure. A proxy function should leave out proxies that fail, and OnError
+// should Retry, which waits for the next fetch. Which proxy failed for a
+// robots.txt is known only to the function, or from the error if the proxy
+// cannot be connected to.
 //
 // # LimitRules
 //

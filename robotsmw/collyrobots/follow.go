@@ -12,8 +12,10 @@ import (
 // Visit is like Collector.Visit of the collector that Attach was given, but
 // checks robots.txt first. A URL that is refused stays unvisited, so that it
 // can be visited later if robots.txt changes, and does not count for
-// MaxRequests. Visit may have to wait for robots.txt, on asynchronous
-// collectors too. It does not check a URL that the collector would not visit.
+// MaxRequests. The error of the refusal is only returned: OnError and OnBlocked
+// are not called, and Counts does not count it. Visit may have to wait for
+// robots.txt, on asynchronous collectors too. It does not check a URL that the
+// collector would not visit.
 func (x *Extension) Visit(URL string) error {
 	if err := x.precheck(x.first, URL, 1); err != nil {
 		return err

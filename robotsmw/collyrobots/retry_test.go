@@ -519,8 +519,9 @@ func TestRetryInOnErrorAsInTheDoc(t *testing.T) {
 					if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 						return // a rule or RefuseAddress forbids it, and that is final
 					}
-					if r.StatusCode >= 400 && r.StatusCode < 500 {
-						return // a Retry would get the same response
+					isClientError := r.StatusCode >= 400 && r.StatusCode < 500
+					if isClientError && r.StatusCode != http.StatusProxyAuthRequired {
+						return // a Retry would get the same response; a 407 is from one proxy
 					}
 					if ext.WillRepeat(r.Request) {
 						return // the extension repeats the request
