@@ -950,8 +950,8 @@ func (m *member) own(h *hostState, result []any) {
 	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
 	h.latest = latest
 	if isNew {
-		// Own may make a request start at once, so the Claim must know of pauses
-		// before.
+		// Own may make a request start at once, so the Claim must know of
+		// pauses before.
 		for _, l := range late {
 			h.claim.Wait(time.Time{}, l, nil)
 		}
