@@ -145,8 +145,8 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 	return Sum(interval, time.Duration(more))
 }
 
-// LengthenedInterval returns the interval, with the present Jitter, of a request
-// that is not exempt and declares no Crawl-delay.
+// LengthenedInterval returns the interval, with the present Jitter, of a
+// request that is not exempt and declares no Crawl-delay.
 func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(AnyRequest)) }
 
 // adapt sets the adaptive delay from the latency of a response, and reports

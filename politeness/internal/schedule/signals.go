@@ -24,9 +24,11 @@ type Quota struct {
 // Signals are what the outcome of a request means for its host. The zero value
 // means that there was no outcome.
 type Signals struct {
-	Status     int           // 0 means no response
-	Class      Class         // what Status and the header mean
-	RetryAfter time.Duration // the time that the Retry-After field requests, at most Limiter.MaxRetryAfter; 0 means none
+	Status int   // 0 means no response
+	Class  Class // what Status and the header mean
+	// RetryAfter is the time that the Retry-After field requests, at most
+	// Limiter.MaxRetryAfter. 0 means none.
+	RetryAfter time.Duration
 	Quota      Quota         // what the header declares
 	Latency    time.Duration // the time until the header came; 0 means unknown
 	Failed     bool          // the request ended with an error
