@@ -352,9 +352,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 	g.Done(ok200)
 	cancel()
 	wg.Wait()
-	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
-		t.Errorf("the other host is silent for %v", silence)
-	}
+	s.mustGoOn(t, from)
 	text := log.String()
 	isSilent := strings.Contains(text, "does not answer") && !s.stalls.busy(from.UnixNano(), time.Now().UnixNano())
 	if !strings.Contains(text, "host="+numberedHost(1).Host) || isSilent {
@@ -376,16 +374,36 @@ func TestRedisLimitThereAndBack(t *testing.T) {
 	var wg sync.WaitGroup
 	s := starts{stalls: startMetronome(t)}
 	s.crawl(ctx, &wg, l, 0, 1, instantly)
-	epoch := func() string { return admin.HGet(t.Context(), "{courtesy}fleet", "epoch").Val() }
-	before, from := epoch(), time.Now()
-	redisCommand(t, server, "replicaof", "127.0.0.1", "1")
-	redisCommand(t, server, "replicaof", "no", "one")
-	waitFor(t, "the epoch goes on", func() bool { return epoch() != before && epoch() != "" })
+	from := time.Now()
+	waitForNewEpoch(t, admin, "{courtesy}fleet", func() {
+		redisCommand(t, server, "replicaof", "127.0.0.1", "1")
+		redisCommand(t, server, "replicaof", "no", "one")
+	})
 	time.Sleep(3 * time.Second)
 	cancel()
 	wg.Wait()
+	s.mustGoOn(t, from)
+}
+
+// waitForNewEpoch calls lose, and returns when a new epoch has begun in the
+// fleet with this key.
+func waitForNewEpoch(t *testing.T, admin redis.UniversalClient, key string, lose func()) {
+	t.Helper()
+	epoch := func() string { return admin.HGet(t.Context(), key, "epoch").Val() }
+	before := epoch()
+	lose()
+	waitFor(t, "the epoch goes on", func() bool {
+		now := epoch()
+		return now != before && now != ""
+	})
+}
+
+// mustGoOn fails the test if no request has started for more than two seconds
+// at some time after from.
+func (s *starts) mustGoOn(t *testing.T, from time.Time) {
+	t.Helper()
 	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
-		t.Errorf("the owned host is silent for %v", silence)
+		t.Errorf("the owned host is silent for %v, want at most 2s", silence)
 	}
 }
 
@@ -406,16 +424,13 @@ func TestRedisLimitOneKeyIsLost(t *testing.T) {
 			s := starts{stalls: startMetronome(t)}
 			s.crawl(ctx, &wg, l, 0, 1, instantly)
 			waitFor(t, "the member does not get the host", func() bool { return s.most.Load() > 0 })
-			epoch := func() string { return admin.HGet(t.Context(), "{"+opts.Namespace+"}fleet", "epoch").Val() }
-			before, from := epoch(), time.Now()
-			admin.Del(t.Context(), "{"+opts.Namespace+"}"+key)
-			waitFor(t, "the epoch goes on", func() bool { return epoch() != before && epoch() != "" })
+			from := time.Now()
+			prefix := "{" + opts.Namespace + "}"
+			waitForNewEpoch(t, admin, prefix+"fleet", func() { admin.Del(t.Context(), prefix+key) })
 			time.Sleep(3 * time.Second)
 			cancel()
 			wg.Wait()
-			if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
-				t.Errorf("the owned host is silent for %v", silence)
-			}
+			s.mustGoOn(t, from)
 		})
 	}
 }

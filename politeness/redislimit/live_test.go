@@ -3,7 +3,6 @@ package redislimit
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"testing"
 	"testing/synctest"
@@ -77,16 +76,11 @@ func TestFleet_PauseIsToldAtOnce(t *testing.T) {
 		defer b.Close()
 		a.ask(t, time.Minute, ok200)
 		time.Sleep(1500 * time.Millisecond) // in the middle between two beats
-		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"120"}}})
+		a.ask(t, time.Minute, tooMany("120"))
 		paused := time.Now()
 		time.Sleep(10 * time.Millisecond)
 		a.die()
-		if _, err := b.ask(t, 10*time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
-		if after := time.Since(paused); after < 120*time.Second || after > 122*time.Second {
-			t.Errorf("the next owner started %v after the 429, want 120 s", after)
-		}
+		b.mustStartBetween(t, paused, 120*time.Second, 122*time.Second)
 	})
 }
 
@@ -98,14 +92,11 @@ func TestFleet_PauseLearntAfterTheHost(t *testing.T) {
 		a, b := c.member(two()), c.member(two())
 		defer a.Close()
 		defer b.Close()
-		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := a.begin(t)
 		if waited, err := b.ask(t, time.Minute, ok200); err != nil || waited > 3*time.Second {
 			t.Fatalf("the host is not handed over in flight: %v, %v", waited, err)
 		}
-		g.Done(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"60"}}})
+		g.Done(tooMany("60"))
 		time.Sleep(10 * time.Millisecond)
 		if waited, err := b.ask(t, 10*time.Minute, ok200); err != nil || waited < 59*time.Second || waited > 61*time.Second {
 			t.Errorf("the owner waits %v, want a minute (%v)", waited, err)
@@ -128,7 +119,7 @@ func TestFleet_Cron(t *testing.T) {
 			s := c.member(&politeness.Limiter{})
 			o := ok200
 			if run == 0 {
-				o = politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"90"}}}
+				o = tooMany("90")
 				paused = time.Now()
 			}
 			_, err := s.ask(t, 2*time.Second, o)
@@ -157,24 +148,14 @@ func TestFleet_LatePauseBeforeTheOwnerDies(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		defer next.Close()
-		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.ask(t, time.Minute, tooMany("28")); err != nil {
-			t.Fatal(err)
-		}
+		slow := a.begin(t)
+		b.mustAsk(t, tooMany("28"))
 		paused := time.Now()
 		time.Sleep(time.Second)
 		slow.Done(tooMany("1"))
 		time.Sleep(10 * time.Millisecond)
 		b.die()
-		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
-		if after := time.Since(paused); after < 28*time.Second || after > 45*time.Second {
-			t.Errorf("the next owner started %v after the 429, want 28 s", after)
-		}
+		next.mustStartBetween(t, paused, 28*time.Second, 45*time.Second)
 	})
 }
 
@@ -188,13 +169,8 @@ func TestFleet_LatePauseBeforeTheFirstRequest(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		defer next.Close()
-		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		slow := a.begin(t)
+		b.mustAsk(t, ok200)
 		b.Close()
 		slow.Done(tooMany("20"))
 		time.Sleep(10 * time.Millisecond)
@@ -217,25 +193,15 @@ func TestFleet_LatePauseInANewEpoch(t *testing.T) {
 		defer a.Close()
 		defer b.Close()
 		defer next.Close()
-		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		slow := a.begin(t)
+		b.mustAsk(t, ok200)
 		b.Close()
 		c.memory.flush()
 		time.Sleep(3 * time.Second) // a begins the new epoch
 		slow.Done(tooMany("120"))
 		paused := time.Now()
 		time.Sleep(15 * time.Second)
-		if _, err := next.ask(t, 10*time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
-		if after := time.Since(paused); after < 120*time.Second || after > 132*time.Second {
-			t.Errorf("the next owner started %v after the 429, want 120 s, and 12 s more at most", after)
-		}
+		next.mustStartBetween(t, paused, 120*time.Second, 132*time.Second)
 	})
 }
 
@@ -287,13 +253,8 @@ func TestFleet_LatePauseAfterALoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Done(ok200) // so that a member notices the death
-		slow, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		slow := a.begin(t)
+		b.mustAsk(t, ok200)
 		b.Close()
 		slow.Done(tooMany("86400"))
 		time.Sleep(10 * time.Millisecond)

@@ -3,7 +3,6 @@ package redislimit
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -72,7 +71,7 @@ func TestTurns_PauseEndsForAll(t *testing.T) {
 					mu.Lock()
 					if paused.IsZero() && i == 0 && n == 5 {
 						paused = time.Now()
-						o = politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"20"}}}
+						o = tooMany("20")
 					} else if !paused.IsZero() && next[i].IsZero() {
 						next[i] = time.Now()
 					}
@@ -104,10 +103,7 @@ func TestTurns_QueuedIsToldOnce(t *testing.T) {
 		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
 		defer a.Close()
 		defer b.Close()
-		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := a.begin(t)
 		told := 0
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -64,6 +63,36 @@ func (s *sailor) ask(t *testing.T, wait time.Duration, o politeness.Outcome) (ti
 	return time.Since(began), err
 }
 
+// begin starts a request to shop.example, which is in flight until Done.
+func (s *sailor) begin(t *testing.T) *politeness.Grant {
+	t.Helper()
+	g, err := s.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// mustAsk is ask, but the test fails if no request starts within a minute.
+func (s *sailor) mustAsk(t *testing.T, o politeness.Outcome) {
+	t.Helper()
+	if _, err := s.ask(t, time.Minute, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustStartBetween fails the test unless a request of s starts when
+// shop.example has been paused for least, and for most at most.
+func (s *sailor) mustStartBetween(t *testing.T, paused time.Time, least, most time.Duration) {
+	t.Helper()
+	if _, err := s.ask(t, 10*time.Minute, ok200); err != nil {
+		t.Fatal(err)
+	}
+	if after := time.Since(paused); after < least || after > most {
+		t.Errorf("the next owner started %v after the 429, want %v to %v", after, least, most)
+	}
+}
+
 // die cuts the member off, as if kill -9 had ended its process.
 func (s *sailor) die() { s.link.sever(true) }
 
@@ -76,16 +105,11 @@ func TestWeather_PauseOfADeadOwner(t *testing.T) {
 		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
 		defer a.Close()
 		defer b.Close()
-		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"28"}}})
+		a.ask(t, time.Minute, tooMany("28"))
 		paused := time.Now()
 		time.Sleep(2 * time.Second)
 		a.die()
-		if _, err := b.ask(t, 10*time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
-		if after := time.Since(paused); after < 28*time.Second || after > 45*time.Second {
-			t.Errorf("the next owner started %v after the 429", after)
-		}
+		b.mustStartBetween(t, paused, 28*time.Second, 45*time.Second)
 	})
 }
 
@@ -299,7 +323,7 @@ func TestWeather_PausedHostEndsTheSession(t *testing.T) {
 		c := &crew{T: t}
 		a := c.member(&politeness.Limiter{})
 		defer a.Close()
-		a.ask(t, time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"3600"}}})
+		a.ask(t, time.Minute, tooMany("3600"))
 		time.Sleep(20 * time.Second)
 		calls := c.calls()
 		time.Sleep(10 * time.Minute)
@@ -493,13 +517,9 @@ func TestWeather_GiveOfAnEarlierEpoch(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer keep.Done(ok200)
-		if _, err := a.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		a.mustAsk(t, ok200)
 		began := time.Now()
-		if _, err := b.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		b.mustAsk(t, ok200)
 		if gap := time.Since(began); gap < delay || gap > delay+2*time.Second {
 			t.Errorf("the next owner started %v after the last", gap)
 		}
@@ -618,9 +638,7 @@ func TestWeather_LostEnter(t *testing.T) {
 		go a.limiter.Acquire(ctx, shop)
 		time.AfterFunc(4500*time.Millisecond, cancel)
 		time.AfterFunc(4700*time.Millisecond, func() { engine.mended.Store(true) })
-		if _, err := b.ask(t, time.Minute, ok200); err != nil {
-			t.Fatal(err)
-		}
+		b.mustAsk(t, ok200)
 		if gap := time.Since(last); gap < delay || gap > 2*delay {
 			t.Errorf("the next owner started %v after the last", gap)
 		}
@@ -638,10 +656,7 @@ func TestWeather_LostEnterOfAHostNotNeeded(t *testing.T) {
 		defer b.Close()
 		engine := &muffled{link: a.link}
 		a.Fleet.engine = engine
-		g, err := a.limiter.Acquire(t.Context(), &url.URL{Host: "shop.example"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := a.begin(t)
 		stop, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
@@ -655,7 +670,7 @@ func TestWeather_LostEnterOfAHostNotNeeded(t *testing.T) {
 		time.AfterFunc(5*time.Second, func() { g.Done(ok200) })
 		time.AfterFunc(11500*time.Millisecond, func() { engine.mended.Store(true) })
 		began := time.Now()
-		_, err = b.ask(t, 10*time.Minute, ok200)
+		_, err := b.ask(t, 10*time.Minute, ok200)
 		t.Logf("b has the host after %v: %v", time.Since(began), err)
 		if err != nil || time.Since(began) > time.Minute {
 			t.Errorf("b has the host after %v: %v", time.Since(began), err)
