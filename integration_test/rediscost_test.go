@@ -178,7 +178,7 @@ func allCommands(t testing.TB, client redis.UniversalClient) float64 {
 
 // A heartbeatRecorder is a hook of a member's client. It keeps the arguments of
 // the latest heartbeat that requests a host which the member owns. After close,
-// the client reaches the server no more, so the session stays as it is.
+// the client does not reach the server, so the session does not change.
 type heartbeatRecorder struct {
 	mu        sync.Mutex
 	heartbeat []any

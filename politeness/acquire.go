@@ -184,7 +184,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	if timer != nil {
 		timer.Stop()
 	}
-	return l.waited(ctx, g, &v, began, &waits, err)
+	return l.finishWait(ctx, g, &v, began, &waits, err)
 }
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
@@ -231,9 +231,9 @@ func (g *Grant) failCheck() {
 	g.leave(false)
 }
 
-// waited reports how g's wait has ended, and returns its error. failed is the
-// error of g's check.
-func (l *Limiter) waited(ctx context.Context, g *Grant, v *readiness, began schedule.Time, waits *waitReasons, failed error) error {
+// finishWait reports how g's wait has ended, and returns its error. failed is
+// the error of g's check.
+func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, began schedule.Time, waits *waitReasons, failed error) error {
 	now := l.now()
 	waited := now.Sub(began)
 	why := waits.end(now)

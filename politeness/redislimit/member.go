@@ -199,7 +199,7 @@ type hostState struct {
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
 	lateRecord fleet.Record // of requests that were in flight when the host was given back
-	latest     int64        // late state that the Claim knows; see LATE in call.lua
+	latest     int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none

@@ -243,21 +243,24 @@ func (p *pageWorker) save(ctx context.Context, job *river.Job[PageArgs], resp *h
 // readLinks returns the pages of the same host that the response leads to: the
 // target of a redirect, or the links that may be followed.
 func readLinks(ctx context.Context, resp *http.Response) (urls []string, err error) {
-	var found []*url.URL
-	if target, err := resp.Location(); err == nil {
-		found = append(found, target)
-	} else {
-		page, err := pagelinks.Read(ctx, resp, nil)
-		if err != nil {
-			return nil, err
-		}
-		found = page.Queue()
-	}
+	found, err := targets(ctx, resp)
 	for _, u := range found {
 		if u.Host == resp.Request.URL.Host {
-			u.Fragment = ""
 			urls = append(urls, u.String())
 		}
 	}
-	return urls, nil
+	return urls, err
+}
+
+// targets returns the URLs that the response leads to, without fragments.
+func targets(ctx context.Context, resp *http.Response) ([]*url.URL, error) {
+	if target, err := resp.Location(); err == nil {
+		target.Fragment = ""
+		return []*url.URL{target}, nil
+	}
+	page, err := pagelinks.Read(ctx, resp, nil)
+	if err != nil {
+		return nil, err
+	}
+	return page.Queue(), nil
 }

@@ -115,13 +115,17 @@ func (b *Budgets) IsReserving(today int64, host string) bool {
 }
 
 // Confirm notes that the fleet has stored what is reserved for a host on a day.
-// If that includes the reservation of this process, its requests may use it.
+// If that includes what this process has requested, its requests may use it.
 func (b *Budgets) Confirm(today int64, host string, day int64, reserved Amount) {
 	a := b.find(today, host)
-	if a == nil || a.day != day || a.reserved.plus(a.requested) != reserved {
+	if a == nil {
 		return
 	}
-	a.reserved = a.reserved.plus(a.requested)
+	withRequested := a.reserved.plus(a.requested)
+	if a.day != day || reserved != withRequested {
+		return // another state: what this process has requested is not in it
+	}
+	a.reserved = withRequested
 	a.left = a.left.plus(a.requested)
 	a.requested = Amount{}
 }

@@ -60,12 +60,15 @@ func (q *queue) oldestRobots(o origin) *Request {
 }
 
 // removeByOrigin removes r from robotsByOrigin. As a rule, r is the oldest
-// request for its origin.
+// request for its origin, so that no other request has to be moved.
 func (q *queue) removeByOrigin(r *Request) {
 	o := r.origin()
 	requests := q.robotsByOrigin[o]
-	switch i := slices.Index(requests, r); {
-	case i < 0: // the caller has changed its URL meanwhile
+	i := slices.Index(requests, r)
+	if i < 0 {
+		return // the caller has changed r's URL meanwhile
+	}
+	switch {
 	case len(requests) == 1:
 		delete(q.robotsByOrigin, o)
 	case i == 0:

@@ -52,8 +52,7 @@ func apart(t time.Time, wall, mono time.Duration) time.Time {
 	return t
 }
 
-// A record is refreshed or fetched again as soon as it is due by one of the two
-// clocks.
+// A record is refreshed or fetched again when it is due by either clock.
 func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	now := time.Now()
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}

@@ -638,7 +638,8 @@ function kindCell(letter, status) {
 let files;
 const keyOf = rule => rule.sha256 + ' ' + rule.line;
 
-// showRules lists the lines that disallowed something. Hosts whose robots.txt is the same are listed once.
+// showRules lists the lines that disallowed something. Hosts whose robots.txt
+// is the same are listed once.
 function showRules() {
 	const groups = new Map(); // by the hash of robots.txt
 	for (const h of hosts) {
@@ -695,8 +696,9 @@ function disallowedNotes(d) {
 
 const originOf = url => { try { return new URL(url).origin; } catch { return ''; } };
 
-// ruleURLs returns the URLs that a rule disallowed and that match the filter, each with its proof if there is one. Two ports of a
-// host have a robots.txt each, perhaps with the same rule.
+// ruleURLs returns the URLs that a rule disallowed and that match the filter,
+// each with its proof if there is one. Two ports of a host have a robots.txt
+// each, perhaps with the same rule.
 function ruleURLs(h, r) {
 	const d = timeline(h), urls = [], twins = h.rules.some(o => o !== r && o.note === r.note), origin = originOf(r.robots);
 	for (let i = 0; i < d.at.length; i++) {
@@ -746,7 +748,8 @@ function showFile(r) {
 
 // ---- page directives, lost URLs, slow hosts
 
-// showSaid lists the directives of pages. Hosts whose pages have the same directives share a row.
+// showSaid lists the directives of pages. Hosts whose pages have the same
+// directives share a row.
 function showSaid() {
 	const rows = new Map();
 	for (const h of hosts) for (const s of h.said) {
@@ -784,7 +787,8 @@ function showLost() {
 	], rows);
 }
 
-// showSlow lists the slowest hosts. A host with a single response is omitted, because one response does not show how fast it is.
+// showSlow lists the slowest hosts. A host with a single response is omitted,
+// because one response does not show how fast it is.
 function showSlow() {
 	const slow = hosts.filter(h => h.answers > 1).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
 	const most = Math.max(...slow.map(h => h.slowest), 1);

@@ -258,8 +258,8 @@ func TestDemo_Requests(t *testing.T) {
 	})
 }
 
-// conclusions returns what the spider says about a URL. The result has the
-// form of the conclusions in the demo's files.
+// conclusions returns the spider's verdict about a URL, in the form of the
+// conclusions in the demo's files.
 func conclusions(site *demo, url string, records []line) []string {
 	var verdicts, rest []string
 	for _, r := range records {

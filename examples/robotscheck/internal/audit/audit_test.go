@@ -312,7 +312,7 @@ func TestWhy(t *testing.T) {
 }
 
 // The page shows the violations and the number of broken lines. It escapes text
-// from the log. For an empty log, the page says "Inconclusive."
+// from the log. For an empty log, its result is "Inconclusive."
 func TestAudit_Page(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))

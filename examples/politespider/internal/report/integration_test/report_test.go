@@ -411,7 +411,7 @@ func TestPhone_Answers(t *testing.T) {
 }
 
 // A robots.txt that several hosts or ports have is listed once, with all URLs
-// that it disallowed. Two ports whose robots.txt differ are told apart.
+// that it disallowed. Two ports whose robots.txt differ are listed separately.
 func TestDisallowed_Folds(t *testing.T) {
 	t.Parallel()
 	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
