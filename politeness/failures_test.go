@@ -434,6 +434,31 @@ func TestFullOfPausedHosts(t *testing.T) {
 	})
 }
 
+// Four hosts with an adaptive delay are used one after the other, but only three
+// are remembered. The host that was used first is evicted, and the others keep
+// their delays.
+func TestMaxHosts_LeastRecentlyUsed(t *testing.T) {
+	for again, want := range map[string]time.Duration{"a.example": time.Second, "b.example": 5 * time.Second, "c.example": 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var delay time.Duration
+			l := &Limiter{MaxHosts: 3, Adaptive: 5, Observer: &Observer{
+				Granted: func(_ context.Context, e Event) { delay = e.Delay },
+			}}
+			for _, host := range []string{"a.example", "b.example", "c.example", "d.example", again} {
+				g, err := l.Acquire(t.Context(), &url.URL{Host: host})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200, Latency: time.Second})
+				time.Sleep(10 * time.Second)
+			}
+			if delay != want {
+				t.Errorf("the delay of %s is %v, want %v", again, delay, want)
+			}
+		})
+	}
+}
+
 // A host within its interval is never forgotten, or it would be asked too soon.
 // If all are within their interval, there are more than MaxHosts for a while.
 func TestFullOfHostsWithinTheirInterval(t *testing.T) {

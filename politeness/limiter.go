@@ -151,12 +151,14 @@ type Limiter struct {
 
 	// MaxHosts is how many hosts are remembered. Beyond that, the least
 	// recently used host is evicted, with its Crawl-delay and its history. A
-	// host with requests, or within its interval, is not evicted. Paused hosts,
-	// and those within a Crawl-delay longer than MaxCrawlDelay or an hour, may
-	// occupy at most 90% of MaxHosts; beyond that, a random one of them is
-	// evicted. With a Budget, MaxHosts is the maximum number of hosts in one
-	// day, because their counts are kept all day. 0 means [DefaultMaxHosts],
-	// 1,000,000. Negative means no limit.
+	// host about which nothing is known is evicted first, as a rule before
+	// MaxHosts is reached: no Crawl-delay was declared, and no adaptive delay,
+	// pause or earlier 429 is in force. A host with requests, or within its
+	// interval, is not evicted. Paused hosts, and those within a Crawl-delay
+	// longer than MaxCrawlDelay or an hour, may occupy at most 90% of MaxHosts;
+	// beyond that, a random one of them is evicted. With a Budget, MaxHosts is
+	// the maximum number of hosts in one day, because their counts are kept all
+	// day. 0 means [DefaultMaxHosts], 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Lease is how long a request holds its slot if Done is not called. After

@@ -19,9 +19,12 @@ const maxExamined = 16
 //     Therefore a Table can contain more than MaxHosts.
 //   - An idle host that is blank (see IsBlank) is evicted even if the Table is
 //     not full.
-//   - If the Table is full, the least recently used idle host is evicted. It
-//     must not be unavailable, which means that a pause, a quota or a long
-//     Crawl-delay lets no request to it start.
+//   - If the Table is full, the least recently used idle host is evicted. A
+//     host that is not blank is evicted only if no blank one may be. A host
+//     whose interval is not over when the Table examines it counts as used at
+//     that time.
+//   - A host is unavailable if a pause, a quota or a long Crawl-delay lets no
+//     request to it start. The previous rule does not apply to it.
 //   - If the Table is full, a random unavailable host is evicted if nine tenths
 //     of MaxHosts are unavailable, or if no other host can be evicted.
 type Table struct {
@@ -33,9 +36,11 @@ type Table struct {
 
 	hosts map[string]*Host
 
-	// idle contains the hosts without requests, least recently used first.
+	// blank and known contain the hosts without requests, least recently used
+	// first. blank contains those that were blank when they became idle.
 	// Unavailable hosts may be left out.
-	idle hostRing
+	blank hostRing
+	known hostRing
 
 	unavailable     []*Host // hosts that are unavailable, and some that were
 	leasesCheckedAt Time    // when Obtain last called expireLeases for all hosts; 0 means never
@@ -73,7 +78,7 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 		t.hosts = make(map[string]*Host)
 	}
 	t.hosts[h.Key] = h
-	t.idle.push(h)
+	t.pushIdle(h)
 	return h
 }
 
@@ -83,7 +88,7 @@ func (t *Table) MarkBusy(h *Host) {
 		h.Claim.IdleSince = Never
 	}
 	if h.next != nil {
-		t.idle.remove(h)
+		t.ring(h).remove(h)
 	}
 }
 
@@ -94,7 +99,21 @@ func (t *Table) MarkIdle(h *Host) {
 	if h.IsBusy() || h.Claim != nil || h.next != nil || h.evicted {
 		return
 	}
-	t.idle.push(h)
+	t.pushIdle(h)
+}
+
+// pushIdle puts h, which is in no ring, at the end of its ring.
+func (t *Table) pushIdle(h *Host) {
+	h.isKnown = !h.IsBlank()
+	t.ring(h).push(h)
+}
+
+// ring returns the ring that h is in, or was in last.
+func (t *Table) ring(h *Host) *hostRing {
+	if h.isKnown {
+		return &t.known
+	}
+	return &t.blank
 }
 
 // MarkUnavailable must be called when a pause or a quota of h begins: see
@@ -136,7 +155,7 @@ func (h *Host) IsEvicted() bool { return h.evicted }
 func (t *Table) sweep(now Time) {
 	t.examineUnavailable(now, 1)
 	for range 2 {
-		h := t.idle.first
+		h := t.blank.first
 		switch {
 		case h == nil:
 			return
@@ -144,7 +163,7 @@ func (t *Table) sweep(now Time) {
 			t.evict(h)
 		case !h.isFree(now) && h.FreeAt().Sub(now) < 2*max(t.Settings.Delay, time.Minute):
 			return // as a rule, the hosts behind it were used later, and are not free either
-		default: // the hosts behind it may be blank
+		default: // its interval is long, or it is no longer blank
 			t.setAside(now, h)
 		}
 	}
@@ -175,13 +194,14 @@ func (h *Host) FreeAt() Time {
 	return free
 }
 
-// setAside moves the first idle host to the end. An unavailable host is taken
-// out instead: examineUnavailable puts it back when it is available again.
+// setAside moves h, the first host of a ring, to the end of its ring, which is
+// known if h is no longer blank. An unavailable host is taken out instead:
+// examineUnavailable puts it back when it is available again.
 func (t *Table) setAside(now Time, h *Host) {
-	t.idle.remove(h)
+	t.ring(h).remove(h)
 	isUnavailable := h.unavailableIndex > 0 && h.UnavailableUntil() > now
 	if !isUnavailable {
-		t.idle.push(h)
+		t.pushIdle(h)
 	}
 }
 
@@ -208,12 +228,27 @@ func (t *Table) victim(now Time, expireLeases func(Time, *Host)) *Host {
 	return t.leastRecentlyUsed(now)
 }
 
-// leastRecentlyUsed returns the first idle host that is free, or nil if none of
-// the first maxExamined is.
+// leastRecentlyUsed returns the least recently used blank host that is free, or
+// the least recently used other one. It returns nil if none of the first
+// maxExamined hosts of each kind is free.
 func (t *Table) leastRecentlyUsed(now Time) *Host {
+	if h := t.firstFree(now, &t.blank); h != nil {
+		return h
+	}
+	return t.firstFree(now, &t.known)
+}
+
+// firstFree returns the first host of r that is free, or nil if none of the
+// first maxExamined is. A host of t.blank must still be blank: a request that
+// did not start may have declared a Crawl-delay meanwhile.
+func (t *Table) firstFree(now Time, r *hostRing) *Host {
 	for range maxExamined {
-		h := t.idle.first
-		if h == nil || h.isFree(now) {
+		h := r.first
+		if h == nil {
+			return nil
+		}
+		isOfRing := r == &t.known || h.IsBlank()
+		if isOfRing && h.isFree(now) {
 			return h
 		}
 		t.setAside(now, h)

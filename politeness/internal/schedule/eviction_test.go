@@ -66,7 +66,8 @@ func (t *testTable) keys() string {
 // request with status 200, and "start" only starts one. "paused" is a request
 // that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
 // "known" is a request with a Crawl-delay of 2 s, and "slow" with one of two
-// hours. "done" ends a request.
+// hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
+// a request that does not start.
 func TestTable(t *testing.T) {
 	type step struct {
 		now   Time
@@ -83,8 +84,10 @@ func TestTable(t *testing.T) {
 		{"but not within its interval", 10, []step{{0, "get a", "a"}, {999 * ms, "get b", "a b"}, {s, "get c", "b c"}}},
 		{"two at a time", 10, []step{{0, "get a", "a"}, {0, "get b", "a b"}, {0, "get c", "a b c"}, {s, "get d", "c d"}}},
 		{"a known one stays while there is room", 10, []step{{0, "known a", "a"}, {hour, "get b", "a b"}, {2 * hour, "get c", "a c"}}},
-		{"a known one hides no other", 10, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {0, "get c", "a b c"}, {hour, "get d", "a b c d"}, {hour, "get e", "a b d e"}}},
+		{"a known one hides no other", 10, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {0, "get c", "a b c"}, {hour, "get d", "a b d"}}},
 		{"without room, the least recently used goes", 2, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {minute, "known a", "a b"}, {2 * minute, "known c", "a c"}}},
+		{"without room, the oldest of three goes", 3, []step{{0, "known a", "a"}, {minute, "known b", "a b"}, {2 * minute, "known c", "a b c"}, {3 * minute, "known d", "b c d"}, {4 * minute, "known e", "c d e"}}},
+		{"one that became known while idle stays", 2, []step{{0, "get a", "a"}, {0, "known b", "a b"}, {minute, "declare a", "a b"}, {2 * minute, "known c", "a c"}}},
 		{"one with a request stays", 2, []step{{0, "start a", "a"}, {0, "known b", "a b"}, {30 * s, "get c", "a c"}, {31 * s, "get d", "a d"}}},
 		{"all have requests", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {30 * s, "start c", "a b c"}}},
 		{"above the maximum, two go for one", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {0, "start c", "a b c"}, {s, "done a", "a b c"}, {s, "done b", "a b c"}, {s, "done c", "a b c"}, {3 * s, "get d", "c d"}}},
@@ -96,7 +99,7 @@ func TestTable(t *testing.T) {
 		{"but are within their interval", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {999 * ms, "get c", "a b c"}}},
 		{"a long Crawl-delay is a pause", 1, []step{{0, "slow a", "a"}, {minute - 1, "get b", "a b"}}},
 		{"which may end early", 1, []step{{0, "slow a", "a"}, {minute, "get b", "b"}}},
-		{"the pause is over", 10, []step{{0, "paused a", "a"}, {hour, "get b", "a b"}, {hour, "get c", "a b c"}, {hour + 2*s, "get d", "a c d"}}},
+		{"the pause is over", 10, []step{{0, "paused a", "a"}, {hour, "get b", "a b"}, {hour, "get c", "a b c"}, {hour + 2*s, "get d", "a d"}}},
 		{"the pause is over and nothing else is known", 10, []step{{0, "throttled a", "a"}, {6 * s, "get a", "a"}, {minute, "get b", "b"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,17 +121,22 @@ func TestTable(t *testing.T) {
 					sig = Signals{Status: 503, Class: Throttled, RetryAfter: time.Hour}
 				case "throttled":
 					sig = Signals{Status: 429, Class: Throttled}
-				case "known":
+				case "known", "declare":
 					r = &Request{Declared: true, CrawlDelay: 2 * s}
 				case "slow":
 					r = &Request{Declared: true, CrawlDelay: 2 * time.Hour}
 				}
-				if event != "done" {
+				switch event {
+				case "done":
+					table.finish(step.now, key, sig)
+				case "declare":
+					table.Get(key).Declare(r)
+				default:
 					table.start(step.now, key, r)
 					table.Get(key).Declare(r)
-				}
-				if event != "start" {
-					table.finish(step.now, key, sig)
+					if event != "start" {
+						table.finish(step.now, key, sig)
+					}
 				}
 				if got := table.keys(); got != step.hosts {
 					t.Errorf("after event %d: %s, want %s", i, got, step.hosts)
@@ -182,6 +190,33 @@ func TestTable_LateOutcome(t *testing.T) {
 	table.MarkIdle(a)
 	if !a.IsEvicted() || table.MayBeEvicted(a) {
 		t.Errorf("evicted %t, and in a list of the table %t", a.IsEvicted(), table.MayBeEvicted(a))
+	}
+}
+
+// Each new host has a Crawl-delay, so no host is blank. The hosts are evicted
+// in the order in which they were used.
+func TestTable_EvictsInOrder(t *testing.T) {
+	for _, maxHosts := range []int{3, 100, 999, 1000} {
+		table := newTestTable(maxHosts)
+		var got []string
+		table.Evicted = func(h *Host) { got = append(got, h.Key) }
+		now := Time(0)
+		for i := range 5 * maxHosts {
+			r := &Request{Declared: true, CrawlDelay: s}
+			table.start(now, fmt.Sprint(i), r)
+			table.Get(fmt.Sprint(i)).Declare(r)
+			table.finish(now, fmt.Sprint(i), Signals{Status: 200, Class: Good})
+			now += 2 * s
+		}
+		if want := 4 * maxHosts; len(got) != want {
+			t.Fatalf("with MaxHosts %d, %d hosts are evicted, want %d", maxHosts, len(got), want)
+		}
+		for i, key := range got {
+			if want := fmt.Sprint(i); key != want {
+				t.Errorf("with MaxHosts %d, host %s is evicted as number %d", maxHosts, key, i)
+				break
+			}
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ type Host struct {
 	unavailableIndex int32 // 1 + index in Table.unavailable; 0 if not in it
 	lastWasRobots    bool  // the latest start was that of a robots.txt request: see Next
 	evicted          bool  // h is no longer in its Table
-	prev, next       *Host // in Table.idle; nil if not in it
+	isKnown          bool  // h is or was last in Table.known, not in Table.blank
+	prev, next       *Host // in Table.blank or Table.known; nil if in neither
 
 	Claim *Claim // of this member of a fleet; nil means that there is none
 }
