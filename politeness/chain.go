@@ -118,9 +118,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 	if l.Fleet != nil {
 		l.requestHost(h, now)
 	}
-	if g.request.CrawlDelay > 0 || h.Learned != nil { // otherwise neither g nor the host has a Crawl-delay
-		l.learnCrawlDelay(h, g, now)
-	}
+	l.learnCrawlDelay(h, g, now)
 	if l.mayStartAtOnce(h, g, now) {
 		if mayStart {
 			l.hosts.MarkBusy(h)

@@ -313,6 +313,29 @@ func TestFleet_CrawlDelayToldLast(t *testing.T) {
 	})
 }
 
+// A member requests a host, and its robots.txt declares no Crawl-delay, or one
+// that is shorter than Delay. Then the member receives the host from an owner
+// that knows an older Crawl-delay. The declaration of the member counts.
+func TestFleet_DeclarationBeforeOwnership(t *testing.T) {
+	for _, declared := range []time.Duration{0, time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleetTest(t, &politeness.Limiter{})
+			f.ask(politeness.WithCrawlDelay(t.Context(), declared), shop)
+			before := schedule.State{
+				HasStarted:           true,
+				SinceStart:           500 * time.Millisecond,
+				HasCrawlDelayStart:   true,
+				SinceCrawlDelayStart: 500 * time.Millisecond,
+				CrawlDelay:           10 * time.Second,
+			}
+			f.fleet.one(t).Own(fleet.Record{State: before.Encode()})
+			time.Sleep(time.Minute)
+			f.started(500 * time.Millisecond)
+			f.done()
+		})
+	}
+}
+
 // If other members wait, an owner has the host for a turn of 2 s. Then it gives
 // the host away although its requests are in flight, unless only one may be in
 // flight. The next owner counts them, until it hears that they have ended.
