@@ -22,9 +22,9 @@ func fields(lines ...string) http.Header {
 func TestQuota(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	epoch := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
-	spent := func(d time.Duration) Quota { return Quota{Pause: d + time.Second} }
+	spent := func(d time.Duration) Quota { return Quota{Pause: min(d+time.Second, day)} }
 	left := func(n int, d time.Duration) Quota {
-		return Quota{Spread: d / time.Duration(n), RenewsIn: d + time.Second}
+		return Quota{Spread: d / time.Duration(n), RenewsIn: min(d+time.Second, day)}
 	}
 	const none = time.Duration(0)
 	for _, tt := range []struct {
@@ -82,7 +82,7 @@ func TestQuota(t *testing.T) {
 		{"a date beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT"), spent(day)},
 		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), Quota{Pause: 61 * time.Second, Spread: 100 * time.Millisecond, RenewsIn: 2 * time.Second}},
 		{"a second's and a month's, as Brave has them", fields("X-RateLimit-Limit: 1, 15000", "X-RateLimit-Policy: 1;w=1, 15000;w=2592000", "X-RateLimit-Remaining: 0, 14523", "X-RateLimit-Reset: 1, 40000"), Quota{Pause: 2 * time.Second, Spread: 40000 * time.Second / 14523, RenewsIn: 40001 * time.Second}},
-		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second}},
+		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), Quota{Pause: day, Spread: time.Second, RenewsIn: 2 * time.Second}},
 		{"several in lines of their own", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Remaining: 60", "X-RateLimit-Reset: 1", "X-RateLimit-Reset: 3600"), Quota{Pause: 2 * time.Second, Spread: time.Minute, RenewsIn: time.Hour + time.Second}},
 		{"several left and one time", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
 		{"several left and a date", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
@@ -261,7 +261,7 @@ func FuzzQuota(f *testing.F) {
 		h.Add(name2, value2)
 		now := time.Unix(1_795_348_800, 0)
 		q := readQuota(h, 0, now, day)
-		if q.Pause < 0 || q.Pause > day+time.Second || q.Spread < 0 || q.Spread > q.RenewsIn || q.RenewsIn > day+time.Second || q.Spread == 0 && q.RenewsIn != 0 {
+		if q.Pause < 0 || q.Pause > day || q.Spread < 0 || q.Spread > q.RenewsIn || q.RenewsIn > day || q.Spread == 0 && q.RenewsIn != 0 {
 			t.Fatalf("%+v", q)
 		}
 		if busy := readQuota(h, 3, now, day); busy.Pause < q.Pause {

@@ -11,6 +11,7 @@ import (
 type Demands struct {
 	RetryAfter time.Duration // how long no request may start; 0 means none
 	Quotas     []balance
+	maxPause   time.Duration // as passed to Read; longer times are shortened to it
 }
 
 // A Quota has the delays that follow from the balances of a response. If there
@@ -70,17 +71,20 @@ func Read(h http.Header, now time.Time, maxPause time.Duration) (d Demands) {
 		}
 	}
 	d.Quotas = r.quotas
+	d.maxPause = maxPause
 	return d
 }
 
 // Quota returns the longest delays of the balances. others is the number of
 // other requests in flight, which the server has presumably not counted yet.
 // Quota assumes that each renewal is a second later, because most servers count
-// in whole seconds, and some round down.
+// in whole seconds, and some round down. Times longer than the maxPause of Read
+// are shortened to it all the same.
 func (d Demands) Quota(others int64) (q Quota) {
 	for _, b := range d.Quotas {
 		left := b.left - others
 		renewsIn := min(b.reset, unlimited-time.Second) + time.Second
+		renewsIn = min(renewsIn, d.maxPause)
 		if left <= 0 {
 			q.Pause = max(q.Pause, renewsIn)
 			continue
