@@ -90,9 +90,9 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	if g.isBeyondMaxWait(now) && !v.rejected {
 		v.rejected = true
 		v.retryIn = l.retryIn(g, now)
-		g.host.ExpectRetry(now, now.Add(v.retryIn))
 	}
 	if v.rejected {
+		g.host.ExpectRetry(now, now.Add(v.retryIn))
 		g.leaveNext()
 		l.giveUp(g)
 		return v

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
@@ -521,6 +523,51 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if r, over := h.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
 			t.Errorf("%+v, %t", r, over)
+		}
+	})
+}
+
+// While a request waits for the ownership of its host, other requests use up
+// Within or GlobalRate, so that the request is rejected when the host is owned.
+// The member keeps the host for the retry until its term is over, although
+// another member waits.
+func TestFleet_RetryAfterRejectionByNextStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const interval = 3 * time.Second
+		within := &politeness.Limiter{
+			Delay: interval,
+			Key:   func(context.Context, *url.URL) (string, error) { return "all", nil },
+		}
+		tokens := rate.NewLimiter(rate.Every(interval), 1)
+		for reason, tt := range map[politeness.Reason]struct {
+			limiter *politeness.Limiter
+			use     func() // takes what the request needs
+		}{
+			politeness.ReasonWithin: {&politeness.Limiter{Within: within}, func() {
+				g, err := within.Acquire(t.Context(), shop)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(ok)
+			}},
+			politeness.ReasonGlobalRate: {&politeness.Limiter{GlobalRate: tokens}, func() { tokens.Allow() }},
+		} {
+			f := newFleetTest(t, tt.limiter)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			f.ask(ctx, shop)
+			h := f.fleet.one(t)
+			tt.use()
+			h.Own(fleet.Record{})
+			_, errs := f.seen()
+			var rejected *politeness.DelayError
+			if len(errs) != 1 || !errors.As(errs[0], &rejected) || rejected.Reason != reason {
+				t.Fatalf("errors %v, want a DelayError with the reason %q", errs, reason)
+			}
+			time.Sleep(1900 * time.Millisecond)
+			give(t, h, true, false)
+			time.Sleep(200 * time.Millisecond)
+			give(t, h, true, true)
+			cancel()
 		}
 	})
 }

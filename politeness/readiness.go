@@ -60,7 +60,6 @@ func (l *Limiter) waitFor(g *Grant, at schedule.Time, why schedule.Reason, now s
 	f := g.host.ForecastFirst(now, &g.request)
 	g.request.Estimate = f.Estimate
 	if f.Rejected {
-		g.host.ExpectRetry(now, f.Estimate)
 		return readiness{rejected: true, retryIn: f.Estimate.Sub(now), estimate: f.Estimate, why: f.Why}
 	}
 	if why == schedule.ReasonSlot {
