@@ -105,12 +105,12 @@
 //   - A spent quota pauses the host until the quota is renewed. What remains of
 //     a quota is spread over the time until then. The fields are RateLimit,
 //     RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, and earlier
-//     forms), X-RateLimit-Remaining and the like.
+//     forms), X-RateLimit-Remaining and the like. Such a field, as well as
+//     Retry-After, is malformed if its lines have more than 4 KiB together.
 //   - A pause for a Retry-After or a quota ends after MaxRetryAfter at the
 //     latest.
 //   - A slot is freed after [Limiter].Lease at the latest, even if Done is not
 //     called, as soon as another request needs it.
-//   - Such a field is malformed if its lines have more than 4 KiB together.
 //   - When the Budget is spent, requests fail until the end of the UTC day.
 //   - net/http sends a request again if a server closed a connection without a
 //     response or refused an HTTP/2 stream. The Transport makes that replay

@@ -28,8 +28,9 @@ type Grant struct {
 	settings      *schedule.Settings // as PerHost has set them for this request; nil without PerHost
 	afterRedirect bool               // the request follows a redirect: see MaxWait
 
-	// hasMaxWait reports that MaxWait limits the wait. try then checks the
-	// deadline, because no context ends at it.
+	// hasMaxWait reports that MaxWait of a Limiter of the chain limits the
+	// wait. It is set only in the first Grant of the chain, whose try then
+	// checks the deadline, because no context ends at it.
 	hasMaxWait bool
 
 	// Guarded by limiter.mu.

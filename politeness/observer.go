@@ -47,9 +47,9 @@ type Observer struct {
 
 	// BackedOff is called when a host's response begins or prolongs a pause.
 	// e.At is the time of the response. e.Wait is how long the pause lasts from
-	// then on, and e.Until is its end. e.Status is the response's: 429, 503,
-	// 3xx, the status of a bot-protection response, or any status if a quota is
-	// spent.
+	// then on, and e.Until is its end. e.Status is the status of the response:
+	// 429, 430, 503 or 529, 300 and above with a Retry-After, that of a
+	// bot-protection response, or any status if a quota is spent.
 	BackedOff func(ctx context.Context, e Event)
 
 	// Owned is called when this Limiter, as part of a fleet, begins to own the

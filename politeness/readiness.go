@@ -107,11 +107,16 @@ func (l *Limiter) budgetReadiness(g *Grant, now schedule.Time) (v readiness, ok 
 	if !l.budgets.HasLimit() {
 		return readiness{}, true
 	}
-	switch verdict, day := l.budgets.Check(utcDay(), g.key); verdict {
+	verdict, day := l.budgets.Check(utcDay(), g.key)
+	isRejection := verdict == schedule.BudgetSpent || verdict == schedule.BudgetUncounted
+	if isRejection && g.request.Exempt {
+		return readiness{}, true // a robots.txt request is counted, but the Budget never rejects it
+	}
+	switch verdict {
 	case schedule.BudgetSpent:
-		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonBudget}, g.request.Exempt
+		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonBudget}, false
 	case schedule.BudgetUncounted:
-		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonMaxHosts}, g.request.Exempt
+		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonMaxHosts}, false
 	case schedule.BudgetUnreserved:
 		l.reserve(g.host)
 		return readiness{checkIn: schedule.Unlimited, estimate: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false

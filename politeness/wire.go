@@ -133,8 +133,9 @@ func (w *wire) isReplayTo(address string) bool {
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	if w.headerSent {
-		// This is a replay: mayConnect has found it, or HTTP/2 has taken this
-		// connection without calling getConn.
+		// This is a replay, because mayConnect sets headerSent to false for a
+		// request to another host. Either mayConnect has found the replay, or
+		// HTTP/2 has taken this connection without calling getConn.
 		w.stoppedReplay = true
 	}
 	mustFail := w.headerSent || w.err != nil

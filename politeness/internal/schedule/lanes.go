@@ -7,7 +7,8 @@ import (
 
 // A queue contains the requests that wait for one host, in two lanes, each in
 // the order of arrival: requests for a robots.txt that may overtake others
-// (Request.Overtakes), and all other requests, which are called pages here.
+// (Request.Overtakes), and all other requests, which are called pages here. An
+// exempt request that does not overtake is a page too.
 //
 // The lanes take turns: see Host.Next.
 type queue struct {

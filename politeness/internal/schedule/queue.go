@@ -5,6 +5,9 @@ import "cmp"
 // Next returns the request that starts next, as far as intervals, pauses and
 // turns decide, or nil if no request is due.
 //
+// A page is any request that does not overtake others, also one for a
+// robots.txt to which another host has redirected: see queue.
+//
 // If only one lane has a request that is due, that request starts. If both
 // have, they take turns, so that links to any number of ports of a host cannot
 // stop the crawl of the host's pages:

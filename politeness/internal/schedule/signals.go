@@ -7,10 +7,10 @@ import "time"
 type Class uint8
 
 const (
-	Silent    Class = iota // no response, or a 5xx other than 503
-	Good                   // any other response: the host copes
-	Suspect                // a 503 or a bot-protection response, perhaps for one URL only
-	Throttled              // a 429
+	Silent    Class = iota // no response, or a 5xx other than 503 and 529
+	Good                   // any other response: the host copes. ApplyOutcome makes a 4xx with a Retry-After Silent
+	Suspect                // a 503, a 529 or a bot-protection response, perhaps for one URL only
+	Throttled              // a 429 or a 430
 )
 
 // A Quota is what a host declares about the requests that it allows. The zero
