@@ -85,16 +85,16 @@ func TestTable(t *testing.T) {
 		{"two at a time", 10, []step{{0, "get a", "a"}, {0, "get b", "a b"}, {0, "get c", "a b c"}, {s, "get d", "c d"}}},
 		{"a known one stays while there is room", 10, []step{{0, "known a", "a"}, {hour, "get b", "a b"}, {2 * hour, "get c", "a c"}}},
 		{"a known one hides no other", 10, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {0, "get c", "a b c"}, {hour, "get d", "a b d"}}},
-		{"without room, the least recently used goes", 2, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {minute, "known a", "a b"}, {2 * minute, "known c", "a c"}}},
-		{"without room, the oldest of three goes", 3, []step{{0, "known a", "a"}, {minute, "known b", "a b"}, {2 * minute, "known c", "a b c"}, {3 * minute, "known d", "b c d"}, {4 * minute, "known e", "c d e"}}},
+		{"without room, the least recently used is evicted", 2, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {minute, "known a", "a b"}, {2 * minute, "known c", "a c"}}},
+		{"without room, the least recently used of three is evicted", 3, []step{{0, "known a", "a"}, {minute, "known b", "a b"}, {2 * minute, "known c", "a b c"}, {3 * minute, "known d", "b c d"}, {4 * minute, "known e", "c d e"}}},
 		{"one that became known while idle stays", 2, []step{{0, "get a", "a"}, {0, "known b", "a b"}, {minute, "declare a", "a b"}, {2 * minute, "known c", "a c"}}},
 		{"one with a request stays", 2, []step{{0, "start a", "a"}, {0, "known b", "a b"}, {30 * s, "get c", "a c"}, {31 * s, "get d", "a d"}}},
 		{"all have requests", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {30 * s, "start c", "a b c"}}},
-		{"above the maximum, two go for one", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {0, "start c", "a b c"}, {s, "done a", "a b c"}, {s, "done b", "a b c"}, {s, "done c", "a b c"}, {3 * s, "get d", "c d"}}},
+		{"above the maximum, two are evicted for one", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {0, "start c", "a b c"}, {s, "done a", "a b c"}, {s, "done b", "a b c"}, {s, "done c", "a b c"}, {3 * s, "get d", "c d"}}},
 		{"an abandoned request keeps no host", 2, []step{{0, "start a", "a"}, {90 * s, "start b", "a b"}, {2 * minute, "get c", "b c"}, {3 * minute, "get d", "b d"}}},
 		{"all have abandoned requests", 1, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {2 * minute, "get c", "c"}, {3 * minute, "get d", "d"}}},
 		{"a paused one stays while there is room", 10, []step{{0, "paused a", "a"}, {minute, "get b", "a b"}, {2 * minute, "get c", "a c"}}},
-		{"without room, another goes first", 3, []step{{0, "paused p", "p"}, {0, "known a", "a p"}, {0, "known b", "a b p"}, {minute, "get c", "b c p"}}},
+		{"without room, another is evicted first", 3, []step{{0, "paused p", "p"}, {0, "known a", "a p"}, {0, "known b", "a b p"}, {minute, "get c", "b c p"}}},
 		{"paused ones fill the table", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {minute, "get c", "b c"}}},
 		{"but are within their interval", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {999 * ms, "get c", "a b c"}}},
 		{"a long Crawl-delay is a pause", 1, []step{{0, "slow a", "a"}, {minute - 1, "get b", "a b"}}},
@@ -180,8 +180,8 @@ func TestTable_Ownership(t *testing.T) {
 	}
 }
 
-// The host of a request whose outcome comes late may be evicted already. It
-// does not become idle again.
+// When a late outcome arrives, the host of its request may be evicted already.
+// The host does not become idle again.
 func TestTable_LateOutcome(t *testing.T) {
 	table := newTestTable(1)
 	table.start(0, "a", new(Request))
@@ -220,8 +220,8 @@ func TestTable_EvictsInOrder(t *testing.T) {
 	}
 }
 
-// New hosts come all the time, and every second one is then paused for a day.
-// There are never many more than MaxHosts, and not all of them are paused ones.
+// New hosts are made all the time, and every second one is then paused for a
+// day. There are never many more than MaxHosts, and not all of them are paused.
 func TestTable_IsBounded(t *testing.T) {
 	const maxHosts = 1000
 	table := newTestTable(maxHosts)

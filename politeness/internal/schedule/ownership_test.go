@@ -84,7 +84,7 @@ func TestHost_UnownedUntil(t *testing.T) {
 
 // A term ends 2 s after the host became owned, if other members wait and one
 // request has started.
-func TestHost_IsTurnOver(t *testing.T) {
+func TestHost_IsTermOver(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		o    Claim

@@ -42,7 +42,7 @@ func TestHost_Next(t *testing.T) {
 		{name: "pages keep their order",
 			events: []event{{joins: "page 1, page 2, page 3"}},
 			want:   "page 1 0s, page 2 1s, page 3 2s"},
-		{name: "robots.txt goes first, and then they take turns",
+		{name: "a robots.txt request starts first, and then they take turns",
 			events: []event{{joins: "page 80, page 80, page 80, robots 1, robots 2, robots 3, robots 4, robots 5"}},
 			want:   "robots 1 0s, page 80 1s, robots 2 2s, page 80 3s, robots 3 4s, page 80 5s, robots 4 6s, robots 5 7s"},
 		{name: "a page that joins later has the next turn",
@@ -52,19 +52,19 @@ func TestHost_Next(t *testing.T) {
 			crawl:  3 * s,
 			events: []event{{joins: "page 80, page 80"}, {at: 500 * ms, joins: "robots 1, robots 2, robots 3, robots 4"}},
 			want:   "page 80 0s, robots 1 1s, robots 2 2s, page 80 3s, robots 3 4s, robots 4 5s"},
-		{name: "the file of the first page goes first, wherever it is in its line",
+		{name: "the robots.txt of the first page starts first, wherever it is in its lane",
 			events: []event{{joins: "page 80, page 80, robots 1, robots 2, robots 80"}},
 			want:   "robots 80 0s, page 80 1s, robots 1 2s, page 80 3s, robots 2 4s"},
-		{name: "the file of the first page overrides the turn",
+		{name: "the robots.txt of the first page overrides the turn",
 			events: []event{{joins: "robots 1, robots 2"}, {at: 500 * ms, joins: "page 80, robots 80"}},
 			want:   "robots 1 0s, robots 80 1s, page 80 2s, robots 2 3s"},
-		{name: "a page becomes the first of its line, and its file goes first",
+		{name: "a page becomes the first of its lane, and its robots.txt starts first",
 			events: []event{{joins: "page 80, page 8080, robots 1, robots 2, robots 8080"}},
 			want:   "robots 1 0s, page 80 1s, robots 8080 2s, page 8080 3s, robots 2 4s"},
-		{name: "the file of the first page overrides the turn only once",
+		{name: "the robots.txt of the first page overrides the turn only once",
 			events: []event{{joins: "page 80, robots 80, robots 80, robots 80, robots 1"}},
 			want:   "robots 80 0s, page 80 1s, robots 80 2s, robots 80 3s, robots 1 4s"},
-		{name: "a loop that requests the file of the first page",
+		{name: "a loop that requests the robots.txt of the first page",
 			events: []event{{joins: "page 80, page 80, robots 80"}, {at: 500 * ms, joins: "robots 80"}, {at: 1500 * ms, joins: "robots 80"}, {at: 2500 * ms, joins: "robots 80"}, {at: 3500 * ms, joins: "robots 80"}},
 			want:   "robots 80 0s, page 80 1s, robots 80 2s, page 80 3s, robots 80 4s, robots 80 5s, robots 80 6s"},
 		{name: "robots.txt requests that take long get no more time than pages",
@@ -138,8 +138,8 @@ func TestHost_Next(t *testing.T) {
 }
 
 // A page reaches the front, and its robots.txt has expired. The page leaves the
-// queue, and the request for its robots.txt goes before those for other ports,
-// which came first. It does not go before the pages that wait.
+// queue, and the request for its robots.txt starts before those for other
+// ports, which joined first. It does not start before the pages that wait.
 func TestHost_Rejoins(t *testing.T) {
 	for _, isWaiting := range []bool{false, true} {
 		h := testHost()
@@ -274,10 +274,10 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 }
 
 // Two requests for one robots.txt wait. The first starts, and then a page of
-// this origin becomes the first. The second request goes before those for other
-// ports, as the first would have done. It also does if the first gives up, or
-// the one between two others.
-func TestHost_NextHasAllRequestsForAFile(t *testing.T) {
+// this origin becomes the first. The second request starts before those for
+// other ports, as the first would have done. The same holds if the first leaves
+// the queue without a start, or the one between two others does.
+func TestHost_NextWithSeveralRequestsForOneFile(t *testing.T) {
 	for leaves := range 3 {
 		h := testHost()
 		h.Enqueue(0, waitingRequest("page 9"), new(Spare))
