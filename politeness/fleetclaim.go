@@ -77,7 +77,7 @@ func (c *fleetClaim) wait(until time.Time, r fleet.Record, why error, isDenied b
 	}
 	c.blockedBy = why
 	c.state.Denied = isDenied
-	c.state.Earliest = schedule.Never
+	c.state.Earliest = schedule.Anytime
 	if !until.IsZero() {
 		c.state.Earliest = now.Add(time.Until(until))
 		l.lookIn(h, c.state.Earliest.Sub(now))

@@ -128,10 +128,10 @@ func (h *Host) IsPaused(now Time) bool {
 }
 
 // UnavailableUntil returns the time at which the pause, the quota and the
-// Crawl-delay of h are over.
+// Crawl-delay of h are over, or Anytime if none is known.
 func (h *Host) UnavailableUntil() Time {
 	if h.Learned == nil {
-		return Never
+		return Anytime
 	}
 	return max(h.Learned.PauseEnd, h.quotaDue(), h.Learned.CrawlDelayEnd)
 }

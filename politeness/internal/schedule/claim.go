@@ -16,8 +16,8 @@ type Claim struct {
 	Requested  Time    // when the member requested the host
 	OwnedSince Time    // when the host became owned
 	IdleSince  Time    // when the host ran out of requests; Never while it has some
-	RetryBy    Time    // a request that was rejected is expected to be retried before this time
-	Earliest   Time    // until the host is owned: when it can be owned; Never means unknown
+	RetryBy    Time    // a request that was rejected is expected to be retried before this time; Never means none
+	Earliest   Time    // until the host is owned: when it can be owned; Anytime if that is unknown
 	LastStored Learned // the latest result of Durable that the fleet has stored
 
 	// Holder is what the Claim belongs to. Package schedule does not use it.

@@ -19,7 +19,7 @@ func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
 
 // ForecastFirst returns the Forecast of r, the first request of its lane.
 func (h *Host) ForecastFirst(now Time, r *Request) Forecast {
-	return h.forecast(now, r, place{}, Never)
+	return h.forecast(now, r, place{}, Anytime)
 }
 
 // forecast returns the Forecast of r, in place p of its lane. It is made when r

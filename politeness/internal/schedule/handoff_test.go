@@ -37,9 +37,9 @@ func TestState_Handover(t *testing.T) {
 		now    Time
 		due    Time
 	}{
-		{"nothing", func(*Host) {}, s, Never},
+		{"nothing", func(*Host) {}, s, Anytime},
 		{"a start", func(h *Host) { h.start(0, &Request{}) }, 300 * ms, s},
-		{"a start long ago", func(h *Host) { h.start(0, &Request{}) }, 30 * s, Never},
+		{"a start long ago", func(h *Host) { h.start(0, &Request{}) }, 30 * s, Anytime},
 		{"a Crawl-delay", func(h *Host) { h.Declare(&slow); h.start(0, &Request{}) }, 3 * s, 10 * s},
 		{"a pause", func(h *Host) { h.ApplyOutcome(s, &Request{}, Signals{Status: 429, Class: Throttled}) }, 2 * s, 6 * s},
 	} {

@@ -24,7 +24,7 @@ func TestHost_Due(t *testing.T) {
 		due    Time
 		why    Reason
 	}{
-		{"no request before it", nil, nil, page, Never, ReasonDelay},
+		{"no request before it", nil, nil, page, Anytime, ReasonDelay},
 		{"Delay after the latest start", nil, []start{{5 * s, page}}, page, 6 * s, ReasonDelay},
 		{"Crawl-delay after the latest start", nil, []start{{5 * s, slow}}, slow, 15 * s, ReasonCrawlDelay},
 		{"the host's Crawl-delay binds a request that declares none", nil, []start{{5 * s, slow}}, page, 15 * s, ReasonCrawlDelay},

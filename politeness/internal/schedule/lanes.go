@@ -16,7 +16,7 @@ type queue struct {
 	robots lane
 
 	// robotsFrom is the earliest time at which a robots.txt request may start
-	// while pages wait: see Host.reserveTimeForPages.
+	// while pages wait, or Anytime: see Host.reserveTimeForPages.
 	robotsFrom Time
 
 	// checked is the first page, if a request for its robots.txt has started
@@ -200,7 +200,7 @@ func (s *Spare) take() *queue {
 	if q == nil {
 		q = new(queue)
 	}
-	q.robotsFrom = Never
+	q.robotsFrom = Anytime
 	q.pages.retiming.batchAt = Never
 	q.robots.retiming.batchAt = Never
 	return q

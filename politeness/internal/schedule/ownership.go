@@ -13,7 +13,7 @@ func (h *Host) BeginClaim(now Time, c *Claim) {
 	c.Requested = now
 	c.IdleSince = Never
 	c.RetryBy = Never
-	c.Earliest = Never
+	c.Earliest = Anytime
 	c.LastStored = new(Host).Durable()
 	h.Claim = c
 }
@@ -46,11 +46,11 @@ func (h *Host) ExpectRetry(now, retry Time) {
 func (h *Host) IsOwned() bool { return h.Claim != nil && h.Claim.Owned }
 
 // UnownedUntil returns the earliest time at which this member can own h. It
-// returns Never if that time is unknown, if the member owns h already, or if
+// returns Anytime if that time is unknown, if the member owns h already, or if
 // there is no fleet.
 func (h *Host) UnownedUntil() Time {
 	if h.Claim == nil || h.Claim.Owned {
-		return Never
+		return Anytime
 	}
 	return h.Claim.Earliest
 }

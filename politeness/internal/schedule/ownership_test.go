@@ -65,7 +65,7 @@ func TestHost_UnownedUntil(t *testing.T) {
 	h.BeginClaim(0, o)
 	check := func(now, estimate, at Time, why Reason) {
 		t.Helper()
-		if got := h.ForecastAtEnd(now, r, Never).Estimate; got != estimate {
+		if got := h.ForecastAtEnd(now, r, Anytime).Estimate; got != estimate {
 			t.Errorf("estimate %v, want %v", time.Duration(got), time.Duration(estimate))
 		}
 		if gotAt, got := h.Ready(now, r); gotAt != at || got != why {

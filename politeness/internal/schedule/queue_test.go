@@ -221,7 +221,7 @@ func TestHost_ForecastAtEnd(t *testing.T) {
 			h.lastWasRobots = tt.lastWasRobots
 			r := waitingRequest(tt.joins)
 			r.CrawlDelay = tt.own
-			if got := h.ForecastAtEnd(10*s, r, Never).Estimate; got != tt.want {
+			if got := h.ForecastAtEnd(10*s, r, Anytime).Estimate; got != tt.want {
 				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
 			}
 		})
@@ -249,7 +249,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 			if !last.Exempt {
 				last.CrawlDelay = time.Duration(draw(5)) * 800 * ms
 			}
-			estimate = h.ForecastAtEnd(0, last, Never).Estimate
+			estimate = h.ForecastAtEnd(0, last, Anytime).Estimate
 			h.Enqueue(0, last, new(Spare))
 		}
 		now := Time(0)

@@ -3,10 +3,10 @@ package schedule
 import "time"
 
 // quotaDue returns the time at which the quota lets the next request start, or
-// Never if there is no quota to spread.
+// Anytime if there is no quota to spread.
 func (h *Host) quotaDue() Time {
 	if h.Learned == nil || h.Learned.spread == 0 {
-		return Never
+		return Anytime
 	}
 	return min(h.LastStart.Add(h.Learned.spread), h.Learned.spreadEnd)
 }

@@ -79,7 +79,7 @@ func (h *Host) examine(now Time, l *lane, n int, visit Visit) {
 			return
 		}
 		p := t.place
-		f := h.forecast(now, r, p, Never)
+		f := h.forecast(now, r, p, Anytime)
 		v := Unchanged
 		switch {
 		case f.Rejected:

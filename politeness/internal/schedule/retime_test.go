@@ -130,7 +130,7 @@ func TestHost_RetimeGivesReasons(t *testing.T) {
 		if got := h.rejected[second]; got != tt.want {
 			t.Errorf("behind a page with the deadline %v: reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
 		}
-		joins := h.ForecastAtEnd(0, &Request{Deadline: Time(10 * s)}, Never)
+		joins := h.ForecastAtEnd(0, &Request{Deadline: Time(10 * s)}, Anytime)
 		if joins.Why != tt.want {
 			t.Errorf("a page that joins: reason %d, want %d", joins.Why, tt.want)
 		}
@@ -203,7 +203,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 				if !r.Exempt {
 					r.CrawlDelay = time.Duration(rng.IntN(4)) * s
 				}
-				if !h.ForecastAtEnd(h.now, r, Never).Rejected {
+				if !h.ForecastAtEnd(h.now, r, Anytime).Rejected {
 					h.Enqueue(h.now, r, new(Spare))
 					all = append(all, r)
 				}
@@ -234,7 +234,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 		for _, l := range []*lane{&h.queue.pages, &h.queue.robots} {
 			place := place{}
 			for r := l.first; r != nil; r = l.after(r) {
-				if h.forecast(h.now, r, place, Never).Rejected && r.Estimate >= r.Deadline {
+				if h.forecast(h.now, r, place, Anytime).Rejected && r.Estimate >= r.Deadline {
 					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
 				}
 				if !l.retiming.isDone() {

@@ -11,8 +11,13 @@ import (
 type Time time.Duration
 
 const (
-	// Never is the time of an event that has not happened.
+	// Never is the time of an event that has not happened. It is before any
+	// other Time.
 	Never Time = math.MinInt64 / 2
+
+	// Anytime is the result of a function that returns when something is
+	// allowed, if it is allowed at any time.
+	Anytime = Never
 
 	// Forever is the time of an event that will not happen by itself.
 	Forever Time = math.MaxInt64
@@ -22,7 +27,7 @@ const (
 )
 
 // Add returns t + d, or Forever if the sum overflows, which is possible because
-// a Crawl-delay may have any length. Never stays Never.
+// a Crawl-delay may have any length. Never and Anytime do not change.
 func (t Time) Add(d time.Duration) Time {
 	switch {
 	case t == Never:
