@@ -14,7 +14,7 @@
 //	request.go   a request, and lists of requests
 //	lanes.go     the requests that wait for a host
 //	signals.go   what the outcome of a request means for its host
-//	learned.go   what was learned from a host
+//	learned.go   what was learned from a host, and which rules change it
 //	claim.go     the claim of a member of a fleet to a host
 //	host.go      the state of a host that the rules share
 //	ready.go     the conditions for a start, in their order

@@ -1,7 +1,5 @@
 package schedule
 
-import "time"
-
 // A Host is the schedule of one host. A crawl meets millions of hosts, so the
 // struct is small: what only few hosts need is in Learned.
 type Host struct {
@@ -38,25 +36,4 @@ func (h *Host) Init(s *Settings) {
 	h.Settings = s
 	h.LastStart = Never
 	h.LastCrawlDelayStart = Never
-}
-
-// Learn returns h.Learned, and makes it if it is nil.
-func (h *Host) Learn() *Learned {
-	if h.Learned == nil {
-		h.Learned = &Learned{PauseEnd: Never, Incident: Never}
-	}
-	return h.Learned
-}
-
-// pause lets no request start before now + wait, for the given reason. It
-// returns wait, or 0 if h is already paused for at least as long.
-func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
-	k := h.Learn()
-	end := now.Add(wait)
-	if end <= now || end <= k.PauseEnd {
-		return 0
-	}
-	k.PauseEnd = end
-	k.pauseCause = cause
-	return wait
 }

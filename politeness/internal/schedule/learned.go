@@ -3,22 +3,56 @@ package schedule
 import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
+// It is kept until the host is evicted. The functions that change a field are
+// named with it. Export hands over all fields but pauseCause, CrawlDelayEnd and
+// those of the quota.
 type Learned struct {
-	CrawlDelay time.Duration // the most recently declared Crawl-delay; 0 means none
-	Adaptive   time.Duration // the adaptive delay
-	PauseEnd   Time          // the end of the latest pause; Never if there was none
-	Incident   Time          // when the latest incident began
-	Level      uint8         // how many incidents lengthen the back-off; a good response subtracts one
-	Latest     Class         // the class of the latest incident; Good after a good response
-
-	pauseCause Reason // of the latest pause
+	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
+	// Declare and Import set it.
+	CrawlDelay time.Duration
 
 	// CrawlDelayEnd is the end of the latest Crawl-delay. Another origin of the
 	// host may have declared a shorter one since. Requests do not wait for it;
-	// eviction and handoff do.
+	// eviction and handoff do. RestartIntervals sets it if it becomes later.
 	CrawlDelayEnd Time
 
-	// The quota that the host declares: all are 0 if it declares none.
+	// Adaptive is the adaptive delay. adapt and Import set it.
+	Adaptive time.Duration
+
+	// PauseEnd is the end of the latest pause, and pauseCause is its reason.
+	// Never means that there was none. A pause that would end earlier does not
+	// replace it. pause and ImportPause set both.
+	PauseEnd   Time
+	pauseCause Reason
+
+	// The back-off. backOff, recover and ImportPause change it.
+	Level    uint8 // how many incidents lengthen the back-off
+	Latest   Class // the class of the latest incident; Good after a good response
+	Incident Time  // when the latest incident began; Never if there was none
+
+	// The quota that the host declares. All are 0 if it declares none.
+	// applyQuota sets them.
 	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd Time          // when the quota is renewed
+}
+
+// Learn returns h.Learned, and makes it if it is nil.
+func (h *Host) Learn() *Learned {
+	if h.Learned == nil {
+		h.Learned = &Learned{PauseEnd: Never, Incident: Never}
+	}
+	return h.Learned
+}
+
+// pause lets no request start before now + wait, for the given reason. It
+// returns wait, or 0 if h is already paused for at least as long.
+func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
+	k := h.Learn()
+	end := now.Add(wait)
+	if end <= now || end <= k.PauseEnd {
+		return 0
+	}
+	k.PauseEnd = end
+	k.pauseCause = cause
+	return wait
 }
