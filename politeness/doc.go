@@ -127,7 +127,7 @@ package politeness
 //	acquire.go       Acquire: the deadline, the wait and its end; Next
 //	context.go       what a request's context contains: Crawl-delay, Trace, check
 //	grant.go         a request at one Limiter, and its states
-//	perhost.go       the host of a request, with the settings of PerHost
+//	host.go          the host of a request, and when PerHost is called for it
 //	chain.go         a request at several Limiters: GlobalRate and Within
 //	readiness.go     what the first request of a lane waits for, at one Limiter
 //	globalrate.go    the tokens of GlobalRate
@@ -140,7 +140,7 @@ package politeness
 //	fleet.go         what a Limiter requires of its Fleet
 //	fleetclaim.go    what the Fleet reports to its Limiter
 //
-// Their settings are in limiter.go, hostsettings.go, defaults.go and key.go.
+// Their settings are in limiter.go, perhost.go, defaults.go and key.go.
 // What they return and report is in errors.go, reason.go, observer.go and
 // events.go.
 //

@@ -1,86 +1,116 @@
 package politeness
 
 import (
+	"math"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// readSettings calls the PerHost of the Limiter of g, and puts the settings
-// that it returns in force. It must be called without a lock. If the Limiter
-// does not know the host, obtainHost puts them in force when it makes the host.
-func (g *Grant) readSettings() {
-	l := g.limiter
-	if l.PerHost == nil {
+// This file contains what the results of PerHost mean. host.go contains when
+// PerHost is called, and puts the results in force.
+
+// HostSettings are what [Limiter.PerHost] returns for one host. They replace
+// fields of the Limiter for that host. Every value is valid, and the zero value
+// changes nothing.
+//
+// To check the settings of a host without a request, call [Limiter.Acquire],
+// [Grant.Done] and [Limiter.Next]. The result of Next is then one interval
+// away, as in the example Limiter (PerHost).
+type HostSettings struct {
+	// Delay is the least time between the starts of two requests to the host.
+	// 0 means Limiter.Delay. Negative means none. A longer Crawl-delay still
+	// applies, unless CrawlDelay replaces it.
+	Delay time.Duration
+
+	// Concurrency is how many requests to the host may be in flight. It is
+	// always 1 while a Crawl-delay is in force. 0 means Limiter.Concurrency.
+	// Negative means no limit, and so does more than math.MaxInt32.
+	Concurrency int
+
+	// CrawlDelay is the Crawl-delay of the host, whatever its robots.txt
+	// declares. It is meant for hosts whose owner has agreed to it. If it is
+	// positive, it is in force instead of the declared one, or although none is
+	// declared. MaxCrawlDelay does not apply to it: requests wait, however long
+	// it is. Because Delay applies too, a host gets a shorter interval than
+	// Limiter.Delay only if the Delay above is set as well. 0 means the
+	// Crawl-delay of robots.txt. Negative means none.
+	CrawlDelay time.Duration
+}
+
+// A settingsTable has the settings that PerHost has returned. All hosts with
+// the same settings share them, so that they take no memory for each host.
+type settingsTable struct {
+	own    *schedule.Settings // the Limiter's
+	shared map[HostSettings]*sharedSettings
+}
+
+// sharedSettings are settings that differ from the Limiter's own.
+type sharedSettings struct {
+	schedule.Settings
+	hosts int // how many hosts have these settings
+}
+
+// merge returns the Limiter's settings with what PerHost has returned.
+func (t *settingsTable) merge(s HostSettings) schedule.Settings {
+	settings := *t.own
+	settings.Delay = orDefault(s.Delay, settings.Delay, 0)
+	settings.Concurrency = concurrency(s.Concurrency, settings.Concurrency)
+	settings.CrawlDelay = max(s.CrawlDelay, -1)
+	if s.CrawlDelay > 0 {
+		settings.MaxCrawlDelay = schedule.Unlimited
+	}
+	return settings
+}
+
+// assign gives h these settings, and reports whether they differ from those
+// before.
+func (t *settingsTable) assign(h *schedule.Host, settings *schedule.Settings) (changed bool) {
+	key := settingsKey(settings)
+	if key == settingsKey(h.Settings) {
+		return false
+	}
+	t.release(h)
+	if key == settingsKey(t.own) {
+		h.Settings = t.own
+		return true
+	}
+	if t.shared == nil {
+		t.shared = make(map[HostSettings]*sharedSettings)
+	}
+	shared := t.shared[key]
+	if shared == nil {
+		shared = &sharedSettings{Settings: *settings}
+		t.shared[key] = shared
+	}
+	shared.hosts++
+	h.Settings = &shared.Settings
+	return true
+}
+
+// release notes that h no longer has its present settings, because it gets
+// others or is evicted. Settings are removed with their last host, so that a
+// PerHost that always returns new ones does not fill the memory.
+func (t *settingsTable) release(h *schedule.Host) {
+	if h.Settings == t.own {
 		return
 	}
-	settings := l.perHost.merge(l.PerHost(g.key))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h := l.hosts.Get(g.key); h != nil {
-		l.configure(h, &settings, l.now())
-		g.settings = h.Settings // no allocation
-		return
-	}
-	g.settings = new(schedule.Settings)
-	*g.settings = settings
-}
-
-// obtainHost returns the host of g, and makes it if there is none. A host may
-// have been evicted since readSettings, so a new host gets the settings of g.
-func (l *Limiter) obtainHost(g *Grant, now schedule.Time) *schedule.Host {
-	if h := l.hosts.Get(g.key); h != nil {
-		return h
-	}
-	h := l.hosts.Obtain(now, g.key, l.expireLeases)
-	if g.settings != nil {
-		l.configure(h, g.settings, now)
-	}
-	return h
-}
-
-// findHost finds the host of g for what the Limiter will learn from g, whose
-// lease has expired. If the host has been evicted meanwhile, g gets the host
-// that now has the same key, or a new host.
-func (l *Limiter) findHost(g *Grant, now schedule.Time) {
-	if g.host.IsEvicted() {
-		g.host = l.obtainHost(g, now)
+	key := settingsKey(h.Settings)
+	shared := t.shared[key]
+	shared.hosts--
+	if shared.hosts == 0 {
+		delete(t.shared, key)
 	}
 }
 
-// readLaterSettings calls readSettings for each Limiter of the chain but the
-// first, unless g is in its queue already. g may have waited for a long time
-// before it joins these queues. While g is in a queue, it must not call PerHost
-// again: if PerHost returned another value each time, the requests would wake
-// each other without end.
-func (g *Grant) readLaterSettings() {
-	for stage := g.next; stage != nil; stage = stage.next {
-		if stage.limiter.PerHost != nil && !stage.isQueued() {
-			stage.readSettings()
-		}
-	}
+// settingsKey returns those settings that PerHost can change. Unlike in a
+// result of PerHost, 0 does not stand for a default.
+func settingsKey(s *schedule.Settings) HostSettings {
+	return HostSettings{Delay: s.Delay, Concurrency: int(s.Concurrency), CrawlDelay: s.CrawlDelay}
 }
 
-func (g *Grant) isQueued() bool {
-	g.limiter.mu.Lock()
-	defer g.limiter.mu.Unlock()
-	return g.state == queued
-}
-
-// configuredInterval returns the interval that PerHost sets for g's host, or 0
-// if it sets none.
-func (g *Grant) configuredInterval() time.Duration {
-	if g.settings == nil {
-		return 0
-	}
-	return max(g.settings.Delay, g.settings.CrawlDelay)
-}
-
-// configure puts settings in force that PerHost has returned for h. They apply
-// to all requests to h, including those that wait.
-func (l *Limiter) configure(h *schedule.Host, s *schedule.Settings, now schedule.Time) {
-	if l.perHost.assign(h, s) {
-		l.retime(h, now)
-		l.markIdle(h) // retime may have rejected all waiting requests
-	}
+// concurrency returns how many requests may be in flight with a field
+// Concurrency of n. The argument zero is what 0 means.
+func concurrency(n int, zero int32) int32 {
+	return int32(min(orDefault(n, int(zero), math.MaxInt32), math.MaxInt32))
 }

@@ -29,7 +29,7 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
 	case obeysRetryAfter:
-		e.Pause = h.pause(now, s.RetryAfter, ReasonBackOff)
+		e.Pause = h.Learn().pause(now, s.RetryAfter, ReasonBackOff)
 	}
 	e.Slower = h.adapt(s)
 	if !obeysRetryAfter {
@@ -73,7 +73,7 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	if s.RetryAfter > 0 {
 		wait = s.RetryAfter
 	}
-	return h.pause(now, wait, ReasonBackOff)
+	return k.pause(now, wait, ReasonBackOff)
 }
 
 // intervalMore returns the pause that delays the next request by one interval.

@@ -37,3 +37,11 @@ func (h *Host) Init(s *Settings) {
 	h.LastStart = Never
 	h.LastCrawlDelayStart = Never
 }
+
+// Learn returns h.Learned, and makes it if it is nil.
+func (h *Host) Learn() *Learned {
+	if h.Learned == nil {
+		h.Learned = newLearned()
+	}
+	return h.Learned
+}

@@ -36,18 +36,12 @@ type Learned struct {
 	spreadEnd Time          // when the quota is renewed
 }
 
-// Learn returns h.Learned, and makes it if it is nil.
-func (h *Host) Learn() *Learned {
-	if h.Learned == nil {
-		h.Learned = &Learned{PauseEnd: Never, Incident: Never}
-	}
-	return h.Learned
-}
+// newLearned returns a Learned of a host from which nothing was learned.
+func newLearned() *Learned { return &Learned{PauseEnd: Never, Incident: Never} }
 
 // pause lets no request start before now + wait, for the given reason. It
-// returns wait, or 0 if h is already paused for at least as long.
-func (h *Host) pause(now Time, wait time.Duration, cause Reason) time.Duration {
-	k := h.Learn()
+// returns wait, or 0 if the host is already paused for at least as long.
+func (k *Learned) pause(now Time, wait time.Duration, cause Reason) time.Duration {
 	end := now.Add(wait)
 	if end <= now || end <= k.PauseEnd {
 		return 0

@@ -75,7 +75,7 @@ func TestHost_UnownedUntil(t *testing.T) {
 	check(s, s, Forever, ReasonFleet)
 	o.Earliest = 5 * s
 	check(s, 5*s, 5*s, ReasonFleet)
-	h.pause(s, 8*s, ReasonBackOff)
+	h.Learn().pause(s, 8*s, ReasonBackOff)
 	check(s, 9*s, 9*s, ReasonBackOff)
 	h.Learned = nil
 	o.Owned = true

@@ -17,7 +17,7 @@ func (h *Host) quotaDue() Time {
 // 0, and reports whether there is a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
-		pause = h.pause(now, q.Pause, ReasonRateLimit)
+		pause = h.Learn().pause(now, q.Pause, ReasonRateLimit)
 	}
 	if q.Spread == 0 {
 		return pause, false

@@ -84,7 +84,7 @@ func TestHost_RetimeRejectsAll(t *testing.T) {
 		}
 		h.Enqueue(0, r, new(Spare))
 	}
-	h.pause(0, 10*time.Hour, ReasonBackOff)
+	h.Learn().pause(0, 10*time.Hour, ReasonBackOff)
 	h.event()
 	for {
 		wait := h.wake()
@@ -125,7 +125,7 @@ func TestHost_RetimeGivesReasons(t *testing.T) {
 		second := &Request{Deadline: Time(10 * s)}
 		h.Enqueue(0, &Request{Deadline: tt.deadline}, new(Spare))
 		h.Enqueue(0, second, new(Spare))
-		h.pause(0, time.Minute, ReasonBackOff)
+		h.Learn().pause(0, time.Minute, ReasonBackOff)
 		h.event()
 		if got := h.rejected[second]; got != tt.want {
 			t.Errorf("behind a page with the deadline %v: reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
