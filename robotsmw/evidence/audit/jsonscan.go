@@ -5,9 +5,8 @@ package audit
 const maxJSONDepth = 10_000
 
 // A jsonScan finds the members in a line of JSON, and checks the syntax of the
-// line (RFC 8259) on the way. Lines that it accepts are those that json.Valid
-// accepts. json.Valid takes four times as long, because it calls a function for
-// each byte.
+// line (RFC 8259) on the way. It accepts the lines that json.Valid accepts, in
+// less time than json.Valid, which calls a function for each byte.
 type jsonScan struct {
 	line  []byte
 	next  int // the index of the next byte
