@@ -147,7 +147,6 @@ func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, isLimited bool)
 // over.
 func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	check := contextCheck(ctx)
-	began := l.now()
 	var timer *time.Timer
 	var waits waitReasons
 	lastEstimate, lastWhy := schedule.Never, schedule.ReasonNone // as the Trace has them
@@ -184,7 +183,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 	if timer != nil {
 		timer.Stop()
 	}
-	return l.finishWait(ctx, g, &v, began, &waits, err)
+	return l.finishWait(ctx, g, &v, &waits, err)
 }
 
 // tryChecked starts g, if it may start now and check, if there is one, agrees.
@@ -233,12 +232,11 @@ func (g *Grant) failCheck() {
 
 // finishWait reports how g's wait has ended, and returns its error. failed is
 // the error of g's check.
-func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, began schedule.Time, waits *waitReasons, failed error) error {
-	now := l.now()
-	waited := now.Sub(began)
-	why := waits.end(now)
-	if why == "" {
-		waited = 0 // it has not waited
+func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, waits *waitReasons, failed error) error {
+	var waited time.Duration
+	var why Reason
+	if waits.hasBegun() { // otherwise the clock need not be read
+		waited, why = waits.end(l.now())
 	}
 	switch {
 	case failed != nil:

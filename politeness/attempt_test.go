@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // hanging is a Base that never answers. It returns an error when the request's
@@ -213,7 +215,7 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 }
 
 func TestAllocationsOfAnAttempt(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	req, _ := http.NewRequest("GET", "http://example.com/", nil)

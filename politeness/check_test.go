@@ -210,6 +210,41 @@ func TestWithCheck_Observer(t *testing.T) {
 	}
 }
 
+// A check takes 2.5 s, and during it another request starts at 2 s. The checked
+// request then has to wait until 3 s. Only these 500 ms are its wait.
+func TestWithCheck_TakesNoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waited []time.Duration
+		l := &politeness.Limiter{Delay: time.Second, Observer: &politeness.Observer{
+			Granted: func(_ context.Context, e politeness.Event) { waited = append(waited, e.Wait) },
+		}}
+		u := &url.URL{Scheme: "http", Host: "www.example.com"}
+		isFirst := true
+		slowOnce := func(ctx context.Context) error {
+			if !isFirst {
+				return nil
+			}
+			isFirst = false
+			time.Sleep(2 * time.Second)
+			other, err := l.Acquire(ctx, u)
+			if err != nil {
+				return err
+			}
+			other.Done(politeness.Outcome{})
+			time.Sleep(500 * time.Millisecond)
+			return nil
+		}
+		g, err := l.Acquire(politeness.WithCheck(t.Context(), slowOnce), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(politeness.Outcome{})
+		if want := []time.Duration{0, 500 * time.Millisecond}; !slices.Equal(waited, want) {
+			t.Errorf("waited %v, want %v", waited, want)
+		}
+	})
+}
+
 // The owner of a host keeps it after a failed check, and its turn goes on.
 func TestWithCheck_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

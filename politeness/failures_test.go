@@ -16,6 +16,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
@@ -351,7 +352,7 @@ func TestFailureLeaseOfAGrantThatWasLost(t *testing.T) {
 // hosts whose interval is over.
 func TestFailureChurnOfAMillionHosts(t *testing.T) {
 	n := 1_000_000
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testmain.RaceEnabled {
 		n = 50_000
 	}
 	synctest.Test(t, func(t *testing.T) {

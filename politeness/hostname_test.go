@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // All spellings of a host share one pace, and different hosts have their own.
@@ -180,7 +182,7 @@ func (f closeFunc) Close() error             { f(); return nil }
 // HostKey allocates nothing for a host that needs no conversion. Such a host
 // may have a port and brackets.
 func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, host := range []string{"www.example.com", "www.example.com:8080", "192.0.2.1", "[2001:db8::1]", "[::1]:8080",

@@ -38,19 +38,15 @@ func (l *Limiter) restartIntervals(h *schedule.Host, r *schedule.Request, now sc
 	l.hosts.MarkIntervalStart(h, r)
 }
 
-// release frees the slot of g, because Done was called, and wakes the first
-// request of each lane of g's host.
-func (l *Limiter) release(g *Grant) {
+// release frees the slot of g, because Done was called at the time now, and
+// wakes the first request of each lane of g's host.
+func (l *Limiter) release(g *Grant, now schedule.Time) {
 	h := g.host
 	if g.state == inFlight {
-		end := schedule.Never
-		if h.NeedsEnd(&g.request) {
-			end = l.now()
-		}
 		l.stats.InFlight--
-		if h.Finish(end, &g.request) {
+		if h.Finish(now, &g.request) {
 			l.hosts.MarkIntervalStart(h, &g.request)
-			l.retime(h, end)
+			l.retime(h, now)
 		}
 	}
 	g.state = done

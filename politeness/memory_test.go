@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // The budgets of this file are about twice what a quiet machine needs, because
@@ -16,7 +18,7 @@ import (
 
 // An uncontended grant costs one allocation, the Grant.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	l := &Limiter{Delay: -1}
@@ -38,7 +40,7 @@ func TestAllocations(t *testing.T) {
 
 // An idle host takes less than 200 bytes.
 func TestMemoryOfAnIdleHost(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const n, budget = 100_000, 400
@@ -66,7 +68,7 @@ func TestMemoryOfAnIdleHost(t *testing.T) {
 // of its own, with small stacks and one processor. On a busy machine, more
 // goroutines are still interrupted while they hold the lock.
 func TestMemoryOfAWaiter(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector needs memory of its own")
 	}
 	if os.Getenv("GODEBUG") != "adaptivestackstart=0" {

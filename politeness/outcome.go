@@ -37,13 +37,13 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 		l.mu.Unlock()
 		return
 	}
-	event := l.learnFrom(g, &o, class, d)
-	l.release(g)
+	now := l.now()
+	event := l.learnFrom(g, &o, class, d, now)
+	l.release(g, now)
 	if o.Status != 0 {
 		g.status = int16(o.Status)
 	}
 	status := int(g.status)
-	now := l.observedNow()
 	l.mu.Unlock()
 	if g.next != nil {
 		g.next.Done(Outcome{})
@@ -66,31 +66,22 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 	d := l.readHeader(o.Header)
 	class := classify(&o)
 	l.mu.Lock()
+	now := l.now()
 	var event *Event
 	if g.state != done {
-		event = l.learnFrom(g, &o, class, d)
+		event = l.learnFrom(g, &o, class, d, now)
 		if l.Fleet != nil {
 			l.informFleet(g.host)
 		}
 		g.status = int16(o.Status)
-		g.bodySince = l.now()
+		g.bodySince = now
 		signalFirst(g.host) // now they may wait only for the slot of an unread body
 	}
-	now := l.observedNow()
 	l.mu.Unlock()
 	l.reportResponse(ctx, g, o.Status, o.Header, now)
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
-}
-
-// observedNow returns the present time if there is an Observer. Otherwise it
-// does not read the clock.
-func (l *Limiter) observedNow() schedule.Time {
-	if l.Observer == nil {
-		return 0
-	}
-	return l.now()
 }
 
 // readHeader returns what the header of a response demands. A Retry-After or a
@@ -132,14 +123,13 @@ func isBlock(o *Outcome) bool {
 // learnFrom updates what is known of g's host after a request with outcome o,
 // whose class and demands are given. The event is nil unless a pause began or
 // was prolonged.
-func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d headers.Demands) (event *Event) {
+func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d headers.Demands, now schedule.Time) (event *Event) {
 	s := schedule.Signals{
 		Status: o.Status, Class: class, RetryAfter: d.RetryAfter, Latency: o.Latency, Failed: o.Err != nil,
 	}
 	if s.IsEmpty() {
 		return nil
 	}
-	now := l.now()
 	if g.state == expired {
 		l.findHost(g, now)
 	}

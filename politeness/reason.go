@@ -45,18 +45,25 @@ var reasons = [...]Reason{
 }
 
 // waitReasons has what a request waits for now, and what it has waited for
-// longest.
+// longest. The zero value is that of a request that does not have to wait.
 type waitReasons struct {
 	why   schedule.Reason
 	most  schedule.Reason // the reason of the longest wait that is over
-	since schedule.Time
-	took  time.Duration
+	began schedule.Time   // when the request began to wait
+	since schedule.Time   // when it began to wait for why
+	took  time.Duration   // the length of the longest wait that is over
 }
+
+// hasBegun reports whether the request has had to wait.
+func (s *waitReasons) hasBegun() bool { return s.why != schedule.ReasonNone }
 
 // changeTo records what the request waits for from now on.
 func (s *waitReasons) changeTo(w schedule.Reason, now schedule.Time) {
 	if s.why == w {
 		return
+	}
+	if !s.hasBegun() {
+		s.began = now
 	}
 	if took := now.Sub(s.since); s.why != schedule.ReasonNone && took > s.took {
 		s.most, s.took = s.why, took
@@ -64,8 +71,9 @@ func (s *waitReasons) changeTo(w schedule.Reason, now schedule.Time) {
 	s.why, s.since = w, now
 }
 
-// end ends the present wait and returns the reason of the longest one.
-func (s *waitReasons) end(now schedule.Time) Reason {
+// end ends the present wait. It returns how long the request has waited for all
+// reasons together, and the reason of the longest wait.
+func (s *waitReasons) end(now schedule.Time) (waited time.Duration, why Reason) {
 	s.changeTo(schedule.ReasonNone, now)
-	return reasons[s.most]
+	return now.Sub(s.began), reasons[s.most]
 }

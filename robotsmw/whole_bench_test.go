@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 )
 
@@ -128,7 +129,7 @@ func BenchmarkWhole(b *testing.B) {
 // net/http does to watch the context. The limits are about twice what a request
 // takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector has net/http's pools drop what they hold")
 	}
 	req, _ := http.NewRequest("GET", "http://example.com/section-7/public/page.html", nil)

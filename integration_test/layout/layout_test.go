@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
@@ -15,7 +17,7 @@ var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 // can be read from one end to the other. The files of a package are put one
 // above the other so that as few uses as possible point back up: none may.
 func TestBackArrows(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: it reads the whole module, which takes a minute with the race detector, and has no goroutines")
 	}
 	t.Parallel()
@@ -106,7 +108,7 @@ type Pair[K any] struct { Key K }
 }
 
 func TestRun(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: it reads the whole module three times, and has no goroutines")
 	}
 	t.Parallel()

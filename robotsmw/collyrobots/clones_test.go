@@ -19,7 +19,7 @@ import (
 )
 
 func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector has memory of its own")
 	}
 	web := shop()

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	// In a synctest bubble, all timers share one context of the race detector.
 	// If two processors run such timers at the same time, the race detector of
 	// Go 1.26 crashes. Each body that is read has a timer.
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		runtime.GOMAXPROCS(1)
 	}
 	testmain.Quiet()

@@ -13,7 +13,7 @@ import (
 // A job server makes a collector for each request that it serves. What Attach
 // adds to a collector takes at most 16 KiB.
 func TestMemoryOfAnAttachedCollector(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector needs memory of its own")
 	}
 	const n = 200

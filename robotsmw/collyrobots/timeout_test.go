@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,4 +113,32 @@ func hangingWeb() *robotstest.Internet {
 	mux.Handle("/", robotstest.Hang{})
 	web.Handle("a.example", mux)
 	return web
+}
+
+// A page takes longer than the Lease of the Limiter, but not longer than the
+// timeout of the collector. Until it is over, no other request to its host
+// starts.
+func TestTimeoutLongerThanTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := new(robotstest.Internet)
+		start := time.Now()
+		var mu sync.Mutex
+		var received []time.Duration
+		web.Handle("a.example", robotsAnd(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			mu.Lock()
+			received = append(received, time.Since(start))
+			mu.Unlock()
+			time.Sleep(20 * time.Minute)
+		})))
+		c := colly.NewCollector(colly.Async())
+		c.SetRequestTimeout(30 * time.Minute)
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Lease: time.Minute}})
+		c.OnError(func(_ *colly.Response, err error) { t.Error(err) })
+		c.Visit("http://a.example/1")
+		c.Visit("http://a.example/2")
+		c.Wait()
+		if len(received) != 2 || received[1]-received[0] < 20*time.Minute {
+			t.Errorf("the host received the pages' requests at %v, want 20 minutes between them", received)
+		}
+	})
 }

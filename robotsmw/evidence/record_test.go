@@ -637,7 +637,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 			t.Fatal(err)
 		}
 		step := 1
-		if raceEnabled {
+		if testmain.RaceEnabled {
 			step = 11
 		}
 		for i := 0; i < len(text); i += step {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 var fuzzFiles = []string{
@@ -132,7 +134,7 @@ func TestMatch_AgreesWithReference(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	n := 3000
-	if testing.Short() {
+	if testing.Short() || testmain.RaceEnabled {
 		n = 100
 	}
 	for range n {
@@ -166,7 +168,7 @@ func TestMatch_AgreesWithReferenceInLargeGroups(t *testing.T) {
 		return b.String()
 	}
 	rounds := 40
-	if testing.Short() {
+	if testing.Short() || testmain.RaceEnabled {
 		rounds = 4
 	}
 	for range rounds {

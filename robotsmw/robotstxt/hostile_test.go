@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
@@ -80,7 +81,7 @@ func TestWorkBound(t *testing.T) {
 			}
 			// A match may take seconds, so there are few runs. In each, the
 			// runtime may allocate, or a garbage collection may empty a pool.
-			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 10 && !raceDetector {
+			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 10 && !testmain.RaceEnabled {
 				t.Errorf("%v allocations", n)
 			}
 			if m.Reason == TooMuchWork && m.Allowed {

@@ -102,12 +102,10 @@ func TestSharedCorpusMemory(t *testing.T) {
 	}
 }
 
-var raceDetector bool // whether the race detector is on
-
 // TestAllocations checks that parsing and selecting rules takes few allocations
 // (five, and the budget is twice that), and that matching takes none.
 func TestAllocations(t *testing.T) {
-	if raceDetector {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector makes allocations of its own")
 	}
 	var b strings.Builder

@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 func packed(s string) string {
@@ -310,6 +312,9 @@ func TestRead_Stops(t *testing.T) {
 // A packed sitemap may be a thousand times as long as what was fetched. It is
 // not unpacked as a whole.
 func TestRead_Memory(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const page = "<url><loc>http://a.example/</loc></url>"
 	for name, filler := range map[string]string{
 		"comments": "<!-- " + strings.Repeat("x", 1000) + " -->\n", "lines": strings.Repeat(" ", 1000) + "\n", "space": " ", "elements": "<urlset>",

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // fields() returns a header with the given lines, such as "RateLimit: x".
@@ -188,7 +190,7 @@ func TestQuota_WithOthersInFlight(t *testing.T) {
 // Most responses have none of these fields, and cost nothing. The other budgets
 // are twice what the fields take.
 func TestQuotas_Allocations(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range []struct {

@@ -36,10 +36,6 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.DrawJitter()
 }
 
-// NeedsEnd reports whether Finish needs the time at which r is over. For other
-// requests it may get any time, which saves a look at the clock.
-func (h *Host) NeedsEnd(r *Request) bool { return r.Overtakes || h.restartsAtEnd(r) }
-
 // restartsAtEnd reports whether the interval after r counts from the end of r.
 // It does if Settings.EndToStart is set. It also does if no interval was
 // known when r started, because the time of sending was not noted.

@@ -81,14 +81,15 @@ func (l *list) insert(r *Request, atFront bool) {
 }
 
 func (l *list) remove(r *Request) {
-	switch {
-	case r.next == r:
+	if r.next == r {
 		l.first = nil
-	case l.first == r:
-		l.first = r.next
+	} else {
+		r.prev.next = r.next
+		r.next.prev = r.prev
+		if l.first == r {
+			l.first = r.next
+		}
 	}
-	r.prev.next = r.next
-	r.next.prev = r.prev
 	r.prev = nil
 	r.next = nil
 }

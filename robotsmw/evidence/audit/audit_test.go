@@ -389,6 +389,12 @@ func TestRead_BadInput(t *testing.T) {
 		{"a robot's request that is none", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
 		{"a long line", strings.Repeat("x", 3<<20) + "\n" + good, 2, 1, 0},
 		{"a line that nearly is too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
+		{"JSON cut short", good + caddySample[:len(caddySample)-1] + "\n" + caddySample + "\n", 3, 1, 0},
+		{"JSON and more", good + caddySample + "}\n" + caddySample + " \r\n", 3, 1, 0},
+		{"JSON with a comma too many", good + strings.Replace(caddySample, `"size":10900,`, `"size":10900,,`, 1) + "\n", 2, 1, 0},
+		{"JSON with a number that is none", good + strings.Replace(caddySample, "10900", "010900", 1) + "\n", 2, 1, 0},
+		{"JSON with an unknown escape", good + strings.Replace(caddySample, "B/1", `B/1\x22`, 1) + "\n", 2, 1, 0},
+		{"JSON with a byte that is not UTF-8", good + strings.Replace(caddySample, "B/1", "B/1 \xff", 1) + "\n", 3, 0, 0},
 		{"a gzip file cut short", zipped.String()[:zipped.Len()-12], 0, 1, 1},
 		{"no gzip file", "\x1f\x8bwords", 0, 1, 1},
 	}

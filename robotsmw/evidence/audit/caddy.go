@@ -52,11 +52,12 @@ type caddyLine struct {
 	retryAfter, date         []byte // of the response
 }
 
-// split finds the members of a line that is valid JSON. Of several members
-// with one name, the first one counts. No header field has the name of another
-// member, because the names of header fields begin with a capital.
-func (l *caddyLine) split(line []byte) {
-	everyMember(line, func(name, rest []byte) {
+// split finds the members of a line. Of several members with one name, the
+// first one counts. No header field has the name of another member, because the
+// names of header fields begin with a capital. split returns false if the line
+// is not valid JSON.
+func (l *caddyLine) split(line []byte) bool {
+	return everyMember(line, func(name, rest []byte) {
 		value := l.member(name)
 		if value != nil && *value == nil {
 			*value = firstValue(rest)
@@ -111,10 +112,12 @@ func (l *caddyLine) member(name []byte) *[]byte {
 	return nil
 }
 
-// caddy reads a line that is valid JSON.
+// caddy reads a line of Caddy's log.
 func (p *parser) caddy(line []byte) (entry, error) {
 	var l caddyLine
-	l.split(line)
+	if !l.split(line) {
+		return entry{}, errJSON
+	}
 	logger := unquoted(l.logger)
 	isMessage := len(logger) == 0 && len(l.request) == 0 && len(l.message) > 0
 	isOtherLogger := len(logger) > 0 && !bytes.HasPrefix(logger, []byte("http.log.access"))

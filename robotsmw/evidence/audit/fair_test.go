@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // These tests have an innocent robot, of which an audit could be wrong, and
@@ -573,7 +575,7 @@ func TestRead_WhatVisitorsInvent(t *testing.T) {
 			if name == "long URLs" {
 				lines = 300
 			}
-			if raceEnabled {
+			if testmain.RaceEnabled {
 				lines /= 10
 			}
 			read, write := io.Pipe()

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,9 +137,6 @@ func (p *parser) json(line []byte, format string) (entry, error) {
 		return entry{}, errJSON
 	}
 	if format == FormatCaddy || format == "" && isCaddy(line) {
-		if !json.Valid(line) {
-			return entry{}, errJSON
-		}
 		return p.caddy(line)
 	}
 	if p.members == nil {
@@ -149,8 +145,8 @@ func (p *parser) json(line []byte, format string) (entry, error) {
 	m := p.members
 	clear(m)
 	ok := eachMember(line, func(name, value []byte) {
-		if _, isKnown := knownMembers[string(name)]; isKnown {
-			m[knownMembers[string(name)]] = value
+		if known, ok := knownMembers[string(name)]; ok {
+			m[known] = value
 		}
 	})
 	switch {

@@ -14,22 +14,15 @@ var (
 
 // everyMember calls each with the names of all members in a line of JSON, also
 // of those within other members. rest is what follows the colon; see
-// firstValue.
-func everyMember(line []byte, each func(name, rest []byte)) {
-	for {
-		i := bytes.IndexByte(line, '"')
-		if i < 0 {
-			return
-		}
-		text, rest, ok := quoted(line[i:])
-		if !ok {
-			return
-		}
-		if len(rest) > 0 && rest[0] == ':' {
-			each(text, rest[1:])
-		}
-		line = rest
+// firstValue. everyMember returns false if the line is not valid JSON; each may
+// have been called for what precedes the error.
+func everyMember(line []byte, each func(name, rest []byte)) bool {
+	s := jsonScan{line: line, each: each}
+	if !s.value() {
+		return false
 	}
+	s.skipSpace()
+	return s.next == len(line)
 }
 
 // firstValue returns the value of a member, verbatim. Of an array, such as a

@@ -13,7 +13,7 @@ import (
 // text, a long address, or the URL of a host with a long path. The Auditor
 // keeps the names, and not the lines.
 func TestMemoryOfLongLines(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
 	}
 	const n = 100
@@ -53,7 +53,7 @@ func TestMemoryOfLongLines(t *testing.T) {
 // limit of the window counts the name of a robot or host, and not the long text
 // that the name was a part of.
 func TestMemoryOfLongLines_WhileTheyAreSorted(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
 	}
 	long := strings.Repeat("x", 900<<10)
@@ -89,7 +89,7 @@ func TestMemoryOfLongLines_WhileTheyAreSorted(t *testing.T) {
 // The caller keeps the violations, as the command robotscheck audit keeps
 // 10,000 of them. Their lines had a megabyte each.
 func TestMemoryOfViolations(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
 	}
 	long := strings.Repeat("x", 900<<10)
@@ -124,7 +124,7 @@ func TestMemoryOfViolations(t *testing.T) {
 // Each robots.txt of a record redirects to another path of 8 KiB. The paths are
 // remembered by their hashes: 100,000 of them are no 800 MB.
 func TestMemoryOfRedirects(t *testing.T) {
-	if raceEnabled {
+	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
 	}
 	k := newRecordOrigins()

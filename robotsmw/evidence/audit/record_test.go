@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
@@ -347,7 +348,7 @@ func TestReadRecord_AnyByte(t *testing.T) {
 		t.Fatalf("as it is: %+v %v", got.result, got.broken)
 	}
 	step := 1
-	if raceEnabled { // the race detector makes this ten times slower
+	if testmain.RaceEnabled { // the race detector makes this ten times slower
 		step = 7
 	}
 	for i := 0; i < len(text); i += step {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // A simulated site has 50 robots for two days, of which some break one rule
@@ -106,7 +108,7 @@ func TestSimulatedSite(t *testing.T) {
 	}, logFormats...)
 	most := 6 // how many formats have two seeds, a CDN, and all kinds of files
 	seeds := uint64(2)
-	if raceEnabled { // the race detector makes this ten times slower
+	if testmain.RaceEnabled { // the race detector makes this ten times slower
 		most = 2
 		seeds = 1
 	}

@@ -67,7 +67,7 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 // parseTime reads a time in one of the forms that logs have. exact is false if
 // it has no fraction of a second.
 func parseTime(s string) (nanos int64, exact bool) {
-	for _, form := range timeForms {
+	for _, form := range formsLike(s) {
 		if t, err := time.Parse(form, s); err == nil && t.Year() > 1970 && t.Year() < 2262 {
 			return t.UnixNano(), strings.Contains(s, ".")
 		}
@@ -75,8 +75,20 @@ func parseTime(s string) (nanos int64, exact bool) {
 	return never, false
 }
 
-// A fraction of a second is read after the seconds of each form.
-var timeForms = []string{
-	time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05", "2006/01/02 15:04:05", "2006-01-02T15:04:05",
-	"02/Jan/2006:15:04:05 -0700", time.RFC1123Z, time.RFC1123, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+// formsLike returns the forms that a time may have, by its third byte: to try
+// the other forms takes time.
+func formsLike(s string) []string {
+	if len(s) > 2 && s[2] == '/' {
+		return localForms
+	}
+	return otherForms
 }
+
+// A fraction of a second is read after the seconds of each form.
+var (
+	localForms = []string{"02/Jan/2006:15:04:05 -0700"} // Apache, and $time_local of nginx
+	otherForms = []string{
+		time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05", "2006/01/02 15:04:05", "2006-01-02T15:04:05",
+		time.RFC1123Z, time.RFC1123, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+	}
+)

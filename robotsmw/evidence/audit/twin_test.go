@@ -169,7 +169,9 @@ func FuzzCaddy(f *testing.F) {
 			return
 		}
 		var l caddyLine
-		l.split(line)
+		if !l.split(line) {
+			t.Fatalf("%s: invalid", line)
+		}
 		for name, got := range map[string][]byte{
 			"logger": l.logger, "msg": l.message, "request": l.request, "ts": l.ts, "duration": l.duration, "remote_ip": l.remoteIP, "remote_addr": l.remoteAddr,
 			"client_ip": l.clientIP, "X-Forwarded-For": l.forwardedFor, "method": l.method, "host": l.host, "uri": l.uri, "User-Agent": l.userAgent, "status": l.status,

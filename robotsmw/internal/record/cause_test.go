@@ -73,18 +73,18 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 			ETag: Validator(strings.Repeat("<", 1<<10)), LastModified: Validator(strings.Repeat("\xff", 1<<10)),
 		},
 	}
-	value := k.Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 9<<20), time.Hour), []byte(someRules))
+	value := k.Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 1<<20), time.Hour), []byte(someRules))
 	if len(value) > 64<<10 {
 		t.Errorf("a stored value of %d bytes", len(value))
 	}
 
-	lie := storedRecord{State: "good", SHA256: hashOf(someRules), Fetched: now, Expires: now.Add(time.Hour), Failure: &storedFailure{Since: now, Last: now, Count: 1, Retry: now, Cause: strings.Repeat("\x1b", 9<<20)}}
+	lie := storedRecord{State: "good", SHA256: hashOf(someRules), Fetched: now, Expires: now.Add(time.Hour), Failure: &storedFailure{Since: now, Last: now, Count: 1, Retry: now, Cause: strings.Repeat("\x1b", 1<<20)}}
 	rec, err := k.Decode(name, stored(t, name, lie, someRules))
 	if err != nil || len(rec.Failure.Cause) > 300 {
 		t.Errorf("%v; a cause of %d bytes comes from a Store", err, len(rec.Failure.Cause))
 	}
-	lie.URL = "http://a.example/" + strings.Repeat("x", 9<<20)
+	lie.URL = "http://a.example/" + strings.Repeat("x", 1<<20)
 	if _, err := k.Decode(name, stored(t, name, lie, someRules)); err == nil || len(err.Error()) > 200 {
-		t.Errorf("a URL of 9 MB comes from a Store: %v", err)
+		t.Errorf("a URL of 1 MB comes from a Store: %v", err)
 	}
 }

@@ -11,7 +11,10 @@ import (
 
 // A document takes as much memory as Cost returns, within a factor of 1.3, with
 // its file and without. The cache therefore exceeds MaxBytes by little.
-func TestCostIsWhatADocumentTakes(t *testing.T) {
+func TestMemoryOfDocuments(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {
 			var b strings.Builder

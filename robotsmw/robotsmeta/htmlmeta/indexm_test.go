@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // slowIndexM does what indexM does, byte by byte.
@@ -27,6 +29,9 @@ func checkIndexM(t *testing.T, b []byte, from int) {
 // page. Four beginnings of the page are tried: no tag, one tag, a cluster of
 // tags, and two tags that are far apart.
 func TestIndexM_AtEveryOffset(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")
+	}
 	for size := range maxWindow {
 		if size > 210 && size < maxWindow-3 {
 			continue

@@ -1,5 +1,0 @@
-//go:build race
-
-package politeness
-
-const raceEnabled = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package collyrobots_test
-
-const raceEnabled = false

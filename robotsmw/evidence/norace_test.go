@@ -1,5 +1,0 @@
-//go:build !race
-
-package evidence
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package robotsmw
-
-const raceEnabled = true
