@@ -160,11 +160,11 @@ func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
 		f := newFleetTest(t, &politeness.Limiter{Budget: b})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
+		f.request(t.Context(), shop)
+		h := f.fleet.claim(t)
 		h.Own(fleet.Record{})
 		f.started() // nothing starts, because the fleet has not stored the claim yet
-		if f.fleet.one(t) != h {
+		if f.fleet.claim(t) != h {
 			t.Fatal("it is not told")
 		}
 		kept, over := h.Give(false)
@@ -175,11 +175,11 @@ func TestBudget_Fleet(t *testing.T) {
 		f.started(0)
 		f.done()
 		for range 3 {
-			f.ask(t.Context(), shop)
+			f.request(t.Context(), shop)
 			time.Sleep(time.Second)
 			f.done()
 		}
-		if n := len(f.fleet.looks()); n != 0 {
+		if n := len(f.fleet.lookedAt()); n != 0 {
 			t.Errorf("%d more asks within a block", n)
 		}
 		time.Sleep(time.Minute)
@@ -200,7 +200,7 @@ func TestBudget_Fleet(t *testing.T) {
 						return
 					case <-time.After(time.Millisecond):
 					}
-					for _, h := range f.fleet.looks() {
+					for _, h := range f.fleet.lookedAt() {
 						if !owned {
 							owned = true
 							h.Own(fleet.Record{State: tt.state})
@@ -226,8 +226,8 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
 		time.Sleep(24*time.Hour - time.Second)
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
+		f.request(t.Context(), shop)
+		h := f.fleet.claim(t)
 		h.Own(fleet.Record{})
 		synctest.Wait()
 		yesterday := give(t, h, false, false)

@@ -258,7 +258,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 			errs <- err
 		}()
 		synctest.Wait()
-		f.one(t).Own(fleet.Record{})
+		f.claim(t).Own(fleet.Record{})
 		if err := <-errs; !errors.Is(err, errUnwanted) {
 			t.Errorf("Acquire: %v", err)
 		}

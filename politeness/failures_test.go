@@ -435,9 +435,9 @@ func TestFullOfPausedHosts(t *testing.T) {
 	})
 }
 
-// Four hosts with an adaptive delay are used one after the other, but only three
-// are remembered. The host that was used first is evicted, and the others keep
-// their delays.
+// Four hosts with an adaptive delay are used one after the other, but only
+// three are remembered. The host that was used first is evicted, and the others
+// keep their delays.
 func TestMaxHosts_LeastRecentlyUsed(t *testing.T) {
 	for again, want := range map[string]time.Duration{"a.example": time.Second, "b.example": 5 * time.Second, "c.example": 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,57 +19,58 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// handFleet is a Fleet that only notes its Holds. The tests call the methods of
-// the Holds.
+// handFleet is a Fleet that only records the Claims that it gets. The tests
+// call the methods of the Claims.
 type handFleet struct {
-	mu       sync.Mutex
-	holds    []fleet.Claim
-	landed   []fleet.Record
-	distrust bool
+	mu          sync.Mutex
+	claims      []fleet.Claim
+	ended       []fleet.Record
+	isUntrusted bool
 }
 
-func (f *handFleet) Look(h fleet.Claim) {
+func (f *handFleet) Look(c fleet.Claim) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.holds = append(f.holds, h)
+	f.claims = append(f.claims, c)
 }
 
 func (f *handFleet) RequestEnded(_ string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.landed = append(f.landed, r)
+	f.ended = append(f.ended, r)
 }
 
 func (f *handFleet) Trusted() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.distrust
+	return !f.isUntrusted
 }
 
 func (f *handFleet) trust(yes bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.distrust = !yes
+	f.isUntrusted = !yes
 }
 
-// looks() lets all goroutines run until they wait. It returns the Holds that
-// were passed to Look since the previous call of looks().
-func (f *handFleet) looks() (holds []fleet.Claim) {
+// lookedAt() lets all goroutines run until they wait. It returns the Claims
+// that were passed to Look since the previous call of lookedAt().
+func (f *handFleet) lookedAt() (claims []fleet.Claim) {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	holds, f.holds = f.holds, nil
-	return holds
+	claims = f.claims
+	f.claims = nil
+	return claims
 }
 
-// one() returns the latest Claim that was passed to Look.
-func (f *handFleet) one(t *testing.T) fleet.Claim {
+// claim() returns the latest Claim that was passed to Look.
+func (f *handFleet) claim(t *testing.T) fleet.Claim {
 	t.Helper()
-	holds := f.looks()
-	if len(holds) == 0 || holds[len(holds)-1].Host() != "shop.example" {
-		t.Fatalf("%d holds, want one of shop.example", len(holds))
+	claims := f.lookedAt()
+	if len(claims) == 0 || claims[len(claims)-1].Host() != "shop.example" {
+		t.Fatalf("%d claims, want one of shop.example", len(claims))
 	}
-	return holds[len(holds)-1]
+	return claims[len(claims)-1]
 }
 
 var (
@@ -77,18 +78,18 @@ var (
 	ok   = politeness.Outcome{Status: 200}
 )
 
-// fleetTest makes requests to a Limiter in the background, and notes when they
-// start or why they fail.
+// fleetTest makes requests to a Limiter in the background, and records when
+// they start or why they fail.
 type fleetTest struct {
 	t       *testing.T
 	fleet   *handFleet
 	limiter *politeness.Limiter
 	began   time.Time
 
-	mu     sync.Mutex
-	starts []time.Duration
-	errs   []error
-	flying []*politeness.Grant
+	mu       sync.Mutex
+	starts   []time.Duration
+	errs     []error
+	inFlight []*politeness.Grant
 }
 
 func newFleetTest(t *testing.T, l *politeness.Limiter) *fleetTest {
@@ -97,7 +98,7 @@ func newFleetTest(t *testing.T, l *politeness.Limiter) *fleetTest {
 	return f
 }
 
-func (f *fleetTest) ask(ctx context.Context, u *url.URL) {
+func (f *fleetTest) request(ctx context.Context, u *url.URL) {
 	go func() {
 		g, err := f.limiter.Acquire(ctx, u)
 		f.mu.Lock()
@@ -107,7 +108,7 @@ func (f *fleetTest) ask(ctx context.Context, u *url.URL) {
 			return
 		}
 		f.starts = append(f.starts, time.Since(f.began))
-		f.flying = append(f.flying, g)
+		f.inFlight = append(f.inFlight, g)
 	}()
 	synctest.Wait()
 }
@@ -118,10 +119,10 @@ func (f *fleetTest) end(o politeness.Outcome) {
 	synctest.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, g := range f.flying {
+	for _, g := range f.inFlight {
 		g.Done(o)
 	}
-	f.flying = nil
+	f.inFlight = nil
 }
 
 // seen returns the times at which requests started, counted from f.began. It
@@ -143,47 +144,47 @@ func (f *fleetTest) started(want ...time.Duration) {
 	}
 }
 
-func give(t *testing.T, h fleet.Claim, others, want bool) []byte {
+func give(t *testing.T, c fleet.Claim, others, want bool) []byte {
 	t.Helper()
-	r, got := h.Give(others)
+	r, got := c.Give(others)
 	if got != want {
 		t.Errorf("Give: %v, want %v", got, want)
 	}
 	return r.State
 }
 
-// A request waits until the Limiter owns its host. Further requests do not ask
-// the Fleet again.
+// A request waits until the Limiter owns its host. Further requests do not make
+// the Limiter request the host again.
 func TestFleet_WaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
 		f.started()
 		if s := f.limiter.Stats(); s.Waiting != 1 {
 			t.Errorf("%+v", s)
 		}
 		time.Sleep(3 * time.Second)
-		h.Own(fleet.Record{})
+		c.Own(fleet.Record{})
 		f.started(3 * time.Second)
 		f.done()
-		f.ask(t.Context(), shop)
+		f.request(t.Context(), shop)
 		time.Sleep(time.Second)
 		f.started(3*time.Second, 4*time.Second)
-		if n := len(f.fleet.looks()); n != 0 {
-			t.Errorf("%d more asks", n)
+		if n := len(f.fleet.lookedAt()); n != 0 {
+			t.Errorf("the host is requested %d times more", n)
 		}
 		f.done()
 	})
 }
 
-// If nobody knows when a host was last asked, the host rests for an interval
-// first.
-func TestFleet_UncleanHostRests(t *testing.T) {
+// If no member knows when the latest request to a host started, an interval
+// passes before the first request of the new owner.
+func TestFleet_UnknownLatestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
-		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
-		f.fleet.one(t).Own(fleet.Record{Missing: true})
+		f.request(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+		f.fleet.claim(t).Own(fleet.Record{Missing: true})
 		time.Sleep(10 * time.Second)
 		f.started(5 * time.Second)
 		f.done()
@@ -196,22 +197,22 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 	for _, crawlDelay := range []time.Duration{7 * time.Second, 7*time.Second + time.Second/3} {
 		synctest.Test(t, func(t *testing.T) {
 			a := newFleetTest(t, &politeness.Limiter{})
-			a.ask(politeness.WithCrawlDelay(t.Context(), crawlDelay), shop)
-			h := a.fleet.one(t)
-			h.Own(fleet.Record{})
+			a.request(politeness.WithCrawlDelay(t.Context(), crawlDelay), shop)
+			c := a.fleet.claim(t)
+			c.Own(fleet.Record{})
 			a.started(0)
 			time.Sleep(time.Second)
 			a.done()
-			give(t, h, true, false) // the owner keeps the host, and waits 50 ms for another request
+			give(t, c, true, false) // the owner keeps the host, and waits 50 ms for another request
 			time.Sleep(50 * time.Millisecond)
-			if a.fleet.one(t) != h {
+			if a.fleet.claim(t) != c {
 				t.Error("another Claim")
 			}
-			state := give(t, h, true, true)
+			state := give(t, c, true, true)
 
 			b := newFleetTest(t, &politeness.Limiter{})
-			b.ask(t.Context(), shop)
-			b.fleet.one(t).Own(fleet.Record{State: state})
+			b.request(t.Context(), shop)
+			b.fleet.claim(t).Own(fleet.Record{State: state})
 			time.Sleep(10 * time.Second)
 			starts, _ := b.seen()
 			if want := crawlDelay - 1050*time.Millisecond; len(starts) != 1 || starts[0] < want || starts[0] > want+time.Microsecond {
@@ -240,20 +241,20 @@ func TestFleet_PerHostOfTheNewOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newFleetTest(t, &politeness.Limiter{})
-				a.ask(politeness.WithCrawlDelay(t.Context(), 7*s), shop)
-				h := a.fleet.one(t)
-				h.Own(fleet.Record{})
+				a.request(politeness.WithCrawlDelay(t.Context(), 7*s), shop)
+				c := a.fleet.claim(t)
+				c.Own(fleet.Record{})
 				a.started(0)
 				time.Sleep(s)
 				a.done()
-				give(t, h, true, false)
+				give(t, c, true, false)
 				time.Sleep(50 * time.Millisecond)
-				state := give(t, h, true, true)
+				state := give(t, c, true, true)
 
 				b := newFleetTest(t, &politeness.Limiter{PerHost: func(string) politeness.HostSettings { return tt.settings }})
-				b.ask(t.Context(), shop)
-				b.ask(t.Context(), shop)
-				b.fleet.one(t).Own(fleet.Record{State: state})
+				b.request(t.Context(), shop)
+				b.request(t.Context(), shop)
+				b.fleet.claim(t).Own(fleet.Record{State: state})
 				for range 60 {
 					time.Sleep(s)
 					b.done()
@@ -271,43 +272,43 @@ func TestFleet_PerHostConcurrencyOfOne(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Concurrency: 3, PerHost: func(string) politeness.HostSettings {
 			return politeness.HostSettings{Concurrency: 1}
 		}})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{})
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
 		f.started(0)
 		time.Sleep(10 * time.Second)
-		give(t, h, true, false)
+		give(t, c, true, false)
 		f.done()
 		time.Sleep(time.Second)
-		give(t, h, true, true)
+		give(t, c, true, true)
 	})
 }
 
-// Members of a fleet may be told different Crawl-delays. The latest Crawl-delay
-// counts, whichever member was told it.
-func TestFleet_CrawlDelayToldLast(t *testing.T) {
+// The requests of members may declare different Crawl-delays. The latest
+// Crawl-delay counts, whichever member received it.
+func TestFleet_LatestCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			told bool // while another member owned the host, this member was told a Crawl-delay
-			want time.Duration
+			isDeclared bool // while another member owned the host, a request of this member declared a Crawl-delay
+			want       time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})
-			f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
-			h := f.fleet.one(t)
-			h.Own(fleet.Record{})
+			f.request(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+			c := f.fleet.claim(t)
+			c.Own(fleet.Record{})
 			f.started(0)
 			f.done()
 			time.Sleep(40 * time.Second)
-			give(t, h, false, true)
+			give(t, c, false, true)
 			ctx := t.Context()
-			if tt.told {
+			if tt.isDeclared {
 				ctx = politeness.WithCrawlDelay(ctx, 5*time.Second)
 			}
-			f.ask(ctx, shop)
-			f.fleet.one(t).Own(fleet.Record{State: schedule.State{}.Encode()}) // the previous owner was told that there is no longer a Crawl-delay
+			f.request(ctx, shop)
+			f.fleet.claim(t).Own(fleet.Record{State: schedule.State{}.Encode()}) // the previous owner received that there is no longer a Crawl-delay
 			f.started(0, 40*time.Second)
 			f.done()
-			f.ask(t.Context(), shop)
+			f.request(t.Context(), shop)
 			time.Sleep(10 * time.Second)
 			f.started(0, 40*time.Second, 40*time.Second+tt.want)
 			f.done()
@@ -322,7 +323,7 @@ func TestFleet_DeclarationBeforeOwnership(t *testing.T) {
 	for _, declared := range []time.Duration{0, time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleetTest(t, &politeness.Limiter{})
-			f.ask(politeness.WithCrawlDelay(t.Context(), declared), shop)
+			f.request(politeness.WithCrawlDelay(t.Context(), declared), shop)
 			before := schedule.State{
 				HasStarted:           true,
 				SinceStart:           500 * time.Millisecond,
@@ -330,7 +331,7 @@ func TestFleet_DeclarationBeforeOwnership(t *testing.T) {
 				SinceCrawlDelayStart: 500 * time.Millisecond,
 				CrawlDelay:           10 * time.Second,
 			}
-			f.fleet.one(t).Own(fleet.Record{State: before.Encode()})
+			f.fleet.claim(t).Own(fleet.Record{State: before.Encode()})
 			time.Sleep(time.Minute)
 			f.started(500 * time.Millisecond)
 			f.done()
@@ -338,48 +339,48 @@ func TestFleet_DeclarationBeforeOwnership(t *testing.T) {
 	}
 }
 
-// If other members wait, an owner has the host for a turn of 2 s. Then it gives
+// If other members wait, an owner has the host for a term of 2 s. Then it gives
 // the host away although its requests are in flight, unless only one may be in
-// flight. The next owner counts them, until it hears that they have ended.
-func TestFleet_Turn(t *testing.T) {
+// flight. The next owner counts them until they are reported to have ended.
+func TestFleet_Term(t *testing.T) {
 	for name, tt := range map[string]struct {
-		concurrency int
-		drains      bool
+		concurrency  int
+		mustEndFirst bool // the request in flight must end before the host is given away
 	}{"one slot": {1, true}, "three slots": {3, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleetTest(t, &politeness.Limiter{Delay: 900 * time.Millisecond, Concurrency: tt.concurrency})
 				for range 5 {
-					f.ask(t.Context(), shop)
+					f.request(t.Context(), shop)
 				}
-				h := f.fleet.one(t)
-				h.Own(fleet.Record{})
-				give(t, h, true, false)
+				c := f.fleet.claim(t)
+				c.Own(fleet.Record{})
+				give(t, c, true, false)
 				f.started(0)
 				time.Sleep(850 * time.Millisecond)
 				f.done()
 				time.Sleep(850 * time.Millisecond)
 				f.done()
 				time.Sleep(200 * time.Millisecond) // after 1.9 s, the third request is in flight
-				time.Sleep(time.Second)            // the owner's turn is over, so no fourth request starts
+				time.Sleep(time.Second)            // the owner's term is over, so no fourth request starts
 				f.started(0, 900*time.Millisecond, 1800*time.Millisecond)
-				if tt.drains {
-					give(t, h, true, false)
+				if tt.mustEndFirst {
+					give(t, c, true, false)
 					f.done()
 				}
-				if f.fleet.one(t) != h {
-					t.Fatal("it may be given now, and nobody says so")
+				if f.fleet.claim(t) != c {
+					t.Fatal("the host may be given away now, and Look is not called")
 				}
-				r, over := h.Give(true)
-				if flying := map[bool]int{true: 0, false: 1}[tt.drains]; !over || r.InFlight != flying {
-					t.Errorf("%t with %d in flight, want %d", over, r.InFlight, flying)
+				r, over := c.Give(true)
+				if inFlight := map[bool]int{true: 0, false: 1}[tt.mustEndFirst]; !over || r.InFlight != inFlight {
+					t.Errorf("%t with %d in flight, want %d", over, r.InFlight, inFlight)
 				}
 				f.done()
-				if n := len(f.fleet.landed); !tt.drains && (n == 0 || f.fleet.landed[n-1].InFlight != 0) {
-					t.Errorf("the end of the request is not told: %v", f.fleet.landed)
+				if n := len(f.fleet.ended); !tt.mustEndFirst && (n == 0 || f.fleet.ended[n-1].InFlight != 0) {
+					t.Errorf("the end of the request is not reported: %v", f.fleet.ended)
 				}
-				next := f.fleet.one(t) // the waiting requests ask for the host again
-				if next == h {
+				next := f.fleet.claim(t) // the waiting requests need the host again
+				if next == c {
 					t.Fatal("the Claim is over")
 				}
 				next.Own(fleet.Record{State: []byte{}, InFlight: tt.concurrency})
@@ -397,25 +398,25 @@ func TestFleet_Turn(t *testing.T) {
 }
 
 // An owner makes at least one request before it gives the host away, however
-// long the host has to rest first.
-func TestFleet_TurnHasOneRequest(t *testing.T) {
+// long the interval before it is.
+func TestFleet_TermHasOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Delay: 10 * time.Second})
-		f.ask(t.Context(), shop)
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{Missing: true})
-		give(t, h, true, false)
+		f.request(t.Context(), shop)
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{Missing: true})
+		give(t, c, true, false)
 		time.Sleep(9 * time.Second)
-		give(t, h, true, false)
+		give(t, c, true, false)
 		time.Sleep(time.Second)
 		f.started(10 * time.Second)
 		f.done()
-		if f.fleet.one(t) != h {
+		if f.fleet.claim(t) != c {
 			t.Error("another Claim")
 		}
-		give(t, h, true, true)
-		f.fleet.one(t).Own(fleet.Record{})
+		give(t, c, true, true)
+		f.fleet.claim(t).Own(fleet.Record{})
 		time.Sleep(10 * time.Second)
 		f.started(10*time.Second, 20*time.Second)
 		f.done()
@@ -424,22 +425,22 @@ func TestFleet_TurnHasOneRequest(t *testing.T) {
 
 // If an owner's requests wait for a limit that all hosts share, the owner gives
 // the host to another member.
-func TestFleet_HeldUpElsewhere(t *testing.T) {
+func TestFleet_BlockedByWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Within: atOnce(1)})
-		f.ask(t.Context(), &url.URL{Host: "slow.example"})
-		f.fleet.looks()[0].Own(fleet.Record{})
+		f.request(t.Context(), &url.URL{Host: "slow.example"})
+		f.fleet.lookedAt()[0].Own(fleet.Record{})
 		f.started(0)
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{})
-		give(t, h, true, false)
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
+		give(t, c, true, false)
 		time.Sleep(2*time.Second + time.Millisecond)
-		if f.fleet.one(t) != h {
+		if f.fleet.claim(t) != c {
 			t.Error("another Claim")
 		}
-		give(t, h, true, true)
-		again := f.fleet.one(t)
+		give(t, c, true, true)
+		again := f.fleet.claim(t)
 		f.done()
 		again.Own(fleet.Record{})
 		if starts, _ := f.seen(); len(starts) != 2 {
@@ -451,32 +452,32 @@ func TestFleet_HeldUpElsewhere(t *testing.T) {
 
 // No request starts while the Fleet is not trusted. When the Fleet is trusted
 // again, requests start if the Limiter still owns the host. If the Limiter has
-// lost the host, it first asks the Fleet for the host again.
+// lost the host, it first requests the host again.
 func TestFleet_Trust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost []string
 		f := newFleetTest(t, &politeness.Limiter{Observer: &politeness.Observer{
 			Lost: func(_ context.Context, e politeness.Event) { lost = append(lost, e.Host) },
 		}})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{})
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		f.fleet.trust(false)
-		f.ask(t.Context(), shop)
+		f.request(t.Context(), shop)
 		time.Sleep(20 * time.Second)
 		f.started(0)
 		f.fleet.trust(true)
-		h.Own(fleet.Record{})
+		c.Own(fleet.Record{})
 		f.started(0, 20*time.Second)
 		f.done()
 		f.fleet.trust(false)
-		f.ask(t.Context(), shop)
+		f.request(t.Context(), shop)
 		time.Sleep(20 * time.Second)
-		h.Lose()
+		c.Lose()
 		f.fleet.trust(true)
-		next := f.fleet.one(t)
+		next := f.fleet.claim(t)
 		f.started(0, 20*time.Second)
 		next.Own(fleet.Record{Missing: true})
 		time.Sleep(time.Second)
@@ -488,17 +489,17 @@ func TestFleet_Trust(t *testing.T) {
 	})
 }
 
-// If the Fleet says that the Limiter cannot own the host in time, waiting
-// requests are refused, with the Fleet's reason.
+// If the Fleet reports that the Limiter cannot own the host in time, waiting
+// requests are rejected, with the Fleet's reason.
 func TestFleet_WaitWithAReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		f.ask(ctx, shop)
-		f.ask(ctx, shop)
+		f.request(ctx, shop)
+		f.request(ctx, shop)
 		away := errors.New("away")
-		f.fleet.one(t).Wait(time.Now().Add(2*time.Minute), fleet.Record{}, away)
+		f.fleet.claim(t).Wait(time.Now().Add(2*time.Minute), fleet.Record{}, away)
 		_, errs := f.seen()
 		if time.Since(f.began) != 0 || len(errs) != 2 {
 			t.Fatalf("%v after %v", errs, time.Since(f.began))
@@ -516,12 +517,12 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 func TestFleet_RemembersForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
-		f.ask(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{})
+		f.request(politeness.WithCrawlDelay(t.Context(), 5*time.Second), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
 		f.done()
 		time.Sleep(10 * time.Second)
-		if r, over := h.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
+		if r, over := c.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
 			t.Errorf("%+v, %t", r, over)
 		}
 	})
@@ -554,19 +555,21 @@ func TestFleet_RetryAfterRejectionByNextStage(t *testing.T) {
 		} {
 			f := newFleetTest(t, tt.limiter)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			f.ask(ctx, shop)
-			h := f.fleet.one(t)
+			f.request(ctx, shop)
+			c := f.fleet.claim(t)
 			tt.use()
-			h.Own(fleet.Record{})
+			c.Own(fleet.Record{})
 			_, errs := f.seen()
-			var rejected *politeness.DelayError
-			if len(errs) != 1 || !errors.As(errs[0], &rejected) || rejected.Reason != reason {
-				t.Fatalf("errors %v, want a DelayError with the reason %q", errs, reason)
+			if len(errs) != 1 {
+				t.Fatalf("%d errors, want 1", len(errs))
+			}
+			if rejected, is := errors.AsType[*politeness.DelayError](errs[0]); !is || rejected.Reason != reason {
+				t.Fatalf("error %v, want a DelayError with the reason %q", errs[0], reason)
 			}
 			time.Sleep(1900 * time.Millisecond)
-			give(t, h, true, false)
+			give(t, c, true, false)
 			time.Sleep(200 * time.Millisecond)
-			give(t, h, true, true)
+			give(t, c, true, true)
 			cancel()
 		}
 	})
@@ -577,96 +580,96 @@ func TestFleet_RetryAfterRejectionByNextStage(t *testing.T) {
 func TestFleet_LooksAgainInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Wait(time.Now().Add(3*time.Second), fleet.Record{}, errors.New("not yet"))
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Wait(time.Now().Add(3*time.Second), fleet.Record{}, errors.New("not yet"))
 		time.Sleep(2999 * time.Millisecond)
-		if n := len(f.fleet.looks()); n != 0 {
-			t.Errorf("%d looks too early", n)
+		if n := len(f.fleet.lookedAt()); n != 0 {
+			t.Errorf("%d calls of Look are too early", n)
 		}
 		time.Sleep(2 * time.Millisecond)
-		if f.fleet.one(t) != h {
+		if f.fleet.claim(t) != c {
 			t.Error("another Claim")
 		}
-		h.Own(fleet.Record{})
+		c.Own(fleet.Record{})
 		f.started(3001 * time.Millisecond)
 		f.done()
 	})
 }
 
-// A request that is refused at once is expected to come again. So the Limiter
-// asks the Fleet for the host, and keeps the host for a while.
+// A request that is rejected at once is expected to be retried. Therefore the
+// Limiter requests the host from the Fleet, and keeps the host for a while.
 func TestFleet_MaxWaitBelowZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})
-		f.ask(t.Context(), shop)
+		f.request(t.Context(), shop)
 		if _, errs := f.seen(); len(errs) != 1 {
-			t.Fatal("it is not refused")
+			t.Fatal("the request is not rejected")
 		}
-		h := f.fleet.looks()[0]
-		give(t, h, false, false)
-		h.Own(fleet.Record{})
-		give(t, h, false, false)
+		c := f.fleet.lookedAt()[0]
+		give(t, c, false, false)
+		c.Own(fleet.Record{})
+		give(t, c, false, false)
 		time.Sleep(time.Second)
-		give(t, h, true, false)
-		f.ask(t.Context(), shop)
+		give(t, c, true, false)
+		f.request(t.Context(), shop)
 		f.started(time.Second)
 		f.done()
 		time.Sleep(5 * time.Second)
-		give(t, h, false, true)
+		give(t, c, false, true)
 
-		f.ask(t.Context(), shop) // nobody makes this request again
-		f.fleet.looks()
+		f.request(t.Context(), shop) // this request is not retried
+		f.fleet.lookedAt()
 		time.Sleep(time.Minute)
-		holds := f.fleet.looks()
-		if len(holds) == 0 {
-			t.Fatal("nobody says that the ask is over")
+		claims := f.fleet.lookedAt()
+		if len(claims) == 0 {
+			t.Fatal("Look is not called when no retry is expected any more")
 		}
-		give(t, holds[0], false, true)
+		give(t, claims[0], false, true)
 	})
 }
 
 // If all requests to a host are canceled before the host is owned, the Claim
 // ends.
-func TestFleet_CancelledAsk(t *testing.T) {
+func TestFleet_CanceledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
 		ctx, cancel := context.WithCancel(t.Context())
-		f.ask(ctx, shop)
-		h := f.fleet.one(t)
+		f.request(ctx, shop)
+		c := f.fleet.claim(t)
 		cancel()
-		if f.fleet.one(t) != h {
+		if f.fleet.claim(t) != c {
 			t.Error("another Claim")
 		}
-		give(t, h, false, true)
-		h.Own(fleet.Record{}) // too late: the Claim is over
+		give(t, c, false, true)
+		c.Own(fleet.Record{}) // too late: the Claim is over
 		if s := f.limiter.Stats(); s.Hosts != 1 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// An owner keeps an idle host until the host's interval is over. If the host
-// has to rest for more than 30 s, the owner gives it away at once.
+// An owner keeps an idle host until the host's interval is over. If the host is
+// paused for more than 30 s, the owner gives it away at once.
 func TestFleet_IdleHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
-		h.Own(fleet.Record{})
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
 		synctest.Wait()
 		f.done()
-		give(t, h, false, false)
+		give(t, c, false, false)
 		time.Sleep(time.Second)
-		if state := give(t, h, false, true); !bytes.Equal(state, schedule.State{}.Encode()) {
-			t.Errorf("it leaves %v, want nothing", state)
+		if state := give(t, c, false, true); !bytes.Equal(state, schedule.State{}.Encode()) {
+			t.Errorf("the state for the next owner is %v, want nothing", state)
 		}
-		f.ask(t.Context(), shop)
-		h = f.fleet.one(t)
-		h.Own(fleet.Record{})
+		f.request(t.Context(), shop)
+		c = f.fleet.claim(t)
+		c.Own(fleet.Record{})
 		f.end(politeness.Outcome{Status: 503, Header: map[string][]string{"Retry-After": {"3600"}}})
-		if state := give(t, h, false, true); len(state) == 0 {
-			t.Error("a pause of an hour is not left to the next owner")
+		if state := give(t, c, false, true); len(state) == 0 {
+			t.Error("the state for the next owner lacks a pause of an hour")
 		}
 	})
 }
@@ -680,16 +683,16 @@ func TestFleetWithinIsAnError(t *testing.T) {
 
 // While a host is not owned, its requests do not queue in Limiter.Within, and
 // take no slot there.
-func TestFleet_NoneWithinStartsAhead(t *testing.T) {
+func TestFleet_NoQueueWithinBeforeOwnership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		within := &politeness.Limiter{Delay: time.Second, Concurrency: 2}
 		f := newFleetTest(t, &politeness.Limiter{Delay: -1, Concurrency: 2, Within: within})
-		f.ask(t.Context(), shop)
-		h := f.fleet.one(t)
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
 		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("%+v", s)
 		}
-		h.Own(fleet.Record{})
+		c.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		if s := within.Stats(); s.InFlight != 0 {
@@ -698,39 +701,39 @@ func TestFleet_NoneWithinStartsAhead(t *testing.T) {
 	})
 }
 
-// An answer of the fleet may carry an owner's own state, from before its last
-// lessons. It undoes none of them.
+// A Record of the Fleet may contain a state that the owner itself has stored.
+// It undoes nothing that the owner has learned since.
 func TestFleet_OwnStateComesBack(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		first, then []int // the answers before and after the state is told
-		rests       time.Duration
+		first, then []int // the statuses before and after the state is stored
+		pause       time.Duration
 	}{
-		{"a good answer since", []int{429}, []int{200, 429}, 5 * time.Second},
-		{"a refusal since", []int{429}, []int{429, 429}, 20 * time.Second},
+		{"a good response since", []int{429}, []int{200, 429}, 5 * time.Second},
+		{"another 429 since", []int{429}, []int{429, 429}, 20 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleetTest(t, &politeness.Limiter{Delay: 100 * time.Millisecond})
-				answer := func(status int) {
+				get := func(status int) {
 					time.Sleep(time.Until(f.limiter.Next(shop)) + time.Millisecond)
-					f.ask(t.Context(), shop)
+					f.request(t.Context(), shop)
 					f.end(politeness.Outcome{Status: status})
 				}
-				f.ask(t.Context(), shop)
-				h := f.fleet.one(t)
-				h.Own(fleet.Record{})
+				f.request(t.Context(), shop)
+				c := f.fleet.claim(t)
+				c.Own(fleet.Record{})
 				f.end(politeness.Outcome{Status: tt.first[0]})
-				stored, _ := h.Give(false)
+				stored, _ := c.Give(false)
 				at := time.Now()
 				for i, status := range tt.then {
-					answer(status)
+					get(status)
 					if i == 0 {
-						h.Own(fleet.Record{State: stored.State, Age: time.Since(at)})
+						c.Own(fleet.Record{State: stored.State, Age: time.Since(at)})
 					}
 				}
-				if rests := time.Until(f.limiter.Next(shop)); rests < tt.rests || rests > tt.rests*11/10 {
-					t.Errorf("the host rests for %v, want %v", rests, tt.rests)
+				if pause := time.Until(f.limiter.Next(shop)); pause < tt.pause || pause > tt.pause*11/10 {
+					t.Errorf("the host is paused for %v, want %v", pause, tt.pause)
 				}
 			})
 		})
