@@ -195,7 +195,8 @@ func (l *Limiter) tryChecked(ctx context.Context, g *Grant, check func(context.C
 		if !v.ready {
 			return v, nil
 		}
-		if err = g.runCheck(ctx, check); err != nil {
+		err = g.runCheck(ctx, check)
+		if err != nil {
 			return v, err
 		}
 	}

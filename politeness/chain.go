@@ -27,7 +27,8 @@ func (g *Grant) appendStages(ctx context.Context, u *url.URL) error {
 		if l.globalStage != nil {
 			add(l.globalStage, "")
 		}
-		if l = l.Within; l == nil {
+		l = l.Within
+		if l == nil {
 			return nil
 		}
 		l.init()
@@ -60,14 +61,15 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 
 	if g.state == unqueued {
 		var isQueued bool
-		if v, isQueued = l.join(g, mayStart, now); !isQueued {
+		v, isQueued = l.join(g, mayStart, now)
+		if !isQueued {
 			return v
 		}
 	}
 	laneCheckIn := l.tendLane(g, now)
 	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
 		g.leaveNext()
-		l.markIdle(g.host) // g may have been the last that needed the host
+		l.checkIdle(g.host) // g may have been the last that needed the host
 		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
 	}
 	if g.host.IsFirst(&g.request) {
@@ -129,7 +131,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 		v.estimate = now
 		return v, false
 	}
-	notBefore := schedule.Never
+	notBefore := schedule.Anytime
 	if g.next != nil {
 		notBefore = now.Add(g.next.untilStart())
 	}
@@ -142,7 +144,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 			v.why = g.whyNext(schedule.ReasonQueue)
 		}
 		h.ExpectRetry(now, f.Estimate)
-		l.markIdle(h)
+		l.checkIdle(h)
 		return v, false
 	}
 	l.hosts.MarkBusy(h)
@@ -239,7 +241,7 @@ func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
 // the host becomes idle.
 func (l *Limiter) giveUp(g *Grant) {
 	l.dequeue(g)
-	l.markIdle(g.host)
+	l.checkIdle(g.host)
 }
 
 // leave removes g from the queues of all stages from g on, and returns how long
@@ -260,7 +262,7 @@ func (g *Grant) leave(expectRetry bool) (retryIn time.Duration) {
 	case rejectedInQueue:
 		retryIn = g.request.Estimate.Sub(l.now())
 		g.state = unqueued
-		l.markIdle(g.host)
+		l.checkIdle(g.host)
 	}
 	return max(retryIn, g.leaveNext())
 }
@@ -282,7 +284,7 @@ func (g *Grant) untilStart() time.Duration {
 	now := l.now()
 	var wait time.Duration
 	if h := l.hosts.Get(g.key); h != nil {
-		wait = h.ForecastAtEnd(now, &g.request, schedule.Never).Estimate.Sub(now)
+		wait = h.ForecastAtEnd(now, &g.request, schedule.Anytime).Estimate.Sub(now)
 	}
 	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
 		wait = max(wait, untilRenewal)

@@ -46,10 +46,12 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 // a host that this Limiter owns.
 func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() }
 
-// markIdle is called when a request to h has ended or left the queue. In a
-// fleet, the claim to h must end before h can be evicted: until then, markIdle
-// only lets the Fleet check whether h can be given away.
-func (l *Limiter) markIdle(h *schedule.Host) {
+// checkIdle is called when h may no longer be needed, or may be given away: for
+// example, when a request to h has ended or left the queue, or has been sent.
+// If no request needs h, h may be evicted. In a fleet, the claim to h must end
+// first: until then, checkIdle only lets the Fleet check whether h can be given
+// away.
+func (l *Limiter) checkIdle(h *schedule.Host) {
 	if h.Claim != nil {
 		l.review(h)
 		return

@@ -53,7 +53,6 @@ func (c *fleetClaim) Own(r fleet.Record) {
 		l.budgets.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
 	l.retime(h, now)
-	signalFirst(h)
 	l.mu.Unlock()
 	if o := l.Observer; isNew && o != nil && o.Owned != nil {
 		o.Owned(context.Background(), Event{Host: h.Key, Wait: waited})
@@ -84,8 +83,7 @@ func (c *fleetClaim) wait(until time.Time, r fleet.Record, why error, isDenied b
 	}
 	c.importState(r, now)
 	l.retime(h, now)
-	signalFirst(h)
-	l.markIdle(h) // retime may have rejected all waiting requests
+	l.checkIdle(h) // retime may have rejected all waiting requests
 }
 
 func (c *fleetClaim) Lose() {
@@ -149,7 +147,7 @@ func (c *fleetClaim) end(isGiven bool) {
 		l.requestHost(h, l.now())
 		signalFirst(h) // the first requests must leave the queue of Within
 	}
-	l.markIdle(h)
+	l.checkIdle(h)
 }
 
 // importState takes over what another member has left of the host.

@@ -54,16 +54,11 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	if l.Fleet != nil {
 		l.informFleet(h)
 	}
-	l.markIdle(h)
+	l.checkIdle(h)
 }
 
-// A lease is the longest time for which a request may hold a slot. It is
-// Limiter.Lease or the timeout of a Transport, whichever is longer. No timer
-// ends a lease. An expired lease is noticed when another request needs the
-// slot, when the host may be given away, or when MaxHosts is reached.
-
 // prolong makes each lease of the chain at least d long. d is the request's own
-// timeout.
+// timeout, which a Transport limits. See schedule.Host.Expire for leases.
 func (g *Grant) prolong(d time.Duration) {
 	for stage := g; stage != nil; stage = stage.next {
 		l := stage.limiter
@@ -97,5 +92,5 @@ func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	if l.Fleet != nil && h.InFlight < was {
 		l.informFleet(h)
 	}
-	l.markIdle(h)
+	l.checkIdle(h)
 }

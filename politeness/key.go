@@ -205,7 +205,8 @@ func CanonicalURL(u *url.URL) *url.URL {
 		return u
 	}
 	sent := *u
-	if sent.Host = host; strings.Contains(host, ":") {
+	sent.Host = host
+	if strings.Contains(host, ":") {
 		sent.Host = "[" + host + "]"
 	}
 	if port := u.Port(); port != "" {

@@ -66,9 +66,11 @@ func (s *waitReasons) changeTo(w schedule.Reason, now schedule.Time) {
 		s.began = now
 	}
 	if took := now.Sub(s.since); s.why != schedule.ReasonNone && took > s.took {
-		s.most, s.took = s.why, took
+		s.most = s.why
+		s.took = took
 	}
-	s.why, s.since = w, now
+	s.why = w
+	s.since = now
 }
 
 // end ends the present wait. It returns how long the request has waited for all

@@ -24,5 +24,8 @@ import (
 //
 // The result has no maximum. A Limiter shortens it to its MaxRetryAfter.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
+	// Limiter.readHeader passes MaxRetryAfter to headers.Read, which shortens
+	// the result and the times of quotas to it. MaxRetryAfter is 24 h if it is
+	// 0. If it is negative, there is no maximum.
 	return headers.RetryAfter(h, now)
 }

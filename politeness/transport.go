@@ -115,7 +115,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !mustReplay {
 			return resp, err
 		}
-		if next, err = withNewBody(req); err != nil {
+		next, err = withNewBody(req)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -191,7 +191,7 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 			if !onItsWay && h.HasSlot(schedule.AnyRequest) {
 				signalFirst(h) // the next requests may have waited for nothing else
 			}
-			l.markIdle(h) // a fleet may have waited for the sending
+			l.checkIdle(h) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
 			now := l.now()
 			l.findHost(g, now)

@@ -87,9 +87,7 @@ func (t *Table) MarkBusy(h *Host) {
 	if h.Claim != nil {
 		h.Claim.IdleSince = Never
 	}
-	if h.next != nil {
-		t.ring(h).remove(h)
-	}
+	t.removeIdle(h)
 }
 
 // MarkIdle must be called when a request to h has ended or left the queue, and
@@ -106,6 +104,13 @@ func (t *Table) MarkIdle(h *Host) {
 func (t *Table) pushIdle(h *Host) {
 	h.isKnown = !h.IsBlank()
 	t.ring(h).push(h)
+}
+
+// removeIdle removes h from its ring, if it is in one.
+func (t *Table) removeIdle(h *Host) {
+	if h.next != nil {
+		t.ring(h).remove(h)
+	}
 }
 
 // ring returns the ring that h is in, or was in last.
@@ -198,7 +203,7 @@ func (h *Host) FreeAt() Time {
 // known if h is no longer blank. An unavailable host is taken out instead:
 // examineUnavailable puts it back when it is available again.
 func (t *Table) setAside(now Time, h *Host) {
-	t.ring(h).remove(h)
+	t.removeIdle(h)
 	isUnavailable := h.unavailableIndex > 0 && h.UnavailableUntil() > now
 	if !isUnavailable {
 		t.pushIdle(h)
@@ -295,7 +300,7 @@ func (t *Table) removeUnavailable(h *Host) {
 }
 
 func (t *Table) evict(h *Host) {
-	t.MarkBusy(h)
+	t.removeIdle(h)
 	t.removeUnavailable(h)
 	t.Evicted(h)
 	h.evicted = true

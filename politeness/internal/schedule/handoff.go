@@ -197,7 +197,8 @@ func (h *Host) ImportPause(now Time, s State, age time.Duration, lastStored Lear
 		return
 	}
 	incident := now.Add(-age).Add(-s.SinceIncident)
-	if k = h.Learned; k != nil && incident.Add(time.Second) <= k.Incident {
+	k = h.Learned
+	if k != nil && incident.Add(time.Second) <= k.Incident {
 		return
 	}
 	k = h.Learn()

@@ -15,6 +15,10 @@ func (h *Host) Delay() time.Duration {
 }
 
 // CrawlDelay returns the Crawl-delay that r keeps. An exempt request has none.
+//
+// A Crawl-delay that is longer than Settings.MaxCrawlDelay is not shortened: r
+// is rejected instead of waiting for it (see exceedsMaxCrawlDelay). A host with
+// a Crawl-delay has only one slot (see Slots).
 func (h *Host) CrawlDelay(r *Request) time.Duration {
 	if r.Exempt {
 		return 0
@@ -56,15 +60,17 @@ func (h *Host) Due(r *Request) Time {
 // Crawl-delay.
 func (h *Host) DueForAny() Time { return h.Due(AnyRequest) }
 
-// IntervalEnd returns the end of the interval after the latest start.
+// IntervalEnd returns the end of the interval after the latest start, or
+// Anytime if there was none.
 func (h *Host) IntervalEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())) }
 
-// CrawlDelayDue returns the time at which the Crawl-delay allows r to start.
+// CrawlDelayDue returns the time at which the Crawl-delay allows r to start, or
+// Anytime if r keeps none.
 func (h *Host) CrawlDelayDue(r *Request) Time {
 	if d := h.CrawlDelay(r); d > 0 {
 		return h.LastCrawlDelayStart.Add(h.lengthen(d))
 	}
-	return Never
+	return Anytime
 }
 
 // WhyDue returns the reason for which r may not start before h.Due(r).

@@ -33,7 +33,10 @@ type Request struct {
 	PhaseStart Time
 
 	Estimate Time // while the request waits: the estimated start
-	LeaseEnd Time // after the start: when the lease expires
+
+	// LeaseEnd is when the lease expires, once the request has started: see
+	// Host.Expire. The caller may set it to a later time.
+	LeaseEnd Time
 
 	prev, next *Request // in the lane in which the request waits, or in Host.inFlight
 
