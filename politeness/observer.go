@@ -71,17 +71,18 @@ type Observer struct {
 // Wait, Until and At. Fields that do not apply are zero.
 type Event struct {
 	Host   string        // the key of the host
-	Wait   time.Duration // a duration; the function's comment says which
-	Until  time.Time     // a point in time; the function's comment says which
+	Wait   time.Duration // a duration: see the comment of the function
+	Until  time.Time     // a point in time: see the comment of the function
 	Status int           // the response's status
 	Reason Reason        // Granted, Canceled: the reason of the longest wait; Rejected: as in DelayError
 	Exempt bool          // the request is a fetch of robots.txt
 
 	// Granted, Answered, Ended and BackedOff set these. Request is the
-	// request's number among the Limiter's starts. The field At says when the
-	// request started, was answered or ended, or when its response began or
-	// prolonged a pause. All values of At are by the Limiter's monotonic clock,
-	// so the difference of two is the time that passed between them.
+	// request's number among the Limiter's starts. The field At is the time at
+	// which the request started, was answered or ended, or at which its
+	// response began or prolonged a pause. All values of At are by the
+	// Limiter's monotonic clock, so the difference of two is the time that
+	// passed between them.
 	Request uint64
 	URL     *url.URL
 	At      time.Time

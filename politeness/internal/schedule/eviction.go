@@ -19,12 +19,11 @@ const maxExamined = 16
 //     Therefore a Table can contain more than MaxHosts.
 //   - An idle host that is blank (see IsBlank) is evicted even if the Table is
 //     not full.
-//   - If the Table is full, the least recently used idle host is evicted. A
-//     host that is not blank is evicted only if no blank one may be. A host
-//     whose interval is not over when the Table examines it counts as used at
-//     that time.
-//   - A host is unavailable if a pause, a quota or a long Crawl-delay lets no
-//     request to it start. The previous rule does not apply to it.
+//   - If the Table is full, the least recently used blank host is evicted or,
+//     if no blank one may be, the least recently used other host. A host whose
+//     interval is not over when the Table examines it counts as used at that
+//     time. Unavailable hosts are left out: those to which a pause, a quota or
+//     a long Crawl-delay lets no request start.
 //   - If the Table is full, a random unavailable host is evicted if nine tenths
 //     of MaxHosts are unavailable, or if no other host can be evicted.
 type Table struct {
