@@ -122,8 +122,8 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 	}
 }
 
-// Request.Do, unlike Request.Visit, does not check MaxDepth. Links of a nofollow
-// page are refused there too.
+// Request.Do, unlike Request.Visit, does not check MaxDepth. Links of a
+// nofollow page are refused there too.
 func TestNoFollow_RequestDo(t *testing.T) {
 	web := nofollowSite()
 	c, ext := polite(t, web)

@@ -78,10 +78,10 @@ func (g *guard) beginRepeat(req *http.Request) error {
 	return nil
 }
 
-// refusalError counts a refused request and returns the error that colly's users
-// expect for it. If requests to the host are refused again and again without a
-// pause, refusalError first sleeps for a delay, which slows the loop. It returns
-// an error that is not a refusal unchanged.
+// refusalError counts a refused request and returns the error that colly's
+// users expect for it. If requests to the host are refused again and again
+// without a pause, refusalError first sleeps for a delay, which slows the loop.
+// It returns an error that is not a refusal unchanged.
 func (g *guard) refusalError(req *http.Request, err error) error {
 	x := g.x
 	switch {
