@@ -132,7 +132,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		x.inner = wrap(robots)
 	}
 	if x.inner == nil {
-		return nil, errors.New("collyrobots: Options.Wrap returns nil: let it return the robots transport that it gets, or a transport around it")
+		return nil, errors.New("collyrobots: Options.Wrap returns nil: " +
+			"let it return the robots transport that it gets, or a transport around it")
 	}
 	logLosses(x.opts.Logger)
 	x.mainGuard = x.newGuard(b, base, timeout)
@@ -160,8 +161,9 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 	x.opts.Limiter = cmp.Or(x.opts.Limiter, &processLimiter)
 	base, err = x.resolveTransport(base)
 	if errors.Is(err, ErrBypassed) {
-		return nil, 0, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, so "+
-			"Options.RefuseAddress would see no address: give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
+		return nil, 0, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, "+
+			"so Options.RefuseAddress would see no address: "+
+			"give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
 	}
 	if err != nil {
 		return nil, 0, err
@@ -222,7 +224,12 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	if c.UserAgent == collyAgent() {
 		c.UserAgent = x.opts.UserAgent
 	}
-	a := &attachedCollector{Extension: x, collector: c, backend: backendPointer(c), headerHandlers: requestHeadersHandlers(c)}
+	a := &attachedCollector{
+		Extension:      x,
+		collector:      c,
+		backend:        backendPointer(c),
+		headerHandlers: requestHeadersHandlers(c),
+	}
 	a.registerCallbacks()
 	key := weak.Make(c)
 	x.collectors.Store(key, x.attached.Add(1))

@@ -23,9 +23,10 @@ var ErrBypassed = errors.New("collyrobots: the request was not sent, because the
 var errReplaced = fmt.Errorf("%w: a transport was set while the request was about to be sent", ErrBypassed)
 
 // errHidden is the ErrBypassed of a transport that hides addresses.
-var errHidden = fmt.Errorf("%w: the transport that was set after Attach (SetProxy, SetProxyFunc, SetClient, WithTransport or "+
-	"Appengine) dials addresses that Options.RefuseAddress would not see: give it a net.Dialer{Control: robotsmw.DialControl(f)} "+
-	"and Attach the transport as Options.Base, or the proxy as Options.Proxy", ErrBypassed)
+var errHidden = fmt.Errorf("%w: the transport that was set after Attach "+
+	"(SetProxy, SetProxyFunc, SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: "+
+	"give it a net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, "+
+	"or the proxy as Options.Proxy", ErrBypassed)
 
 // errNoResponse is the error of a RoundTripper that breaks its contract.
 var errNoResponse = errors.New("collyrobots: the collector's transport returned neither a response nor an error")

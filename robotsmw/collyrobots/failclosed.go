@@ -79,10 +79,12 @@ func failClosedByAPI(c *colly.Collector, err error) {
 func logLosses(logger *slog.Logger) {
 	lost := slices.Collect(maps.Values(collyLayout().missing))
 	if !sealable() {
-		lost = append(lost, "if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt")
+		lost = append(lost, "if a transport is set while requests are under way, "+
+			"one of them may be sent by it without a check of robots.txt")
 	}
 	if len(lost) > 0 {
 		slices.Sort(lost)
-		logger.Warn("collyrobots: this version of colly lacks what some promises need: " + strings.Join(slices.Compact(lost), "; "))
+		lost = slices.Compact(lost)
+		logger.Warn("collyrobots: this version of colly lacks what some promises need: " + strings.Join(lost, "; "))
 	}
 }

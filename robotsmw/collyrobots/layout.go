@@ -47,10 +47,14 @@ var fields = []struct {
 	fatal bool
 	lost  string // what the package cannot do without the field
 }{
-	{theBackend, "Client", reflect.TypeFor[*http.Client](), true, "a transport that is set later would bypass the extension"},
-	{theBackend, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), true, "a transport that a clone sets later would bypass the extension"},
-	{theBackend, "lock", reflect.TypeFor[*sync.RWMutex](), true, "LimitRules could not be read while another goroutine adds one"},
-	{theRule, "waitChan", reflect.TypeFor[chan bool](), true, "a request would hold the slot of its LimitRule while it waits for its host"},
+	{theBackend, "Client", reflect.TypeFor[*http.Client](), true,
+		"a transport that is set later would bypass the extension"},
+	{theBackend, "LimitRules", reflect.TypeFor[[]*colly.LimitRule](), true,
+		"a transport that a clone sets later would bypass the extension"},
+	{theBackend, "lock", reflect.TypeFor[*sync.RWMutex](), true,
+		"LimitRules could not be read while another goroutine adds one"},
+	{theRule, "waitChan", reflect.TypeFor[chan bool](), true,
+		"a request would hold the slot of its LimitRule while it waits for its host"},
 	{theCollector, "requestCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
 		"if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt; " +
 			"and what is put back may be repeated later than it could be"},
@@ -87,7 +91,11 @@ func (l layout) has(name string) bool { return l.missing[name] == "" }
 
 // collyLayout is the layout of this version of colly. Tests replace it.
 var collyLayout = sync.OnceValue(func() layout {
-	return newLayout(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule](), reflect.TypeFor[colly.Request]())
+	return newLayout(
+		reflect.TypeFor[colly.Collector](),
+		reflect.TypeFor[colly.LimitRule](),
+		reflect.TypeFor[colly.Request](),
+	)
 })
 
 func newLayout(collector, rule, request reflect.Type) layout {
@@ -99,7 +107,12 @@ func newLayout(collector, rule, request reflect.Type) layout {
 	if !ok || !isMatcher(matcher.Type) {
 		return layout{err: unknown("a LimitRule has no compiledGlob that is an interface with Match")}
 	}
-	types := map[structure]reflect.Type{theBackend: pointer.Type.Elem(), theRule: rule, theCollector: collector, theRequest: request}
+	types := map[structure]reflect.Type{
+		theBackend:   pointer.Type.Elem(),
+		theRule:      rule,
+		theCollector: collector,
+		theRequest:   request,
+	}
 	l := layout{missing: make(map[string]string)}
 	for _, f := range fields {
 		if field, ok := types[f.of].FieldByName(f.name); ok && field.Type == f.want {
@@ -123,9 +136,9 @@ func isMatcher(t reflect.Type) bool {
 }
 
 func unknown(difference string) error {
-	return fmt.Errorf("collyrobots: Attach does not know this version of colly (%s): use colly v2.3.0, or do without Attach: "+
-		"t, err := robotsmw.NewTransport(…), then c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, "+
-		"proxy or client", difference)
+	return fmt.Errorf("collyrobots: Attach does not know this version of colly (%s): "+
+		"use colly v2.3.0, or do without Attach: t, err := robotsmw.NewTransport(…), "+
+		"then c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, proxy or client", difference)
 }
 
 // backend gives access to the backend that some collectors share.
@@ -135,7 +148,8 @@ type backend struct {
 	lock   *sync.RWMutex // guards the rules
 }
 
-var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: make it with colly.NewCollector or Clone")
+var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: " +
+	"make it with colly.NewCollector or Clone")
 
 // findBackend returns a collector's backend. It returns an error if colly lacks
 // a fatal field.

@@ -79,7 +79,8 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
 	hasReturned = true
-	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string) // colly's proxy switchers note their choice in the context
+	// colly's proxy switchers store their choice in the context.
+	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string)
 	if resp == nil && err == nil {
 		err = errNoResponse
 	}

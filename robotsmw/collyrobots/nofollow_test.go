@@ -122,7 +122,9 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 	}
 }
 
-func TestNoFollowPastTheDepth(t *testing.T) {
+// Request.Do, unlike Request.Visit, does not check MaxDepth. Links of a
+// nofollow page are refused there too.
+func TestNoFollow_RequestDo(t *testing.T) {
 	web := nofollowSite()
 	c, ext := polite(t, web)
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
@@ -135,7 +137,7 @@ func TestNoFollowPastTheDepth(t *testing.T) {
 	c.Visit("http://site.example/closed")
 	wantAsked(t, web, "GET http://site.example/closed")
 	if got := ext.Counts().LinksRefused; got != 2 {
-		t.Errorf("%d links refused", got)
+		t.Errorf("Counts().LinksRefused is %d, want 2", got)
 	}
 }
 

@@ -16,7 +16,11 @@ const longPause = time.Minute
 // pauseReasons are the reasons to wait for a host that is paused, and not just
 // busy with other requests.
 var pauseReasons = []politeness.Reason{
-	politeness.ReasonBackOff, politeness.ReasonCrawlDelay, politeness.ReasonRateLimit, politeness.ReasonBudget, unreachable,
+	politeness.ReasonBackOff,
+	politeness.ReasonCrawlDelay,
+	politeness.ReasonRateLimit,
+	politeness.ReasonBudget,
+	unreachable,
 }
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
@@ -43,6 +47,7 @@ func (x *Extension) logPause(u *url.URL, since, until time.Time, reason politene
 	}
 	x.mu.Unlock()
 	if !logged {
-		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait", "host", host, "reason", string(reason), "until", until)
+		x.opts.Logger.Info("collyrobots: a host is paused; its requests wait",
+			"host", host, "reason", string(reason), "until", until)
 	}
 }

@@ -16,8 +16,14 @@ import (
 // markFailed marks a request that failed with err.
 func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 	previous := repeatMarkFor(r)
-	mark := &repeatMark{body: previous.body, err: err, failedAt: time.Now(), repeats: previous.repeats, hops: previous.hops,
-		bypassesCache: previous.bypassesCache}
+	mark := &repeatMark{
+		body:          previous.body,
+		err:           err,
+		failedAt:      time.Now(),
+		repeats:       previous.repeats,
+		hops:          previous.hops,
+		bypassesCache: previous.bypassesCache,
+	}
 	r.Body = mark
 	reason := unreachable
 	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
@@ -86,8 +92,14 @@ func newRepeat(r *colly.Request, repeats int) *colly.Request {
 	header := r.Headers.Clone()
 	again.Headers = &header
 	mark := repeatMarkFor(r)
-	again.Body = &repeatMark{byExtension: true, body: mark.body, repeats: repeats, hops: mark.hops, checksVisited: mark.checksVisited,
-		bypassesCache: mark.bypassesCache}
+	again.Body = &repeatMark{
+		byExtension:   true,
+		body:          mark.body,
+		repeats:       repeats,
+		hops:          mark.hops,
+		checksVisited: mark.checksVisited,
+		bypassesCache: mark.bypassesCache,
+	}
 	return &again
 }
 
@@ -117,7 +129,13 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 // synchronous collector, repeatLater returns at once, because the caller has
 // other work.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
-	p := &putBackRequest{ctx: a.collector.Context, url: r.URL, until: until, limiter: a.opts.Limiter, run: func() { a.repeat(r) }}
+	p := &putBackRequest{
+		ctx:     a.collector.Context,
+		url:     r.URL,
+		until:   until,
+		limiter: a.opts.Limiter,
+		run:     func() { a.repeat(r) },
+	}
 	if !a.collector.Async {
 		a.putBackQueue.add(p)
 		return

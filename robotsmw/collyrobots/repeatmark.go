@@ -46,7 +46,8 @@ type repeatMark struct {
 // not sent.
 func isRefusal(err error) bool {
 	_, isDelayed := errors.AsType[*politeness.DelayError](err)
-	return isDelayed || isAny(err, robotsmw.ErrDisallowed, robotsmw.ErrUnreachable, robotsmw.ErrAddressRefused, ErrBypassed)
+	return isDelayed ||
+		isAny(err, robotsmw.ErrDisallowed, robotsmw.ErrUnreachable, robotsmw.ErrAddressRefused, ErrBypassed)
 }
 
 // isLost reports whether err means that a request got no response, and neither

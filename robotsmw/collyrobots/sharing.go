@@ -74,8 +74,13 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 	if _, isDefault := transport.(defaultTransport); !ok && !isDefault {
 		return nil
 	}
-	key := sharedKey{weak.Make(opts.Limiter), weak.Make(own), weak.Make(opts.Refusals), fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens,
-		opts.RobotsTimeout, opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override)}
+	key := sharedKey{
+		limiter:   weak.Make(opts.Limiter),
+		transport: weak.Make(own),
+		refusals:  weak.Make(opts.Refusals),
+		options: fmt.Sprintf("%q %q %v %v %v %v %q", opts.UserAgent, opts.ProductTokens, opts.RobotsTimeout,
+			opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override),
+	}
 	r, known := shared.LoadOrStore(key, &records{byKey: make(map[string]storedRecord), fetching: make(map[string]bool)})
 	forget := func(key any) { shared.Delete(key) }
 	if !known && opts.Limiter != &processLimiter {

@@ -78,8 +78,10 @@ func (g *guard) beginRepeat(req *http.Request) error {
 	return nil
 }
 
-// refusalError gets the error of a request. It counts refusals, ends loops of
-// them, and returns the error that colly's users expect.
+// refusalError counts a refused request and returns the error that colly's
+// users expect for it. If requests to the host are refused again and again
+// without a pause, refusalError first sleeps for a delay, which slows the loop.
+// It returns an error that is not a refusal unchanged.
 func (g *guard) refusalError(req *http.Request, err error) error {
 	x := g.x
 	switch {
@@ -97,12 +99,17 @@ func (g *guard) refusalError(req *http.Request, err error) error {
 		err = &blockedError{&own}
 	} else if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		checksVisited, _ := req.Context().Value(colly.CheckRevisitKey).(bool)
-		err = &delayedRequest{delay, req.Response != nil, checksVisited}
+		err = &delayedRequest{
+			DelayError:    delay,
+			isRedirect:    req.Response != nil,
+			checksVisited: checksVisited,
+		}
 	} else {
 		return err
 	}
 	wait := max(cmp.Or(x.opts.Limiter.Delay, politeness.DefaultDelay), immediateRepeat)
-	if g.refusalLoops.add(strings.Clone(req.URL.Hostname()), req.URL.String(), wait) {
+	host := strings.Clone(req.URL.Hostname()) // the loops must not keep a long URL in memory
+	if g.refusalLoops.add(host, req.URL.String(), wait) {
 		sleepUntil(unseal(req.Context()), time.Now().Add(wait))
 	}
 	return err
