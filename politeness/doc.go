@@ -131,7 +131,7 @@ package politeness
 //	chain.go         a request at several Limiters: GlobalRate and Within
 //	readiness.go     what the first request of a lane waits for, at one Limiter
 //	globalrate.go    the tokens of GlobalRate
-//	inflight.go      slots and leases
+//	slot.go          slots and leases
 //	wakeup.go        who checks again when something has changed
 //	attempt.go       a request from its start to the end of its response's body
 //	wire.go          what net/http does with a request: when it is sent, and replays
@@ -153,5 +153,5 @@ package politeness
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.
-//   - The start: start (inflight.go) takes a slot. setOnItsWay (wire.go) lets
+//   - The start: start (slot.go) takes a slot. setOnItsWay (wire.go) lets
 //     the intervals count from the time when the header is sent.
