@@ -289,7 +289,9 @@ func TestFleet_PerHostConcurrencyOfOne(t *testing.T) {
 func TestFleet_LatestCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
-			isDeclared bool // while another member owned the host, a request of this member declared a Crawl-delay
+			// isDeclared reports that a request of this member declared a
+			// Crawl-delay while another member owned the host.
+			isDeclared bool
 			want       time.Duration
 		}{{true, 5 * time.Second}, {false, time.Second}} {
 			f := newFleetTest(t, &politeness.Limiter{})

@@ -13,7 +13,7 @@ import (
 
 // An Outcome is the result of a request. The zero value only frees the slot.
 type Outcome struct {
-	Status  int           // the response's status; 0 means no response. Some pause the host: see Limiter.BackOff
+	Status  int           // the response's status; 0 means no response. See Limiter.BackOff
 	Header  http.Header   // the response's header: Retry-After, Date, quotas, signs of bot protection
 	Latency time.Duration // from the start to the response's header; 0 means unknown
 	Err     error         // why there was no response

@@ -16,7 +16,7 @@ type Claim struct {
 	Requested  Time    // when the member requested the host
 	OwnedSince Time    // when the host became owned
 	IdleSince  Time    // when the host ran out of requests; Never while it has some
-	RetryBy    Time    // a request that was rejected is expected to be retried before this time; Never means none
+	RetryBy    Time    // a rejected request should be retried before this time; Never means none
 	Earliest   Time    // until the host is owned: when it can be owned; Anytime if that is unknown
 	LastStored Learned // the latest result of Durable that the fleet has stored
 

@@ -8,7 +8,7 @@ type Class uint8
 
 const (
 	Silent    Class = iota // no response, or a 5xx other than 503 and 529
-	Good                   // any other response: the host copes. See ApplyOutcome for a 4xx with a Retry-After
+	Good                   // any other response. ApplyOutcome makes a 4xx with a Retry-After Silent
 	Suspect                // a 503, a 529 or a bot-protection response, perhaps for one URL only
 	Throttled              // a 429 or a 430
 )
