@@ -1,11 +1,13 @@
 package politeness
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -289,5 +291,171 @@ func TestSentAwayFromABusySlot(t *testing.T) {
 			t.Errorf("%v, want to come again in 3 s, for a slot", err)
 		}
 		g.Done(Outcome{})
+	})
+}
+
+// Ten requests are in flight and fifty are queued when the host answers 429.
+// None of the fifty starts before the pause is over, and the ten refusals are
+// one incident.
+func TestBackOff_OneIncident(t *testing.T) {
+	tests := []struct {
+		name   string
+		header http.Header
+		least  time.Duration // the least time from the refusals to the next start
+		most   time.Duration
+	}{
+		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
+		{"without", nil, 5 * time.Second, 5500 * time.Millisecond},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Delay: 10 * time.Millisecond, Concurrency: 10}
+				u := mustURL(t, "http://example.com/")
+				var flying []*Grant
+				for range 10 {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					flying = append(flying, g)
+				}
+				var (
+					mu     sync.Mutex
+					starts []time.Time
+					wg     sync.WaitGroup
+				)
+				for range 50 {
+					wg.Go(func() {
+						g, err := l.Acquire(t.Context(), u)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						starts = append(starts, time.Now())
+						mu.Unlock()
+						g.Done(Outcome{Status: 200})
+					})
+				}
+				synctest.Wait()
+				said := time.Now()
+				for _, g := range flying {
+					g.Done(Outcome{Status: 429, Header: tt.header})
+				}
+				if s := l.Stats(); paused(l) != 1 || s.Waiting != 50 || s.InFlight != 0 {
+					t.Errorf("after the refusals: %+v, %d paused", s, paused(l))
+				}
+				wg.Wait()
+				if first := starts[0].Sub(said); first < tt.least || first > tt.most {
+					t.Errorf("the next started %v after the 429, want %v to %v", first, tt.least, tt.most)
+				}
+				for i := 1; i < len(starts); i++ {
+					if gap := starts[i].Sub(starts[i-1]); gap != 10*time.Millisecond {
+						t.Errorf("gap %d is %v", i, gap)
+					}
+				}
+			})
+		})
+	}
+}
+
+// paused returns how many hosts are in a pause because of their answers.
+func paused(l *Limiter) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for h := range l.hosts.All() {
+		if h.Learned != nil && h.Learned.PauseEnd > l.now() {
+			n++
+		}
+	}
+	return n
+}
+
+// The pause doubles with each incident, up to MaxBackOff. Each good answer
+// undoes one step, unless its request started before the latest incident.
+func TestBackOff_EscalationAndRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: 2, BackOff: 8 * time.Second, MaxBackOff: 60 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		pause := func(status int) time.Duration {
+			t.Helper()
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			g.Done(Outcome{Status: status, Latency: time.Millisecond})
+			return time.Until(l.Next(u))
+		}
+		steps := []struct {
+			status      int
+			least, most time.Duration
+		}{
+			{429, 8 * time.Second, 8800 * time.Millisecond},
+			{429, 16 * time.Second, 17600 * time.Millisecond},
+			{429, 32 * time.Second, 35200 * time.Millisecond},
+			{429, 60 * time.Second, 60 * time.Second},
+			{200, 0, 0}, // the level falls to 3
+			{404, 0, 0}, // the level falls to 2
+			{500, 0, 0}, // a 500 changes nothing
+			{200, 0, 0}, // the level falls to 1
+			{429, 16 * time.Second, 17600 * time.Millisecond},
+		}
+		for i, s := range steps {
+			if got := pause(s.status); got < s.least || got > s.most {
+				t.Errorf("step %d: status %d paused for %v, want %v to %v", i, s.status, got, s.least, s.most)
+			}
+		}
+
+		old, _ := l.Acquire(t.Context(), u)
+		time.Sleep(time.Millisecond)
+		if got := pause(503); got < 32*time.Second || got > 36*time.Second {
+			t.Errorf("the third level is %v", got)
+		}
+		old.Done(Outcome{Status: 200}) // this request started before the 503, so its 200 does not count
+		if got := pause(429); got != 60*time.Second {
+			t.Errorf("the fourth level is %v", got)
+		}
+	})
+}
+
+// If a pause would outlast the deadline of a waiting request, the request is
+// refused at once. A request that can wait is told its new start time.
+func TestBackOff_RejectsLateRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		g, _ := l.Acquire(t.Context(), u)
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, err := l.Acquire(ctx, u)
+				if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Before(zero.Add(time.Hour)) {
+					t.Errorf("error %v, want a DelayError for the hour", err)
+				}
+				if time.Since(zero) != time.Second {
+					t.Errorf("it came after %v, not at once", time.Since(zero))
+				}
+			})
+		}
+		var untils []time.Duration
+		wg.Go(func() {
+			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time, _ Reason) { untils = append(untils, until.Sub(zero)) }})
+			g, err := l.Acquire(ctx, u)
+			if err != nil || time.Since(zero) < time.Hour {
+				t.Errorf("the patient one: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		time.Sleep(time.Second)
+		g.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		wg.Wait()
+		if n := len(untils); n < 2 || untils[n-1] != time.Hour+time.Second {
+			t.Errorf("the patient one was told %v", untils)
+		}
 	})
 }

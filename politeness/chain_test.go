@@ -1,9 +1,13 @@
 package politeness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,4 +229,275 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Each host has its pace, and the machine that serves all of these hosts has a
+// pace of its own. All of these paces are kept.
+func TestWithinComposesTwoLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: time.Second, Concurrency: 4,
+			Within: &Limiter{Delay: 300 * time.Millisecond, Concurrency: 4, Key: machine}}
+		zero := time.Now()
+		type start struct {
+			host int
+			at   time.Duration
+		}
+		var mu sync.Mutex
+		var starts []start
+		var wg sync.WaitGroup
+		for h := range 3 {
+			u := mustURL(t, fmt.Sprintf("http://host%d.example/", h))
+			for range 10 {
+				wg.Go(func() {
+					g, err := l.Acquire(t.Context(), u)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					starts = append(starts, start{h, time.Since(zero)})
+					mu.Unlock()
+					time.Sleep(50 * time.Millisecond)
+					g.Done(Outcome{Status: 200})
+				})
+			}
+		}
+		wg.Wait()
+		slices.SortFunc(starts, func(a, b start) int { return cmp.Compare(a.at, b.at) })
+		last := map[int]time.Duration{0: -time.Hour, 1: -time.Hour, 2: -time.Hour}
+		for i, s := range starts {
+			if i > 0 && s.at-starts[i-1].at < 300*time.Millisecond {
+				t.Errorf("the machine is asked after %v", s.at-starts[i-1].at)
+			}
+			if s.at-last[s.host] < time.Second {
+				t.Errorf("host %d is asked after %v", s.host, s.at-last[s.host])
+			}
+			last[s.host] = s.at
+		}
+		if total := starts[len(starts)-1].at; total > 9600*time.Millisecond {
+			t.Errorf("it took %v, the ideal is 9.6s", total)
+		}
+		if a, b := l.Stats(), l.Within.Stats(); len(starts) != 30 || a.InFlight+b.InFlight+a.Waiting+b.Waiting != 0 {
+			t.Errorf("%d starts, %+v, %+v", len(starts), a, b)
+		}
+	})
+}
+
+// A request to a paused host does not hold up requests to other hosts of the
+// same machine.
+func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: -1, Concurrency: 2, Within: &Limiter{Delay: 10 * time.Second, Concurrency: 9, Key: machine}}
+		zero := time.Now()
+		bad, good := mustURL(t, "http://bad.example/"), mustURL(t, "http://good.example/")
+		g, _ := l.Acquire(t.Context(), bad)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			g, err := l.Acquire(t.Context(), bad)
+			if err != nil || time.Since(zero) != time.Hour {
+				t.Errorf("bad: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			g, err := l.Acquire(t.Context(), good)
+			if err != nil || time.Since(zero) != 10*time.Second {
+				t.Errorf("good: %v after %v", err, time.Since(zero))
+			}
+			g.Done(Outcome{})
+		})
+		synctest.Wait()
+		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
+		wg.Wait()
+	})
+}
+
+func TestWithinCancellationAndDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Within: &Limiter{Delay: time.Hour, Key: DomainKey}}
+		zero := time.Now()
+		g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example.com/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Host != "b.example.com" || !d.Until.Equal(zero.Add(time.Hour)) || time.Since(zero) != 0 {
+			t.Errorf("%v after %v, want a DelayError at once", err, time.Since(zero))
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		if _, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/")); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if g, err = l.Acquire(t.Context(), mustURL(t, "http://c.example.com/")); err != nil || time.Since(zero) != time.Hour {
+			t.Errorf("%v after %v", err, time.Since(zero))
+		}
+		g.Done(Outcome{})
+		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// A Limiter with one key for all hosts, as Within, limits the requests in
+// flight to all hosts together.
+func TestWithin_AllHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := func(context.Context, *url.URL) (string, error) { return "all", nil }
+		l := &Limiter{Delay: -1, Within: &Limiter{Delay: -1, Concurrency: 3, Key: all}}
+		zero := time.Now()
+		var wg sync.WaitGroup
+		for h := range 30 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://host%d.example/", h)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := l.Stats().InFlight; n > 3 {
+					t.Errorf("%d in flight", n)
+				}
+				time.Sleep(time.Second)
+				g.Done(Outcome{})
+			})
+		}
+		wg.Wait()
+		if took := time.Since(zero); took != 10*time.Second {
+			t.Errorf("it took %v, want 10s", took)
+		}
+	})
+}
+
+// A request waits for its machine. Then its host pauses for longer than the
+// request can wait. So the Limiter refuses the request and removes it from both
+// queues.
+func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{Delay: -1, Concurrency: 2, Within: &Limiter{Delay: 10 * time.Second, Concurrency: 9, Key: machine}}
+		zero := time.Now()
+		bad, good := mustURL(t, "http://bad.example/"), mustURL(t, "http://good.example/")
+		g, _ := l.Acquire(t.Context(), bad)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if _, err := l.Acquire(ctx, bad); !errors.Is(err, context.DeadlineExceeded) || time.Since(zero) != 0 {
+				t.Errorf("bad: %v after %v", err, time.Since(zero))
+			}
+		})
+		synctest.Wait()
+		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
+		wg.Wait()
+		if g, err := l.Acquire(t.Context(), good); err != nil || time.Since(zero) != 10*time.Second {
+			t.Errorf("good: %v after %v", err, time.Since(zero))
+		} else {
+			g.Done(Outcome{})
+		}
+		if s := l.Within.Stats(); s.Waiting != 0 || s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The Limiter knows from the beginning how long a request has to wait for the
+// machine, even while the host itself is not due. Each Limiter counts time from
+// its first use. The test uses the Limiter of the machine earlier than the
+// Limiter of the host, so that the two count differently.
+func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := &Limiter{Delay: time.Hour, Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}
+		g, _ := machine.Acquire(t.Context(), mustURL(t, "http://first.example/"))
+		g.Done(Outcome{})
+		time.Sleep(10 * time.Minute)
+		l := &Limiter{Within: machine, Delay: time.Minute}
+		u := mustURL(t, "http://example.com/")
+		time.Sleep(50 * time.Minute)
+		zero := time.Now()
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != time.Hour || time.Since(zero) != 0 {
+			t.Errorf("%v after %v, want a refusal for the hour at once", err, time.Since(zero))
+		}
+		var untils []time.Duration
+		var reasons []string
+		ctx = WithTrace(t.Context(), &Trace{Queued: func(until time.Time, why Reason) {
+			untils, reasons = append(untils, until.Sub(zero)), append(reasons, string(why))
+		}})
+		g, _ = l.Acquire(ctx, u)
+		g.Done(Outcome{})
+		for _, until := range untils {
+			if until != time.Hour {
+				t.Errorf("told %v, want the hour", untils)
+			}
+		}
+		if fmt.Sprint(reasons) != "[delay within]" {
+			t.Errorf("told %q, want its own interval and then that of the limiter within", reasons)
+		}
+	})
+}
+
+func TestGlobalRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{GlobalRate: rate.NewLimiter(10, 5)}
+		zero := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for h := range 105 {
+			ctx := ctx
+			if h%2 == 0 {
+				ctx = t.Context()
+			}
+			wg.Go(func() {
+				g, err := l.Acquire(ctx, mustURL(t, fmt.Sprintf("http://host%d.example/", h)))
+				if err == nil {
+					g.Done(Outcome{})
+				} else if ctx.Err() == nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(950 * time.Millisecond)
+		cancel() // the requests with an odd number give up, and the others move up
+		wg.Wait()
+		// Before the call of cancel, 14 requests start: five at once, and then
+		// one every 100 ms. Of the requests with an even number, 46 are still
+		// waiting then. They start after the call, one every 100 ms. The last
+		// one starts at 5.5 s.
+		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		if n := l.GlobalRate.Tokens(); n > 0.01 {
+			t.Errorf("%v tokens were left", n)
+		}
+	})
+}
+
+// If a request reserves a token of GlobalRate and then gives up, the next
+// request gets the token.
+func TestGlobalRateCancelledReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{GlobalRate: rate.NewLimiter(1, 1)}
+		zero := time.Now()
+		l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(500*time.Millisecond, cancel)
+		l.Acquire(ctx, mustURL(t, "http://b.example/"))
+		if _, err := l.Acquire(t.Context(), mustURL(t, "http://c.example/")); err != nil || time.Since(zero) != time.Second {
+			t.Errorf("%v after %v, want 1s", err, time.Since(zero))
+		}
+	})
 }

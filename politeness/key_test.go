@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,5 +88,77 @@ func TestIPKeyRemembersABoundedNumber(t *testing.T) {
 	}
 	if n := len(c.known); n > addressMax {
 		t.Errorf("%d hosts are remembered", n)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	tests := []struct{ url, host, domain string }{
+		{"http://www.example.com/", "www.example.com", "example.com"},
+		{"https://WWW.Example.COM:8443/", "www.example.com", "example.com"},
+		{"http://www.example.com./", "www.example.com", "example.com"},
+		{"http://news.example.co.uk/", "news.example.co.uk", "example.co.uk"},
+		{"http://someone.github.io/", "someone.github.io", "someone.github.io"},
+		{"http://co.uk/", "co.uk", "co.uk"},
+		{"http://localhost:8080/", "localhost", "localhost"},
+		{"http://192.0.2.1:80/", "192.0.2.1", "192.0.2.1"},
+		{"http://[2001:DB8::1]:80/", "2001:db8::1", "2001:db8::1"},
+		{"http://www.Bücher.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
+		{"http://WWW.XN--BCHER-KVA.example/", "www.xn--bcher-kva.example", "xn--bcher-kva.example"},
+		{"http://例え。テスト/", "xn--r8jz45g.xn--zckzah", "xn--r8jz45g.xn--zckzah"},
+		{"http://bu\u0308cher.example/", "xn--bcher-kva.example", "xn--bcher-kva.example"}, // decomposed (NFD)
+		{"http://www.ｅｘａｍｐｌｅ．com/", "www.example.com", "example.com"},                      // full-width letters
+		{"http://straße.example。/", "xn--strae-oqa.example", "xn--strae-oqa.example"},
+		{"http://My_Host.r3---sn.example/", "my_host.r3---sn.example", "r3---sn.example"}, // IDNA does not map an ASCII name
+		{"http://My_Bücher.example/", "my_bücher.example", "my_bücher.example"},           // IDNA forbids this name, so it is dialed without conversion
+	}
+	for _, tt := range tests {
+		u := mustURL(t, tt.url)
+		if got, err := HostKey(t.Context(), u); got != tt.host || err != nil {
+			t.Errorf("HostKey(%s) = %q, %v; want %q", tt.url, got, err, tt.host)
+		}
+		if got, err := DomainKey(t.Context(), u); got != tt.domain || err != nil {
+			t.Errorf("DomainKey(%s) = %q, %v; want %q", tt.url, got, err, tt.domain)
+		}
+	}
+}
+
+func FuzzHostKey(f *testing.F) {
+	f.Add("www.Example.com.")
+	f.Add("bücher.example")
+	f.Add("\xff。")
+	f.Add("::FFFF:192.0.2.1")
+	f.Add("fe80::1%eth0")
+	f.Add("::0.0.0.0.")
+	f.Add("0X7f.00.1.")
+	f.Add("\u04c0") // IDNA forbids this capital letter, but allows the small one
+	f.Fuzz(func(t *testing.T, host string) {
+		key, err := canonicalHost(host)
+		if err != nil {
+			return
+		}
+		if len(key) > maxName {
+			t.Errorf("%q becomes %q, of %d bytes", host, key, len(key))
+		}
+		if again, err := canonicalHost(key); again != key || err != nil {
+			t.Errorf("%q becomes %q, and that %q, %v", host, key, again, err)
+		}
+	})
+}
+
+func TestUnusableURLsAndKeys(t *testing.T) {
+	l := &Limiter{}
+	for _, u := range []*url.URL{nil, {}, {Path: "/a"}, {Scheme: "mailto", Opaque: "a@example.com"}} {
+		if _, err := l.Acquire(t.Context(), u); err == nil || !strings.HasPrefix(err.Error(), "politeness: ") {
+			t.Errorf("%v: error %v", u, err)
+		}
+	}
+	broken := errors.New("no such key")
+	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", broken }}
+	if _, err := l.Acquire(t.Context(), mustURL(t, "http://u:secret@example.com/")); !errors.Is(err, broken) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("error %v", err)
+	}
+	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", nil }}
+	if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err == nil {
+		t.Error("an empty key is no error")
 	}
 }

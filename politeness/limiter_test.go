@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 func mustURL(t testing.TB, s string) *url.URL {
@@ -225,6 +227,103 @@ func TestWithin_ZeroDelayIsOneSecond(t *testing.T) {
 				t.Errorf("the request to %s started after %v, want %v", host, got, want)
 			}
 			g.Done(Outcome{Status: 200})
+		}
+	})
+}
+
+// A negative value in a field turns off the limit or the pause that the field
+// sets.
+func TestNegativeFields(t *testing.T) {
+	t.Run("Concurrency", func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 0)}
+		for range 1000 {
+			if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("MaxHosts", func(t *testing.T) {
+		l := &Limiter{MaxHosts: -1}
+		for i := range 1000 {
+			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := l.Stats().Hosts; n != 1000 {
+			t.Errorf("%d hosts are remembered", n)
+		}
+	})
+	t.Run("BackOff", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Delay: -1, BackOff: -1}
+			u := mustURL(t, "http://example.com/")
+			for range 10 {
+				g, _ := l.Acquire(t.Context(), u)
+				g.Done(Outcome{Status: 503})
+				if wait := time.Until(l.Next(u)); wait != 0 {
+					t.Errorf("a pause of %v", wait)
+				}
+			}
+			g, _ := l.Acquire(t.Context(), u)
+			g.Done(Outcome{Status: 503, Header: retryIn("20")})
+			if wait := time.Until(l.Next(u)); wait != 20*time.Second {
+				t.Errorf("a pause of %v, want Retry-After's 20s", wait)
+			}
+		})
+	})
+	t.Run("MaxBackOff", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{Delay: -1, BackOff: time.Hour, MaxBackOff: -1}
+			u := mustURL(t, "http://example.com/")
+			pause := func() time.Duration {
+				g, _ := l.Acquire(t.Context(), u)
+				g.Done(Outcome{Status: 429})
+				return time.Until(l.Next(u))
+			}
+			for want := time.Hour; want < 1000*time.Hour; want *= 2 {
+				got := pause()
+				if got < want || got > want+want/10 {
+					t.Errorf("a pause of %v, want %v and up to a tenth", got, want)
+				}
+				time.Sleep(got)
+			}
+		})
+	})
+}
+
+func TestStatsAndObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n tally
+		var mu sync.Mutex
+		var waits []time.Duration
+		l := &Limiter{Observer: Join(n.observer(), &Observer{Granted: func(_ context.Context, e Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			waits = append(waits, e.Wait)
+		}})}
+		startsOf(t, l, t.Context(), 5, 0) // these five requests wait for 0 to 4 s
+		u := mustURL(t, "http://example.com/")
+		ctx, cancel := context.WithTimeout(t.Context(), 1)
+		defer cancel()
+		l.Acquire(ctx, u)
+		g, _ := l.Acquire(t.Context(), u)
+		g.Done(Outcome{Status: 429})
+		ctx, cancel2 := context.WithCancel(t.Context())
+		time.AfterFunc(1, cancel2)
+		l.Acquire(ctx, u)
+		if s, want := l.Stats(), (Stats{Hosts: 1}); s != want || paused(l) != 1 {
+			t.Errorf("%+v, want %+v; %d paused", s, want, paused(l))
+		}
+		if got, want := n.String(), "granted 6, rejected 1, canceled 1, backed off 1"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		slices.Sort(waits)
+		if want := []time.Duration{0, time.Second, time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second}; !slices.Equal(waits, want) {
+			t.Errorf("waits of %v, want %v", waits, want)
+		}
+		time.Sleep(time.Hour)
+		if n := paused(l); n != 0 {
+			t.Errorf("%d hosts back off an hour later", n)
 		}
 	})
 }

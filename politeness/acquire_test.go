@@ -1,0 +1,187 @@
+package politeness
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := mustURL(t, "http://example.com/")
+		l := &Limiter{MaxWait: 3 * time.Second}
+		zero := time.Now()
+		var mu sync.Mutex
+		var granted, refused int
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				g, err := l.Acquire(t.Context(), u)
+				mu.Lock()
+				defer mu.Unlock()
+				if _, ok := errors.AsType[*DelayError](err); ok {
+					refused++
+					if time.Since(zero) != 0 {
+						t.Errorf("refused after %v, not at once", time.Since(zero))
+					}
+					return
+				}
+				granted++
+				g.Done(Outcome{})
+			})
+		}
+		wg.Wait()
+		if granted != 4 || refused != 6 { // the four start at 0, 1, 2 and 3 s
+			t.Errorf("%d granted, %d refused", granted, refused)
+		}
+
+		// A request that lacks only a slot waits up to MaxWait, too.
+		time.Sleep(time.Second)
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zero = time.Now()
+		_, err = l.Acquire(t.Context(), u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 3*time.Second+1 {
+			t.Errorf("%v after %v", err, time.Since(zero))
+		}
+
+		never := &Limiter{MaxWait: -1, Concurrency: 2}
+		if _, err := never.Acquire(t.Context(), u); err != nil {
+			t.Errorf("what may start at once: %v", err)
+		}
+		if _, err := never.Acquire(t.Context(), u); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("what would have to wait: %v", err)
+		}
+		g.Done(Outcome{})
+	})
+}
+
+func TestContextDeadlineWhileASlotIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		l.Acquire(t.Context(), u)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		zero := time.Now()
+		_, err := l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 5*time.Second {
+			t.Errorf("%v after %v, want a DelayError at the deadline", err, time.Since(zero))
+		}
+	})
+}
+
+// With EndToStart, a slow request may end so late that a waiting request would
+// miss its deadline. The waiting request is then refused at once.
+func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
+		u := mustURL(t, "http://example.com/")
+		g, _ := l.Acquire(t.Context(), u)
+		zero := time.Now()
+		time.AfterFunc(5*time.Second, func() { g.Done(Outcome{Status: 200}) })
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		_, err := l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != 15*time.Second || time.Since(zero) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(zero))
+		}
+	})
+}
+
+func TestAcquire_CanceledRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		zero := time.Now()
+		var wg sync.WaitGroup
+		started := make(map[int]time.Duration)
+		var mu sync.Mutex
+		cancels := make([]context.CancelFunc, 10)
+		for i := range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancels[i] = cancel
+			wg.Go(func() {
+				g, err := l.Acquire(ctx, u)
+				if errors.Is(err, context.Canceled) {
+					return
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				started[i] = time.Since(zero)
+				mu.Unlock()
+				g.Done(Outcome{})
+			})
+			synctest.Wait() // so that the requests queue in this order
+		}
+		for _, i := range []int{1, 3, 4, 8, 9} { // the first waiting request, two in the middle, the last two
+			cancels[i]()
+		}
+		wg.Wait()
+		for place, i := range []int{0, 2, 5, 6, 7} {
+			if got, want := started[i], time.Duration(place)*time.Second; got != want {
+				t.Errorf("request %d started after %v, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+func TestAcquire_CanceledWithCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		u := mustURL(t, "http://example.com/")
+		l.Acquire(t.Context(), u)
+		cause := errors.New("enough pages")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		if _, err := l.Acquire(ctx, u); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestNextTellsAScheduler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n tally
+		l := &Limiter{Delay: 10 * time.Second, Observer: n.observer()}
+		u := mustURL(t, "http://example.com/")
+		next := func(want time.Duration) {
+			t.Helper()
+			if got := time.Until(l.Next(u)); got != want {
+				t.Errorf("next in %v, want %v", got, want)
+			}
+		}
+		next(0)
+		next(0) // Next takes no slot
+		g, _ := l.Acquire(t.Context(), u)
+		next(10 * time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { l.Acquire(ctx, u) })
+		}
+		synctest.Wait()
+		next(40 * time.Second) // three requests are waiting
+		cancel()
+		wg.Wait()
+		next(10 * time.Second)
+		g.Done(Outcome{Status: 429, Header: retryIn("60")})
+		next(time.Minute)
+		time.Sleep(2 * time.Minute)
+		next(0)
+		if n.granted.Load() != 1 || n.canceled.Load() != 3 {
+			t.Error(&n)
+		}
+		if got := l.Next(&url.URL{Path: "/"}); !got.Equal(time.Now()) {
+			t.Errorf("a URL without a host: %v", got)
+		}
+	})
+}

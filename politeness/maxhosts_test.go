@@ -1,0 +1,287 @@
+package politeness
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/goodbots/courtesy/integration_test/testmain"
+)
+
+// Four hosts with an adaptive delay are used one after the other, but only
+// three are remembered. The host that was used first is evicted, and the others
+// keep their delays.
+func TestMaxHosts_LeastRecentlyUsed(t *testing.T) {
+	for again, want := range map[string]time.Duration{"a.example": time.Second, "b.example": 5 * time.Second, "c.example": 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var delay time.Duration
+			l := &Limiter{MaxHosts: 3, Adaptive: 5, Observer: &Observer{
+				Granted: func(_ context.Context, e Event) { delay = e.Delay },
+			}}
+			for _, host := range []string{"a.example", "b.example", "c.example", "d.example", again} {
+				g, err := l.Acquire(t.Context(), &url.URL{Host: host})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200, Latency: time.Second})
+				time.Sleep(10 * time.Second)
+			}
+			if delay != want {
+				t.Errorf("the delay of %s is %v, want %v", again, delay, want)
+			}
+		})
+	}
+}
+
+// A crawl asks up to a million hosts, one after the other. The Limiter
+// remembers a paused host, however many hosts come after it. It forgets the
+// hosts whose interval is over.
+func TestMaxHosts_ManyNewHosts(t *testing.T) {
+	n := 1_000_000
+	if testing.Short() || testmain.RaceEnabled {
+		n = 50_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 5000}
+		penalty := mustURL(t, "http://backed-off.example/")
+		g, _ := l.Acquire(t.Context(), penalty)
+		g.Done(Outcome{Status: 503, Header: retryIn("80000")})
+		until := l.Next(penalty)
+		routines := runtime.NumGoroutine()
+		u := mustURL(t, "http://h.example/")
+		for i := range n {
+			u.Host = fmt.Sprintf("h%d.example", i)
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatalf("host %d: %v", i, err)
+			}
+			g.Done(Outcome{Status: 200})
+			if i%4000 == 0 {
+				time.Sleep(time.Second)
+				if s := l.Stats(); s.Hosts > 5000 {
+					t.Fatalf("%d hosts remembered", s.Hosts)
+				}
+			}
+		}
+		if got := l.Next(penalty); !got.Equal(until) {
+			t.Errorf("the back-off ends %v, want %v", got, until)
+		}
+		if now := runtime.NumGoroutine(); now > routines {
+			t.Errorf("%d goroutines, %d before", now, routines)
+		}
+	})
+}
+
+// Hosts are forgotten after their interval, even if there is room for them, and
+// even if hosts that were asked before them are paused for a day.
+func TestMaxHosts_BehindALongBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{}
+		for i := range 10_000 {
+			g, err := l.Acquire(t.Context(), hostURL(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i < 5 {
+				g.Done(Outcome{Status: 429, Header: retryIn("86400")})
+			}
+			g.Done(Outcome{Status: 200})
+			time.Sleep(10 * time.Millisecond) // so a hundred hosts are in their interval at any moment
+		}
+		if s := l.Stats(); s.Hosts > 200 || paused(l) != 5 {
+			t.Errorf("%+v, %d paused, want the hundred hosts of the last second and the five that back off", s, paused(l))
+		}
+	})
+}
+
+// One domain has any number of hosts that all ask for a day's pause. They never
+// hold more than nine tenths of the places, so what is known about other hosts
+// stays, and no new host is refused.
+func TestFullOfPausedHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n tally
+		l := &Limiter{MaxHosts: 100, Observer: n.observer()}
+		ask := func(host string, o Outcome) {
+			t.Helper()
+			ctx := WithCrawlDelay(t.Context(), 5*time.Second)
+			g, err := l.Acquire(ctx, &url.URL{Host: host})
+			if err != nil {
+				t.Fatalf("%s: %v", host, err)
+			}
+			g.Done(o)
+		}
+		for i := range 10 {
+			ask(fmt.Sprintf("honest%d.example", i), Outcome{Status: 200})
+		}
+		for i := range 1000 {
+			time.Sleep(10 * time.Second)
+			ask(fmt.Sprintf("h%d.owner.example", i), Outcome{Status: 429, Header: retryIn("86400")})
+			if i%10 == 0 { // the others are in use
+				ask(fmt.Sprintf("honest%d.example", i/10%10), Outcome{Status: 200})
+			}
+		}
+		for i := range 10 {
+			if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
+				t.Errorf("honest%d.example was forgotten", i)
+			}
+		}
+		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.rejected.Load() != 0 {
+			t.Errorf("%+v, %d paused, %v", s, k, &n)
+		}
+	})
+}
+
+// A host within its interval is never forgotten, or it would be asked too soon.
+// If all are within their interval, there are more than MaxHosts for a while.
+func TestFullOfHostsWithinTheirInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 10}
+		for i := range 50 {
+			g, err := l.Acquire(t.Context(), hostURL(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 200})
+		}
+		for i := range 50 {
+			if wait := time.Until(l.Next(hostURL(i))); wait != time.Second {
+				t.Errorf("host %d may be asked in %v", i, wait)
+			}
+		}
+		for i := range 50 {
+			time.Sleep(time.Second)
+			g, _ := l.Acquire(t.Context(), hostURL(50+i))
+			g.Done(Outcome{Status: 200})
+		}
+		if s := l.Stats(); s.Hosts > 10 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// One domain has any number of hosts that ask for a Crawl-delay of years. They
+// are not all remembered, and do not hide other hosts.
+func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
+	for _, most := range []time.Duration{0, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &Limiter{MaxHosts: 100, MaxCrawlDelay: most}
+			ask := func(host string, crawl time.Duration) {
+				t.Helper()
+				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), &url.URL{Host: host})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(Outcome{Status: 200})
+			}
+			ask("first.example", 1e9*time.Second)
+			if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
+				t.Errorf("due in %v", wait)
+			}
+			for i := range 1000 {
+				ask(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
+				time.Sleep(100 * time.Second)
+				if i%10 == 0 { // the others are in use
+					ask(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
+				}
+			}
+			for i := range 10 {
+				if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
+					t.Errorf("honest%d.example was forgotten", i)
+				}
+			}
+			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// A request whose Done is never called does not keep its host for ever.
+func TestFullOfAbandonedRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 10, Lease: time.Minute}
+		for i := range 500 {
+			if _, err := l.Acquire(t.Context(), hostURL(i)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if s := l.Stats(); s.Hosts > 25 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A late refusal counts even if the Limiter has forgotten the host meanwhile.
+func TestMaxHosts_Late429OfAnEvictedHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 1, Lease: time.Second}
+		a, b := mustURL(t, "http://a.example/"), mustURL(t, "http://b.example/")
+		lost, _ := l.Acquire(t.Context(), a)
+		time.Sleep(time.Minute)
+		g, err := l.Acquire(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		time.Sleep(time.Minute)
+		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
+		if wait := time.Until(l.Next(a)); wait != time.Hour {
+			t.Errorf("next in %v, want 1h", wait)
+		}
+	})
+}
+
+func TestMaxHosts_Next(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 1}
+		known := mustURL(t, "http://known.example/")
+		g, _ := l.Acquire(WithCrawlDelay(t.Context(), 10*time.Second), known)
+		g.Done(Outcome{})
+		time.Sleep(time.Minute)
+		if wait := time.Until(l.Next(mustURL(t, "http://new.example/"))); wait != 0 {
+			t.Errorf("there is room in %v, want at once", wait)
+		}
+		if l.hosts.Get("known.example") == nil {
+			t.Error("it was forgotten")
+		}
+	})
+}
+
+// A key may be a piece of a URL of megabytes. What is kept of it is a copy.
+func TestKeysAreCopies(t *testing.T) {
+	l := &Limiter{Delay: -1, Budget: Budget{Requests: 10}}
+	raw := "http://long.example/" + strings.Repeat("x", 1<<20)
+	u := mustURL(t, raw)
+	isPiece := func(s string) bool {
+		at := uintptr(unsafe.Pointer(unsafe.StringData(s))) - uintptr(unsafe.Pointer(unsafe.StringData(raw)))
+		return at < uintptr(len(raw))
+	}
+	if !isPiece(u.Host) {
+		t.Fatal("the URL is a copy already")
+	}
+	g, err := l.Acquire(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Outcome{Status: 200})
+	for h := range l.hosts.All() {
+		if isPiece(h.Key) {
+			t.Errorf("the key of %s keeps %d bytes", h.Key, len(raw))
+		}
+	}
+	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
+	c.key(t.Context(), u)
+	for key, a := range c.known {
+		if isPiece(key) || isPiece(a.key) {
+			t.Errorf("the address of %s keeps %d bytes", key, len(raw))
+		}
+	}
+}
