@@ -127,7 +127,7 @@ var decisions = []decision{
 	{"the slot of a host", "politeness",
 		[]string{"politeness.TestSlotIsHeldToTheBodysEnd", "politeness.TestUnreadBodyIsNamedOnce"}},
 	{"what rests a host", "politeness",
-		[]string{"politeness.TestWhatRestsAHost", "politeness.TestOneIntervalMore", "politeness.TestRefusalsOfOneMoment"}},
+		[]string{"politeness.TestWhatRestsAHost", "politeness.TestBackOff_OneIntervalMore", "politeness.TestBackOff_ResponsesOfOneIncident"}},
 	{"a caller whose deadline comes first", "politeness",
 		[]string{"politeness.TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing", "robotsmw.TestDeadlineBeforeTheSlotOfRobotsTxt"}},
 	{"a refused wait is not an outage", "robotsmw",

@@ -16,7 +16,7 @@ func TestMaxWait(t *testing.T) {
 		l := &Limiter{MaxWait: 3 * time.Second}
 		zero := time.Now()
 		var mu sync.Mutex
-		var granted, refused int
+		var granted, rejected int
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -24,9 +24,9 @@ func TestMaxWait(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if _, ok := errors.AsType[*DelayError](err); ok {
-					refused++
+					rejected++
 					if time.Since(zero) != 0 {
-						t.Errorf("refused after %v, not at once", time.Since(zero))
+						t.Errorf("rejected after %v, not at once", time.Since(zero))
 					}
 					return
 				}
@@ -35,8 +35,8 @@ func TestMaxWait(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if granted != 4 || refused != 6 { // the four start at 0, 1, 2 and 3 s
-			t.Errorf("%d granted, %d refused", granted, refused)
+		if granted != 4 || rejected != 6 { // the four start at 0, 1, 2 and 3 s
+			t.Errorf("%d granted, %d rejected", granted, rejected)
 		}
 
 		// A request that lacks only a slot waits up to MaxWait, too.
@@ -78,7 +78,7 @@ func TestContextDeadlineWhileASlotIsHeld(t *testing.T) {
 }
 
 // With EndToStart, a slow request may end so late that a waiting request would
-// miss its deadline. The waiting request is then refused at once.
+// miss its deadline. The waiting request is then rejected at once.
 func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: 10 * time.Second, EndToStart: true}
@@ -95,6 +95,7 @@ func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {
 	})
 }
 
+// Some requests of a queue are canceled. The others move up.
 func TestAcquire_CanceledRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

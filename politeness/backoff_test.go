@@ -27,18 +27,18 @@ func TestWhatRestsAHost(t *testing.T) {
 		limiter *Limiter
 		steps   []step
 	}{
-		{"good answers", &Limiter{}, []step{{"200", 1 * s, false}, {"404", 1 * s, false}, {"301", 1 * s, false}}},
-		{"a 429 rests it for BackOff, doubled for each in a row", &Limiter{},
+		{"good responses", &Limiter{}, []step{{"200", 1 * s, false}, {"404", 1 * s, false}, {"301", 1 * s, false}}},
+		{"a 429 pauses it for BackOff, doubled for each in a row", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"429", 20 * s, true}}},
 		{"up to MaxBackOff", &Limiter{BackOff: 8 * s, MaxBackOff: 20 * s},
 			[]step{{"429", 8 * s, true}, {"429", 16 * s, true}, {"429", 20 * s, false}, {"429", 20 * s, false}}},
-		{"a good answer takes one step back", &Limiter{},
+		{"a good response undoes one step", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"200", 1 * s, false}, {"429", 10 * s, true}, {"429", 20 * s, true}}},
 		{"one broken page among good ones costs an interval", &Limiter{},
 			[]step{{"200", 1 * s, false}, {"503", 2 * s, false}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"200", 1 * s, false}, {"503", 2 * s, false}}},
 		{"the second 503 in a row counts as a 429", &Limiter{},
 			[]step{{"503", 2 * s, false}, {"503", 5 * s, true}, {"503", 10 * s, true}, {"503", 20 * s, true}}},
-		{"and after a good answer the next is the first again", &Limiter{},
+		{"and after a good response the next is the first again", &Limiter{},
 			[]step{{"503", 2 * s, false}, {"503", 5 * s, true}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"503", 5 * s, true}}},
 		{"also while more steps are left", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"200", 1 * s, false}, {"503", 2 * s, false}, {"503", 10 * s, true}}},
@@ -51,25 +51,25 @@ func TestWhatRestsAHost(t *testing.T) {
 		{"Retry-After of a 429", &Limiter{}, []step{{"429 Retry-After=90", 90 * s, false}, {"429", 10 * s, true}}},
 		{"Retry-After of a 503, at first and later", &Limiter{},
 			[]step{{"503 Retry-After=90", 90 * s, false}, {"503 Retry-After=7", 7 * s, false}, {"503", 10 * s, true}}},
-		{"Retry-After of a redirect, which is no refusal", &Limiter{},
+		{"Retry-After of a redirect, which is no back-off", &Limiter{},
 			[]step{{"302 Retry-After=90", 90 * s, false}, {"307 Retry-After=30", 30 * s, false}, {"503", 2 * s, false}}},
-		{"a redirect with Retry-After is a good answer", &Limiter{},
+		{"a redirect with Retry-After is a good response", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"301 Retry-After=30", 30 * s, false}, {"429", 10 * s, true}}},
-		{"all are cut to MaxRetryAfter", &Limiter{MaxRetryAfter: 20 * s},
+		{"all are shortened to MaxRetryAfter", &Limiter{MaxRetryAfter: 20 * s},
 			[]step{{"429 Retry-After=90", 20 * s, false}, {"503 Retry-After=90", 20 * s, false}, {"302 Retry-After=99999999999999999999", 20 * s, false}}},
 		{"Retry-After of a 2xx is not about the next request", &Limiter{},
 			[]step{{"200 Retry-After=90", 1 * s, false}, {"202 Retry-After=90", 1 * s, false}, {"204 Retry-After=90", 1 * s, false}}},
-		// GitHub answers 403, Cloudflare 520 to 530, LinkedIn 999. Such a
-		// server was sent the next request after one interval.
+		// GitHub sends it with 403, Cloudflare with 520 to 530, LinkedIn with
+		// 999.
 		{"Retry-After of any 4xx", &Limiter{},
 			[]step{{"400 Retry-After=90", 90 * s, false}, {"403 Retry-After=60", 60 * s, false}, {"404 Retry-After=30", 30 * s, false}, {"408 Retry-After=90", 90 * s, false},
 				{"413 Retry-After=90", 90 * s, false}, {"420 Retry-After=90", 90 * s, false}, {"425 Retry-After=90", 90 * s, false}, {"451 Retry-After=90", 90 * s, false}, {"200", 1 * s, false}}},
 		{"Retry-After of any 5xx, and above", &Limiter{},
 			[]step{{"500 Retry-After=90", 90 * s, false}, {"502 Retry-After=60", 60 * s, false}, {"504 Retry-After=30", 30 * s, false}, {"509 Retry-After=90", 90 * s, false},
 				{"520 Retry-After=90", 90 * s, false}, {"522 Retry-After=90", 90 * s, false}, {"530 Retry-After=90", 90 * s, false}, {"999 Retry-After=90", 90 * s, false}, {"200", 1 * s, false}}},
-		{"without Retry-After, these rest no host", &Limiter{},
+		{"without Retry-After, these pause no host", &Limiter{},
 			[]step{{"403", 1 * s, false}, {"408", 1 * s, false}, {"420", 1 * s, false}, {"502", 1 * s, false}, {"520", 1 * s, false}, {"999", 1 * s, false}}},
-		{"a 4xx with Retry-After is not a good answer", &Limiter{},
+		{"a 4xx with Retry-After is not a good response", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"403 Retry-After=30", 30 * s, false}, {"429", 20 * s, true}}},
 		{"a 4xx without a usable Retry-After is one", &Limiter{},
 			[]step{{"429", 5 * s, true}, {"429", 10 * s, true}, {"403 Retry-After=soon", 1 * s, false}, {"429", 10 * s, true}}},
@@ -81,15 +81,15 @@ func TestWhatRestsAHost(t *testing.T) {
 			[]step{{"302 Retry-After=soon", 1 * s, false}, {"503 Retry-After=0", 2 * s, false}, {"429 Retry-After=-1", 5 * s, true}}},
 		{"a sure challenge", &Limiter{},
 			[]step{{"403 Cf-Mitigated=challenge", 2 * s, false}, {"403 Cf-Mitigated=challenge", 5 * s, true}, {"200", 1 * s, false}, {"403 Cf-Mitigated=challenge", 2 * s, false}}},
-		{"a challenge that says 200 or 202", &Limiter{},
+		{"a challenge with status 200 or 202", &Limiter{},
 			[]step{{"202 X-Amzn-Waf-Action=challenge", 2 * s, false}, {"200 Sg-Captcha=challenge", 5 * s, true}}},
 		{"a captcha", &Limiter{}, []step{{"405 X-Amzn-Waf-Action=captcha", 2 * s, false}}},
 		{"a sure block", &Limiter{}, []step{{"403 X-Vercel-Mitigated=deny", 2 * s, false}, {"503", 5 * s, true}}},
-		{"a challenge that says when to come again", &Limiter{}, []step{{"403 Cf-Mitigated=challenge Retry-After=60", 60 * s, false}}},
-		{"a wall with 429 is a 429", &Limiter{}, []step{{"429 X-Vercel-Mitigated=challenge", 5 * s, true}}},
+		{"a challenge with Retry-After", &Limiter{}, []step{{"403 Cf-Mitigated=challenge Retry-After=60", 60 * s, false}}},
+		{"a bot-protection response with 429 is a 429", &Limiter{}, []step{{"429 X-Vercel-Mitigated=challenge", 5 * s, true}}},
 		{"a page that is forbidden, illegal, or for sale", &Limiter{},
 			[]step{{"403", 1 * s, false}, {"403 Server=AkamaiGHost", 1 * s, false}, {"451", 1 * s, false}, {"402 Crawler-Price=USD_0.01", 1 * s, false}, {"503", 2 * s, false}}},
-		{"the interval may be an adaptive one", &Limiter{Adaptive: 4000}, // and the answers take 1 ms
+		{"the interval may be an adaptive one", &Limiter{Adaptive: 4000}, // and the responses take 1 ms
 			[]step{{"200", 4 * s, false}, {"503", 8 * s, false}, {"200", 4 * s, false}}},
 		{"from the end", &Limiter{EndToStart: true}, []step{{"200", 1 * s, false}, {"503", 2 * s, false}}},
 		{"without an interval", &Limiter{Delay: -1}, []step{{"503", 0, false}, {"503", 5 * s, true}}},
@@ -117,7 +117,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						name, value, _ := strings.Cut(f, "=")
 						header.Set(name, strings.ReplaceAll(value, "_", " "))
 					}
-					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more, so that this request starts after the previous refusal
+					time.Sleep(time.Until(tt.limiter.Next(mustURL(t, "http://example.com/"))) + 1) // 1 ns more, so that this request starts after the previous response
 					start := time.Now()
 					resp, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 					if err != nil {
@@ -137,9 +137,9 @@ func TestWhatRestsAHost(t *testing.T) {
 	}
 }
 
-// If several requests are under way when the first refusal comes, all their
-// refusals are one incident.
-func TestRefusalsOfOneMoment(t *testing.T) {
+// If several requests are in flight when the first 429 or 503 arrives, all such
+// responses to them are one incident.
+func TestBackOff_ResponsesOfOneIncident(t *testing.T) {
 	const s = time.Second
 	tests := []struct {
 		name        string
@@ -147,9 +147,9 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 		least, most time.Duration
 	}{
 		{"503s are one", []int{503, 503, 503, 503}, 1 * s, 1 * s},
-		{"a 429 among them makes it sure", []int{503, 429, 503, 429}, 5 * s, 5500 * time.Millisecond},
-		{"whenever it is heard", []int{429, 503, 503, 503}, 5 * s, 5500 * time.Millisecond},
-		{"a good answer that was under way proves nothing", []int{503, 200, 200, 200}, 1 * s, 1 * s},
+		{"a 429 among them confirms it", []int{503, 429, 503, 429}, 5 * s, 5500 * time.Millisecond},
+		{"whenever it arrives", []int{429, 503, 503, 503}, 5 * s, 5500 * time.Millisecond},
+		{"a good response to a request that was in flight proves nothing", []int{503, 200, 200, 200}, 1 * s, 1 * s},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -167,17 +167,17 @@ func TestRefusalsOfOneMoment(t *testing.T) {
 			for i, g := range grants {
 				g.Done(Outcome{Status: tt.statuses[i]})
 			}
-			if rest := time.Until(l.Next(u)); rest < tt.least || rest > tt.most {
-				t.Errorf("%s: it rests for %v, want %v to %v", tt.name, rest, tt.least, tt.most)
+			if pause := time.Until(l.Next(u)); pause < tt.least || pause > tt.most {
+				t.Errorf("%s: the host is paused for %v, want %v to %v", tt.name, pause, tt.least, tt.most)
 			}
 		})
 	}
 }
 
-// After a request that is answered with 503, the host rests for two intervals,
-// not one. If the answer comes after the first interval, the second begins when
-// the answer comes. The interval may be a Crawl-delay.
-func TestOneIntervalMore(t *testing.T) {
+// After a 503, two intervals pass before the next request, not one. If the 503
+// arrives after the first interval, the second begins when it arrives. The
+// interval may be a Crawl-delay.
+func TestBackOff_OneIntervalMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
 		u := mustURL(t, "http://example.com/")
@@ -202,13 +202,13 @@ func TestOneIntervalMore(t *testing.T) {
 	})
 }
 
-// A host that has refused a request is not forgotten when new hosts come. So
-// its next refusal is the second in a row.
-func TestFirstRefusalIsRemembered(t *testing.T) {
+// A host that has sent a 503 is not evicted for new hosts, because its next 503
+// is the second in a row.
+func TestBackOff_First503IsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
 		u := mustURL(t, "http://example.com/")
-		refuse := func() time.Duration {
+		get503 := func() time.Duration {
 			g, err := l.Acquire(t.Context(), u)
 			if err != nil {
 				t.Fatal(err)
@@ -216,21 +216,21 @@ func TestFirstRefusalIsRemembered(t *testing.T) {
 			g.Done(Outcome{Status: 503})
 			return time.Until(l.Next(u))
 		}
-		refuse()
+		get503()
 		for i := range 1000 {
 			time.Sleep(time.Second)
 			g, _ := l.Acquire(t.Context(), mustURL(t, fmt.Sprintf("http://h%d.example/", i)))
 			g.Done(Outcome{Status: 200})
 		}
-		if rest := refuse(); rest < 5*time.Second {
-			t.Errorf("the second 503 in a row rests the host for %v, want 5s", rest)
+		if pause := get503(); pause < 5*time.Second {
+			t.Errorf("the second 503 in a row pauses the host for %v, want 5s", pause)
 		}
 	})
 }
 
-// Crawlers that were refused at the same time come back at different times,
+// Crawlers that get a 429 at the same time are paused for different times,
 // because each pause is up to a tenth longer at random.
-func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
+func TestBackOff_RandomPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
 		pauses := make(map[time.Duration]bool)
@@ -255,7 +255,7 @@ func TestBackOffPartsThoseWhoWereRefusedTogether(t *testing.T) {
 
 // When the pause has grown to MaxBackOff, it stays there, however many
 // incidents follow.
-func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
+func TestBackOff_HundredsOfIncidents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
 		l := &Limiter{BackOff: time.Second, MaxBackOff: time.Minute}
@@ -273,10 +273,9 @@ func TestBackOffAfterHundredsOfIncidents(t *testing.T) {
 	})
 }
 
-// If the Limiter refuses a request only because no slot is free, the error says
-// that the request should come again after an interval. If it came again at
-// once, it would be refused again.
-func TestSentAwayFromABusySlot(t *testing.T) {
+// If the Limiter rejects a request only because no slot is free, the error
+// proposes a retry after one interval. A retry at once would be rejected too.
+func TestDelayError_NoFreeSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := mustURL(t, "http://example.com/")
 		l := &Limiter{Delay: 3 * time.Second, MaxWait: -1}
@@ -288,20 +287,20 @@ func TestSentAwayFromABusySlot(t *testing.T) {
 		_, err = l.Acquire(t.Context(), u)
 		delay, ok := errors.AsType[*DelayError](err)
 		if !ok || time.Until(delay.Until) != 3*time.Second || delay.Reason != "slot" {
-			t.Errorf("%v, want to come again in 3 s, for a slot", err)
+			t.Errorf("%v, want a DelayError of 3 s for a slot", err)
 		}
 		g.Done(Outcome{})
 	})
 }
 
-// Ten requests are in flight and fifty are queued when the host answers 429.
-// None of the fifty starts before the pause is over, and the ten refusals are
-// one incident.
+// Ten requests are in flight and fifty are queued when the host sends a 429.
+// None of the fifty starts before the pause is over, and the ten responses with
+// 429 are one incident.
 func TestBackOff_OneIncident(t *testing.T) {
 	tests := []struct {
 		name   string
 		header http.Header
-		least  time.Duration // the least time from the refusals to the next start
+		least  time.Duration // the least time from the 429 to the next start
 		most   time.Duration
 	}{
 		{"with Retry-After", retryIn("120"), 120 * time.Second, 120 * time.Second},
@@ -312,13 +311,13 @@ func TestBackOff_OneIncident(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &Limiter{Delay: 10 * time.Millisecond, Concurrency: 10}
 				u := mustURL(t, "http://example.com/")
-				var flying []*Grant
+				var grants []*Grant
 				for range 10 {
 					g, err := l.Acquire(t.Context(), u)
 					if err != nil {
 						t.Fatal(err)
 					}
-					flying = append(flying, g)
+					grants = append(grants, g)
 				}
 				var (
 					mu     sync.Mutex
@@ -339,15 +338,15 @@ func TestBackOff_OneIncident(t *testing.T) {
 					})
 				}
 				synctest.Wait()
-				said := time.Now()
-				for _, g := range flying {
+				responded := time.Now()
+				for _, g := range grants {
 					g.Done(Outcome{Status: 429, Header: tt.header})
 				}
 				if s := l.Stats(); paused(l) != 1 || s.Waiting != 50 || s.InFlight != 0 {
-					t.Errorf("after the refusals: %+v, %d paused", s, paused(l))
+					t.Errorf("after the 429: %+v, %d paused", s, paused(l))
 				}
 				wg.Wait()
-				if first := starts[0].Sub(said); first < tt.least || first > tt.most {
+				if first := starts[0].Sub(responded); first < tt.least || first > tt.most {
 					t.Errorf("the next started %v after the 429, want %v to %v", first, tt.least, tt.most)
 				}
 				for i := 1; i < len(starts); i++ {
@@ -360,7 +359,7 @@ func TestBackOff_OneIncident(t *testing.T) {
 	}
 }
 
-// paused returns how many hosts are in a pause because of their answers.
+// paused returns how many hosts are paused because of their responses.
 func paused(l *Limiter) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -372,7 +371,7 @@ func paused(l *Limiter) (n int) {
 	return n
 }
 
-// The pause doubles with each incident, up to MaxBackOff. Each good answer
+// The pause doubles with each incident, up to MaxBackOff. Each good response
 // undoes one step, unless its request started before the latest incident.
 func TestBackOff_EscalationAndRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -421,7 +420,7 @@ func TestBackOff_EscalationAndRecovery(t *testing.T) {
 }
 
 // If a pause would outlast the deadline of a waiting request, the request is
-// refused at once. A request that can wait is told its new start time.
+// rejected at once. A request that can wait receives its new estimated start.
 func TestBackOff_RejectsLateRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -438,7 +437,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 					t.Errorf("error %v, want a DelayError for the hour", err)
 				}
 				if time.Since(zero) != time.Second {
-					t.Errorf("it came after %v, not at once", time.Since(zero))
+					t.Errorf("rejected after %v, not at once", time.Since(zero))
 				}
 			})
 		}
@@ -447,7 +446,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time, _ Reason) { untils = append(untils, until.Sub(zero)) }})
 			g, err := l.Acquire(ctx, u)
 			if err != nil || time.Since(zero) < time.Hour {
-				t.Errorf("the patient one: %v after %v", err, time.Since(zero))
+				t.Errorf("the request without a deadline: %v after %v", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -455,7 +454,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 		g.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		wg.Wait()
 		if n := len(untils); n < 2 || untils[n-1] != time.Hour+time.Second {
-			t.Errorf("the patient one was told %v", untils)
+			t.Errorf("the request without a deadline received the estimates %v", untils)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A robots.txt request goes to the front of its line because a waiting page
+// A robots.txt request goes to the front of its lane because a waiting page
 // needs it. The request that was first there had a place in the queue of Within
 // or GlobalRate, and must leave it: otherwise each of the two waits behind the
 // other, and no host of the crawl gets a request any more.
@@ -58,9 +58,9 @@ func TestChain_RobotsRequestGoesToTheFront(t *testing.T) {
 }
 
 // After a failed check of a page, the next request for the page's robots.txt
-// goes first, but not those after it: otherwise a loop that fetches this file
-// again and again would keep the files of other ports waiting.
-func TestExempt_GoesFirstOnceAfterACheck(t *testing.T) {
+// starts first, but not those after it. Otherwise a loop that fetches this file
+// again and again could keep the files of other ports waiting.
+func TestExempt_StartsFirstOnceAfterACheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := new(Limiter)
 		robots := WithCrawlDelay(t.Context(), Exempt)
@@ -95,8 +95,8 @@ func TestExempt_GoesFirstOnceAfterACheck(t *testing.T) {
 
 // With EndToStart, an interval begins when the lease of a request ends that was
 // lost. A request that waits behind another can then no longer start before its
-// deadline, and is refused as soon as the end of the lease is noticed.
-func TestEndToStart_LeaseEndRefusesRequests(t *testing.T) {
+// deadline, and is rejected as soon as the end of the lease is noticed.
+func TestEndToStart_LeaseEndRejectsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{EndToStart: true, Delay: 5 * time.Second, Lease: 10 * time.Second}
 		u := mustURL(t, "http://example.com/")
@@ -114,7 +114,7 @@ func TestEndToStart_LeaseEndRefusesRequests(t *testing.T) {
 		_, err := l.Acquire(ctx, u)
 		d, ok := errors.AsType[*DelayError](err)
 		if !ok || d.Until.Sub(zero) != 20*time.Second || d.Reason != ReasonQueue || time.Since(zero) != 10*time.Second {
-			t.Errorf("%v after %v, want a refusal when the lease ends", err, time.Since(zero))
+			t.Errorf("%v after %v, want a DelayError when the lease ends", err, time.Since(zero))
 		}
 		if got := <-first; got != 15*time.Second {
 			t.Errorf("the first request starts after %v, want 15s", got)
@@ -141,8 +141,8 @@ func TestEndToStart_IntervalAfterALease(t *testing.T) {
 }
 
 // A robots.txt that took 30 s leaves the pages 30 s. Only one page waits, so
-// the next robots.txt starts soon, and must not be refused.
-func TestExempt_NotRefusedAfterASlowFile(t *testing.T) {
+// the next robots.txt starts soon, and must not be rejected.
+func TestExempt_NotRejectedAfterASlowFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxWait: 10 * time.Second}
 		robots := WithCrawlDelay(t.Context(), Exempt)
@@ -167,9 +167,9 @@ func TestExempt_NotRefusedAfterASlowFile(t *testing.T) {
 	})
 }
 
-// A host whose waiting requests are all refused by a change becomes idle, so
-// that it can be evicted.
-func TestRetime_RefusedHostIsIdle(t *testing.T) {
+// A host becomes idle if a change rejects all requests that wait for it.
+// Otherwise it could never be evicted.
+func TestRetime_HostOfRejectedRequestsIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Adaptive: 10}
 		u := mustURL(t, "http://example.com/")
@@ -182,7 +182,7 @@ func TestRetime_RefusedHostIsIdle(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 				defer cancel()
 				if _, err := l.Acquire(ctx, u); err == nil {
-					t.Error("a request that is too late was not refused")
+					t.Error("a request that is too late was not rejected")
 				}
 			}()
 		}
@@ -231,8 +231,8 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 	}
 }
 
-// Each host has its pace, and the machine that serves all of these hosts has a
-// pace of its own. All of these paces are kept.
+// Each host has its delay, and the machine that serves all of these hosts has a
+// delay of its own. All of these delays are kept.
 func TestWithinComposesTwoLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -268,10 +268,10 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 		last := map[int]time.Duration{0: -time.Hour, 1: -time.Hour, 2: -time.Hour}
 		for i, s := range starts {
 			if i > 0 && s.at-starts[i-1].at < 300*time.Millisecond {
-				t.Errorf("the machine is asked after %v", s.at-starts[i-1].at)
+				t.Errorf("the next request to the machine starts after %v", s.at-starts[i-1].at)
 			}
 			if s.at-last[s.host] < time.Second {
-				t.Errorf("host %d is asked after %v", s.host, s.at-last[s.host])
+				t.Errorf("the next request to host %d starts after %v", s.host, s.at-last[s.host])
 			}
 			last[s.host] = s.at
 		}
@@ -284,8 +284,8 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 	})
 }
 
-// A request to a paused host does not hold up requests to other hosts of the
-// same machine.
+// A request to a paused host does not delay requests to other hosts of the same
+// machine.
 func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -375,8 +375,8 @@ func TestWithin_AllHosts(t *testing.T) {
 }
 
 // A request waits for its machine. Then its host pauses for longer than the
-// request can wait. So the Limiter refuses the request and removes it from both
-// queues.
+// request can wait. Therefore the Limiter rejects the request and removes it
+// from both queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -429,7 +429,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		defer cancel()
 		_, err = l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != time.Hour || time.Since(zero) != 0 {
-			t.Errorf("%v after %v, want a refusal for the hour at once", err, time.Since(zero))
+			t.Errorf("%v after %v, want a DelayError for the hour at once", err, time.Since(zero))
 		}
 		var untils []time.Duration
 		var reasons []string
@@ -440,11 +440,11 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		g.Done(Outcome{})
 		for _, until := range untils {
 			if until != time.Hour {
-				t.Errorf("told %v, want the hour", untils)
+				t.Errorf("estimates %v, want the hour", untils)
 			}
 		}
 		if fmt.Sprint(reasons) != "[delay within]" {
-			t.Errorf("told %q, want its own interval and then that of the limiter within", reasons)
+			t.Errorf("reasons %q, want its own interval and then that of the limiter within", reasons)
 		}
 	})
 }
@@ -486,7 +486,7 @@ func TestGlobalRate(t *testing.T) {
 	})
 }
 
-// If a request reserves a token of GlobalRate and then gives up, the next
+// If a request reserves a token of GlobalRate and is then canceled, the next
 // request gets the token.
 func TestGlobalRateCancelledReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestExemptFetchOvertakesThoseWhoWait(t *testing.T) {
 		var mu sync.Mutex
 		var story []string
 		var wg sync.WaitGroup
-		ask := func(what string, crawl time.Duration) {
+		request := func(what string, crawl time.Duration) {
 			wg.Go(func() {
 				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), u)
 				if err != nil {
@@ -34,15 +34,15 @@ func TestExemptFetchOvertakesThoseWhoWait(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, page := range []string{"p1", "p2", "p3"} {
-			ask(page, 10*time.Second)
+			request(page, 10*time.Second)
 		}
-		ask("redirected", ExemptInTurn)
+		request("redirected", ExemptInTurn)
 		time.Sleep(4 * time.Second)
-		ask("r1", Exempt)
-		ask("r2", Exempt)
+		request("r1", Exempt)
+		request("r2", Exempt)
 		time.Sleep(5500 * time.Millisecond)
-		ask("r3", Exempt)
-		ask("r4", Exempt)
+		request("r3", Exempt)
+		request("r4", Exempt)
 		wg.Wait()
 		const want = "p1 0s, r1 4s, r2 5s, r3 9.5s, r4 10.5s, p2 11.5s, p3 21.5s, redirected 22.5s"
 		if got := strings.Join(story, ", "); got != want {

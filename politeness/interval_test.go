@@ -12,7 +12,7 @@ import (
 )
 
 // A Crawl-delay longer than MaxCrawlDelay is obeyed: one request starts, and
-// others are refused until the delay is over.
+// others are rejected until the delay is over.
 func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -42,7 +42,7 @@ func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 	})
 }
 
-// When the Limiter learns a long Crawl-delay, it refuses the requests that
+// When the Limiter receives a long Crawl-delay, it rejects the requests that
 // already wait, except the first of them.
 func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,11 +70,11 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		synctest.Wait()
 		_, err := l.Acquire(WithCrawlDelay(t.Context(), time.Hour), u)
 		if _, ok := errors.AsType[*DelayError](err); !ok {
-			t.Errorf("who told it: %v", err)
+			t.Errorf("the request that declares it: %v", err)
 		}
 		synctest.Wait()
 		if delayed != 4 {
-			t.Errorf("%d refused at once, want 4", delayed)
+			t.Errorf("%d are rejected at once, want 4", delayed)
 		}
 		wg.Wait() // one request gets the slot when the lease of the earlier Grant is over
 		if granted != 1 {
@@ -105,8 +105,9 @@ func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
 	})
 }
 
-// Two origins of a host have different Crawl-delays. The host is not forgotten
-// when the shorter one is over, or the other origin would be asked too soon.
+// Two origins of a host have different Crawl-delays. The host is not evicted
+// when the shorter one is over. Otherwise the next request to the other origin
+// would start too soon.
 func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, l := range map[string]*Limiter{"": {}, "EndToStart": {EndToStart: true}, "MaxHosts": {MaxHosts: 1}} {
@@ -120,7 +121,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				g.Done(Outcome{Status: 200})
 			}
 			start := time.Now()
-			for i := range 5 { // new hosts, for which others are forgotten
+			for i := range 5 { // new hosts, for which others are evicted
 				time.Sleep(2 * time.Second)
 				g, _ := l.Acquire(t.Context(), hostURL(i))
 				g.Done(Outcome{Status: 200})
@@ -129,7 +130,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 			s, _ := l.hosts.Get("two.example").Export(l.now(), true)
 			l.mu.Unlock()
 			if !s.HasCrawlDelayStart {
-				t.Errorf("%s: the next owner is not told", name)
+				t.Errorf("%s: the next owner does not receive the latest start", name)
 			}
 			g, err := l.Acquire(slow, u)
 			if err != nil || time.Since(start) != 30*time.Second {
@@ -143,7 +144,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			if l.MaxHosts == 1 && l.hosts.Get("two.example") != nil {
-				t.Errorf("%s: it is remembered for ever", name)
+				t.Errorf("%s: the host is never evicted", name)
 			}
 		}
 	})

@@ -22,9 +22,9 @@ func mustURL(t testing.TB, s string) *url.URL {
 	return u
 }
 
-// startsOf asks l for n requests at the same time. Each request takes as long
-// as the last argument says. startsOf returns the times at which the requests
-// started, counted from the call.
+// startsOf makes n requests with l at the same time, each of which takes as
+// long as work. It returns the times at which the requests started, counted
+// from the call.
 func startsOf(t *testing.T, l *Limiter, ctx context.Context, n int, work time.Duration) []time.Duration {
 	t.Helper()
 	u := mustURL(t, "http://example.com/")
@@ -205,7 +205,7 @@ func TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing(t *testing.T) {
 			t.Error("it waited")
 		}
 		if _, err := l.Acquire(t.Context(), u); err != nil || time.Since(zero) != 10*time.Second {
-			t.Errorf("after the refusals: %v after %v", err, time.Since(zero))
+			t.Errorf("after the rejections: %v after %v", err, time.Since(zero))
 		}
 	})
 }
@@ -323,7 +323,7 @@ func TestStatsAndObserver(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n := paused(l); n != 0 {
-			t.Errorf("%d hosts back off an hour later", n)
+			t.Errorf("%d hosts are paused an hour later", n)
 		}
 	})
 }

@@ -40,9 +40,9 @@ func TestMaxHosts_LeastRecentlyUsed(t *testing.T) {
 	}
 }
 
-// A crawl asks up to a million hosts, one after the other. The Limiter
-// remembers a paused host, however many hosts come after it. It forgets the
-// hosts whose interval is over.
+// A crawl sends requests to a million hosts, one after the other. A paused host
+// is not evicted, however many hosts follow. Hosts whose interval is over are
+// evicted.
 func TestMaxHosts_ManyNewHosts(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() || testmain.RaceEnabled {
@@ -50,10 +50,10 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 5000}
-		penalty := mustURL(t, "http://backed-off.example/")
-		g, _ := l.Acquire(t.Context(), penalty)
+		pausedURL := mustURL(t, "http://backed-off.example/")
+		g, _ := l.Acquire(t.Context(), pausedURL)
 		g.Done(Outcome{Status: 503, Header: retryIn("80000")})
-		until := l.Next(penalty)
+		until := l.Next(pausedURL)
 		routines := runtime.NumGoroutine()
 		u := mustURL(t, "http://h.example/")
 		for i := range n {
@@ -70,8 +70,8 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 				}
 			}
 		}
-		if got := l.Next(penalty); !got.Equal(until) {
-			t.Errorf("the back-off ends %v, want %v", got, until)
+		if got := l.Next(pausedURL); !got.Equal(until) {
+			t.Errorf("the pause ends %v, want %v", got, until)
 		}
 		if now := runtime.NumGoroutine(); now > routines {
 			t.Errorf("%d goroutines, %d before", now, routines)
@@ -79,8 +79,8 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 	})
 }
 
-// Hosts are forgotten after their interval, even if there is room for them, and
-// even if hosts that were asked before them are paused for a day.
+// Hosts are evicted after their interval, even if there is room for them, and
+// even if hosts that were used before them are paused for a day.
 func TestMaxHosts_BehindALongBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -96,19 +96,19 @@ func TestMaxHosts_BehindALongBackOff(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // so a hundred hosts are in their interval at any moment
 		}
 		if s := l.Stats(); s.Hosts > 200 || paused(l) != 5 {
-			t.Errorf("%+v, %d paused, want the hundred hosts of the last second and the five that back off", s, paused(l))
+			t.Errorf("%+v, %d paused, want the hundred hosts of the last second and the five paused ones", s, paused(l))
 		}
 	})
 }
 
-// One domain has any number of hosts that all ask for a day's pause. They never
-// hold more than nine tenths of the places, so what is known about other hosts
-// stays, and no new host is refused.
+// One domain has any number of hosts that all request a pause of a day. They
+// never occupy more than 90% of MaxHosts, so the hosts of others are not
+// evicted, and no request to a new host is rejected.
 func TestFullOfPausedHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n tally
 		l := &Limiter{MaxHosts: 100, Observer: n.observer()}
-		ask := func(host string, o Outcome) {
+		get := func(host string, o Outcome) {
 			t.Helper()
 			ctx := WithCrawlDelay(t.Context(), 5*time.Second)
 			g, err := l.Acquire(ctx, &url.URL{Host: host})
@@ -118,18 +118,18 @@ func TestFullOfPausedHosts(t *testing.T) {
 			g.Done(o)
 		}
 		for i := range 10 {
-			ask(fmt.Sprintf("honest%d.example", i), Outcome{Status: 200})
+			get(fmt.Sprintf("honest%d.example", i), Outcome{Status: 200})
 		}
 		for i := range 1000 {
 			time.Sleep(10 * time.Second)
-			ask(fmt.Sprintf("h%d.owner.example", i), Outcome{Status: 429, Header: retryIn("86400")})
+			get(fmt.Sprintf("h%d.owner.example", i), Outcome{Status: 429, Header: retryIn("86400")})
 			if i%10 == 0 { // the others are in use
-				ask(fmt.Sprintf("honest%d.example", i/10%10), Outcome{Status: 200})
+				get(fmt.Sprintf("honest%d.example", i/10%10), Outcome{Status: 200})
 			}
 		}
 		for i := range 10 {
 			if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
-				t.Errorf("honest%d.example was forgotten", i)
+				t.Errorf("honest%d.example is evicted", i)
 			}
 		}
 		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.rejected.Load() != 0 {
@@ -138,8 +138,9 @@ func TestFullOfPausedHosts(t *testing.T) {
 	})
 }
 
-// A host within its interval is never forgotten, or it would be asked too soon.
-// If all are within their interval, there are more than MaxHosts for a while.
+// A host within its interval is never evicted. Otherwise its next request would
+// start too soon. If all hosts are within their interval, there are more than
+// MaxHosts for a while.
 func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 10}
@@ -152,7 +153,7 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 		}
 		for i := range 50 {
 			if wait := time.Until(l.Next(hostURL(i))); wait != time.Second {
-				t.Errorf("host %d may be asked in %v", i, wait)
+				t.Errorf("host %d is due in %v", i, wait)
 			}
 		}
 		for i := range 50 {
@@ -166,13 +167,13 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 	})
 }
 
-// One domain has any number of hosts that ask for a Crawl-delay of years. They
-// are not all remembered, and do not hide other hosts.
+// One domain has any number of hosts with a Crawl-delay of years. Some of them
+// are evicted, and the hosts of others are not.
 func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 	for _, most := range []time.Duration{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &Limiter{MaxHosts: 100, MaxCrawlDelay: most}
-			ask := func(host string, crawl time.Duration) {
+			get := func(host string, crawl time.Duration) {
 				t.Helper()
 				g, err := l.Acquire(WithCrawlDelay(t.Context(), crawl), &url.URL{Host: host})
 				if err != nil {
@@ -180,20 +181,20 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 				}
 				g.Done(Outcome{Status: 200})
 			}
-			ask("first.example", 1e9*time.Second)
+			get("first.example", 1e9*time.Second)
 			if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
 				t.Errorf("due in %v", wait)
 			}
 			for i := range 1000 {
-				ask(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
+				get(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
 				time.Sleep(100 * time.Second)
 				if i%10 == 0 { // the others are in use
-					ask(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
+					get(fmt.Sprintf("honest%d.example", i/10%10), 5*time.Second)
 				}
 			}
 			for i := range 10 {
 				if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
-					t.Errorf("honest%d.example was forgotten", i)
+					t.Errorf("honest%d.example is evicted", i)
 				}
 			}
 			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
@@ -203,7 +204,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 	}
 }
 
-// A request whose Done is never called does not keep its host for ever.
+// A request whose Done is never called does not keep its host forever.
 func TestFullOfAbandonedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 10, Lease: time.Minute}
@@ -219,7 +220,7 @@ func TestFullOfAbandonedRequests(t *testing.T) {
 	})
 }
 
-// A late refusal counts even if the Limiter has forgotten the host meanwhile.
+// A late 429 counts even if the host has been evicted meanwhile.
 func TestMaxHosts_Late429OfAnEvictedHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1, Lease: time.Second}
@@ -239,6 +240,7 @@ func TestMaxHosts_Late429OfAnEvictedHost(t *testing.T) {
 	})
 }
 
+// Next evicts no host, although MaxHosts is reached.
 func TestMaxHosts_Next(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{MaxHosts: 1}
@@ -247,15 +249,15 @@ func TestMaxHosts_Next(t *testing.T) {
 		g.Done(Outcome{})
 		time.Sleep(time.Minute)
 		if wait := time.Until(l.Next(mustURL(t, "http://new.example/"))); wait != 0 {
-			t.Errorf("there is room in %v, want at once", wait)
+			t.Errorf("the new host is due in %v, want at once", wait)
 		}
 		if l.hosts.Get("known.example") == nil {
-			t.Error("it was forgotten")
+			t.Error("the known host is evicted")
 		}
 	})
 }
 
-// A key may be a piece of a URL of megabytes. What is kept of it is a copy.
+// A key may be a piece of a URL of megabytes. The Limiter keeps a copy of it.
 func TestKeysAreCopies(t *testing.T) {
 	l := &Limiter{Delay: -1, Budget: Budget{Requests: 10}}
 	raw := "http://long.example/" + strings.Repeat("x", 1<<20)

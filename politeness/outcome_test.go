@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// Four goroutines call Done of each Grant. Only one call counts.
 func TestDone_FromManyGoroutines(t *testing.T) {
 	var n tally
 	l := &Limiter{Delay: -1, Concurrency: 4, Observer: n.observer()}

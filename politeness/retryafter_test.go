@@ -13,6 +13,7 @@ import (
 
 func retryIn(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 
+// Each row is a Retry-After with the Date of the response.
 func TestRetryAfter_Forms(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	const date = "Sat, 21 Nov 2026 12:00:00 GMT"
@@ -22,7 +23,7 @@ func TestRetryAfter_Forms(t *testing.T) {
 	}{
 		{"seconds", "120", "", 2 * time.Minute},
 		{"seconds in blanks and quotes", ` "30" `, "", 30 * time.Second},
-		{"zero asks for nothing", "0", "", 0},
+		{"zero requests no wait", "0", "", 0},
 		{"negative", "-1", "", 0},
 		{"signed", "+5", "", 0},
 		{"a fraction is rounded up", "1.5", "", 2 * time.Second},
@@ -67,6 +68,7 @@ func TestRetryAfter_Forms(t *testing.T) {
 	}
 }
 
+// A Retry-After of 3,000 years is shortened to MaxRetryAfter.
 func TestRetryAfter_MaxRetryAfter(t *testing.T) {
 	for _, tt := range []struct {
 		max, want time.Duration

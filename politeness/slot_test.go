@@ -16,7 +16,7 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		zero := time.Now()
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil || time.Since(zero) != time.Minute {
-			t.Fatalf("%v after %v, want the lease's minute", err, time.Since(zero))
+			t.Fatalf("%v after %v, want one minute, which is the lease", err, time.Since(zero))
 		}
 		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		if s := l.Stats(); s.InFlight != 1 {
@@ -24,7 +24,7 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		}
 		g.Done(Outcome{})
 		if wait := time.Until(l.Next(u)); wait != time.Hour {
-			t.Errorf("a late 429 still counts: next in %v, want 1h", wait)
+			t.Errorf("after a late 429, next in %v, want 1h", wait)
 		}
 	})
 }
