@@ -99,7 +99,7 @@ func TestAttemptIsAContext(t *testing.T) {
 			time.AfterFunc(time.Second, cancel)
 			return ctx, cancel
 		}, timeout, timeout, time.Second, context.Canceled, false, nil},
-		{"a caller who leaves and says why", func(ctx context.Context) (context.Context, context.CancelFunc) {
+		{"a caller that cancels with a cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancelCause(ctx)
 			time.AfterFunc(time.Second, func() { cancel(errFed) })
 			return ctx, func() { cancel(nil) }
@@ -164,7 +164,7 @@ func withTimeout(d time.Duration) func(context.Context) (context.Context, contex
 	return func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, d) }
 }
 
-// The memory of an attempt that is over is freed, even if nobody closed its
+// The memory of an attempt that is over is freed, even if no caller closed its
 // body and the caller's context has not ended.
 func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 	tests := []struct {

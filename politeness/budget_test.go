@@ -26,8 +26,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // midnight UTC.
 var newDay = time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC)
 
-// crawlUntilSpent makes requests until one is refused, and returns how many
-// started. The refusal has to say that the Budget is spent.
+// crawlUntilSpent makes requests until one is rejected, and returns how many
+// started. The error must have the reason that the Budget is spent.
 func crawlUntilSpent(t *testing.T, l *politeness.Limiter, o politeness.Outcome) (n int) {
 	t.Helper()
 	for {
@@ -64,12 +64,12 @@ func TestBudget_Requests(t *testing.T) {
 	}
 }
 
-// When an earlier request uses up the Budget, the queued requests are refused.
+// When an earlier request uses up the Budget, the queued requests are rejected.
 func TestBudget_Queue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Budget: politeness.Budget{Requests: 5}, Concurrency: 3}
 		var mu sync.Mutex
-		started, refused := 0, 0
+		started, rejected := 0, 0
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
@@ -80,13 +80,13 @@ func TestBudget_Queue(t *testing.T) {
 					started++
 					time.AfterFunc(time.Second, func() { g.Done(ok) })
 				} else {
-					refused++
+					rejected++
 				}
 			})
 		}
 		wg.Wait()
-		if started != 5 || refused != 15 || time.Since(newDay.Add(-24*time.Hour)) > 10*time.Second {
-			t.Errorf("%d started, %d refused, by %v", started, refused, time.Now())
+		if started != 5 || rejected != 15 || time.Since(newDay.Add(-24*time.Hour)) > 10*time.Second {
+			t.Errorf("%d started, %d rejected, by %v", started, rejected, time.Now())
 		}
 		if s := l.Stats(); s.Waiting != 0 {
 			t.Errorf("%+v", s)
@@ -165,7 +165,7 @@ func TestBudget_Fleet(t *testing.T) {
 		h.Own(fleet.Record{})
 		f.started() // nothing starts, because the fleet has not stored the claim yet
 		if f.fleet.claim(t) != h {
-			t.Fatal("it is not told")
+			t.Fatal("Look is not called for the reservation")
 		}
 		kept, over := h.Give(false)
 		if over || kept.State == nil || kept.Keep < time.Hour {
@@ -180,7 +180,7 @@ func TestBudget_Fleet(t *testing.T) {
 			f.done()
 		}
 		if n := len(f.fleet.lookedAt()); n != 0 {
-			t.Errorf("%d more asks within a block", n)
+			t.Errorf("%d more calls of Look within a reservation", n)
 		}
 		time.Sleep(time.Minute)
 		left := give(t, h, false, true)
@@ -273,7 +273,7 @@ func TestBudget_None(t *testing.T) {
 }
 
 // MaxHosts also limits how many hosts have a count for the day. A further host
-// is refused until the day is over.
+// is rejected until the day is over.
 func TestBudget_MaxHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 2}}
@@ -288,7 +288,7 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
-// Each host gets three requests in a day. The fourth is refused until the day
+// Each host gets three requests in a day. The fourth is rejected until the day
 // is over in UTC.
 func ExampleBudget() {
 	page := &url.URL{Scheme: "http", Host: "example.com", Path: "/"}
@@ -299,11 +299,11 @@ func ExampleBudget() {
 	for n := range 4 {
 		grant, err := limiter.Acquire(context.Background(), page)
 		if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-			fmt.Printf("request %d: %s, ask again at %s UTC\n",
+			fmt.Printf("request %d: %s, retry at %s UTC\n",
 				n+1, delay.Reason, delay.Until.UTC().Round(time.Second).Format(time.TimeOnly))
 			return
 		}
 		grant.Done(politeness.Outcome{Status: http.StatusOK})
 	}
-	// Output: request 4: budget, ask again at 00:00:00 UTC
+	// Output: request 4: budget, retry at 00:00:00 UTC
 }

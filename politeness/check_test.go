@@ -19,11 +19,11 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
-var errUnwanted = errors.New("nobody wants it any more")
+var errUnwanted = errors.New("it is no longer wanted")
 
 func unwanted(context.Context) error { return errUnwanted }
 
-// A request that is not wanted any more when its turn comes is not made, and
+// A request that is no longer wanted when it may start is not made, and
 // the next request of its host starts at once.
 func ExampleWithCheck() {
 	limiter := &politeness.Limiter{Delay: time.Hour}
@@ -174,7 +174,7 @@ func TestWithCheck_ChecksAddUp(t *testing.T) {
 	}
 }
 
-// A panic in check reaches the caller, and holds up nobody else.
+// A panic in check reaches the caller, and delays no other request.
 func TestWithCheck_Panic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &politeness.Limiter{Delay: time.Second}
@@ -245,7 +245,7 @@ func TestWithCheck_TakesNoWait(t *testing.T) {
 	})
 }
 
-// The owner of a host keeps it after a failed check, and its turn goes on.
+// The owner of a host keeps it after a failed check until its term is over.
 func TestWithCheck_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &handFleet{}

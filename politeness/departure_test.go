@@ -21,7 +21,7 @@ import (
 // dials take.
 func TestSlowDialsKeepThePace(t *testing.T) {
 	const s = time.Second
-	refused := errors.New("connection refused")
+	noConnection := errors.New("connection refused")
 	tests := []struct {
 		name    string
 		limiter *Limiter
@@ -44,7 +44,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 		{"one machine of several hosts", &Limiter{Concurrency: 2, Within: &Limiter{Delay: 2 * s, Concurrency: 4,
 			Key: func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }}}, []time.Duration{5 * s, 0, 0},
 			[]time.Duration{5 * s, 7 * s, 9 * s}, 9 * s},
-		{"without an interval nobody waits", &Limiter{Delay: -1, Concurrency: 3}, []time.Duration{5 * s, 0, 0},
+		{"without an interval no request waits", &Limiter{Delay: -1, Concurrency: 3}, []time.Duration{5 * s, 0, 0},
 			[]time.Duration{0, 0, 5 * s}, 5 * s},
 	}
 	for _, tt := range tests {
@@ -60,7 +60,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 					mu.Unlock()
 					time.Sleep(max(takes, -takes))
 					if takes < 0 {
-						return nil, refused
+						return nil, noConnection
 					}
 					near, far := net.Pipe()
 					go server.serve(far)
@@ -71,7 +71,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 				var wg sync.WaitGroup
 				for range tt.dials {
 					wg.Go(func() {
-						if err := fetch(t, tr, newGet(t, "http://example.com/page")); err != nil && !errors.Is(err, refused) {
+						if err := fetch(t, tr, newGet(t, "http://example.com/page")); err != nil && !errors.Is(err, noConnection) {
 							t.Error(err)
 						}
 					})
@@ -175,7 +175,7 @@ func (c timedConn) Write(p []byte) (int, error) {
 }
 
 // If a request never reaches its host, the others wait until its attempt is
-// over. Another request that cannot wait so long is refused. When the attempt
+// over. Another request that cannot wait so long is rejected. When the attempt
 // is over, nothing of it remains in the Limiter.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 // the others. If it reaches the host after all, the next interval counts from
 // that time.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
-	for _, others := range []bool{true, false} { // if none waits, the host is forgotten
+	for _, others := range []bool{true, false} { // if none waits, the host is evicted
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			var seen []time.Duration
@@ -284,7 +284,7 @@ func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 				}
 			} else {
 				time.Sleep(6 * time.Second)
-				get("http://other.example/") // MaxHosts is 1, so the Limiter forgets example.com
+				get("http://other.example/") // MaxHosts is 1, so example.com is evicted
 				time.Sleep(2 * time.Second)
 				get("http://example.com/next")
 				want = "[7.9s 8.9s]"

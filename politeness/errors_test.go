@@ -13,7 +13,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	until := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		err     error
-		says    string
+		message string
 		timeout bool
 		is      error
 	}{
@@ -33,8 +33,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{&cancelError{"example.com", context.Canceled, errors.New("enough pages")},
 			"politeness: canceled while waiting for example.com: enough pages", false, context.Canceled},
 	} {
-		if got := tt.err.Error(); got != tt.says {
-			t.Errorf("%q, want %q", got, tt.says)
+		if got := tt.err.Error(); got != tt.message {
+			t.Errorf("%q, want %q", got, tt.message)
 		}
 		if ne, ok := tt.err.(net.Error); ok != tt.timeout || ok && !ne.Timeout() {
 			t.Errorf("%v: a timeout: %v, want %v", tt.err, ok, tt.timeout)

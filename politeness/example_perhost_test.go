@@ -35,9 +35,9 @@ func ExampleLimiter_perHost() {
 	// www.example.com again in 1s
 }
 
-// The robots.txt of a host asks all robots for ten seconds between two
-// requests. Its owner has agreed to ten requests a second from this one. Delay
-// has to be set too, because it would otherwise be one second.
+// The robots.txt of a host has a Crawl-delay of ten seconds for all robots. Its
+// owner has agreed to ten requests a second from this one. Delay has to be set
+// too, because it would otherwise be one second.
 func ExampleLimiter_perHostAgreement() {
 	var web robotstest.Internet
 	web.Handle("partner.example", robotstest.Site{
@@ -67,12 +67,12 @@ func ExampleLimiter_perHostAgreement() {
 		resp.Body.Close()
 		fmt.Println(page, resp.Status)
 	}
-	fmt.Println("sooner than robots.txt asks for:", time.Since(start) < 10*time.Second)
+	fmt.Println("sooner than robots.txt allows:", time.Since(start) < 10*time.Second)
 	// Output:
 	// /1 200 OK
 	// /2 200 OK
 	// /3 200 OK
-	// sooner than robots.txt asks for: true
+	// sooner than robots.txt allows: true
 }
 
 // An operator changes the settings of a host while the crawl runs. The next

@@ -11,7 +11,8 @@ import (
 )
 
 // A message is what a queue delivers to a worker. Most queues have something
-// like Snooze: the message goes back, and is delivered again after that time.
+// like Snooze: the message returns to the queue, and is delivered again after
+// that time.
 type message interface {
 	URL() string
 	Ack()
@@ -23,10 +24,10 @@ type page string
 
 func (p page) URL() string            { return string(p) }
 func (p page) Ack()                   { fmt.Println("fetched") }
-func (p page) Snooze(d time.Duration) { fmt.Println("comes again in", d.Round(time.Minute)) }
+func (p page) Snooze(d time.Duration) { fmt.Println("retry in", d.Round(time.Minute)) }
 
-// A worker of a queue puts a page back until its host is due. Each page comes
-// an interval later than the one of its host before.
+// A worker of a queue returns a page to the queue until its host is due. Each
+// page is delivered one interval later than the previous one of its host.
 func Example_inYourQueue() {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
@@ -54,6 +55,6 @@ func Example_inYourQueue() {
 	}
 	// Output:
 	// fetched
-	// comes again in 1h0m0s
-	// comes again in 2h0m0s
+	// retry in 1h0m0s
+	// retry in 2h0m0s
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The client of package robotsmw tells its Limiter the Crawl-delay of each
-// robots.txt. Here the Crawl-delay is longer than MaxCrawlDelay. So the second
-// page is refused until the Crawl-delay is over.
+// The client of package robotsmw passes its Limiter the Crawl-delay of each
+// robots.txt. Here the Crawl-delay is longer than MaxCrawlDelay, so that the
+// request for the second page is rejected until the Crawl-delay is over.
 func ExampleTransport_robots() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{

@@ -37,8 +37,8 @@ func Example() {
 	// Output: at least 100 ms: true
 }
 
-// A request whose wait would be too long is refused at once. The error says
-// when to come again.
+// A request whose wait would be too long is rejected at once. The error
+// contains the time at which the request should be retried.
 func ExampleDelayError() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "120")
@@ -161,7 +161,7 @@ func ExampleIPKey() {
 		},
 	}
 	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
-	fmt.Println(err) // says if a field makes no sense
+	fmt.Println(err) // an error if a field is invalid
 	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
@@ -175,7 +175,7 @@ func ExampleObserver() {
 	}
 	mine := &politeness.Observer{
 		BackedOff: func(_ context.Context, e politeness.Event) {
-			fmt.Println(e.Host, "answered", e.Status, "and is left alone for", e.Wait)
+			fmt.Println(e.Host, "sent", e.Status, "and is paused for", e.Wait)
 		},
 	}
 	limiter := politeness.Limiter{Observer: politeness.Join(metrics, mine)}
@@ -189,12 +189,12 @@ func ExampleObserver() {
 	grant.Done(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"30"}}})
 	fmt.Println(granted, "request started")
 	// Output:
-	// www.example.com answered 429 and is left alone for 30s
+	// www.example.com sent 429 and is paused for 30s
 	// 1 request started
 }
 
-// A Trace in a request's context is told why the request waits. An Observer is
-// told about every request when that request starts.
+// A Trace in a request's context receives the reason of the request's wait. An
+// Observer receives an event when each request starts.
 func ExampleWithTrace() {
 	limiter := politeness.Limiter{Delay: time.Millisecond, Observer: &politeness.Observer{
 		Granted: func(_ context.Context, e politeness.Event) {
@@ -222,22 +222,23 @@ func ExampleWithTrace() {
 	// www.example.com: waited for "crawl-delay"
 }
 
-// This Limiter is very gentle, to suit a crawler of small sites. After an
-// answer, the server is left alone for about five times the response time. The
-// intervals are irregular, and the pauses after refusals are long.
+// This Limiter is very gentle, to suit a crawler of small sites. After a
+// response, the next request to the host starts after about five times the
+// response time. The intervals are irregular, and the pauses after a 429 are
+// long.
 func ExampleLimiter_gentle() {
 	limiter := &politeness.Limiter{
 		Delay:         2 * time.Second,
 		EndToStart:    true, // the interval begins when the server has finished its answer
 		Jitter:        0.5,
-		Adaptive:      5,  // a host rests for five of its response times
+		Adaptive:      5,  // five response times between requests
 		MaxCrawlDelay: -1, // wait for a Crawl-delay of any length
 		BackOff:       time.Minute,
 		MaxBackOff:    24 * time.Hour,
 		MaxRetryAfter: 7 * 24 * time.Hour,
 	}
 	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
-	fmt.Println(err) // says if a field makes no sense
+	fmt.Println(err) // an error if a field is invalid
 	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
@@ -248,7 +249,7 @@ func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
 		GlobalRate:    rate.NewLimiter(500, 500), // 500 requests a second in all
 		MaxHosts:      5_000_000,
-		MaxWait:       10 * time.Second, // a worker can ask other hosts instead of waiting longer
+		MaxWait:       10 * time.Second, // a worker can send requests to other hosts instead of waiting longer
 		MaxCrawlDelay: 20 * time.Second,
 		Lease:         time.Minute, // after a minute, the slot of a Grant is freed even without Done
 		Within: &politeness.Limiter{
@@ -258,7 +259,7 @@ func ExampleLimiter_bounds() {
 		},
 	}
 	grant, err := limiter.Acquire(context.Background(), &url.URL{Scheme: "https", Host: "www.example.com"})
-	fmt.Println(err) // says if a field makes no sense
+	fmt.Println(err) // an error if a field is invalid
 	grant.Done(politeness.Outcome{})
 	// Output: <nil>
 }
@@ -278,7 +279,7 @@ func ExampleDomainKey() {
 	// example.org keeps the pace of example.org
 }
 
-// A monitor calls Stats now and then. An Observer is told what happens between
+// A monitor calls Stats now and then. An Observer receives what happens between
 // these calls.
 func ExampleLimiter_Stats() {
 	var limiter politeness.Limiter

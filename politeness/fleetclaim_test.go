@@ -25,8 +25,8 @@ func FuzzClaimState(f *testing.F) {
 	f.Add(append([]byte{1, 0xff}, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"...))
 	f.Fuzz(func(t *testing.T, state []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			told := make(stateFleet, 1)
-			l := &Limiter{Fleet: told, Budget: Budget{Requests: 10, Bytes: 10}}
+			claims := make(stateFleet, 1)
+			l := &Limiter{Fleet: claims, Budget: Budget{Requests: 10, Bytes: 10}}
 			g := new(Grant)
 			if err := l.prepare(t.Context(), mustURL(t, "http://shop.example/"), g); err != nil {
 				t.Fatal(err)
@@ -34,7 +34,7 @@ func FuzzClaimState(f *testing.F) {
 			g.startIfReady()
 			h := l.hosts.Get("shop.example")
 			before := h.DueForAny()
-			c := <-told
+			c := <-claims
 			c.Wait(l.epoch, fleet.Record{State: state}, nil)
 			c.Own(fleet.Record{State: state})
 			if after := h.DueForAny(); after < before {

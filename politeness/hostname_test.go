@@ -125,8 +125,8 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		if sent != 0 || closed != 1 {
 			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
 		}
-		if took > time.Second { // a refusal usually takes microseconds, but the machine may be busy
-			t.Errorf("%s: refused after %v", name, took)
+		if took > time.Second { // a rejection usually takes microseconds, but the machine may be busy
+			t.Errorf("%s: rejected after %v", name, took)
 		}
 	}
 	// The Limiter checks the length even if the user's own Key does not look at

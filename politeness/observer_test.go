@@ -118,8 +118,8 @@ func TestObserversAllocateNothing(t *testing.T) {
 	}
 }
 
-// The events of a request tell which intervals applied to the request, and how
-// it ended.
+// The events of a request contain which intervals applied to the request, and
+// how it ended.
 func TestObserversAreToldAWholeRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log []string
@@ -131,10 +131,10 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 				case "granted":
 					line += fmt.Sprintf(", delay %v, crawl-delay %v", e.Delay, e.CrawlDelay)
 					if !e.Until.IsZero() {
-						line += fmt.Sprintf(", rested until %v", e.Until.Sub(began))
+						line += fmt.Sprintf(", paused until %v", e.Until.Sub(began))
 					}
 				case "answered":
-					line += fmt.Sprintf(": %d, %q asks for %v", e.Status, e.RetryAfter, e.Wait)
+					line += fmt.Sprintf(": %d, %q requests %v", e.Status, e.RetryAfter, e.Wait)
 				case "ended":
 					line += fmt.Sprintf(": %d after %v", e.Status, e.Wait)
 				case "backed off":
@@ -163,13 +163,13 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 		}
 		want := []string{
 			"granted 1 /limited at 0s, delay 1s, crawl-delay 3s",
-			`answered 1 /limited at 200ms: 429, "9" asks for 9s`,
+			`answered 1 /limited at 200ms: 429, "9" requests 9s`,
 			"backed off 1 /limited at 200ms for 9s",
 			"ended 1 /limited at 300ms: 429 after 300ms",
-			"granted 2 /page at 9.2s, delay 1s, crawl-delay 3s, rested until 9.2s",
-			`answered 2 /page at 9.4s: 200, "" asks for 0s`,
+			"granted 2 /page at 9.2s, delay 1s, crawl-delay 3s, paused until 9.2s",
+			`answered 2 /page at 9.4s: 200, "" requests 0s`,
 			"ended 2 /page at 9.4s: 200 after 200ms",
-			"granted 3 /gone at 12.2s, delay 1s, crawl-delay 3s, rested until 9.2s",
+			"granted 3 /gone at 12.2s, delay 1s, crawl-delay 3s, paused until 9.2s",
 			"ended 3 /gone at 12.4s: 0 after 200ms",
 		}
 		if !slices.Equal(log, want) {
@@ -178,7 +178,7 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 	})
 }
 
-// A tally counts what its observer is told.
+// A tally counts the events of its observer.
 type tally struct{ granted, rejected, canceled, backedOff atomic.Int64 }
 
 func (n *tally) observer() *Observer {

@@ -140,7 +140,7 @@ func TestTransport_ObserverPanics(t *testing.T) {
 					}
 					err := request(t.Context())
 					if wait := time.Since(began); err != nil || wait != 9*time.Second {
-						t.Errorf("the next request starts after %v: %v; want 9 s, as Retry-After asks for", wait, err)
+						t.Errorf("the next request starts after %v: %v; want 9 s, as Retry-After requests", wait, err)
 					}
 				})
 			})

@@ -131,7 +131,7 @@ func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
 		before, after HostSettings
 		crawl         time.Duration
 		work          time.Duration
-		want          []time.Duration // of five requests; the fifth comes after 15 s, with the change
+		want          []time.Duration // of five requests; the fifth is made after 15 s, with the change
 	}{
 		{"a shorter Delay", HostSettings{Delay: 10 * s}, HostSettings{Delay: 6 * s}, 0, 0, []time.Duration{0, 10 * s, 16 * s, 22 * s, 28 * s}},
 		{"a much shorter one", HostSettings{Delay: 10 * s}, HostSettings{}, 0, 0, []time.Duration{0, 10 * s, 15 * s, 16 * s, 17 * s}},
@@ -202,17 +202,17 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 		g.Done(Outcome{})
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
-		refused := make(chan error, 1)
+		rejected := make(chan error, 1)
 		go func() {
 			_, err := l.Acquire(ctx, u)
-			refused <- err
+			rejected <- err
 		}()
 		time.Sleep(time.Second)
 		delay.Store(int64(100 * time.Second))
 		if next := l.Next(u).Sub(began); next != 100*time.Second {
 			t.Errorf("Next is %v, want the new Delay", next)
 		}
-		err = <-refused
+		err = <-rejected
 		d, ok := errors.AsType[*DelayError](err)
 		if at := time.Since(began); at != time.Second || !ok || d.Until.Sub(began) != 100*time.Second || d.Reason != ReasonDelay {
 			t.Errorf("after %v: %+v", at, err)
@@ -220,30 +220,30 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 	})
 }
 
-// A request that is refused because of the queue before it gets that reason,
+// A request that is rejected because of the queue before it gets that reason,
 // although the CrawlDelay of its host is longer than MaxCrawlDelay.
 func TestPerHost_ReasonOfARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: always(HostSettings{CrawlDelay: 90 * time.Second})}
 		u := mustURL(t, "http://example.com/")
-		refusal := func() Reason {
+		rejection := func() Reason {
 			ctx, cancel := context.WithTimeout(t.Context(), 80*time.Second)
 			defer cancel()
 			_, err := l.Acquire(ctx, u)
 			d, ok := errors.AsType[*DelayError](err)
 			if !ok {
-				t.Fatalf("not refused: %v", err)
+				t.Fatalf("not rejected: %v", err)
 			}
 			return d.Reason
 		}
 		startsOf(t, l, t.Context(), 1, 0)
-		if why := refusal(); why != ReasonCrawlDelay {
+		if why := rejection(); why != ReasonCrawlDelay {
 			t.Errorf("the first to wait: %s", why)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go l.Acquire(ctx, u)
 		synctest.Wait()
-		if why := refusal(); why != ReasonQueue {
+		if why := rejection(); why != ReasonQueue {
 			t.Errorf("the second to wait: %s", why)
 		}
 		cancel()
@@ -368,7 +368,7 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 }
 
 // Hosts with the same settings share them, and settings that no host has are
-// forgotten.
+// evicted.
 func TestPerHost_SettingsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings := []HostSettings{{}, {Delay: time.Second}, {Delay: 3 * time.Second}, {CrawlDelay: -1}, {CrawlDelay: -2}}
@@ -391,7 +391,7 @@ func TestPerHost_SettingsAreShared(t *testing.T) {
 		}
 		settings = settings[:1]
 		time.Sleep(time.Hour)
-		for range 200 { // the earlier hosts are forgotten
+		for range 200 { // the earlier hosts are evicted
 			request()
 			time.Sleep(10 * time.Second)
 		}
@@ -444,8 +444,8 @@ func TestPerHost_Observer(t *testing.T) {
 }
 
 // A page redirects to another page of its host, which has a CrawlDelay of 90 s.
-// The request that follows the redirect is not refused, although MaxWait is
-// shorter: otherwise it would be refused each time that the page is fetched
+// The request that follows the redirect is not rejected, although MaxWait is
+// shorter: otherwise it would be rejected each time that the page is fetched
 // again.
 func TestPerHost_MaxWaitAfterARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -466,7 +466,7 @@ func TestPerHost_MaxWaitAfterARedirect(t *testing.T) {
 }
 
 // There is room for ten hosts only. The host with a CrawlDelay of 90 s is not
-// forgotten before its Crawl-delay is over, although MaxCrawlDelay is shorter:
+// evicted before its Crawl-delay is over, although MaxCrawlDelay is shorter:
 // its next request would start too early.
 func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -489,7 +489,7 @@ func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 	})
 }
 
-// A host is forgotten between the call of PerHost and the queue, because other
+// A host is evicted between the call of PerHost and the queue, because other
 // hosts come in between. The new host must have the settings that PerHost
 // returned, not those of the Limiter.
 func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
@@ -522,7 +522,7 @@ func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 	})
 }
 
-// The outcome of a request whose lease has expired and whose host is forgotten
+// The outcome of a request whose lease has expired and whose host is evicted
 // makes the host anew, with the settings of PerHost.
 func TestPerHost_HostIsRecalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -546,7 +546,7 @@ func TestPerHost_HostIsRecalled(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if l.hosts.Get("example.com") != nil {
-			t.Fatal("the host was not forgotten")
+			t.Fatal("the host was not evicted")
 		}
 		g.Done(Outcome{Status: 503})
 		began := time.Now()

@@ -68,8 +68,8 @@ func randomTrips(r *rand.Rand, n int) []trip {
 func ideal(l *Limiter, trips []trip) []time.Duration {
 	const past = -time.Hour
 	starts := make([]time.Duration, len(trips))
-	var queue, flying []int
-	var now, told, until time.Duration
+	var queue, inFlight []int
+	var now, declared, until time.Duration
 	last, counted := past, past
 	arrived := 0
 	lastWasRobots := false
@@ -96,7 +96,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 				continue
 			}
 			trip := trips[queue[head]]
-			crawl := max(told, trip.crawl, 0)
+			crawl := max(declared, trip.crawl, 0)
 			slots := max(l.Concurrency, 1)
 			if crawl > 0 {
 				slots = 1
@@ -108,7 +108,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			if head == robots && page >= 0 {
 				due = max(due, robotsFrom)
 			}
-			if len(flying) >= slots {
+			if len(inFlight) >= slots {
 				if due == now {
 					break // this request waits only for a slot, so nothing overtakes it
 				}
@@ -118,7 +118,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 				starts[queue[head]] = now
 				stamp(queue[head])
 				lastWasRobots = trip.crawl == Exempt
-				flying = append(flying, queue[head])
+				inFlight = append(inFlight, queue[head])
 				queue = slices.Delete(queue, head, head+1)
 				started = true
 				break
@@ -137,7 +137,7 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 				next, event, who = c, "cancel", i
 			}
 		}
-		for _, i := range flying {
+		for _, i := range inFlight {
 			if end := starts[i] + trips[i].work; end < next {
 				next, event, who = end, "end", i
 			}
@@ -151,12 +151,12 @@ func ideal(l *Limiter, trips []trip) []time.Duration {
 			arrived++
 			queue = append(queue, who)
 			if c := trips[who].crawl; c >= 0 {
-				told = c
+				declared = c
 			}
 		case "cancel":
 			queue = slices.DeleteFunc(queue, func(i int) bool { return i == who })
 		case "end":
-			flying = slices.DeleteFunc(flying, func(i int) bool { return i == who })
+			inFlight = slices.DeleteFunc(inFlight, func(i int) bool { return i == who })
 			if trips[who].crawl == Exempt && len(queue) > 0 {
 				robotsFrom = max(robotsFrom, now+trips[who].work.Truncate(l.Delay))
 			}
@@ -247,7 +247,7 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 // With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
 // exact starts cannot be predicted. But no two starts are closer than the
 // interval, no start falls into a pause, and the order is kept. Every request
-// is granted, refused or canceled.
+// is granted, rejected or canceled.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -342,9 +342,9 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	}
 }
 
-// A request whose wait would outlast its deadline is refused at once. The error
-// has the exact time at which the request would have started. The refusal does
-// not delay other requests.
+// A request whose wait would outlast its deadline is rejected at once. The
+// error has the exact time at which the request would have started. The
+// rejection does not delay other requests.
 func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
@@ -371,7 +371,7 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 					now := time.Since(zero)
 					if !fits {
 						if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != start || now != arrive {
-							t.Errorf("seed %d, %d: %v at %v, want a refusal until %v at %v", seed, i, err, now, start, arrive)
+							t.Errorf("seed %d, %d: %v at %v, want a DelayError until %v at %v", seed, i, err, now, start, arrive)
 						}
 						return
 					}

@@ -29,7 +29,7 @@ func TestProxy_RequestsArePacedByTheHostThatItContacts(t *testing.T) {
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: time.Hour, MaxWait: -1}}
 	for _, tt := range []struct {
 		url, opaque, host string
-		reached           string // "" means that the request is refused
+		reached           string // "" means that the request is rejected
 	}{
 		{url: "http://a.example/1", host: "b.example", reached: "b.example"},
 		{url: "http://b.example/2"},

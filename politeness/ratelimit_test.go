@@ -34,7 +34,7 @@ type quotaServer struct {
 	quota  int
 	window time.Duration
 	took   time.Duration // how long each request takes
-	tell   func(h http.Header, quota, left int, reset time.Duration)
+	write  func(h http.Header, quota, left int, reset time.Duration)
 
 	mu           sync.Mutex
 	ends         time.Time
@@ -50,7 +50,7 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.used++; s.used > s.quota {
 		s.beyond++
 	}
-	s.tell(w.Header(), s.quota, max(0, s.quota-s.used), s.ends.Sub(now))
+	s.write(w.Header(), s.quota, max(0, s.quota-s.used), s.ends.Sub(now))
 	over := s.used > s.quota
 	s.mu.Unlock()
 	time.Sleep(s.took)
@@ -107,7 +107,7 @@ func TestQuotasAreKept(t *testing.T) {
 			}
 		},
 	}
-	for name, tell := range forms {
+	for name, write := range forms {
 		for _, limiter := range []*Limiter{
 			{},
 			{Delay: -1},
@@ -121,7 +121,7 @@ func TestQuotasAreKept(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					time.Sleep(27 * 365 * day) // to 2026: synctest begins in 2000, when a Unix time would be read as a delta
 					const requests = 70
-					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, tell: tell}
+					server := &quotaServer{quota: 10, window: time.Minute, took: 900 * time.Millisecond, write: write}
 					var web robotstest.Internet
 					web.Handle("a.example", server)
 					l := &Limiter{Delay: limiter.Delay, Concurrency: limiter.Concurrency, EndToStart: limiter.EndToStart, Jitter: limiter.Jitter}
@@ -156,7 +156,7 @@ func TestQuotasAreKept(t *testing.T) {
 func TestQuotasAreKept_Loopback(t *testing.T) {
 	t.Parallel()
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
-	for name, tell := range map[string]func(h http.Header, quota, left int, reset time.Duration){
+	for name, write := range map[string]func(h http.Header, quota, left int, reset time.Duration){
 		"RateLimit and RateLimit-Policy": func(h http.Header, quota, left int, reset time.Duration) {
 			h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=2`, quota))
 			h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, left, up(reset)))
@@ -173,7 +173,7 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &quotaServer{quota: 5, window: 2 * time.Second, tell: tell}
+			server := &quotaServer{quota: 5, window: 2 * time.Second, write: write}
 			web := httptest.NewServer(server)
 			defer web.Close()
 			base := &http.Transport{}
@@ -187,7 +187,7 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 				}
 				resp.Body.Close()
 				if resp.StatusCode != http.StatusOK {
-					t.Errorf("a page is refused with %s", resp.Status)
+					t.Errorf("a page gets %s", resp.Status)
 				}
 			}
 			if server.beyond > 0 {
@@ -209,7 +209,7 @@ func afterAnswer(t *testing.T, l *Limiter, status int, lines ...string) *Limiter
 	return l
 }
 
-// next() returns the time until a.example may be asked.
+// next() returns the time until a request to a.example may start.
 func next(t *testing.T, l *Limiter) time.Duration {
 	return time.Until(l.Next(mustURL(t, "http://a.example/")))
 }
@@ -280,7 +280,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 }
 
 // A wait for a quota has the Reason "rate limit". A request whose wait would be
-// too long is refused.
+// too long is rejected.
 func TestQuotaIsAReason(t *testing.T) {
 	for _, line := range []string{`RateLimit: "default";r=0;t=59`, `RateLimit: "default";r=1;t=60`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -293,7 +293,7 @@ func TestQuotaIsAReason(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // a pause that Retry-After asks for has another Reason
+	synctest.Test(t, func(t *testing.T) { // a pause for a Retry-After has another Reason
 		l := &Limiter{MaxWait: 30 * time.Second}
 		first, _ := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})

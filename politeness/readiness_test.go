@@ -93,7 +93,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 
 // Pages wait, and each will start in time for its deadline. Then requests for
 // the robots.txt of other ports join, which take every second turn. The pages
-// that can no longer start in time are refused at once. The reason is the same
+// that can no longer start in time are rejected at once. The reason is the same
 // as for a page that joins now: the requests ahead of it.
 func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		var granted []time.Duration
-		refused := 0
+		rejected := 0
 		for range 15 {
 			wg.Go(func() {
 				g, err := l.Acquire(ctx, page)
@@ -116,7 +116,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 					granted = append(granted, time.Since(zero))
 					return
 				}
-				refused++
+				rejected++
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonQueue || time.Since(zero) != 500*time.Millisecond {
 					t.Errorf("%v after %v", err, time.Since(zero))
 				}
@@ -134,14 +134,14 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		// The robots.txt start at 1 s, 3 s and so on, and the pages in between.
-		if len(granted) != 8 || granted[1] != 2*time.Second || granted[7] != 14*time.Second || refused != 7 {
-			t.Errorf("granted at %v, and %d refused", granted, refused)
+		if len(granted) != 8 || granted[1] != 2*time.Second || granted[7] != 14*time.Second || rejected != 7 {
+			t.Errorf("granted at %v, and %d rejected", granted, rejected)
 		}
 	})
 }
 
 // Thousands of requests wait, and each will start in time for its deadline.
-// Then the host asks for a pause that is longer. All requests are refused
+// Then the host requests a pause that is longer. All requests are rejected
 // within a few milliseconds, although no event looks at all of them.
 func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 		g.Done(Outcome{Status: 429, Header: http.Header{"Retry-After": {"10000"}}})
 		wg.Wait()
 		if got := time.Duration(last.Load()); got > 10*time.Millisecond {
-			t.Errorf("the last is refused after %v", got)
+			t.Errorf("the last is rejected after %v", got)
 		}
 	})
 }
@@ -202,15 +202,15 @@ func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 		})
 		time.Sleep(30 * time.Second)
 		robots.Done(Outcome{})
-		var told []string
+		var queued []string
 		ctx := WithTrace(WithCrawlDelay(t.Context(), Exempt), &Trace{Queued: func(until time.Time, why Reason) {
-			told = append(told, fmt.Sprint(until.Sub(zero), " ", why))
+			queued = append(queued, fmt.Sprint(until.Sub(zero), " ", why))
 		}})
 		acquire(ctx, "http://example.com:1001/robots.txt").Done(Outcome{})
 		if got := time.Since(zero); got != 61*time.Second {
 			t.Errorf("the robots.txt starts after %v", got)
 		}
-		if got := fmt.Sprint(told); got != "[1m1s queue 1m1s delay]" {
+		if got := fmt.Sprint(queued); got != "[1m1s queue 1m1s delay]" {
 			t.Errorf("the trace has %s", got)
 		}
 		wg.Wait()

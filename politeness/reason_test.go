@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// A Trace is told the Reason of a wait while the request waits. An Observer is
-// told this Reason when the request is granted or refused.
+// A Trace receives the Reason of a wait while the request waits. An Observer
+// receives this Reason when the request is granted or rejected.
 func TestReasonOfAWait(t *testing.T) {
 	const host = "http://example.com/"
 	done := Outcome{Status: 200}
@@ -82,7 +82,7 @@ func TestReasonOfAWait(t *testing.T) {
 		t.Run(string(tt.want), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
-				var granted, refused []Event
+				var granted, rejected []Event
 				note := func(to *[]Event) func(context.Context, Event) {
 					return func(_ context.Context, e Event) {
 						mu.Lock()
@@ -91,7 +91,7 @@ func TestReasonOfAWait(t *testing.T) {
 					}
 				}
 				l := tt.limiter
-				l.Observer = &Observer{Granted: note(&granted), Rejected: note(&refused)}
+				l.Observer = &Observer{Granted: note(&granted), Rejected: note(&rejected)}
 				tt.before(t, l)
 				ctx := t.Context()
 				if tt.ctx != nil {
@@ -104,12 +104,12 @@ func TestReasonOfAWait(t *testing.T) {
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != tt.want {
 					t.Errorf("a caller in a hurry got %v (%+v)", err, d)
 				}
-				if len(refused) != 1 || refused[0].Reason != tt.want {
-					t.Errorf("Rejected: %+v", refused)
+				if len(rejected) != 1 || rejected[0].Reason != tt.want {
+					t.Errorf("Rejected: %+v", rejected)
 				}
 
-				var heard []Reason
-				trace := &Trace{Queued: func(_ time.Time, why Reason) { heard = append(heard, why) }}
+				var traced []Reason
+				trace := &Trace{Queued: func(_ time.Time, why Reason) { traced = append(traced, why) }}
 				g, err := l.Acquire(WithTrace(ctx, trace), mustURL(t, host))
 				if err != nil {
 					t.Fatal(err)
@@ -119,14 +119,14 @@ func TestReasonOfAWait(t *testing.T) {
 				last := granted[len(granted)-1]
 				mu.Unlock()
 				if last.Reason != tt.want || last.Wait == 0 {
-					t.Errorf("Granted: %+v; heard %q while it waited", last, heard)
+					t.Errorf("Granted: %+v; traced %q while it waited", last, traced)
 				}
 				found := false
-				for _, why := range heard {
+				for _, why := range traced {
 					found = found || why == tt.want
 				}
 				if !found {
-					t.Errorf("heard %q while it waited", heard)
+					t.Errorf("traced %q while it waited", traced)
 				}
 			})
 		})

@@ -284,8 +284,8 @@ func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Tr
 	return gaps
 }
 
-// A server closes connections that were idle for 5 s, and its robots.txt asks
-// for 60 s between requests. No page is lost, and no request comes too soon.
+// A server closes connections that were idle for 5 s, and its robots.txt has
+// a Crawl-delay of 60 s. No page is lost, and no request starts too soon.
 func TestReplayAndIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -370,7 +370,7 @@ func TestReplay(t *testing.T) {
 			fails:   func(err error) bool { return err != nil },
 		},
 		{
-			name: "a caller without the time for another interval is told when", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
+			name: "a caller without the time for another interval gets a DelayError", rude: secondOfEach, limiter: &Limiter{Delay: 3 * time.Second},
 			request: func(t *testing.T) *http.Request { return newGet(t, "http://example.com/page") },
 			within:  5 * time.Second,
 			gaps:    []time.Duration{3 * time.Second},
@@ -466,9 +466,9 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 // A server that never answers gets at most maxReplays+1 requests.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		requests := 0
 		base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
-			asked++
+			requests++
 			trace := httptrace.ContextClientTrace(req.Context())
 			for range 2 {
 				trace.GetConn("example.com:80")
@@ -481,13 +481,13 @@ func TestReplayEnds(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "without an answer") {
 			t.Errorf("error %v", err)
 		}
-		if asked != maxReplays+1 {
-			t.Errorf("asked %d times, want %d", asked, maxReplays+1)
+		if requests != maxReplays+1 {
+			t.Errorf("%d requests, want %d", requests, maxReplays+1)
 		}
 	})
 }
 
-// Before a Base sends a request, it may ask another host something in the same
+// Before a Base sends a request, it may send one to another host in the same
 // context. The request that the Base sends after that is not a replay.
 func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -515,8 +515,9 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 	})
 }
 
-// A Base may ask the same host twice, the second time with credentials. The
-// second request is not a replay, because the first request was answered.
+// A Base may send two requests to the same host, the second time with
+// credentials. The second request is not a replay, because the first request
+// was answered.
 func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

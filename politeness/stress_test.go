@@ -14,8 +14,8 @@ import (
 
 // This test does everything at once, in real time, for the race detector. Hosts
 // come and go. One Limiter is within another. There are deadlines,
-// cancellations, refusals and lost Grants. In the end no request may wait or be
-// in flight.
+// cancellations, rejections and lost Grants. In the end no request may wait or
+// be in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{
@@ -48,7 +48,7 @@ func TestStress(t *testing.T) {
 				ctx = WithTrace(ctx, &Trace{Queued: func(time.Time, Reason) {}, Granted: func(time.Time) {}})
 				g, err := l.Acquire(ctx, u)
 				l.Next(u)
-				if err == nil && r.IntN(20) > 0 { // one Grant in twenty is lost: nobody calls its Done
+				if err == nil && r.IntN(20) > 0 { // one Grant in twenty is lost: its Done is not called
 					time.Sleep(time.Duration(r.IntN(500)) * time.Microsecond)
 					g.setOnItsWay(false)
 					outcome := Outcome{Status: []int{200, 200, 200, 404, 429, 503}[r.IntN(6)], Latency: time.Duration(r.IntN(2_000_000))}

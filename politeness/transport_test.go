@@ -69,7 +69,7 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 }
 
 // http.Client.Timeout includes the wait. So a request that would have to wait
-// for longer than this timeout is refused.
+// for longer than this timeout is rejected.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -92,14 +92,14 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 }
 
 // The second request of a redirect has to wait for the interval after the
-// first. If MaxWait refused it, it would be refused each time that its caller
-// comes back, and the first request would be made for nothing each time.
+// first. If MaxWait rejected it, each retry would be rejected too, and the
+// first request would be made for nothing each time.
 func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			delay, maxWait time.Duration
 			retryAfter     string        // of the redirect
-			takes          time.Duration // 0: refused
+			takes          time.Duration // 0: rejected
 		}{
 			{time.Second, -1, "", time.Second},
 			{time.Hour, -1, "", time.Hour},
@@ -110,11 +110,11 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 			{time.Second, time.Second, "62", 0},
 			{time.Second, 0, "3600", time.Hour},
 		} {
-			var asked []string
+			var paths []string
 			client := &http.Client{Transport: &Transport{
 				Limiter: &Limiter{Delay: c.delay, MaxWait: c.maxWait},
 				Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
-					asked = append(asked, r.URL.Path)
+					paths = append(paths, r.URL.Path)
 					if r.URL.Path == "/old" {
 						return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"/new"}, "Retry-After": {c.retryAfter}}, Body: http.NoBody, Request: r}, nil
 					}
@@ -123,9 +123,9 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 			}}
 			zero := time.Now()
 			_, err := client.Get("http://example.com/old")
-			_, refused := errors.AsType[*DelayError](err)
-			if refused != (c.takes == 0) || time.Since(zero) != c.takes || !refused && (err != nil || len(asked) != 2) {
-				t.Errorf("Delay %v, MaxWait %v, Retry-After %q: %v; asked for %v within %v", c.delay, c.maxWait, c.retryAfter, err, asked, time.Since(zero))
+			_, rejected := errors.AsType[*DelayError](err)
+			if rejected != (c.takes == 0) || time.Since(zero) != c.takes || !rejected && (err != nil || len(paths) != 2) {
+				t.Errorf("Delay %v, MaxWait %v, Retry-After %q: %v; requests for %v within %v", c.delay, c.maxWait, c.retryAfter, err, paths, time.Since(zero))
 			}
 		}
 	})
@@ -168,7 +168,7 @@ func TestRoundTripperContract(t *testing.T) {
 		}
 	})
 
-	t.Run("the body is closed when the wait is refused", func(t *testing.T) {
+	t.Run("the body is closed when the request is rejected", func(t *testing.T) {
 		l := &Limiter{MaxWait: -1}
 		g, _ := l.Acquire(t.Context(), mustURL(t, "http://example.com/"))
 		defer g.Done(Outcome{})
@@ -258,7 +258,7 @@ func TestRoundTripperContract(t *testing.T) {
 		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // this Base has no such method
 	})
 
-	t.Run("what names no host goes straight through", func(t *testing.T) {
+	t.Run("a request without a host is passed to Base at once", func(t *testing.T) {
 		tr := &Transport{Base: answer(200, "")}
 		for range 3 {
 			get(t, tr, "file:///etc/hostname").Body.Close()
@@ -396,7 +396,7 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// A body that nobody reads keeps its slot. If a request waits for this slot,
+// A body that is not read keeps its slot. If a request waits for this slot,
 // the log names the unread body once.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -520,8 +520,8 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// If a server switches to another protocol although the request did not ask for
-// that, RoundTrip returns an error. Otherwise the response's body would be a
+// If a server switches to another protocol although the request has no Upgrade
+// field, RoundTrip returns an error. Otherwise the response's body would be a
 // connection that no timeout ends.
 func TestProtocolSwitchedUnasked(t *testing.T) {
 	body := new(countingBody)
@@ -626,7 +626,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			}
 		})
 	})
-	t.Run("an adaptive delay that another answer asks for", func(t *testing.T) {
+	t.Run("an adaptive delay after another response", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			zero := time.Now()
 			sent := make(map[string]time.Duration)
