@@ -93,9 +93,14 @@ func (t *Table) MarkBusy(h *Host) {
 // when a Claim has ended. If no request needs h any more, h may be evicted. A
 // host with a Claim is not evicted.
 func (t *Table) MarkIdle(h *Host) {
-	if h.IsBusy() || h.Claim != nil || h.next != nil || h.evicted {
+	if h.IsBusy() || h.Claim != nil || h.evicted {
 		return
 	}
+	isInItsRing := h.next != nil && h.isKnown != h.IsBlank()
+	if isInItsRing {
+		return
+	}
+	t.removeIdle(h) // h was idle, but is blank only now, or no longer
 	t.pushIdle(h)
 }
 

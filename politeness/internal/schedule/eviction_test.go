@@ -67,7 +67,8 @@ func (t *testTable) keys() string {
 // that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
 // "known" is a request with a Crawl-delay of 2 s, and "slow" with one of two
 // hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
-// a request that does not start.
+// a request whose check then fails, and "undeclare" declares none for a request
+// that is then rejected.
 func TestTable(t *testing.T) {
 	type step struct {
 		now   Time
@@ -88,6 +89,7 @@ func TestTable(t *testing.T) {
 		{"without room, the least recently used is evicted", 2, []step{{0, "known a", "a"}, {0, "known b", "a b"}, {minute, "known a", "a b"}, {2 * minute, "known c", "a c"}}},
 		{"without room, the least recently used of three is evicted", 3, []step{{0, "known a", "a"}, {minute, "known b", "a b"}, {2 * minute, "known c", "a b c"}, {3 * minute, "known d", "b c d"}, {4 * minute, "known e", "c d e"}}},
 		{"one that became known while idle stays", 2, []step{{0, "get a", "a"}, {0, "known b", "a b"}, {minute, "declare a", "a b"}, {2 * minute, "known c", "a c"}}},
+		{"one that became blank while idle is evicted", 10, []step{{0, "known a", "a"}, {minute, "undeclare a", "a"}, {2 * minute, "get b", "b"}}},
 		{"one with a request stays", 2, []step{{0, "start a", "a"}, {0, "known b", "a b"}, {30 * s, "get c", "a c"}, {31 * s, "get d", "a d"}}},
 		{"all have requests", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {30 * s, "start c", "a b c"}}},
 		{"above the maximum, two are evicted for one", 2, []step{{0, "start a", "a"}, {0, "start b", "a b"}, {0, "start c", "a b c"}, {s, "done a", "a b c"}, {s, "done b", "a b c"}, {s, "done c", "a b c"}, {3 * s, "get d", "c d"}}},
@@ -131,6 +133,9 @@ func TestTable(t *testing.T) {
 					table.finish(step.now, key, sig)
 				case "declare":
 					table.Get(key).Declare(r)
+				case "undeclare":
+					table.Get(key).Declare(&Request{Declared: true})
+					table.MarkIdle(table.Get(key))
 				default:
 					table.start(step.now, key, r)
 					table.Get(key).Declare(r)
