@@ -11,6 +11,7 @@ func TestVisibleText(t *testing.T) {
 	for page, want := range map[string]string{
 		"":                                   "",
 		"<title> A  page </title><body>text": "A page\ntext\n",
+
 		"<p>one\n two <b>three</b> , <i>four</i></p>":                                         "one two three , four\n",
 		"<p>a<br>b<br><br>c<hr>d":                                                             "a\nb\nc\nd\n",
 		"<div><div>a</div></div>b<div>c</div>":                                                "a\nb\nc\n",
