@@ -49,7 +49,7 @@ func openAll(e command.Env, names []string, watch func(n int)) (inputs []audit.I
 			return nil, closeAll, err
 		}
 		closes = append(closes, func() { file.Close() })
-		members, err := archive.Open(command.ShownName(name), file)
+		members, err := archive.Open(command.DisplayName(name), file)
 		for _, m := range members {
 			closes = append(closes, m.Close)
 			inputs = append(inputs, audit.Input{Name: m.Name, Reader: m.Reader})
@@ -121,7 +121,7 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	}
 	in := bufio.NewReader(inputs[0].Reader)
 	begin, _ := in.Peek(len("WARC/"))
-	isContainer := inputs[0].Name != command.ShownName(name) // a WACZ
+	isContainer := inputs[0].Name != command.DisplayName(name) // a WACZ
 	if isContainer || string(begin) == "WARC/" || strings.HasPrefix(string(begin), "\x1f\x8b") {
 		inputs[0].Reader = in
 		if err := h.readArchives(inputs, broken); err != nil {
@@ -131,9 +131,9 @@ func (h *history) read(e command.Env, name string, broken *brokenLines) error {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, robotstxt.MaxSize+1))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", command.ShownName(name), err)
+		return fmt.Errorf("read %s: %w", command.DisplayName(name), err)
 	}
-	h.add(command.ShownName(name), time.Time{}, text, true)
+	h.add(command.DisplayName(name), time.Time{}, text, true)
 	return nil
 }
 

@@ -32,14 +32,14 @@ func (p plainURLs) run(ctx context.Context, e command.Env) (command.Status, erro
 	}
 	json, doubt := cli.NewEncoder(e.Stdout), s.Doubt()
 	status, failed := command.OK, 0
-	err = command.EachURL(command.ShownName(p.list), in, func(number int, url string) error {
+	err = command.EachURL(command.DisplayName(p.list), in, func(number int, url string) error {
 		if err := s.CheckTarget(url); err != nil {
 			failed++
 			json.Encode(failure{number, err.Error()})
 			return ctx.Err()
 		}
 		for i, agent := range p.agents {
-			a := answer{url, agent, s.Judge(rules[i], robots.Sent(url)), doubt}
+			a := answer{url, agent, s.Judge(rules[i], robots.Escape(url)), doubt}
 			status = max(status, a.Status(doubt))
 			json.Encode(&a)
 		}

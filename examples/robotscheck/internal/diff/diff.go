@@ -64,7 +64,7 @@ var Command = command.Command{
 					e.Print(robots.Doubtful{Source: s.Name, Doubt: doubt}, *asJSON)
 				}
 			}
-			if err := d.compare(command.ShownName(*urls), in); err != nil {
+			if err := d.compare(command.DisplayName(*urls), in); err != nil {
 				return 0, err
 			}
 			if !*asJSON {
@@ -185,12 +185,12 @@ func (d *diff) compareURL(target string) {
 // addDialects adds the verdicts of those dialects that see another change of a
 // robot's verdict than RFC 9309, whose verdicts are in c.
 func (d *diff) addDialects(c *change, r robot, target string) {
-	sent := robots.Sent(target)
+	sent := robots.Escape(target)
 	for k, dialect := range robots.Dialects {
 		v := [2]robots.Verdict{c.Old, c.New}
 		for i, s := range d.sources {
 			if s.Absent == "" {
-				v[i] = robots.VerdictOf(r.others[k][i].Match(sent))
+				v[i] = robots.NewVerdict(r.others[k][i].Match(sent))
 			}
 		}
 		if v[0].Allowed == c.Old.Allowed && v[1].Allowed == c.New.Allowed {

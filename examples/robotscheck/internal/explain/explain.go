@@ -84,7 +84,7 @@ var Command = command.Command{
 				return 0, err
 			}
 			defer in.Close()
-			name := command.ShownName(*urls)
+			name := command.DisplayName(*urls)
 			err = command.EachURL(name, in, func(number int, target string) error {
 				if err := s.CheckTarget(target); err != nil {
 					return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
@@ -151,7 +151,7 @@ type fetchInfo struct {
 }
 
 func explain(s *robots.Source, agent, target string) explanation {
-	sent := robots.Sent(target)
+	sent := robots.Escape(target)
 	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt()}
 	if d := s.Decision; d != nil {
 		x.Fetched = &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}

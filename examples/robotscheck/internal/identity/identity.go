@@ -77,7 +77,7 @@ var Command = command.Command{
 // scheme is missing, it uses https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
-		if meant := command.MeantURL(s); meant != "" {
+		if meant := command.GuessURL(s); meant != "" {
 			return nil, command.Usagef("%q is not a URL; did you mean %s?", s, meant)
 		}
 		s = "https://" + s

@@ -108,11 +108,11 @@ func (p *check) read(ctx context.Context, e command.Env, name, base string) (*re
 		}
 		terms, err := preference.ParseRSL(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", command.ShownName(name), err)
+			return nil, fmt.Errorf("%s: %w", command.DisplayName(name), err)
 		}
 		in.RSL = append(in.RSL, terms)
 	}
-	r := p.report(command.ShownName(name), text, says, in, nil)
+	r := p.report(command.DisplayName(name), text, says, in, nil)
 	if p.links {
 		return r, r.addLinks(ctx, text, u, says, nil)
 	}

@@ -61,7 +61,7 @@ func eachFile(e command.Env, arg, match string, each visit) error {
 	if match != "" {
 		return command.Usagef("-match requires a directory or an archive; %s was read as a list of files", arg)
 	}
-	return eachInList(command.ShownName(arg), in, each)
+	return eachInList(command.DisplayName(arg), in, each)
 }
 
 func eachInDirectory(dir string, matches func(string) bool, each visit) error {

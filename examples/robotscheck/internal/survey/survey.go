@@ -46,7 +46,7 @@ var Command = command.Command{
 			case s.failed > 0:
 				return 0, fmt.Errorf("%s could not be read", cli.Count(s.failed, "file"))
 			case total.Files == 0:
-				return 0, fmt.Errorf("%s: no files found", command.ShownName(args[0]))
+				return 0, fmt.Errorf("%s: no files found", command.DisplayName(args[0]))
 			}
 			return command.OK, nil
 		}
