@@ -28,8 +28,8 @@
 //	          absent if it is not doubtful
 //
 // If a line cannot be answered, batch writes an object with input_line (its
-// number) and error instead of a verdict, and answers the other lines. Memory is
-// bounded: -cache limits the files in memory, and a line has at most 16 MiB.
+// number) and error instead of a verdict, and answers the other lines. Memory
+// is bounded: -cache limits the files in memory, and a line has at most 16 MiB.
 //
 //	$ cat questions.jsonl
 //	{"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"/a/b"}
