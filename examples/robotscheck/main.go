@@ -36,7 +36,7 @@
 //	robotscheck page https://example.com/a.html
 //	robotscheck page -links -agent ExampleBot https://example.com/
 //
-// Can servers tell a crawler by its signatures (Web Bot Auth)?
+// Can servers verify the signatures of a crawler (Web Bot Auth)?
 //
 //	robotscheck identity https://bot.example
 //	robotscheck identity -out keys -key key.pem https://bot.example
