@@ -31,7 +31,7 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz
 //	robotscheck survey -top 100 CC-MAIN-20261120100000-00000.warc.gz
 //
-// What does a page say about itself, to search engines and AI crawlers?
+// What may search engines and AI crawlers do with a page?
 //
 //	robotscheck page https://example.com/a.html
 //	robotscheck page -links -agent ExampleBot https://example.com/
