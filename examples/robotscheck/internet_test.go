@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// internet returns an internet with a host for each kind of answer to a request
-// for robots.txt. Other hosts are for the commands "page" and "identity".
+// internet returns an internet with a host for each kind of response to a
+// request for robots.txt, and hosts for the commands page and identity.
 func internet() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	page := func(w http.ResponseWriter, body string) {
