@@ -1,5 +1,5 @@
-// Colly is a crawler that uses the package colly and obeys robots.txt. An
-// existing collector needs only the call of Attach.
+// Colly is a crawler that uses package colly and obeys robots.txt. An existing
+// collector needs only the call of Attach.
 package main
 
 import (

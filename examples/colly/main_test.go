@@ -10,9 +10,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The program has no options, because it is meant to be copied. So the test
-// replaces http.DefaultTransport and os.Stdout.
-func TestProgram(t *testing.T) {
+// The test replaces http.DefaultTransport and os.Stdout, because the program
+// has no options: it is meant to be copied.
+func TestCrawl(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("https://example.com", robotstest.Site{
 		"/robots.txt": "User-agent: *\nDisallow: /private",
@@ -24,9 +24,10 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	stdout, transport := os.Stdout, http.DefaultTransport
-	defer func() { os.Stdout, http.DefaultTransport = stdout, transport }()
-	os.Stdout, http.DefaultTransport = out, &web
+	defer func(original *os.File) { os.Stdout = original }(os.Stdout)
+	os.Stdout = out
+	defer func(original http.RoundTripper) { http.DefaultTransport = original }(http.DefaultTransport)
+	http.DefaultTransport = &web
 
 	synctest.Test(t, func(*testing.T) { main() })
 
@@ -39,11 +40,11 @@ Get "https://example.com/private": robotsmw: disallowed: rule "Disallow: /privat
 200 https://example.com/about
 `
 	if string(printed) != want {
-		t.Errorf("it printed\n%swant\n%s", printed, want)
+		t.Errorf("the program printed\n%swant\n%s", printed, want)
 	}
 	for _, r := range web.Log() {
 		if got := r.Header.Get("User-Agent"); got != "ExampleBot/1.0 (+https://example.com/bot)" {
-			t.Errorf("%s was asked for as %q", r.URL, got)
+			t.Errorf("the User-Agent of the request for %s is %q, want that of Options", r.URL, got)
 		}
 	}
 }

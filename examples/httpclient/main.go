@@ -1,25 +1,25 @@
-// Httpclient fetches a page for its caller, as the fetch tool of an AI agent
-// does, and prints the text of the page.
+// Httpclient fetches a page, like the fetch tool of an AI agent, and prints its
+// text.
 //
 //	httpclient https://example.com/a/page
 //	httpclient -user-agent "YourBot/1.0 (+https://your.example/bot)" https://example.com/
 //	httpclient -allow-private http://127.0.0.1:8080/
 //
 // It obeys robots.txt at each redirect, connects only to public addresses,
-// reads at most 1 MiB, and ends after 20 seconds. HTML becomes readable text,
-// and plain text is printed unchanged, but in UTF-8. If a proxy is set
-// (HTTPS_PROXY), only the proxy's own address is checked: the proxy itself
-// must refuse to connect to private addresses.
+// reads at most 1 MiB, and ends after 20 seconds. HTML is converted to readable
+// text. Plain text is converted to UTF-8. If a proxy is set (HTTPS_PROXY), only
+// the proxy's own address is checked; the proxy must refuse to connect to
+// private addresses.
 //
 // The exit status is
 //
 //   - 0 if the page was printed;
-//   - 1 if robots.txt disallows the URL, or its address is not public: standard
-//     error names the rule and its line, or the address;
+//   - 1 if robots.txt disallows the URL or its address is not public; standard
+//     error contains the rule and its line, or the address;
 //   - 2 if the command line is wrong;
-//   - 3 if the URL may not be fetched now: robots.txt is unreachable, or the
-//     host must not get a request before the time on standard error;
-//   - 4 if there is no page, it is not text, or it was printed in part;
+//   - 3 if the URL may not be fetched now, because robots.txt is unreachable or
+//     the host is paused until the time on standard error;
+//   - 4 if there is no page, it is not text, or only a part was printed;
 //   - 130 if Ctrl-C interrupted the fetch.
 package main
 
@@ -40,6 +40,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
+
+const defaultAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
 const (
 	maxBytes = 1 << 20
@@ -74,12 +76,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "usage: httpclient [flags] URL")
 		flags.PrintDefaults()
 	}
-	agent := flags.String("user-agent", "ExampleBot/1.0 (+https://example.com/bot)", "`name` and address of your tool")
-	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return printed
-	} else if err != nil {
-		return wrongUsage
+	agent := flags.String("user-agent", defaultAgent, "`name` and address of your tool")
+	allowPrivate := flags.Bool("allow-private", false, "also allow loopback and private addresses")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return printed
+		}
+		return wrongUsage // Parse has printed the error
 	}
 	if flags.NArg() != 1 {
 		flags.Usage()
@@ -90,23 +93,30 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(wrongUsage, fmt.Errorf("%q is not an http or https URL", flags.Arg(0)))
 	}
 	opts := robotsmw.Options{UserAgent: *agent}
-	if !*private {
+	if !*allowPrivate {
 		opts.RefuseAddress = robotsmw.PublicOnly
 	}
 	client, err := robotsmw.NewClient(opts)
 	if err != nil {
 		return fail(wrongUsage, err)
 	}
-	text, err := fetch(ctx, client, page)
-	if _, failed := io.WriteString(stdout, text); failed != nil {
-		return fail(noText, failed)
-	}
-	if err != nil && ctx.Err() != nil {
-		return fail(interrupted, errors.New("interrupted"))
-	} else if err != nil {
+	if err := printPage(ctx, stdout, client, page); err != nil {
+		if ctx.Err() != nil {
+			return fail(interrupted, errors.New("interrupted"))
+		}
 		return fail(exitStatus(err), err)
 	}
 	return printed
+}
+
+// printPage fetches a page and prints its text. With errTooLong, it prints the
+// beginning.
+func printPage(ctx context.Context, stdout io.Writer, client *http.Client, page *url.URL) error {
+	text, fetchErr := fetch(ctx, client, page)
+	if _, err := io.WriteString(stdout, text); err != nil {
+		return err
+	}
+	return fetchErr
 }
 
 var (
@@ -130,11 +140,11 @@ func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, err
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return "", fmt.Errorf("the status of %s is %s", resp.Request.URL.Redacted(), resp.Status)
 	}
-	shown, isTruncated, err := readable.ReadResponse(resp, maxBytes)
+	content, isTruncated, err := readable.ReadResponse(resp, maxBytes)
 	if err == nil && isTruncated {
 		err = errTooLong
 	}
-	return shown.Text, err
+	return content.Text, err
 }
 
 // exitStatus returns the exit status for an error of fetch.

@@ -12,94 +12,125 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// internet returns an internet with a host for each kind of answer to a request
-// for robots.txt. Other hosts are for the commands "page" and "identity".
+// internet returns an internet with a host for each kind of response to a
+// request for robots.txt, and hosts for the commands page and identity.
 func internet() *robotstest.Internet {
 	web := new(robotstest.Internet)
-	page := func(w http.ResponseWriter, body string) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(w, body)
+	web.Handle("site.example", site())
+	web.Handle("terms.example", siteWithTerms())
+	web.Handle("many.example", siteWithManyTerms())
+	web.Handle("large.example",
+		plainText("User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10)))
+	web.Handle("missing.example", http.NotFoundHandler())
+	web.Handle("down.example", robotstest.Status(http.StatusServiceUnavailable))
+	web.Handle("coded.example", http.HandlerFunc(serveCompressed))
+	web.Handle("moved.example",
+		http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))
+	web.Handle("named.example", http.HandlerFunc(serveByUserAgent))
+	directory := &webbotauth.Directory{
+		Authority: "bot.example",
+		Keys:      []ed25519.PrivateKey{botKey()},
 	}
-	site := http.NewServeMux()
-	site.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "User-agent: *\nDisallow: /private/\nContent-Signal: search=yes, ai-train=no\n")
+	web.Handle("bot.example", directory)
+	web.Handle("copied.example", directory)
+	return web
+}
+
+// plainText serves a text without a Content-Type.
+func plainText(body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+}
+
+// htmlPage serves an HTML page with header fields, which are names and values.
+func htmlPage(body string, header ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		io.WriteString(w, body)
 	})
-	site.HandleFunc("/page.html", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Add("X-Robots-Tag", "ExampleBot: noarchive")
-		page(w, `<title>A page</title><a href="/private/">private</a> <a href="/open.html">open</a>`)
-	})
-	site.HandleFunc("/open.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Another</title>") })
-	site.HandleFunc("/long.html", func(w http.ResponseWriter, _ *http.Request) {
-		page(w, "<title>Long</title>"+strings.Repeat(" ", 256<<10)+"<meta name=robots content=noindex>")
-	})
-	site.Handle("/moved.html", http.RedirectHandler("/open.html", http.StatusFound))
-	site.HandleFunc("/coded.html", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "br")
-		page(w, "?")
-	})
-	site.HandleFunc("/broken.html", func(w http.ResponseWriter, _ *http.Request) {
-		page(w, "<title>Half a")
+}
+
+// site has pages of each kind.
+func site() http.Handler {
+	longPage := "<title>Long</title>" + strings.Repeat(" ", 256<<10) +
+		"<meta name=robots content=noindex>"
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", plainText("User-agent: *\nDisallow: /private/\n"+
+		"Content-Signal: search=yes, ai-train=no\n"))
+	mux.Handle("/page.html", htmlPage(
+		`<title>A page</title><a href="/private/">private</a> <a href="/open.html">open</a>`,
+		"X-Robots-Tag", "ExampleBot: noarchive"))
+	mux.Handle("/open.html", htmlPage("<title>Another</title>"))
+	mux.Handle("/long.html", htmlPage(longPage))
+	mux.Handle("/moved.html", http.RedirectHandler("/open.html", http.StatusFound))
+	mux.Handle("/coded.html", htmlPage("?", "Content-Encoding", "br"))
+	mux.HandleFunc("/broken.html", func(w http.ResponseWriter, r *http.Request) {
+		htmlPage("<title>Half a").ServeHTTP(w, r)
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	site.HandleFunc("/picture.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "\x89PNG\r\n\x1a\n") })
-	site.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/picture.html", htmlPage("\x89PNG\r\n\x1a\n"))
+	mux.HandleFunc("/whoami.txt", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("X-Robots-Tag", "nofollow")
 		io.WriteString(w, r.UserAgent())
 	})
-	web.Handle("site.example", site)
-	terms := http.NewServeMux()
-	terms.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "License: https://terms.example/license.xml\nLicense: /gone.xml\nUser-agent: *\nDisallow: /private/\n")
-	})
-	terms.HandleFunc("/license.xml", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `<rsl xmlns="https://rslstandard.org/rsl">
+	return mux
+}
+
+// siteWithTerms has an RSL file, and pages of bot protection.
+func siteWithTerms() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", plainText("License: https://terms.example/license.xml\n"+
+		"License: /gone.xml\n"+
+		"User-agent: *\nDisallow: /private/\n"))
+	mux.Handle("/license.xml", plainText(`<rsl xmlns="https://rslstandard.org/rsl">
 <content url="/">
-<license><permits type="usage">search</permits><prohibits type="usage">ai-train</prohibits></license>
-<license><permits type="usage">ai-input</permits><payment type="use"/></license>
-</content></rsl>`)
-	})
-	terms.HandleFunc("/page.html", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>A page</title>") })
-	terms.HandleFunc("/marked.html", func(w http.ResponseWriter, _ *http.Request) {
-		page(w, `<title>Making sure</title><script id="anubis_challenge" type="application/json">{}</script>`)
-	})
-	terms.HandleFunc("/paid.html", func(w http.ResponseWriter, _ *http.Request) {
+`+
+		`<license><permits type="usage">search</permits>`+
+		`<prohibits type="usage">ai-train</prohibits></license>
+`+
+		`<license><permits type="usage">ai-input</permits><payment type="use"/></license>
+</content></rsl>`))
+	mux.Handle("/page.html", htmlPage("<title>A page</title>"))
+	mux.Handle("/marked.html", htmlPage("<title>Making sure</title>"+
+		`<script id="anubis_challenge" type="application/json">{}</script>`))
+	mux.HandleFunc("/paid.html", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Crawler-Price", "USD 0.01")
 		w.WriteHeader(http.StatusPaymentRequired)
 	})
-	web.Handle("terms.example", terms)
-	many := http.NewServeMux()
-	many.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "License: ftp://many.example/0.xml\n")
-		for n := range 4 {
-			fmt.Fprintf(w, "License: https://many.example/%d.xml\n", n+1)
-		}
-	})
-	many.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { page(w, "<title>Front</title>") })
-	web.Handle("many.example", many)
-	web.Handle("large.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "User-agent: *\nDisallow: /a\n#"+strings.Repeat("x", 600<<10))
-	}))
-	web.Handle("missing.example", http.NotFoundHandler())
-	web.Handle("down.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
-	web.Handle("coded.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		io.WriteString(z, "User-agent: *\nDisallow: /private/\n")
-		z.Close()
-	}))
-	web.Handle("moved.example", http.RedirectHandler("https://site.example/robots.txt", http.StatusMovedPermanently))
-	web.Handle("named.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.UserAgent(), "ExampleBot/") {
-			io.WriteString(w, "User-agent: *\nDisallow:\n")
-			return
-		}
-		io.WriteString(w, "User-agent: *\nDisalow: /\n")
-	}))
-	web.Handle("bot.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
-	web.Handle("copied.example", &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{botKey()}})
-	return web
+	return mux
+}
+
+// siteWithManyTerms has more License lines than robotscheck page reads.
+func siteWithManyTerms() http.Handler {
+	robotsTxt := "License: ftp://many.example/0.xml\n"
+	for n := range 4 {
+		robotsTxt += fmt.Sprintf("License: https://many.example/%d.xml\n", n+1)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/robots.txt", plainText(robotsTxt))
+	mux.Handle("/{$}", htmlPage("<title>Front</title>"))
+	return mux
+}
+
+// serveCompressed serves a robots.txt that is compressed with gzip.
+func serveCompressed(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	z := gzip.NewWriter(w)
+	io.WriteString(z, "User-agent: *\nDisallow: /private/\n")
+	z.Close()
+}
+
+// serveByUserAgent serves a robots.txt of its own to ExampleBot.
+func serveByUserAgent(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.UserAgent(), "ExampleBot/") {
+		io.WriteString(w, "User-agent: *\nDisallow:\n")
+		return
+	}
+	io.WriteString(w, "User-agent: *\nDisalow: /\n")
 }
 
 // botKey returns the same key each time, so that transcripts stay the same.

@@ -31,12 +31,12 @@
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz
 //	robotscheck survey -top 100 CC-MAIN-20261120100000-00000.warc.gz
 //
-// What does a page say about itself, to search engines and AI crawlers?
+// What may search engines and AI crawlers do with a page?
 //
 //	robotscheck page https://example.com/a.html
 //	robotscheck page -links -agent ExampleBot https://example.com/
 //
-// Can servers tell a crawler by its signatures (Web Bot Auth)?
+// Can servers verify the signatures of a crawler (Web Bot Auth)?
 //
 //	robotscheck identity https://bot.example
 //	robotscheck identity -out keys -key key.pem https://bot.example
@@ -47,17 +47,17 @@
 //	robotscheck audit -robots robots.txt -since 2026-11-20 -html audit.html access.log*
 //	robotscheck audit record/    # written by politespider -evidence
 //
-// RFC 9309 and package robotstxt say how a robots.txt is read. The argument "-"
-// stands for standard input. The commands explain, lint and diff also take a
-// URL in place of a robots.txt. They fetch the robots.txt in force at that URL
-// as a crawler does: they follow redirects, and a 404 or a 503 means what RFC
-// 9309 says. Servers may understand a path such as /x/../private/ as another
-// path. In that case, robotscheck judges the other path too.
+// A robots.txt is parsed as RFC 9309 specifies (see package robotstxt). The
+// argument "-" is standard input. The commands explain, lint and diff also
+// accept a URL instead of a robots.txt. They fetch the robots.txt in force at
+// that URL as a crawler does: they follow redirects, and handle statuses such
+// as 404 and 503 by RFC 9309. Servers may treat a path such as /x/../private/
+// as another path, which robotscheck then judges too.
 //
 // The exit status is
 //
-//   - 0 if the answer is "allowed", or nothing is wrong;
-//   - 1 if the answer is "disallowed", or something is wrong;
+//   - 0 if the answer is "allowed", or there are no problems;
+//   - 1 if the answer is "disallowed", or there are problems;
 //   - 2 if there is no answer: the command line is wrong, a file cannot be
 //     read, or the robots.txt is unreachable;
 //   - 3 if the answer is doubtful: the robots.txt was cut at 500 KiB, is binary
@@ -104,8 +104,13 @@ var commands = []command.Command{
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // after the first Ctrl-C, a second one kills the process
-	e := command.Env{Stdin: os.Stdin, Stdout: bufio.NewWriter(os.Stdout), Stderr: os.Stderr, Base: http.DefaultTransport}
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
+	e := command.Env{
+		Stdin:  os.Stdin,
+		Stdout: bufio.NewWriter(os.Stdout),
+		Stderr: os.Stderr,
+		Base:   http.DefaultTransport,
+	}
 	os.Exit(int(run(ctx, e, os.Args[1:])))
 }
 
@@ -119,26 +124,30 @@ func run(ctx context.Context, e command.Env, args []string) command.Status {
 	return status
 }
 
+// dispatch runs the command that args begin with.
 func dispatch(ctx context.Context, e command.Env, args []string) command.Status {
 	if len(args) == 0 {
 		printOverview(e.Stderr)
 		return command.CannotTell
 	}
-	name, args := args[0], args[1:]
+	name := args[0]
+	args = args[1:]
 	if isHelp(name) {
 		if len(args) == 0 {
 			printOverview(e.Stdout)
 			return command.OK
 		}
-		name, args = args[0], []string{"-h"}
+		// Treat "help NAME" as "NAME -h".
+		name = args[0]
+		args = []string{"-h"}
 	}
 	wantsHelp := len(args) > 0 && isHelp(args[0])
 	switch {
 	case isHelp(name):
-		fmt.Fprint(e.Stdout, "usage: robotscheck help [COMMAND]\n\nPrint the list of the commands, or the help of one command.\n")
+		fmt.Fprint(e.Stdout, helpUsage)
 		return command.OK
 	case isVersion(name) && wantsHelp:
-		fmt.Fprint(e.Stdout, "usage: robotscheck version\n\nPrint the version of this build, and of the Go that built it.\n")
+		fmt.Fprint(e.Stdout, versionUsage)
 		return command.OK
 	case isVersion(name):
 		fmt.Fprintln(e.Stdout, "robotscheck "+cli.Version())
@@ -146,18 +155,29 @@ func dispatch(ctx context.Context, e command.Env, args []string) command.Status 
 	}
 	i := slices.IndexFunc(commands, func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
-		meant := "\"robotscheck help\" lists them"
-		for _, c := range commands {
-			if cli.IsNear(name, c.Name) {
-				meant = "did you mean " + c.Name + "?"
-			}
-		}
-		fmt.Fprintf(e.Stderr, "robotscheck: unknown command %q; %s\n", name, meant)
+		fmt.Fprintf(e.Stderr, "robotscheck: unknown command %q; %s\n", name, suggestion(name))
 		return command.CannotTell
 	}
 	c := commands[i]
 	c.Help = help(name)
 	return c.Run(ctx, e, args)
+}
+
+const (
+	helpUsage = "usage: robotscheck help [COMMAND]\n\n" +
+		"Print the list of the commands, or the help of one command.\n"
+	versionUsage = "usage: robotscheck version\n\n" +
+		"Print the version of this build, and of the Go that built it.\n"
+)
+
+// suggestion returns what the user should do after an unknown command.
+func suggestion(name string) string {
+	for _, c := range commands {
+		if cli.IsNear(name, c.Name) {
+			return "did you mean " + c.Name + "?"
+		}
+	}
+	return `"robotscheck help" lists them`
 }
 
 func isHelp(arg string) bool {
@@ -171,21 +191,26 @@ func isVersion(arg string) bool {
 //go:embed internal/*/doc.go
 var docs embed.FS
 
-// help returns the help of a command: the doc of its package without the first
-// paragraph.
+// help returns the help of a command, which is the documentation of its package
+// without the first paragraph. A test checks that each command has one.
 func help(name string) string {
-	source, _ := docs.ReadFile("internal/" + name + "/doc.go") // the error is nil, or a test of the help fails
+	source, _ := docs.ReadFile("internal/" + name + "/doc.go")
 	comment, _, _ := strings.Cut(string(source), "\npackage ")
 	_, comment, _ = strings.Cut(comment, "\n//\n// ")
 	return strings.NewReplacer("\n// ", "\n", "\n//\t", "\n  ", "\n//", "\n").Replace(comment)
 }
+
+const overviewEnd = `
+FILE may be "-" for standard input. For a URL, the robots.txt in force there is fetched.
+Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell,
+3 doubtful (the file was cut, or is not a robots.txt).
+"robotscheck help COMMAND" describes a command; "robotscheck version" prints the version.
+`
 
 func printOverview(w io.Writer) {
 	fmt.Fprint(w, "Robotscheck answers questions about robots.txt.\n\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "  robotscheck %-8s %s\n", c.Name, c.Short)
 	}
-	fmt.Fprint(w, "\nFILE may be \"-\" for standard input. A URL stands for the robots.txt in force there.\n"+
-		"Exit status: 0 allowed or clean, 1 disallowed or problems, 2 cannot tell, 3 doubtful (the file was cut, or is not a robots.txt).\n"+
-		"\"robotscheck help COMMAND\" describes a command; \"robotscheck version\" prints the version.\n")
+	fmt.Fprint(w, overviewEnd)
 }

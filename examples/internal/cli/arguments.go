@@ -15,11 +15,11 @@ import (
 )
 
 // Parse parses the flags in args, and returns the arguments that are not flags.
-// A flag may stand before, between or after them. Everything after "--" is an
-// argument, and so no flag can have the value "--". Parse returns the error of
-// the flag set, such as flag.ErrHelp. For an unknown flag, the error names the
-// flag that the user probably meant. For a wrong number or time, it describes a
-// valid value.
+// Flags may be before, between and after the arguments. Everything after "--"
+// is an argument, so no flag can have the value "--". Parse returns the error
+// of the flag set, such as flag.ErrHelp. If a flag is unknown, the error names
+// the flag that the user probably meant. If a number or duration is invalid,
+// the error describes a valid value.
 func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -36,43 +36,63 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-var parseError = regexp.MustCompile(`(?s)^(invalid value (".*") for flag -(.*): )parse error$`)
-
 // advise returns an error that names the probable flag or describes a valid
 // value. If it knows neither, it returns err, which is from flags.Parse.
 func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-		flags.VisitAll(func(f *flag.Flag) {
-			if IsNear(unknown, f.Name) {
-				err = fmt.Errorf("unknown flag -%s; did you mean -%s?", unknown, f.Name)
-			}
-		})
+		return adviseName(flags, unknown, err)
+	}
+	return adviseValue(flags, err)
+}
+
+// adviseName returns an error that names the flag whose name is nearly unknown.
+// If there is none, it returns err.
+func adviseName(flags *flag.FlagSet, unknown string, err error) error {
+	flags.VisitAll(func(f *flag.Flag) {
+		if IsNear(unknown, f.Name) {
+			err = fmt.Errorf("unknown flag -%s; did you mean -%s?", unknown, f.Name)
+		}
+	})
+	return err
+}
+
+// invalidValue matches an error of package flag. Its groups are the part before
+// "parse error", the quoted value, and the name of the flag.
+var invalidValue = regexp.MustCompile(`(?s)^(invalid value (".*") for flag -(.*): )parse error$`)
+
+// adviseValue returns an error that describes a valid value of the flag that
+// err is about. If err is not about a number or a duration, adviseValue returns
+// err.
+func adviseValue(flags *flag.FlagSet, err error) error {
+	groups := invalidValue.FindStringSubmatch(err.Error())
+	if groups == nil {
 		return err
 	}
-	wrong := parseError.FindStringSubmatch(err.Error())
-	if wrong == nil {
-		return err
-	}
-	value, ok := flags.Lookup(wrong[3]).Value.(flag.Getter)
+	prefix, quoted, name := groups[1], groups[2], groups[3]
+	value, ok := flags.Lookup(name).Value.(flag.Getter)
 	if !ok {
 		return err
 	}
-	advice := ""
 	switch value.Get().(type) {
 	case time.Duration:
-		advice = "must be a duration such as 30s or 2h"
-		text, _ := strconv.Unquote(wrong[2])
-		if n, err := strconv.ParseFloat(text, 64); err == nil && 0 < n && n < 1e6 {
-			advice = fmt.Sprintf("did you mean %v?", time.Duration(n*float64(time.Second)))
-		}
+		return errors.New(prefix + durationAdvice(quoted))
 	case int, int64:
-		advice = "must be a whole number"
+		return errors.New(prefix + "must be a whole number")
 	case float64:
-		advice = "must be a number"
-	default:
-		return err
+		return errors.New(prefix + "must be a number")
 	}
-	return errors.New(wrong[1] + advice)
+	return err
+}
+
+// durationAdvice describes a valid duration. If the quoted value is a number
+// without a unit, durationAdvice proposes that number of seconds.
+func durationAdvice(quoted string) string {
+	text, _ := strconv.Unquote(quoted)
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err == nil && 0 < seconds && seconds < 1e6 {
+		return fmt.Sprintf("did you mean %v?", time.Duration(seconds*float64(time.Second)))
+	}
+	return "must be a duration such as 30s or 2h"
 }
 
 // IsNear reports whether a and b differ by at most one typing error: a byte

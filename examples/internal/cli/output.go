@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// NewEncoder returns an encoder for JSON lines, in which the & in a URL is
-// readable. It writes each line in a single Write. So if the process is killed,
-// a file ends with a whole line or with the beginning of one.
+// NewEncoder returns an encoder for JSON lines that does not escape &, so that
+// URLs are readable. It writes each line in a single Write. If the process is
+// killed, only the last line of a file can be incomplete.
 func NewEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -33,8 +33,8 @@ func WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// Noun returns a noun in the form that goes with a number: file, files;
-// address, addresses.
+// Noun returns the noun in the singular if n is 1, or else in the plural, such
+// as "files" or "addresses".
 func Noun(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -48,7 +48,7 @@ func Noun(n int, noun string) string {
 // Count returns a number with its noun, such as "1 file" or "3,491 files".
 func Count(n int, noun string) string { return Thousands(n) + " " + Noun(n, noun) }
 
-// Thousands writes a number for people: 3,491.
+// Thousands formats n with commas, such as "3,491".
 func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

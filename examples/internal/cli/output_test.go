@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// Several processes append to one file, and a process may be killed at any
-// time. So each line is a single Write.
+// Each line is a single Write, because several processes may append to one
+// file, and a process may be killed at any time.
 func TestNewEncoder_OneWrite(t *testing.T) {
 	var writes []string
-	enc := NewEncoder(writer(func(b []byte) (int, error) {
+	enc := NewEncoder(writerFunc(func(b []byte) (int, error) {
 		writes = append(writes, string(b))
 		return len(b), nil
 	}))
@@ -20,11 +20,12 @@ func TestNewEncoder_OneWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []string{"\"http://a.example/?a&b\"\n", "\"" + long + "\"\n"}; !slices.Equal(writes, want) {
-		t.Errorf("%d writes, the first is %.40q", len(writes), writes)
+	want := []string{`"http://a.example/?a&b"` + "\n", `"` + long + `"` + "\n"}
+	if !slices.Equal(writes, want) {
+		t.Errorf("got %d writes %.40q, want %d: %.40q", len(writes), writes, len(want), want)
 	}
 }
 
-type writer func([]byte) (int, error)
+type writerFunc func([]byte) (int, error)
 
-func (w writer) Write(b []byte) (int, error) { return w(b) }
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

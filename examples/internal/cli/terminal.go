@@ -15,10 +15,14 @@ import (
 
 // Terminal returns w if it is a terminal that can erase a line, or else nil.
 func Terminal(w io.Writer) io.Writer {
-	if file, ok := w.(*os.File); ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())) {
-		return w
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return nil
 	}
-	return nil
+	if !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return w
 }
 
 // EraseLine is printed on a terminal to erase the current line. The cursor is
@@ -26,36 +30,37 @@ func Terminal(w io.Writer) io.Writer {
 const EraseLine = "\r\x1b[2K"
 
 // A Progress is a line on a terminal that shows the progress of a long
-// operation. Anything else that is printed there begins after a Clear.
+// operation. Callers must call Clear before they print anything else.
 type Progress struct {
 	Terminal io.Writer // nil if there is none
-	shown    time.Time // when the line was last shown; zero if it is not there
+	updated  time.Time // zero if the terminal does not show the line
 }
 
-// Show shows the text, unless the line was shown less than 100 ms ago.
+// Show replaces the line by text, unless it was replaced less than 100 ms ago.
 func (p *Progress) Show(text func() string) {
-	if p.Terminal != nil && time.Since(p.shown) > 100*time.Millisecond {
-		p.shown = time.Now()
+	if p.Terminal != nil && time.Since(p.updated) > 100*time.Millisecond {
+		p.updated = time.Now()
 		fmt.Fprintf(p.Terminal, "%s  %s\r", EraseLine, text())
 	}
 }
 
-// Clear erases the line, if it is there.
+// Clear erases the line.
 func (p *Progress) Clear() {
-	if !p.shown.IsZero() {
-		p.shown = time.Time{}
+	if !p.updated.IsZero() {
+		p.updated = time.Time{}
 		fmt.Fprint(p.Terminal, EraseLine)
 	}
 }
 
 // Printable returns s in a form that is safe to print on a terminal. It escapes
-// characters that cannot be printed, such as those that move the cursor. If s
-// has more than the given number of runes, Printable cuts it.
-func Printable(s string, most int) string {
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
+// unprintable characters, such as those that move the cursor. Of a string that
+// is longer than maxRunes, it returns the beginning and an ellipsis.
+func Printable(s string, maxRunes int) string {
+	if utf8.RuneCountInString(s) > maxRunes {
+		s = string([]rune(s)[:maxRunes]) + "…"
 	}
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	isUnprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, isUnprintable) {
 		return s
 	}
 	quoted := strconv.QuoteToGraphic(s)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTerminal_Not(t *testing.T) {
+func TestTerminal_OtherWriters(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
 		t.Fatal(err)
@@ -19,15 +19,19 @@ func TestTerminal_Not(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	for name, w := range map[string]io.Writer{"a file": file, os.DevNull: null, "no file": new(bytes.Buffer)} {
-		if Terminal(w) != nil {
-			t.Errorf("%s is taken for a terminal", name)
+	for name, w := range map[string]io.Writer{
+		"a file":   file,
+		os.DevNull: null,
+		"a buffer": new(bytes.Buffer),
+	} {
+		if got := Terminal(w); got != nil {
+			t.Errorf("Terminal of %s is %v, want nil", name, got)
 		}
 	}
 }
 
-// The commands print lines of a robots.txt, which may have any bytes. The
-// function Printable escapes what could control the terminal.
+// The commands print lines of a robots.txt, which may contain any bytes.
+// Printable escapes those that could control the terminal.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"Disallow: /a*b$":            "Disallow: /a*b$",
@@ -40,7 +44,7 @@ func TestPrintable(t *testing.T) {
 		strings.Repeat("ä", 1<<20):   strings.Repeat("ä", 100) + "…",
 	} {
 		if got := Printable(text, 100); got != want {
-			t.Errorf("%.40q: got %q, want %q", text, got, want)
+			t.Errorf("Printable(%.40q, 100) is %q, want %q", text, got, want)
 		}
 	}
 }

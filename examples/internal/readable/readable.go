@@ -16,29 +16,30 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// A Page is what a reader sees of a page, in UTF-8.
+// A Page is the readable content of a page, in UTF-8.
 type Page struct {
 	Title string // of HTML; empty if there is none
 	Text  string
 }
 
-// ReadResponse reads at most limit bytes of a response's body, and returns the
-// page that they are. isTruncated reports whether the body is longer. The
-// caller closes the body. Errors are those of the body and of Read.
-func ReadResponse(resp *http.Response, limit int) (page Page, isTruncated bool, err error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+// ReadResponse reads at most maxBytes of a response's body, and returns the
+// page in them. isTruncated reports whether the body is longer. The caller
+// should close the body. Errors are those of the body and of Read.
+func ReadResponse(resp *http.Response, maxBytes int) (page Page, isTruncated bool, err error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(maxBytes)+1))
 	if err != nil {
 		return Page{}, false, fmt.Errorf("read %s: %w", resp.Request.URL.Redacted(), err)
 	}
-	isTruncated = len(body) > limit
-	body = body[:min(len(body), limit)]
-	page, err = Read(body, cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body)))
+	isTruncated = len(body) > maxBytes
+	body = body[:min(len(body), maxBytes)]
+	contentType := cmp.Or(resp.Header.Get("Content-Type"), http.DetectContentType(body))
+	page, err = Read(body, contentType)
 	return page, isTruncated, err
 }
 
-// Read decodes a body of HTML or plain text by its Content-Type and, in HTML,
-// by the charset that it names. Plain text is unchanged apart from its charset.
-// Read returns an error for any other type, and for HTML that cannot be parsed.
+// Read decodes a body of HTML or plain text. The charset is that of the
+// Content-Type or of a meta element. Plain text is otherwise unchanged. Read
+// returns an error for any other type, and for HTML that cannot be parsed.
 func Read(body []byte, contentType string) (Page, error) {
 	mediaType, _, _ := mime.ParseMediaType(contentType)
 	encoding, _, _ := charset.DetermineEncoding(body, contentType)
@@ -55,67 +56,83 @@ func Read(body []byte, contentType string) (Page, error) {
 			return Page{}, fmt.Errorf("parse the page: %w", err)
 		}
 		title := goquery.NewDocumentFromNode(root).Find("head title").First().Text()
-		return Page{Title: strings.TrimSpace(title), Text: readable(root)}, nil
+		return Page{Title: strings.TrimSpace(title), Text: visibleText(root)}, nil
 	}
-	return Page{}, fmt.Errorf("the type of the page is %q: only text/html and text/plain can be read", contentType)
+	return Page{}, fmt.Errorf("the type of the page is %q: only text/html and text/plain can be read",
+		contentType)
 }
 
-// These elements are not shown, or do not begin a new line.
 var (
-	hidden = elements("script style noscript template svg iframe object")
-	inline = elements("a abbr b bdi bdo button cite code data del dfn em font i img ins kbd label mark " +
-		"q s samp small span strong sub sup td th time tt u var wbr")
+	hiddenElements = set("script style noscript template svg iframe object")
+	// inlineElements do not begin a new line.
+	inlineElements = set("a abbr b bdi bdo button cite code data del dfn em font i img ins kbd " +
+		"label mark q s samp small span strong sub sup td th time tt u var wbr")
 )
 
-func elements(names string) map[string]bool {
-	set := make(map[string]bool)
-	for _, name := range strings.Fields(names) {
-		set[name] = true
+// set returns the set of the words.
+func set(words string) map[string]bool {
+	members := make(map[string]bool)
+	for _, word := range strings.Fields(words) {
+		members[word] = true
 	}
-	return set
+	return members
+}
+
+// visibleText returns the text that a browser would show, with each block on
+// lines of its own. It keeps the whitespace in pre elements.
+func visibleText(root *html.Node) string {
+	var t textWriter
+	t.writeNode(root, false)
+	t.endLine()
+	return strings.ReplaceAll(t.String(), " \n", "\n")
+}
+
+// A textWriter builds the visible text of a document.
+type textWriter struct{ strings.Builder }
+
+// writeNode writes the text of n and its children. isPreformatted reports
+// whether n is in a pre element.
+func (t *textWriter) writeNode(n *html.Node, isPreformatted bool) {
+	if n.Type == html.TextNode {
+		t.writeText(n.Data, isPreformatted)
+		return
+	}
+	if n.Type == html.ElementNode && hiddenElements[n.Data] {
+		return
+	}
+	isBlock := n.Type == html.ElementNode && !inlineElements[n.Data]
+	if isBlock {
+		t.endLine()
+	}
+	for child := range n.ChildNodes() {
+		t.writeNode(child, isPreformatted || n.Data == "pre")
+	}
+	if isBlock {
+		t.endLine()
+	}
+	if n.Data == "td" || n.Data == "th" {
+		t.WriteByte(' ') // separates the cells of a row
+	}
 }
 
 var whitespace = regexp.MustCompile(`\s+`)
 
-// readable returns the text that a browser would show, with each block on lines
-// of its own. It keeps the whitespace in pre elements.
-func readable(root *html.Node) string {
-	var b strings.Builder
-	isAtStart := func() bool { return b.Len() == 0 || strings.HasSuffix(b.String(), "\n") }
-	endLine := func() {
-		if !isAtStart() {
-			b.WriteByte('\n')
+func (t *textWriter) writeText(text string, isPreformatted bool) {
+	if !isPreformatted {
+		text = whitespace.ReplaceAllString(text, " ")
+		if t.isAtLineStart() || strings.HasSuffix(t.String(), " ") {
+			text = strings.TrimPrefix(text, " ")
 		}
 	}
-	var visit func(n *html.Node, pre bool)
-	visit = func(n *html.Node, pre bool) {
-		switch {
-		case n.Type == html.TextNode && pre:
-			b.WriteString(n.Data)
-		case n.Type == html.TextNode:
-			text := whitespace.ReplaceAllString(n.Data, " ")
-			if isAtStart() || strings.HasSuffix(b.String(), " ") {
-				text = strings.TrimPrefix(text, " ")
-			}
-			b.WriteString(text)
-		case n.Type == html.ElementNode && hidden[n.Data]:
-			return
-		}
-		isBlock := n.Type == html.ElementNode && !inline[n.Data]
-		if isBlock {
-			endLine()
-		}
-		for child := range n.ChildNodes() {
-			visit(child, pre || n.Data == "pre")
-		}
-		if isBlock {
-			endLine()
-		}
-		if n.Data == "td" || n.Data == "th" {
-			b.WriteByte(' ') // cells of one row stay apart
-		}
+	t.WriteString(text)
+}
+
+func (t *textWriter) isAtLineStart() bool {
+	return t.Len() == 0 || strings.HasSuffix(t.String(), "\n")
+}
+
+func (t *textWriter) endLine() {
+	if !t.isAtLineStart() {
+		t.WriteByte('\n')
 	}
-	visit(root, false)
-	endLine()
-	return strings.ReplaceAll(b.String(), " \n", "\n")
 }

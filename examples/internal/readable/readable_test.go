@@ -7,10 +7,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-func TestReadable(t *testing.T) {
+func TestVisibleText(t *testing.T) {
 	for page, want := range map[string]string{
 		"":                                   "",
 		"<title> A  page </title><body>text": "A page\ntext\n",
+
 		"<p>one\n two <b>three</b> , <i>four</i></p>":                                         "one two three , four\n",
 		"<p>a<br>b<br><br>c<hr>d":                                                             "a\nb\nc\nd\n",
 		"<div><div>a</div></div>b<div>c</div>":                                                "a\nb\nc\n",
@@ -24,27 +25,30 @@ func TestReadable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := readable(root); got != want {
-			t.Errorf("%s\nis %q\nwant %q", page, got, want)
+		if got := visibleText(root); got != want {
+			t.Errorf("visible text of %s\nis %q, want %q", page, got, want)
 		}
 	}
 }
 
-// The parser rejects deep nesting, which would need much stack. A page of very
-// many elements is read in linear time: with quadratic time, this test would
-// not end.
-func TestReadable_LargePages(t *testing.T) {
+// The parser rejects deep nesting, which would exhaust the stack. Read needs
+// linear time for a page of very many elements: with quadratic time, this test
+// would time out.
+func TestRead_LargePages(t *testing.T) {
 	const n = 1 << 20 / 20
 	if _, err := Read([]byte(strings.Repeat("<div>", n)), "text/html"); err == nil {
-		t.Error("no error for a page that is nested deeply")
+		t.Error("Read of a deeply nested page succeeded, want an error")
 	}
-	for name, page := range map[string]string{
+	for unit, page := range map[string]string{
 		"a\n": strings.Repeat("<br>a", n),
 		"a ":  "<table><tr>" + strings.Repeat("<td>a", n) + "<td>b",
 	} {
 		p, err := Read([]byte(page), "text/html")
-		if got := strings.Count(p.Text, name); got != n || err != nil {
-			t.Errorf("%q %d times, %v; want %d", name, got, err, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(p.Text, unit); got != n {
+			t.Errorf("text contains %q %d times, want %d", unit, got, n)
 		}
 	}
 }
@@ -59,7 +63,7 @@ func TestRead_Title(t *testing.T) {
 	} {
 		p, err := Read([]byte(page), "text/html")
 		if err != nil || p.Title != want {
-			t.Errorf("%q: title %q, %v; want %q", page, p.Title, err, want)
+			t.Errorf("title of %q is %q, error %v; want %q", page, p.Title, err, want)
 		}
 	}
 }

@@ -20,43 +20,40 @@ import (
 const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 	zipMagic  = "PK\x03\x04"
-	// skippableMagic is that of the first frame of a .warc.zst whose records
-	// are compressed with a dictionary. The frame has the dictionary
+	// skippableMagic begins a .warc.zst whose first frame contains the
+	// dictionary of its records
 	// (iipc.github.io/warc-specifications/specifications/warc-zstd).
 	skippableMagic = "\x5d\x2a\x4d\x18"
-	// dictionaryMagic begins a dictionary of zstd's own format.
+	// dictionaryMagic begins a dictionary in the format of zstd. Any other
+	// dictionary is raw content.
 	dictionaryMagic = "\x37\xa4\x30\xec"
 
-	// maxDictionary is the maximum size of a dictionary in bytes, before and
-	// after decompression.
-	maxDictionary = 16 << 20
-	// maxWindow is how many decompressed bytes the decoder keeps for matches.
-	maxWindow = 128 << 20
+	maxDictionaryBytes = 16 << 20 // before and after decompression
+	maxWindowBytes     = 128 << 20
 )
 
-// A Member is a file in a container, or the container itself if there are no
-// others.
+// A Member is a file in a container, or a file that is not a container.
 type Member struct {
 	Name   string // with the name of the container
 	Reader io.Reader
-	close  func()
+	close  func() // may be nil
 }
 
-// Close ends the reading of a member.
+// Close releases the resources of a member.
 func (m Member) Close() {
 	if m.close != nil {
 		m.close()
 	}
 }
 
-// Open returns what there is to read in a file. Of a WACZ, these are the WARC
-// files in it. A file that is no container is returned unchanged.
+// Open returns the WARC files of a WACZ, the decompressed content of a zstd
+// file, or the file itself.
 func Open(name string, file io.Reader) ([]Member, error) {
-	begin, file, err := peek(file, len(zstdMagic))
+	magic, file, err := peek(file, len(zstdMagic))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	switch string(begin) {
+	switch string(magic) {
 	case zipMagic:
 		return openZIP(name, file)
 	case zstdMagic, skippableMagic:
@@ -66,36 +63,58 @@ func Open(name string, file io.Reader) ([]Member, error) {
 	return []Member{{Name: name, Reader: file}}, nil
 }
 
-// peek returns the first bytes of a file, and a reader of the whole file. If
-// the file can be read at any place, so can the result.
-func peek(file io.Reader, n int) (begin []byte, whole io.Reader, err error) {
-	begin = make([]byte, n)
-	if at, ok := file.(io.ReaderAt); ok {
-		if seeker, ok := file.(io.Seeker); ok {
-			if size, err := seeker.Seek(0, io.SeekEnd); err == nil && size > 0 {
-				n, err := at.ReadAt(begin, 0)
-				if errors.Is(err, io.EOF) {
-					err = nil
-				}
-				_, err2 := seeker.Seek(0, io.SeekStart)
-				return begin[:n], file, errors.Join(err, err2)
-			}
-		}
+// peek returns the first n bytes of a file, or fewer if it is shorter, and a
+// reader of the whole file. For a file that supports random access, which a ZIP
+// file requires, so does this reader.
+func peek(file io.Reader, n int) (magic []byte, whole io.Reader, err error) {
+	if random, ok := file.(randomAccess); ok && isSeekable(random) {
+		magic, err = peekAt(random, n)
+		return magic, file, err
 	}
-	in := bufio.NewReader(file)
-	begin, err = in.Peek(n)
+	buffered := bufio.NewReader(file)
+	magic, err = buffered.Peek(n)
+	return magic, buffered, ignoreEOF(err)
+}
+
+type randomAccess interface {
+	io.ReaderAt
+	io.Seeker
+}
+
+// isSeekable reports whether the file has a size. A pipe has none, although its
+// type, *os.File, has the method Seek.
+func isSeekable(file io.Seeker) bool {
+	size, err := file.Seek(0, io.SeekEnd)
+	return err == nil && size > 0
+}
+
+// peekAt returns the first n bytes of a file, and seeks to its beginning.
+func peekAt(file randomAccess, n int) ([]byte, error) {
+	magic := make([]byte, n)
+	n, err := file.ReadAt(magic, 0)
+	if err := ignoreEOF(err); err != nil {
+		return nil, err
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return magic[:n], err
+}
+
+func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) {
-		err = nil
+		return nil
 	}
-	return begin, in, err
+	return err
 }
 
 // openZstd decompresses a file, with the dictionary in its first frame if it
 // has one.
 func openZstd(name string, file io.Reader) (Member, error) {
 	in := bufio.NewReader(file)
-	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)}
-	if begin, _ := in.Peek(len(skippableMagic)); string(begin) == skippableMagic {
+	options := []zstd.DOption{
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxWindow(maxWindowBytes),
+	}
+	if magic, _ := in.Peek(len(skippableMagic)); string(magic) == skippableMagic {
 		dictionary, err := readDictionary(in)
 		if err != nil {
 			return Member{}, fmt.Errorf("%s: the dictionary: %w", name, err)
@@ -110,17 +129,17 @@ func openZstd(name string, file io.Reader) (Member, error) {
 	if err != nil {
 		return Member{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return Member{name, decoder, decoder.Close}, nil
+	return Member{Name: name, Reader: decoder, close: decoder.Close}, nil
 }
 
 // readDictionary reads a frame with a dictionary, which may be compressed.
 func readDictionary(in io.Reader) ([]byte, error) {
-	var head [8]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
+	var header [8]byte // the magic number and the size
+	if _, err := io.ReadFull(in, header[:]); err != nil {
 		return nil, err
 	}
-	size := binary.LittleEndian.Uint32(head[4:])
-	if size > maxDictionary {
+	size := binary.LittleEndian.Uint32(header[4:])
+	if size > maxDictionaryBytes {
 		return nil, fmt.Errorf("its size is %d bytes", size)
 	}
 	dictionary := make([]byte, size)
@@ -135,21 +154,20 @@ func readDictionary(in io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	defer decoder.Close()
-	return io.ReadAll(io.LimitReader(decoder, maxDictionary))
+	return io.ReadAll(io.LimitReader(decoder, maxDictionaryBytes))
 }
 
 // openZIP returns the WARC files of a WACZ.
 func openZIP(name string, file io.Reader) (members []Member, err error) {
-	at, isFile := file.(io.ReaderAt)
-	seeker, canSeek := file.(io.Seeker)
-	if !isFile || !canSeek {
+	random, ok := file.(randomAccess)
+	if !ok {
 		return nil, fmt.Errorf("%s is a ZIP file, which cannot be read from standard input", name)
 	}
-	size, err := seeker.Seek(0, io.SeekEnd)
+	size, err := random.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
 	}
-	container, err := zip.NewReader(at, size)
+	container, err := zip.NewReader(random, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -157,17 +175,11 @@ func openZIP(name string, file io.Reader) (members []Member, err error) {
 		if !isWARC(f.Name) {
 			continue
 		}
-		in, err := f.Open()
+		member, err := openInZIP(name, f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", name, f.Name, err)
+			return nil, err
 		}
-		inner := Member{name + ":" + path.Base(f.Name), in, func() { in.Close() }}
-		if strings.HasSuffix(strings.ToLower(f.Name), ".zst") {
-			if inner, err = openZstd(inner.Name, in); err != nil {
-				return nil, err
-			}
-		}
-		members = append(members, inner)
+		members = append(members, member)
 	}
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%s is a ZIP file without a WARC file in it", name)
@@ -175,7 +187,25 @@ func openZIP(name string, file io.Reader) (members []Member, err error) {
 	return members, nil
 }
 
+// openInZIP opens a WARC file of the named container.
+func openInZIP(container string, f *zip.File) (Member, error) {
+	in, err := f.Open()
+	if err != nil {
+		return Member{}, fmt.Errorf("%s: %s: %w", container, f.Name, err)
+	}
+	name := container + ":" + path.Base(f.Name)
+	if strings.HasSuffix(strings.ToLower(f.Name), ".zst") {
+		return openZstd(name, in)
+	}
+	return Member{Name: name, Reader: in, close: func() { in.Close() }}, nil
+}
+
 func isWARC(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasSuffix(name, ".warc") || strings.HasSuffix(name, ".warc.gz") || strings.HasSuffix(name, ".warc.zst")
+	for _, suffix := range []string{".warc", ".warc.gz", ".warc.zst"} {
+		if strings.HasSuffix(name, suffix) {
+			return true
+		}
+	}
+	return false
 }

@@ -30,10 +30,13 @@ func compressZstd(tb testing.TB, text string, options ...zstd.EOption) string {
 	return b.String()
 }
 
+// frame returns a skippable frame with a dictionary.
 func frame(dictionary string) string {
-	return skippableMagic + string(binary.LittleEndian.AppendUint32(nil, uint32(len(dictionary)))) + dictionary
+	size := binary.LittleEndian.AppendUint32(nil, uint32(len(dictionary)))
+	return skippableMagic + string(size) + dictionary
 }
 
+// makeZip returns a ZIP file. files has the name and the text of each file.
 func makeZip(tb testing.TB, files ...string) string {
 	tb.Helper()
 	var b bytes.Buffer
@@ -55,53 +58,85 @@ func makeZip(tb testing.TB, files ...string) string {
 
 func TestOpen(t *testing.T) {
 	const text = "WARC/1.0\r\nWARC-Type: response\r\n"
-	raw := strings.Repeat(text, 10)
-	withRaw := frame(raw) + compressZstd(t, text, zstd.WithEncoderDictRaw(0, []byte(raw)))
-	for _, tt := range []struct{ name, file, want, err string }{
+	dictionary := strings.Repeat(text, 10)
+	compressed := compressZstd(t, text, zstd.WithEncoderDictRaw(0, []byte(dictionary)))
+	withDictionary := frame(dictionary) + compressed
+	wacz := makeZip(t,
+		"datapackage.json", "{}",
+		"archive/data.warc.gz", "gz",
+		"indexes/index.cdx", "",
+		"archive/b.warc", text)
+	waczWithDictionary := makeZip(t, "archive/data.warc.zst", withDictionary)
+	for _, tt := range []struct {
+		name, file string
+		want       string // each member's name and text; ignored if err is set
+		err        string // the beginning of the error
+	}{
 		{"a plain file", text, "f " + text, ""},
-		{"nothing", "", "f ", ""},
+		{"an empty file", "", "f ", ""},
 		{"two bytes", "ab", "f ab", ""},
 		{"gzip", "\x1f\x8b\x08\x00", "f \x1f\x8b\x08\x00", ""},
 		{"zstd", compressZstd(t, text), "f " + text, ""},
 		{"two frames", compressZstd(t, "a") + compressZstd(t, "b"), "f ab", ""},
-		{"a dictionary", withRaw, "f " + text, ""},
-		{"a compressed dictionary", frame(compressZstd(t, raw)) + compressZstd(t, text, zstd.WithEncoderDictRaw(0, []byte(raw))), "f " + text, ""},
-		{"a dictionary that is cut", withRaw[:20], "", "f: the dictionary: "},
-		{"a huge dictionary", skippableMagic + "\xff\xff\xff\xff", "", "f: the dictionary: its size is 4294967295 bytes"},
-		{"zstd that is cut", compressZstd(t, text)[:20], "", "error"},
-		{"a WACZ", makeZip(t, "datapackage.json", "{}", "archive/data.warc.gz", "gz", "indexes/index.cdx", "", "archive/b.warc", text), "f:data.warc.gz gz,f:b.warc " + text, ""},
-		{"a WACZ with zstd", makeZip(t, "archive/data.warc.zst", compressZstd(t, text)), "f:data.warc.zst " + text, ""},
-		{"a WACZ with a dictionary", makeZip(t, "archive/data.warc.zst", withRaw), "f:data.warc.zst " + text, ""},
+		{"a dictionary", withDictionary, "f " + text, ""},
+		{"a compressed dictionary", frame(compressZstd(t, dictionary)) + compressed, "f " + text, ""},
+		{"a truncated dictionary", withDictionary[:20], "", "f: the dictionary: "},
+		{
+			"a huge dictionary", skippableMagic + "\xff\xff\xff\xff",
+			"", "f: the dictionary: its size is 4294967295 bytes",
+		},
+		{"truncated zstd", compressZstd(t, text)[:20], "", "unexpected EOF"},
+		{"a WACZ", wacz, "f:data.warc.gz gz,f:b.warc " + text, ""},
+		{
+			"a WACZ with zstd", makeZip(t, "archive/data.warc.zst", compressZstd(t, text)),
+			"f:data.warc.zst " + text, "",
+		},
+		{"a WACZ with a dictionary", waczWithDictionary, "f:data.warc.zst " + text, ""},
 		{"a ZIP file", makeZip(t, "a.txt", "x"), "", "f is a ZIP file without a WARC file in it"},
-		{"a ZIP file that is cut", makeZip(t, "a.warc", "x")[:30], "", "f: zip: not a valid zip file"},
+		{"a truncated ZIP file", makeZip(t, "a.warc", "x")[:30], "", "f: zip: not a valid zip file"},
 	} {
-		for _, isPipe := range []bool{false, true} {
-			var file io.Reader = strings.NewReader(tt.file)
-			want, wantErr := tt.want, tt.err
-			if isPipe {
-				file = io.MultiReader(file)
-				if strings.HasPrefix(tt.file, zipMagic) {
-					want, wantErr = "", "f is a ZIP file, which cannot be read from standard input"
-				}
+		t.Run(tt.name, func(t *testing.T) {
+			checkOpen(t, strings.NewReader(tt.file), tt.want, tt.err)
+		})
+		t.Run(tt.name+" in a pipe", func(t *testing.T) {
+			pipe := io.MultiReader(strings.NewReader(tt.file)) // which cannot seek
+			if strings.HasPrefix(tt.file, zipMagic) {
+				checkOpen(t, pipe, "", "f is a ZIP file, which cannot be read from standard input")
+			} else {
+				checkOpen(t, pipe, tt.want, tt.err)
 			}
-			members, err := Open("f", file)
-			var got []string
-			for _, m := range members {
-				if m.Reader == nil {
-					continue
-				}
-				text, readErr := io.ReadAll(m.Reader)
-				if readErr != nil {
-					err = readErr
-				}
-				got = append(got, m.Name+" "+string(text))
-				m.Close()
-			}
-			isExpected := (err == nil) == (wantErr == "") && (err == nil || wantErr == "error" || strings.HasPrefix(err.Error(), wantErr))
-			if !isExpected || err == nil && strings.Join(got, ",") != want {
-				t.Errorf("%s: %q, %v; want %q, %q", tt.name, got, err, want, wantErr)
-			}
+		})
+	}
+}
+
+// checkOpen opens a file, and compares the names and texts of its members with
+// want or, if wantErr is not empty, the error with wantErr.
+func checkOpen(t *testing.T, file io.Reader, want, wantErr string) {
+	t.Helper()
+	members, err := Open("f", file)
+	var all []string
+	for _, m := range members {
+		if m.Reader == nil {
+			continue
 		}
+		text, readErr := io.ReadAll(m.Reader)
+		if readErr != nil {
+			err = readErr
+		}
+		all = append(all, m.Name+" "+string(text))
+		m.Close()
+	}
+	if wantErr != "" {
+		if err == nil || !strings.HasPrefix(err.Error(), wantErr) {
+			t.Errorf("Open or Read returned the error %v, want %q", err, wantErr)
+		}
+		return
+	}
+	if err != nil {
+		t.Errorf("Open or Read: %v", err)
+	}
+	if got := strings.Join(all, ","); got != want {
+		t.Errorf("Open returned the members %q, want %q", got, want)
 	}
 }
 
@@ -113,7 +148,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		members, err := Open("f", bytes.NewReader(file))
 		if err == nil && len(members) == 0 {
-			t.Error("neither a member nor an error")
+			t.Error("Open returned neither a member nor an error")
 		}
 		for _, m := range members {
 			if m.Reader != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
-	"github.com/goodbots/courtesy/examples/robotscheck/internal/robots"
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
@@ -23,49 +22,18 @@ var Command = command.Command{
 	Usage: "[flags] LOG…",
 	Short: "which robots broke the rules, by a server's log, an archive or a crawl's own record",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		o := options{groups: make(map[string][]string)}
-		flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object for each violation and one at the end")
-		flags.BoolVar(&o.verbose, "v", false, "list every violation")
-		flags.StringVar(&o.robots, "robots", "",
-			"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files\n"+
-				"such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
-		flags.StringVar(&o.head, "head", "",
-			"the `HEAD` that the record must have, as printed by politespider -evidence: a hash, or LINE:HASH")
-		command.ListVar(flags, &o.against, "against",
-			"compare the record with this `LOG` of the site, and list the requests that are in only one of them; may be repeated")
-		flags.StringVar(&o.page, "html", "", "also write an HTML page to this `file`")
-		command.ListVar(flags, &o.ignore, "ignore",
-			"do not judge the robot of this `NAME`, only count its requests; may be repeated")
-		flags.StringVar(&o.format, "format", "", "the format of all logs, a `NAME` of "+strings.Join(audit.Formats(), ", ")+"; if omitted, the format is detected")
-		flags.Func("since",
-			"judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; without a zone it is UTC", timeFlag(&o.since))
-		flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
-		flags.Func("obeys", "the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; may be repeated", func(value string) error {
-			name, groups, ok := strings.Cut(value, "=")
-			if !ok || name == "" || groups == "" {
-				return errors.New("must have the form ExampleBot-Image=ExampleBot-Image,ExampleBot")
-			}
-			o.groups[name] = strings.Split(groups, ",")
-			return nil
-		})
+		o := &options{groups: make(map[string][]string)}
+		o.declare(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-			if len(args) == 0 {
-				return 0, command.Usagef("specify a log or a WARC file; - is standard input")
+			if err := o.check(args); err != nil {
+				return 0, err
 			}
-			if command.StdinTwice(slices.Concat(args, o.against, []string{o.robots})...) {
-				return 0, command.Usagef("only one of -robots, -against and the logs can be standard input")
-			}
-			if o.head != "" && !headForm.MatchString(o.head) {
-				return 0, command.Usagef("-head %s: must be a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
-			}
-			if o.format != "" && !slices.Contains(audit.Formats(), o.format) {
-				return 0, command.Usagef("-format %s: must be one of %s", o.format, strings.Join(audit.Formats(), ", "))
-			}
-			return o.run(ctx, e, args)
+			return newRun(o, e).run(ctx, args)
 		}
 	},
 }
 
+// options are the values of the flags.
 type options struct {
 	asJSON, verbose    bool
 	robots, head, page string
@@ -75,9 +43,33 @@ type options struct {
 	groups             map[string][]string
 }
 
-var headForm = regexp.MustCompile(`^([0-9]+:)?[0-9A-Fa-f]{64}$`)
+func (o *options) declare(flags *flag.FlagSet) {
+	flags.BoolVar(&o.asJSON, "json", false, "print JSON, one object per violation and one at the end")
+	flags.BoolVar(&o.verbose, "v", false, "list every violation")
+	flags.StringVar(&o.robots, "robots", "",
+		"the site's robots.txt: a `FILE`, a WARC file that contains it, or a directory of files\n"+
+			"such as 2026-11-20T10:00:00Z.txt, each in force from that time on")
+	flags.StringVar(&o.head, "head", "",
+		"the `HEAD` that the record must have, as printed by politespider -evidence: a hash, "+
+			"or LINE:HASH")
+	command.ListVar(flags, &o.against, "against",
+		"compare the record with this `LOG` of the site, and list the requests that are in only "+
+			"one of them; may be repeated")
+	flags.StringVar(&o.page, "html", "", "also write an HTML page to this `file`")
+	command.ListVar(flags, &o.ignore, "ignore",
+		"do not judge the robot of this `NAME`, only count its requests; may be repeated")
+	flags.StringVar(&o.format, "format", "", fmt.Sprintf(
+		"the format of all logs, a `NAME` of %s; if omitted, the format is detected", formatNames()))
+	flags.Func("since",
+		"judge only requests from this `time` on, such as 2026-11-20 or 2026-11-20T10:00:00Z; "+
+			"without a zone it is UTC", timeFlag(&o.since))
+	flags.Func("until", "judge only requests before this `time`", timeFlag(&o.until))
+	flags.Func("obeys",
+		"the groups that a robot obeys, as `ROBOT=GROUP,GROUP`: the first one that robots.txt has; "+
+			"may be repeated", o.addGroups)
+}
 
-const exampleLine = `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a.html HTTP/1.1" 200 512 "-" "ExampleBot/1.0"`
+func formatNames() string { return strings.Join(audit.Formats(), ", ") }
 
 func timeFlag(t *time.Time) func(string) error {
 	return func(value string) (err error) {
@@ -86,81 +78,121 @@ func timeFlag(t *time.Time) func(string) error {
 	}
 }
 
-func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-	broken := &brokenLines{
-		w:        e.Stderr,
-		stdout:   e.Stdout,
-		seen:     make(map[problem]*repeats),
-		progress: cli.Progress{Terminal: cli.Terminal(e.Stderr)},
+// addGroups parses a value of -obeys.
+func (o *options) addGroups(value string) error {
+	name, groups, _ := strings.Cut(value, "=")
+	if name == "" || groups == "" {
+		return errors.New("must have the form ExampleBot-Image=ExampleBot-Image,ExampleBot")
 	}
-	found := &breaches{
-		by:     make(map[audit.Violation]*breach),
-		listed: make(map[string][]audit.Violation),
+	o.groups[name] = strings.Split(groups, ",")
+	return nil
+}
+
+var headForm = regexp.MustCompile(`^([0-9]+:)?[0-9A-Fa-f]{64}$`)
+
+// check returns an error if the command line is wrong.
+func (o *options) check(args []string) error {
+	if len(args) == 0 {
+		return command.Usagef("specify a log or a WARC file; - is standard input")
 	}
-	timeline := newTimeline()
-	judge := audit.Auditor{
-		Groups:   o.groups,
-		Head:     o.head,
-		Format:   o.format,
-		Ignore:   o.ignore,
-		Since:    o.since,
-		Until:    o.until,
-		OnBroken: broken.add,
-		OnViolation: func(v audit.Violation) {
-			found.add(v)
-			timeline.add(v.Robot, v.Time, activity{violations: 1})
-			switch {
-			case o.asJSON:
-				broken.progress.Clear()
-				cli.NewEncoder(e.Stdout).Encode(v)
-			case o.verbose:
-				broken.progress.Clear()
-				fmt.Fprintln(e.Stdout, sentence(v))
-			}
-		},
+	if command.StdinTwice(slices.Concat(args, o.against, []string{o.robots})...) {
+		return command.Usagef("only one of -robots, -against and the logs can be standard input")
+	}
+	if o.head != "" && !headForm.MatchString(o.head) {
+		return command.Usagef("-head %s: must be a hash of 64 hexadecimal digits, or LINE:HASH", o.head)
+	}
+	if o.format != "" && !slices.Contains(audit.Formats(), o.format) {
+		return command.Usagef("-format %s: must be one of %s", o.format, formatNames())
+	}
+	return nil
+}
+
+const exampleLine = `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] ` +
+	`"GET /a.html HTTP/1.1" 200 512 "-" "ExampleBot/1.0"`
+
+// A run is one audit, from its inputs to its output.
+type run struct {
+	*options
+	env      command.Env
+	auditor  *audit.Auditor
+	history  *history
+	reporter *reporter
+	breaches *breaches
+	timeline *timeline
+}
+
+func newRun(o *options, e command.Env) *run {
+	r := &run{
+		options:  o,
+		env:      e,
+		reporter: newReporter(e),
+		breaches: newBreaches(),
+		timeline: newTimeline(),
+	}
+	r.auditor = &audit.Auditor{
+		Groups:      o.groups,
+		Head:        o.head,
+		Format:      o.format,
+		Ignore:      o.ignore,
+		Since:       o.since,
+		Until:       o.until,
+		OnBroken:    r.reporter.addBroken,
+		OnViolation: r.addViolation,
 	}
 	if o.page != "" {
-		judge.OnRequest = func(robot string, at time.Time) { timeline.add(robot, at, activity{requests: 1}) }
+		r.auditor.OnRequest = func(robot string, at time.Time) {
+			r.timeline.add(robot, at, activity{requests: 1})
+		}
 	}
-	history := history{judge: &judge}
-	err := history.read(e, o.robots, broken)
+	r.history = &history{auditor: r.auditor}
+	return r
+}
+
+// addViolation counts a violation, and prints it if the flags require it.
+func (r *run) addViolation(v audit.Violation) {
+	r.breaches.add(v)
+	r.timeline.add(v.Robot, v.Time, activity{violations: 1})
+	switch {
+	case r.asJSON:
+		r.reporter.progress.Clear()
+		cli.NewEncoder(r.env.Stdout).Encode(v)
+	case r.verbose:
+		r.reporter.progress.Clear()
+		fmt.Fprintln(r.env.Stdout, violationLine(v))
+	}
+}
+
+// run audits the logs and records in args, and prints the result.
+func (r *run) run(ctx context.Context, args []string) (command.Status, error) {
+	err := r.history.read(r.env, r.robots, r.reporter)
 	if err == nil {
-		err = o.read(ctx, e, args, &judge, broken)
+		err = r.read(ctx, args)
 	}
-	broken.progress.Clear()
+	r.reporter.progress.Clear()
 	if err != nil {
 		return 0, err
 	}
-	r := judge.Result()
-	found.sort()
-	if o.asJSON {
-		cli.NewEncoder(e.Stdout).Encode(newSummary(r, history.doubtful))
-	} else {
-		printText(e.Stdout, r, found, o.verbose, notes(r, broken.told, history.doubtful))
+	result := r.auditor.Result()
+	r.breaches.sort()
+	r.print(result)
+	if result.Requests == 0 {
+		r.reportNoRequests(result)
 	}
-	if r.Requests == 0 {
-		when := ""
-		if r.Counts["lines"] > 0 && !(o.since.IsZero() && o.until.IsZero()) {
-			when = " between -since and -until"
-		}
-		broken.say("no request found%s; specify an access log, a WARC file, or the directory of a record", when)
-		if r.Counts["broken"] > 0 {
-			broken.say("an example of a log line: %s", exampleLine)
-		}
-	}
-	if o.page != "" {
-		if err := writePage(o.page, pageSource{r, found, timeline, history.files, broken, notes(r, nil, history.doubtful)}); err != nil {
+	if r.page != "" {
+		if err := r.writePage(result); err != nil {
 			return 0, err
 		}
 	}
-	if history.hosts > 1 && r.Counts["unaudited"] > 0 {
-		broken.say("%s contains the robots.txt of %s; a log without host names cannot be audited with it", o.robots, cli.Count(history.hosts, "host"))
+	if r.history.hosts > 1 && result.Counts["unaudited"] > 0 {
+		r.reporter.printf("%s contains the robots.txt of %s; "+
+			"a log without host names cannot be audited with it",
+			r.robots, cli.Count(r.history.hosts, "host"))
 	}
-	return o.status(r, history.doubtful), nil
+	return r.status(result), nil
 }
 
-// read gives the logs and records to the Auditor.
-func (o *options) read(ctx context.Context, e command.Env, args []string, judge *audit.Auditor, broken *brokenLines) error {
+// read passes the logs and records to the Auditor.
+func (r *run) read(ctx context.Context, args []string) error {
 	var names, records []string
 	for _, arg := range args {
 		if command.IsDirectory(arg) {
@@ -169,41 +201,66 @@ func (o *options) read(ctx context.Context, e command.Env, args []string, judge 
 			names = append(names, arg)
 		}
 	}
-	needsRecord := o.head != "" || len(o.against) > 0
+	needsRecord := r.head != "" || len(r.against) > 0
 	isOneRecord := len(records) == 1 && len(names) == 0
 	if needsRecord && !isOneRecord {
 		return command.Usagef("-head and -against require one record; specify its directory only")
 	}
-	logs, closeLogs, err := openAll(e, names, broken.read)
+	logs, closeLogs, err := openAll(r.env, names, r.reporter.addBytes)
 	defer closeLogs()
 	if err != nil {
 		return err
 	}
-	against, closeAgainst, err := openAll(e, o.against, broken.read)
+	against, closeAgainst, err := openAll(r.env, r.against, r.reporter.addBytes)
 	defer closeAgainst()
 	if err != nil {
 		return err
 	}
-	if err := judge.Read(ctx, logs...); err != nil {
+	if err := r.auditor.Read(ctx, logs...); err != nil {
 		return err
 	}
-	broken.end()
-	judge.OnBroken = broken.addFault
+	r.reporter.reportMore()
+	r.auditor.OnBroken = r.reporter.addFault
 	for _, dir := range records {
-		if err := judge.ReadRecord(ctx, dir, watchedDirectory{os.DirFS(dir), broken.read}, against...); err != nil {
+		files := watchedDirectory{os.DirFS(dir), r.reporter.addBytes}
+		if err := r.auditor.ReadRecord(ctx, dir, files, against...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *options) status(r *audit.Result, doubtful []robots.Doubtful) command.Status {
+func (r *run) print(result *audit.Result) {
+	if r.asJSON {
+		cli.NewEncoder(r.env.Stdout).Encode(newSummary(result, r.history.doubtful))
+		return
+	}
+	notes := newNotes(result, r.reporter.faultTexts, r.history.doubtful)
+	printText(r.env.Stdout, result, r.breaches, r.verbose, notes)
+}
+
+func (r *run) reportNoRequests(result *audit.Result) {
+	period := ""
+	hasPeriod := !r.since.IsZero() || !r.until.IsZero()
+	if hasPeriod && result.Counts["lines"] > 0 {
+		period = " between -since and -until"
+	}
+	r.reporter.printf("no request found%s; "+
+		"specify an access log, a WARC file, or the directory of a record", period)
+	if result.Counts["broken"] > 0 {
+		r.reporter.printf("an example of a log line: %s", exampleLine)
+	}
+}
+
+func (r *run) status(result *audit.Result) command.Status {
+	lacksHead := r.head != "" && result.Records[0].Counts["head"] == 0
+	isInconclusive := result.Violations == 0 && isPartial(result)
 	switch {
-	case o.head != "" && r.Records[0].Counts["head"] == 0, r.Violations == 0 && isPartial(r):
+	case lacksHead || isInconclusive:
 		return command.CannotTell
-	case len(doubtful) > 0:
+	case len(r.history.doubtful) > 0:
 		return command.Doubtful
-	case r.Violations > 0:
+	case result.Violations > 0:
 		return command.No
 	}
 	return command.OK

@@ -24,36 +24,81 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func try(t *testing.T, files map[string]string, stdin string, args ...string) (status command.Status, stdout, stderr string) {
+// A result is the exit status and the output of a command.
+type result struct {
+	status         command.Status
+	stdout, stderr string
+}
+
+// runAudit runs the command in a new directory with these files, which becomes
+// the current directory.
+func runAudit(t *testing.T, files map[string]string, stdin string, args ...string) result {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Chdir(dir)
-	var out, errOut strings.Builder
-	e := command.Env{Stdin: strings.NewReader(stdin), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
-	status = Command.Run(t.Context(), e, args)
+	var stdout, stderr strings.Builder
+	e := command.Env{
+		Stdin:  strings.NewReader(stdin),
+		Stdout: bufio.NewWriter(&stdout),
+		Stderr: &stderr,
+	}
+	status := Command.Run(t.Context(), e, args)
 	e.Stdout.Flush()
-	return status, out.String(), errOut.String()
+	return result{status, stdout.String(), stderr.String()}
 }
 
+// checkStatus fails the test if the exit status is not want.
+func (r result) checkStatus(t *testing.T, want command.Status) {
+	t.Helper()
+	if r.status != want {
+		t.Errorf("exit status %d, want %d\nstandard output:\n%s\nstandard error:\n%s",
+			r.status, want, r.stdout, r.stderr)
+	}
+}
+
+// checkContains fails the test if a text, such as "standard output", lacks a
+// part.
+func checkContains(t *testing.T, name, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", name, part, text)
+		}
+	}
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// line returns a line of an access log.
 func line(clock, url, agent string) string {
-	return fmt.Sprintf("192.0.2.1 - - [20/Nov/2026:%s +0000] \"GET %s HTTP/1.1\" 200 512 \"-\" \"%s\"\n", clock, url, agent)
+	return fmt.Sprintf("192.0.2.1 - - [20/Nov/2026:%s +0000] \"GET %s HTTP/1.1\" 200 512 \"-\" \"%s\"\n",
+		clock, url, agent)
 }
 
 const robotsTxt = "User-agent: *\nDisallow: /private/\n"
 
-// On a terminal, an audit of large files shows how much it has read. What it
-// prints there meanwhile is printed in the place of this line.
+// On a terminal, an audit of large files shows how much it has read. Other
+// output replaces this line.
 func TestAudit_Progress(t *testing.T) {
 	dir := t.TempDir()
-	text := line("10:00:00", "/a", "Bot/1") + "words\n" + strings.Repeat(line("10:00:01", "/b", "Bot/1"), 20_000) + "words\n"
+	text := line("10:00:00", "/a", "Bot/1") + "words\n" +
+		strings.Repeat(line("10:00:01", "/b", "Bot/1"), 20_000) + "words\n"
 	if err := os.WriteFile(filepath.Join(dir, "log"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -61,28 +106,30 @@ func TestAudit_Progress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
 		e := command.Env{Stdout: bufio.NewWriter(&screen), Stderr: &screen}
-		broken := &brokenLines{w: &screen, stdout: e.Stdout, seen: make(map[problem]*repeats), progress: cli.Progress{Terminal: &screen}}
-		judge := audit.Auditor{OnBroken: func(input string, line int, err error) {
+		r := newRun(new(options), e)
+		r.reporter.progress.Terminal = &screen
+		r.auditor.OnBroken = func(input string, line int, err error) {
 			fmt.Fprintln(e.Stdout, "a violation")
 			time.Sleep(time.Second)
-			broken.add(input, line, err)
+			r.reporter.addBroken(input, line, err)
 			time.Sleep(time.Second)
-		}}
-		if err := new(options).read(t.Context(), e, []string{"log"}, &judge, broken); err != nil {
+		}
+		if err := r.read(t.Context(), []string{"log"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := fs.ReadFile(watchedDirectory{os.DirFS("."), broken.read}, "log"); err != nil {
+		record := watchedDirectory{os.DirFS("."), r.reporter.addBytes}
+		if _, err := fs.ReadFile(record, "log"); err != nil {
 			t.Fatal(err)
 		}
-		broken.progress.Clear()
+		r.reporter.progress.Clear()
 		want := cli.EraseLine + "  0 MB read\r" +
 			cli.EraseLine + "robotscheck audit: log:2: the line is in no known format\n" +
 			"a violation\n" + cli.EraseLine + "  1 MB read\r" +
 			cli.EraseLine + "robotscheck audit: log:20003: the line is in no known format\n" +
 			"a violation\n" + cli.EraseLine + "  4 MB read\r" + cli.EraseLine
 		if got := screen.String(); got != want {
-			t.Errorf("the terminal got\n%q, want\n%q", got, want)
+			t.Errorf("the terminal shows\n%q, want\n%q", got, want)
 		}
 	})
 }
@@ -92,12 +139,20 @@ func TestAudit_Progress(t *testing.T) {
 func TestAudit_Status(t *testing.T) {
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
 	bad := good + line("10:00:02", "/private/a", "Bot/1")
-	var zipped bytes.Buffer
-	zip := gzip.NewWriter(&zipped)
-	io.WriteString(zip, good)
-	zip.Close()
-	files := map[string]string{"r.txt": robotsTxt, "good": good, "bad": bad, "good.gz": zipped.String(), "cut.gz": zipped.String()[:zipped.Len()-9],
-		"broken": strings.Repeat(good, 50) + "words\n", "worse": strings.Repeat(good, 49) + "words\n", "empty": "", "words": "words\n", "history/2026-11-20T10:00:01Z.txt": robotsTxt, "later/2026-11-20T10:00:02Z.txt": robotsTxt}
+	zipped := compressGzip(good)
+	files := map[string]string{
+		"r.txt":                            robotsTxt,
+		"good":                             good,
+		"bad":                              bad,
+		"good.gz":                          zipped,
+		"cut.gz":                           zipped[:len(zipped)-9],
+		"broken":                           strings.Repeat(good, 50) + "words\n",
+		"worse":                            strings.Repeat(good, 49) + "words\n",
+		"empty":                            "",
+		"words":                            "words\n",
+		"history/2026-11-20T10:00:01Z.txt": robotsTxt,
+		"later/2026-11-20T10:00:02Z.txt":   robotsTxt,
+	}
 	tests := []struct {
 		args   string
 		stdin  string
@@ -107,7 +162,7 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt good", "", command.OK, ""},
 		{"-robots r.txt good.gz", "", command.OK, ""},
 		{"-robots r.txt -", good, command.OK, ""},
-		{"-robots r.txt -", zipped.String(), command.OK, ""},
+		{"-robots r.txt -", zipped, command.OK, ""},
 		{"-robots r.txt bad", "", command.No, ""},
 		{"-robots r.txt broken", "", command.OK, "broken:101: "}, // less than 1 %
 		{"-robots r.txt worse", "", command.CannotTell, "worse:99: "},
@@ -116,29 +171,49 @@ func TestAudit_Status(t *testing.T) {
 		{"-robots r.txt cut.gz", "", command.CannotTell, "cut.gz:3: "},
 		{"-robots r.txt empty", "", command.CannotTell, "no request found; specify an access log"},
 		{"-robots r.txt empty good", "", command.OK, ""},
-		{"-robots r.txt words", "", command.CannotTell, `words: no line is in one of the known formats; the first is "words"; the formats are combined, caddy, nginx, traefik, w3c, alb, logpush`},
+		{
+			"-robots r.txt words", "", command.CannotTell,
+			`words: no line is in one of the known formats; the first is "words"; ` +
+				"the formats are combined, caddy, nginx, traefik, w3c, alb, logpush",
+		},
 		{"-robots history good", "", command.OK, ""},
 		{"-robots later good", "", command.CannotTell, ""},
 		{"good", "", command.CannotTell, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.args, func(t *testing.T) {
-			for _, args := range [][]string{strings.Fields(tt.args), append([]string{"-json"}, strings.Fields(tt.args)...)} {
-				status, stdout, stderr := try(t, files, tt.stdin, args...)
-				if status != tt.want || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
-					t.Errorf("exit status %d, want %d; standard error %q; %s", status, tt.want, stderr, stdout)
+			for _, args := range []string{tt.args, "-json " + tt.args} {
+				r := runAudit(t, files, tt.stdin, strings.Fields(args)...)
+				r.checkStatus(t, tt.want)
+				checkContains(t, "standard error", r.stderr, tt.stderr)
+				if tt.stderr == "" && r.stderr != "" {
+					t.Errorf("standard error is %q, want nothing", r.stderr)
 				}
 			}
 		})
 	}
 }
 
-// If a file that the user named cannot be read, the audit has no result, even
-// if the other files have a violation. A result without this file would answer
-// a question that the user did not ask.
+func compressGzip(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
+}
+
+// If one of the files cannot be read, the audit has no result, even if the
+// other files have a violation. A result without this file would be misleading.
 func TestAudit_UnreadableFile(t *testing.T) {
 	bad := line("10:00:00", "/private/a", "Bot/1")
-	files := map[string]string{"r.txt": robotsTxt, "bad": bad, "gone.gz": "\x1f\x8bno WARC file", "dir/x.txt": robotsTxt, "dir/2026-11-20T10:00:01Z.txt": robotsTxt, "none/x": ""}
+	files := map[string]string{
+		"r.txt":                        robotsTxt,
+		"bad":                          bad,
+		"gone.gz":                      "\x1f\x8bno WARC file",
+		"dir/x.txt":                    robotsTxt,
+		"dir/2026-11-20T10:00:01Z.txt": robotsTxt,
+		"none/x":                       "",
+	}
 	const noURL = "is not a file, and audit does not fetch URLs; save the content in a file"
 	for _, tt := range []struct{ args, stderr string }{
 		{"-robots nosuch.txt bad", "open nosuch.txt: no such file"},
@@ -151,20 +226,34 @@ func TestAudit_UnreadableFile(t *testing.T) {
 		{"-robots r.txt bad https:/a.example/access.log", noURL},
 		{"-robots r.txt bad none", "no record"},
 	} {
-		if status, stdout, stderr := try(t, files, "", strings.Fields(tt.args)...); status != command.CannotTell || stdout != "" || !strings.Contains(stderr, tt.stderr) {
-			t.Errorf("%s: exit status %d, standard error %q, and it prints %s", tt.args, status, stderr, stdout)
-		}
+		t.Run(tt.args, func(t *testing.T) {
+			r := runAudit(t, files, "", strings.Fields(tt.args)...)
+			r.checkStatus(t, command.CannotTell)
+			checkContains(t, "standard error", r.stderr, tt.stderr)
+			if r.stdout != "" {
+				t.Errorf("standard output is %q, want nothing", r.stdout)
+			}
+		})
 	}
 }
 
 // The robots.txt is not meant for robots, or robots read only a part of it. The
-// text, the JSON and the page say so. The exit status also says so, unless it
-// is CannotTell.
+// text, the JSON and the page contain the doubt. The exit status is Doubtful,
+// unless it is CannotTell.
 func TestAudit_Doubtful(t *testing.T) {
 	const html = "<!DOCTYPE html>\n<title>Welcome</title>\n"
 	good := line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1")
-	files := map[string]string{"html.txt": html, "long.txt": robotsTxt + strings.Repeat("#\n", robotstxt.MaxSize/2), "png.txt": "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01",
-		"good": good, "bad": good + line("10:00:02", "/a", "Other/1"), "empty": "", "one/2026-11-19T00:00:00Z.txt": robotsTxt, "one/2026-11-20T00:00:00Z.txt": html}
+	files := map[string]string{
+		"html.txt": html,
+		"long.txt": robotsTxt + strings.Repeat("#\n", robotstxt.MaxSize/2),
+		"png.txt":  "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01",
+		"good":     good,
+		"bad":      good + line("10:00:02", "/a", "Other/1"),
+		"empty":    "",
+
+		"one/2026-11-19T00:00:00Z.txt": robotsTxt,
+		"one/2026-11-20T00:00:00Z.txt": html,
+	}
 	for day := range 5 {
 		files[fmt.Sprintf("many/2026-11-1%dT00:00:00Z.txt", day)] = html
 	}
@@ -177,79 +266,118 @@ func TestAudit_Doubtful(t *testing.T) {
 		{"-robots html.txt bad", "html.txt", isHTML, command.Doubtful},
 		{"-robots html.txt empty", "html.txt", isHTML, command.CannotTell},
 		{"-robots png.txt good", "png.txt", "the file is not text", command.Doubtful},
-		{"-robots long.txt good", "long.txt", "the file has at least 512001 bytes, of which only 512000 are parsed: line 255986 and all later lines are ignored", command.Doubtful},
+		{
+			"-robots long.txt good", "long.txt",
+			"the file has at least 512001 bytes, of which only 512000 are parsed: " +
+				"line 255986 and all later lines are ignored",
+			command.Doubtful,
+		},
 		{"-robots one good", "one/2026-11-20T00:00:00Z.txt", isHTML, command.Doubtful},
-		{"-robots many good", "many/2026-11-12T00:00:00Z.txt", isHTML + "\n\n… and 2 more doubtful files; -json has all", command.Doubtful},
+		{
+			"-robots many good", "many/2026-11-12T00:00:00Z.txt",
+			isHTML + "\n\n… and 2 more doubtful files; -json has all", command.Doubtful,
+		},
 	} {
-		args := strings.Fields(tt.args)
-		want := "\ndoubtful: " + tt.source + ": " + tt.doubt + "\n"
-		if status, stdout, _ := try(t, files, "", args...); status != tt.want || !strings.HasSuffix(stdout, want) {
-			t.Errorf("%s: exit status %d, want %d; it does not say %q:\n%s", tt.args, status, tt.want, want, stdout)
-		}
-		message, _, _ := strings.Cut(tt.doubt, "\n")
-		want = fmt.Sprintf(`{"source":%q,"doubt":%q}`, tt.source, message)
-		if status, stdout, _ := try(t, files, "", append(args, "-json", "-html", "page.html")...); status != tt.want || !strings.Contains(stdout, want) {
-			t.Errorf("%s -json: exit status %d, want %d; it does not say %q:\n%s", tt.args, status, tt.want, want, stdout)
-		}
-		if page, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(page), message) {
-			t.Errorf("%s: %v, and the page does not say %q", tt.args, err, message)
-		}
+		t.Run(tt.args, func(t *testing.T) {
+			args := strings.Fields(tt.args)
+			r := runAudit(t, files, "", args...)
+			r.checkStatus(t, tt.want)
+			want := "\ndoubtful: " + tt.source + ": " + tt.doubt + "\n"
+			if !strings.HasSuffix(r.stdout, want) {
+				t.Errorf("standard output does not end with %q:\n%s", want, r.stdout)
+			}
+			message, _, _ := strings.Cut(tt.doubt, "\n")
+			r = runAudit(t, files, "", append(args, "-json", "-html", "page.html")...)
+			r.checkStatus(t, tt.want)
+			checkContains(t, "JSON", r.stdout, fmt.Sprintf(`{"source":%q,"doubt":%q}`, tt.source, message))
+			checkContains(t, "page", readPage(t, "page.html"), message)
+		})
 	}
 }
 
-// The user names two logs with many broken lines. For each problem, standard
-// error names the first lines that have it, and says how many more there are.
+// Two logs have many broken lines. For each problem, standard error contains
+// the first lines that have it, and the number of the others.
 func TestAudit_BrokenLines(t *testing.T) {
 	good := line("10:00:00", "/a", "Bot/1")
-	files := map[string]string{"one": good + strings.Repeat("words\n", 267), "log": good + strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1)}
-	_, stdout, stderr := try(t, files, "", "one", "log")
-	for _, tt := range []struct {
-		lines string
-		want  int
-	}{{"one:", maxReported + 1}, {"log:", maxReported + maxReported + 1}, {"audit: one:4: the line is in no known format", 1}, {"log:4: the line is in", 1},
-		{"audit: … and 264 more lines or records like it, up to one:268: the line is in no known format\n", 1},
-		{"audit: … and 1 more line or record like it, up to log:8: the line is not a JSON object\n", 1},
+	files := map[string]string{
+		"one": good + strings.Repeat("words\n", 267),
+		"log": good + strings.Repeat("words\n", maxReported) + strings.Repeat("{\n", maxReported+1),
+	}
+	r := runAudit(t, files, "", "one", "log")
+	for part, want := range map[string]int{
+		"one:": maxReported + 1,
+		"log:": maxReported + maxReported + 1,
+		"audit: one:4: the line is in no known format": 1,
+		"log:4: the line is in":                        1,
+
+		"audit: … and 264 more lines or records like it, up to one:268: the line is in no known format\n": 1,
+		"audit: … and 1 more line or record like it, up to log:8: the line is not a JSON object\n":        1,
 	} {
-		if n := strings.Count(stderr, tt.lines); n != tt.want {
-			t.Errorf("%q is %d times on standard error, want %d:\n%s", tt.lines, n, tt.want, stderr)
+		if got := strings.Count(r.stderr, part); got != want {
+			t.Errorf("standard error contains %q %d times, want %d:\n%s", part, got, want, r.stderr)
 		}
 	}
-	if !strings.Contains(stdout, "274 broken lines or records: not read.") {
-		t.Errorf("it prints %s", stdout)
-	}
+	checkContains(t, "standard output", r.stdout, "274 broken lines or records: not read.")
 }
 
-// A log in an unknown format gets an error that shows its first line and lists
-// the formats. There is no result, even if another log can be read.
+// If the format of a log is unknown, the error contains its first line and the
+// known formats. There is no result, even if another log can be read.
 func TestAudit_UnknownFormat(t *testing.T) {
-	files := map[string]string{"good": exampleLine + "\n", "picture": "\n\x89PNG " + strings.Repeat("x", 1000) + "\nwords\n", "mail.log": "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example\n", "r.txt": robotsTxt}
+	const mailLine = "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example"
+	files := map[string]string{
+		"good":     exampleLine + "\n",
+		"picture":  "\n\x89PNG " + strings.Repeat("x", 1000) + "\nwords\n",
+		"mail.log": mailLine + "\n",
+		"r.txt":    robotsTxt,
+	}
 	const formats = "; the formats are combined, caddy, nginx, traefik, w3c, alb, logpush\n"
 	for args, want := range map[string]string{
-		"picture":                        `picture: no line is in one of the known formats; the first is "\x89PNG xxx`,
-		"good mail.log":                  `mail.log: no line is in one of the known formats; the first is "Nov 20 10:00:00 mail postfix/smtpd[42]: connect from a.example"` + formats,
+		"picture": `picture: no line is in one of the known formats; the first is "\x89PNG xxx`,
+		"good mail.log": "mail.log: no line is in one of the known formats; " +
+			`the first is "` + mailLine + `"` + formats,
 		"-format w3c -robots r.txt good": `good: no line is in the format w3c; the first is "192.0.2.1 - - `,
 		"-format iis good":               "-format iis: must be one of combined, caddy, nginx, traefik, w3c, alb, logpush\n",
 	} {
-		status, stdout, stderr := try(t, files, "", strings.Fields(args)...)
-		if status != command.CannotTell || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("%s: status %d, %q, standard error %q, want %q", args, status, stdout, stderr, want)
-		}
+		t.Run(args, func(t *testing.T) {
+			r := runAudit(t, files, "", strings.Fields(args)...)
+			r.checkStatus(t, command.CannotTell)
+			checkContains(t, "standard error", r.stderr, want)
+			if r.stdout != "" {
+				t.Errorf("standard output is %q, want nothing", r.stdout)
+			}
+		})
 	}
 	for _, args := range []string{"-robots r.txt good", "-robots r.txt -format combined good"} {
-		if status, _, stderr := try(t, files, "", strings.Fields(args)...); status != command.OK {
-			t.Errorf("the example cannot be read: exit status %d, %s", status, stderr)
-		}
+		t.Run(args, func(t *testing.T) {
+			runAudit(t, files, "", strings.Fields(args)...).checkStatus(t, command.OK)
+		})
 	}
 }
 
-// A robot that the owner names is not judged, and a health check is no robot. A
-// log without any User-Agent proves nothing of robots.
+// Robots of -ignore are not judged, and health checks are not robots. A log
+// without any User-Agent proves nothing about robots.
 func TestAudit_WhoIsJudged(t *testing.T) {
 	bad := func(agent string) string { return line("10:00:02", "/private/a", agent) }
-	files := map[string]string{"r.txt": robotsTxt, "log": bad("MonitorBot/1.0") + bad("monitorbot/2.0") + bad("Backup/3") + line("10:00:00", "/a", "Good/1"),
-		"checks": bad("kube-probe/1.33") + bad("ELB-HealthChecker/2.0") + bad("GoogleHC/1.0") + bad("Amazon-Route53-Health-Check-Service (ref 1; report http://amzn.to/1vsZADi)") +
-			bad("Cloudflare-Healthchecks/1.0 (+https://www.cloudflare.com/; healthcheck-id: 1)") + bad("Consul Health Check") + bad("Envoy/HC") + bad("Edge Health Probe") + bad("Amazon CloudFront"),
-		"nameless": bad("-") + bad(""), "nearly": bad("-") + line("10:00:00", "/a", "Mozilla/5.0 Firefox/145.0"), "both": bad("-") + bad("Bot/1")}
+	healthChecks := []string{
+		bad("kube-probe/1.33"),
+		bad("ELB-HealthChecker/2.0"),
+		bad("GoogleHC/1.0"),
+		bad("Amazon-Route53-Health-Check-Service (ref 1; report http://amzn.to/1vsZADi)"),
+		bad("Cloudflare-Healthchecks/1.0 (+https://www.cloudflare.com/; healthcheck-id: 1)"),
+		bad("Consul Health Check"),
+		bad("Envoy/HC"),
+		bad("Edge Health Probe"),
+		bad("Amazon CloudFront"),
+	}
+	monitors := bad("MonitorBot/1.0") + bad("monitorbot/2.0") + bad("Backup/3")
+	files := map[string]string{
+		"r.txt":    robotsTxt,
+		"log":      monitors + line("10:00:00", "/a", "Good/1"),
+		"checks":   strings.Join(healthChecks, ""),
+		"nameless": bad("-") + bad(""),
+		"nearly":   bad("-") + line("10:00:00", "/a", "Mozilla/5.0 Firefox/145.0"),
+		"both":     bad("-") + bad("Bot/1"),
+	}
 	for _, tt := range []struct {
 		args    string
 		want    command.Status
@@ -266,121 +394,150 @@ func TestAudit_WhoIsJudged(t *testing.T) {
 		{"both", command.No, 0, "1 violation"},
 		{"-since 2030-01-01 nameless", command.CannotTell, 0, "0 requests"},
 	} {
-		args := append([]string{"-robots", "r.txt"}, strings.Fields(tt.args)...)
-		if status, stdout, stderr := try(t, files, "", args...); status != tt.want || !strings.Contains(stdout, tt.text) {
-			t.Errorf("%s: status %d, want %d, %s%s", tt.args, status, tt.want, stdout, stderr)
-		}
-		_, stdout, _ := try(t, files, "", append([]string{"-json"}, args...)...)
-		if want := fmt.Sprintf(`"ignored":%d,`, tt.ignored); !strings.Contains(stdout, want) {
-			t.Errorf("%s: %s is not in %s", tt.args, want, stdout)
-		}
+		t.Run(tt.args, func(t *testing.T) {
+			args := append([]string{"-robots", "r.txt"}, strings.Fields(tt.args)...)
+			r := runAudit(t, files, "", args...)
+			r.checkStatus(t, tt.want)
+			checkContains(t, "standard output", r.stdout, tt.text)
+			r = runAudit(t, files, "", append([]string{"-json"}, args...)...)
+			checkContains(t, "JSON", r.stdout, fmt.Sprintf(`"ignored":%d,`, tt.ignored))
+		})
 	}
 }
 
-// A long list is cut, and ends with the number of the missing entries.
+// A long list is truncated, and ends with the number of the missing entries.
 func TestAudit_LongLists(t *testing.T) {
 	var log strings.Builder
 	for n := range maxRobots + 2 {
-		fmt.Fprintf(&log, "h%d.example:80 %s", n%(maxHosts+3), line("10:00:03", "/private/x", fmt.Sprintf("Bot%d/1", n)))
+		entry := line("10:00:03", "/private/x", fmt.Sprintf("Bot%d/1", n))
+		fmt.Fprintf(&log, "h%d.example:80 %s", n%(maxHosts+3), entry)
 	}
-	_, stdout, stderr := try(t, map[string]string{"log": log.String()}, "", "log")
-	for _, want := range []string{"\n… and 2 more robots; use -json to see all\n", "\n… and 3 more hosts; use -json to see all\n", "\n… and 3 more spans; use -json to see all\n"} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("output lacks %q:\n%s%s", want, stdout, stderr)
-		}
-	}
+	r := runAudit(t, map[string]string{"log": log.String()}, "", "log")
+	checkContains(t, "standard output", r.stdout,
+		"\n… and 2 more robots; use -json to see all\n",
+		"\n… and 3 more hosts; use -json to see all\n",
+		"\n… and 3 more spans; use -json to see all\n")
 }
 
-func TestWhy(t *testing.T) {
+func TestReason(t *testing.T) {
 	at := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		violation audit.Violation
 		want      string
 	}{
-		{audit.Violation{Kind: "disallowed", Line: 2, Rule: "Disallow: /a"}, "line 2, Disallow: /a"},
-		{audit.Violation{Kind: "disallowed"}, "robots.txt was a 5xx, which forbids everything"},
-		{audit.Violation{Kind: "stale", Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
-			"line 2, Disallow: /a; robots.txt was last requested at 2026-11-20T10:00:00Z, 3.0 days before"},
-		{audit.Violation{Kind: "gap", Line: 3, Previous: at, Gap: 1500 * time.Millisecond, Want: 10 * time.Second}, "1.5 s after the page at 2026-11-20T10:00:00Z; the Crawl-delay is 10 s (line 3)"},
-		{audit.Violation{Kind: "retry-after", Previous: at, Gap: time.Minute, Want: 150 * time.Minute}, "60 s after the response at 2026-11-20T10:00:00Z with a Retry-After of 2.5 h"},
-		{audit.Violation{Kind: "before-robots-txt"}, "before robots.txt was fetched"},
+		{
+			audit.Violation{Kind: "disallowed", Line: 2, Rule: "Disallow: /a"},
+			"line 2, Disallow: /a",
+		},
+		{
+			audit.Violation{Kind: "disallowed"},
+			"robots.txt was a 5xx, which forbids everything",
+		},
+		{
+			audit.Violation{Kind: "stale", Line: 2, Rule: "Disallow: /a", Previous: at, Gap: 72 * time.Hour},
+			"line 2, Disallow: /a; robots.txt was last requested at 2026-11-20T10:00:00Z, 3.0 days before",
+		},
+		{
+			audit.Violation{
+				Kind: "gap", Line: 3, Previous: at,
+				Gap: 1500 * time.Millisecond, Want: 10 * time.Second,
+			},
+			"1.5 s after the page at 2026-11-20T10:00:00Z; the Crawl-delay is 10 s (line 3)",
+		},
+		{
+			audit.Violation{Kind: "retry-after", Previous: at, Gap: time.Minute, Want: 150 * time.Minute},
+			"60 s after the response at 2026-11-20T10:00:00Z with a Retry-After of 2.5 h",
+		},
+		{
+			audit.Violation{Kind: "before-robots-txt"},
+			"before robots.txt was fetched",
+		},
 	} {
-		if got := why(tt.violation); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.violation.Kind, got, tt.want)
+		if got := reason(tt.violation); got != tt.want {
+			t.Errorf("reason of %q is %q, want %q", tt.violation.Kind, got, tt.want)
 		}
 	}
 }
 
-// The page shows the violations and the number of broken lines. It escapes text
-// from the log. For an empty log, its result is "Inconclusive."
+// The page contains the violations and the number of broken lines. Text from
+// the log is escaped.
 func TestAudit_Page(t *testing.T) {
-	var log strings.Builder
-	log.WriteString(line("10:00:00", "/robots.txt", "Bot/1") + line("10:00:01", "/a", "Bot/1") + line("10:00:02", "/private/<script>", "Bot/1"))
+	log := line("10:00:00", "/robots.txt", "Bot/1") +
+		line("10:00:01", "/a", "Bot/1") +
+		line("10:00:02", "/private/<script>", "Bot/1")
 	for i := range 3 {
-		fmt.Fprintf(&log, "h%d.example:80 %s", i, line("10:00:03", "/private/x", "Other/1"))
+		log += fmt.Sprintf("h%d.example:80 %s", i, line("10:00:03", "/private/x", "Other/1"))
 	}
-	files := map[string]string{"r.txt": robotsTxt + "Crawl-delay: 10\n", "log": log.String() + "words\n"}
-	status, _, stderr := try(t, files, "", "-robots", "r.txt", "-html", "page.html", "log")
-	text, err := os.ReadFile("page.html")
-	if status != command.No || err != nil {
-		t.Fatalf("exit status %d, standard error %q, %v", status, stderr, err)
+	files := map[string]string{
+		"r.txt": robotsTxt + "Crawl-delay: 10\n",
+		"log":   log + "words\n",
 	}
-	for _, want := range []string{"5 violations", "/private/&lt;script&gt;", "h2.example", "<h3>Bot</h3>", "1 s after the page at", "violations</title>", "1 broken line"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("page lacks %q", want)
-		}
-	}
-	for _, want := range []string{"<dt>requests</dt><dd>6<", "<dt>robots</dt><dd>2<", "<dt>hosts</dt><dd>4<", "<dt>violations</dt><dd>5<", "<dt>broken line</dt><dd>1<"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("page lacks %q", want)
-		}
-	}
-	if strings.Count(string(text), "<script") != 1 {
-		t.Error("the page has a stranger's script")
-	}
-	if status, _, _ := try(t, map[string]string{"empty": ""}, "", "-html", "page.html", "empty"); status != command.CannotTell {
-		t.Errorf("of nothing: exit status %d", status)
-	}
-	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "Inconclusive") {
-		t.Errorf("of nothing: %v", err)
-	}
-	good := line("10:00:00", "/robots.txt", "Bot/1")
-	if status, _, _ := try(t, map[string]string{"log": good + strings.Repeat("words\n", 30)}, "", "-html", "page.html", "log"); status != command.CannotTell {
-		t.Errorf("of a log that cannot be read: exit status %d", status)
-	}
-	if text, err := os.ReadFile("page.html"); err != nil || !strings.Contains(string(text), "Inconclusive") || !strings.Contains(string(text), "That is 96.8 % of all.") {
-		t.Errorf("of a log that cannot be read: %v\n%s", err, text)
+	runAudit(t, files, "", "-robots", "r.txt", "-html", "page.html", "log").checkStatus(t, command.No)
+	page := readPage(t, "page.html")
+	checkContains(t, "page", page,
+		"5 violations",
+		"/private/&lt;script&gt;",
+		"h2.example",
+		"<h3>Bot</h3>",
+		"1 s after the page at",
+		"violations</title>",
+		"1 broken line",
+		"<dt>requests</dt><dd>6<",
+		"<dt>robots</dt><dd>2<",
+		"<dt>hosts</dt><dd>4<",
+		"<dt>violations</dt><dd>5<",
+		"<dt>broken line</dt><dd>1<")
+	if n := strings.Count(page, "<script"); n != 1 {
+		t.Errorf("page contains %d script elements, want only its own", n)
 	}
 }
 
-// The page has the times in which no robots.txt was known.
-func TestAudit_PageOfUnauditedTimes(t *testing.T) {
-	files := map[string]string{"log": line("10:00:01", "/a", "Bot/1") + line("10:00:05", "/b", "Bot/1")}
-	if status, _, stderr := try(t, files, "", "-html", "page.html", "log"); status != command.CannotTell || stderr != "" {
-		t.Errorf("exit status %d, standard error %q", status, stderr)
-	}
-	text, err := os.ReadFile("page.html")
-	if want := "the site</th><td>2026-11-20T10:00:01Z</td><td>2026-11-20T10:00:05Z</td><td class=\"n\">2</td>"; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("the page does not have %s: %v", want, err)
-	}
+// If the log has no requests or too many unreadable lines, the result on the
+// page is "Inconclusive."
+func TestAudit_Page_Inconclusive(t *testing.T) {
+	const args = "-html page.html log"
+	r := runAudit(t, map[string]string{"log": ""}, "", strings.Fields(args)...)
+	r.checkStatus(t, command.CannotTell)
+	checkContains(t, "page of an empty log", readPage(t, "page.html"), "Inconclusive")
+
+	log := line("10:00:00", "/robots.txt", "Bot/1") + strings.Repeat("words\n", 30)
+	r = runAudit(t, map[string]string{"log": log}, "", strings.Fields(args)...)
+	r.checkStatus(t, command.CannotTell)
+	checkContains(t, "page of an unreadable log", readPage(t, "page.html"),
+		"Inconclusive", "That is 96.8 % of all.")
 }
 
-// A hostile server names another content coding in each answer of a WARC file,
-// so each record has a problem of its own. The problems are counted, and no
-// more than 10,000 of them are kept.
-func TestBrokenLines_ManyProblems(t *testing.T) {
-	var screen bytes.Buffer
-	l := &brokenLines{w: &screen, seen: make(map[problem]*repeats)}
+// The page contains the periods in which no robots.txt was known.
+func TestAudit_Page_UnauditedPeriods(t *testing.T) {
+	log := line("10:00:01", "/a", "Bot/1") + line("10:00:05", "/b", "Bot/1")
+	r := runAudit(t, map[string]string{"log": log}, "", "-html", "page.html", "log")
+	r.checkStatus(t, command.CannotTell)
+	if r.stderr != "" {
+		t.Errorf("standard error is %q, want nothing", r.stderr)
+	}
+	checkContains(t, "page", readPage(t, "page.html"),
+		"the site</th><td>2026-11-20T10:00:01Z</td><td>2026-11-20T10:00:05Z</td><td class=\"n\">2</td>")
+}
+
+// A hostile server sends another content coding in each response of a WARC
+// file, so each record has a problem of its own. The memory for them is bounded.
+func TestReporter_ManyProblems(t *testing.T) {
+	var stderr bytes.Buffer
+	r := newReporter(command.Env{Stderr: &stderr})
 	for i := range maxProblems + 5000 {
-		l.add("crawl.warc", i, fmt.Errorf("its Content-Encoding %d is not known here", i))
+		r.addBroken("crawl.warc", i, fmt.Errorf("its Content-Encoding %d is not known here", i))
 	}
-	if len(l.seen) != maxProblems+1 || len(l.order) != maxProblems+1 {
-		t.Errorf("%d problems are kept", len(l.seen))
+	if got, want := len(r.repeats), maxProblems+1; got != want {
+		t.Errorf("repeats has %d problems, want %d", got, want)
 	}
-	if r := l.seen[problem{"crawl.warc", "other problems"}]; r == nil || r.times != 5000 {
-		t.Errorf("%+v", r)
+	if got, want := len(r.order), maxProblems+1; got != want {
+		t.Errorf("order has %d problems, want %d", got, want)
 	}
-	if n := bytes.Count(screen.Bytes(), []byte("\n")); n != maxProblems+maxReported {
-		t.Errorf("%d lines are reported", n)
+	if n := r.repeats[problem{"crawl.warc", "other problems"}]; n == nil || n.times != 5000 {
+		t.Errorf("count of the other problems is %+v, want 5000 times", n)
+	}
+	got := bytes.Count(stderr.Bytes(), []byte("\n"))
+	if want := maxProblems + maxReported; got != want {
+		t.Errorf("standard error has %d lines, want %d", got, want)
 	}
 }

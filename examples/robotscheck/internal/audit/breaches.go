@@ -13,22 +13,27 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// A breach is what one robot did against one rule.
+// A breach summarizes the violations of one rule by one robot.
 type breach struct {
 	audit.Violation // the first one
 	N               int
 	Last            time.Time
-	addresses       map[string]int
+	addresses       map[string]int // number of violations by each
 }
 
-// breaches sums up violations. It keeps a part of them, whatever visitors
-// invent.
+// breaches summarizes violations, in bounded memory.
 type breaches struct {
-	all     []*breach
-	by      map[audit.Violation]*breach  // by robot, rule, line and kind
-	listed  map[string][]audit.Violation // of each robot, for the page
-	kept    int                          // violations in listed
-	counted int                          // addresses in all breaches
+	all        []*breach
+	byRule     map[breachKey]*breach
+	listed     map[string][]audit.Violation // by robot, for the page
+	nlisted    int                          // number of violations in listed
+	naddresses int                          // number of addresses in all breaches
+}
+
+type breachKey struct {
+	robot, rule string
+	line        int
+	kind        string
 }
 
 const (
@@ -36,42 +41,68 @@ const (
 	maxAddresses      = 100_000
 	maxListed         = 10_000
 	maxListedPerRobot = 5000
-	topAddresses      = 3
+	maxTopAddresses   = 3 // addresses in the summary of a list
 )
 
+func newBreaches() *breaches {
+	return &breaches{
+		byRule: make(map[breachKey]*breach),
+		listed: make(map[string][]audit.Violation),
+	}
+}
+
 func (b *breaches) add(v audit.Violation) {
-	if b.kept < maxListed && len(b.listed[v.Robot]) < maxListedPerRobot {
-		b.kept++
+	if b.nlisted < maxListed && len(b.listed[v.Robot]) < maxListedPerRobot {
+		b.nlisted++
 		b.listed[v.Robot] = append(b.listed[v.Robot], v)
 	}
-	key := audit.Violation{Robot: v.Robot, Rule: v.Rule, Line: v.Line, Kind: v.Kind}
-	one := b.by[key]
+	one := b.breach(v)
 	if one == nil {
-		if len(b.all) == maxKeptBreaches {
-			return
-		}
-		one = &breach{Violation: v, addresses: make(map[string]int)}
-		b.by[key], b.all = one, append(b.all, one)
+		return
 	}
 	one.N++
 	one.Last = v.Time
-	if one.addresses[v.Address] == 0 {
-		if b.counted == maxAddresses || v.Address == "" {
-			return
-		}
-		b.counted++
-	}
-	one.addresses[v.Address]++
+	b.countAddress(one, v.Address)
 }
 
-// sort puts the rules that were broken most often first.
+// breach returns the breach that v belongs to. If it is new and there is no
+// space for it, breach returns nil.
+func (b *breaches) breach(v audit.Violation) *breach {
+	key := breachKey{robot: v.Robot, rule: v.Rule, line: v.Line, kind: v.Kind}
+	if one := b.byRule[key]; one != nil {
+		return one
+	}
+	if len(b.all) == maxKeptBreaches {
+		return nil
+	}
+	one := &breach{Violation: v, addresses: make(map[string]int)}
+	b.byRule[key] = one
+	b.all = append(b.all, one)
+	return one
+}
+
+func (b *breaches) countAddress(one *breach, address string) {
+	if address == "" {
+		return
+	}
+	if one.addresses[address] == 0 {
+		if b.naddresses == maxAddresses {
+			return
+		}
+		b.naddresses++
+	}
+	one.addresses[address]++
+}
+
+// sort sorts the breaches by the number of violations, with the most first.
 func (b *breaches) sort() {
 	slices.SortStableFunc(b.all, func(x, y *breach) int { return cmp.Compare(y.N, x.N) })
 }
 
-// ofRobot returns what a robot broke.
-func (b *breaches) ofRobot(name string) []*breach {
-	return slices.DeleteFunc(slices.Clone(b.all), func(one *breach) bool { return one.Robot != name })
+// byRobot returns the breaches by a robot.
+func (b *breaches) byRobot(name string) []*breach {
+	isOther := func(one *breach) bool { return one.Robot != name }
+	return slices.DeleteFunc(slices.Clone(b.all), isOther)
 }
 
 // String describes which rule was broken, how often, when and from where.
@@ -80,9 +111,9 @@ func (b *breach) String() string {
 	if b.Line > 0 {
 		text += fmt.Sprintf("  line %d, %s", b.Line, command.Printable(b.Rule))
 	}
-	text += "  " + cli.Count(b.N, "time") + "  " + stamp(b.Time)
+	text += "  " + cli.Count(b.N, "time") + "  " + formatTime(b.Time)
 	if b.N > 1 {
-		text += " to " + stamp(b.Last)
+		text += " to " + formatTime(b.Last)
 	}
 	if len(b.addresses) == 0 {
 		return text
@@ -90,23 +121,23 @@ func (b *breach) String() string {
 	top := slices.SortedFunc(maps.Keys(b.addresses), func(x, y string) int {
 		return cmp.Or(cmp.Compare(b.addresses[y], b.addresses[x]), cmp.Compare(x, y))
 	})
-	return text + "  " + listed(top, func(address string) string {
+	return text + "  " + summarizeAddresses(top, func(address string) string {
 		return fmt.Sprintf("%s (%s)", command.Printable(address), cli.Thousands(b.addresses[address]))
 	})
 }
 
-// listed returns how many addresses there are, and the first of them, each as
-// show returns it.
-func listed(addresses []string, show func(string) string) string {
-	var named []string
-	for _, address := range addresses[:min(len(addresses), topAddresses)] {
-		named = append(named, show(address))
+// summarizeAddresses returns the number of addresses, and the first of them in
+// the given format.
+func summarizeAddresses(addresses []string, format func(string) string) string {
+	var top []string
+	for _, address := range addresses[:min(len(addresses), maxTopAddresses)] {
+		top = append(top, format(address))
 	}
-	text := cli.Count(len(addresses), "address") + ": " + strings.Join(named, ", ")
-	if len(addresses) > len(named) {
+	text := cli.Count(len(addresses), "address") + ": " + strings.Join(top, ", ")
+	if len(addresses) > len(top) {
 		text += ", …"
 	}
 	return text
 }
 
-func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }
+func formatTime(t time.Time) string { return t.Format("2006-01-02T15:04:05.999Z07:00") }

@@ -16,14 +16,13 @@
 // day, which shows which robots.txt a robot had fetched.
 //
 // For each robot and each rule that it broke, audit prints a line (how often,
-// when, from which addresses) and an example; -v lists every violation. A table
-// of all robots follows, and then what could not be read.
+// when, from which addresses) and an example; -v lists every violation. Then it
+// prints a table of all robots, and what could not be read.
 //
-// A log has one of these formats. Without -format, audit detects it.
-// Logs and WARC files may be compressed with gzip or zstd (.warc.zst), and WARC
-// files may be in a WACZ. The prefixes of log shippers are skipped. The logs of
-// one site and of its front ends may come in any order, also one behind the
-// other in one file.
+// A log has one of these formats. Without -format, audit detects it. Logs and
+// WARC files may be compressed with gzip or zstd (.warc.zst), and WARC files
+// may be in a WACZ. The prefixes of log shippers are skipped. The logs of one
+// site and of its front ends may be in any order, or concatenated in one file.
 //
 //	combined  nginx and Apache, also vhost_combined and nginx's "main"
 //	caddy     Caddy's JSON
@@ -33,32 +32,31 @@
 //	alb       AWS Application Load Balancer, Classic Load Balancer
 //	logpush   Cloudflare Logpush, http_requests as JSON
 //
-// The combined format has only whole seconds, and the time at which a request
-// was over, so a request may have begun up to a minute before. Audit proves
-// more gaps if it knows when a request began, which follows from two more
-// fields at the end of the line:
+// The combined format contains only the time at which a request ended, in whole
+// seconds, so a request may have begun up to a minute before. Audit proves more
+// gaps if two more fields at the end of the line reveal when a request began:
 //
 //	log_format audit '$remote_addr - $remote_user [$time_local] "$request" '
 //	                 '$status $body_bytes_sent "$http_referer" '
 //	                 '"$http_user_agent" $msec $request_time';
 //
-// A robot is named by the word that its User-Agent begins with or, if that is
-// Mozilla, by the one after "compatible;", by one such as bingbot/2.0, or by
-// the one before a URL such as +https://example.com/bot. Others are browsers,
-// which are not judged. A robot obeys the group of its name, or else that of
-// another name that its operator has published (Applebot: Googlebot), or "*".
-// -obeys sets the groups of robots that audit does not know. Any client can use
-// the name of a robot, so the addresses should be verified. Health checks
-// (kube-probe, ELB-HealthChecker, GoogleHC and others) are not robots. Robots
-// that are named by -ignore are not judged, such as the site's own monitor.
+// The name of a robot is the first word of its User-Agent. If that is Mozilla,
+// the name is the word after "compatible;", a word with a version such as
+// bingbot/2.0, or the word before a URL such as +https://example.com/bot. Other
+// clients are browsers, which are not judged. A robot obeys the group of its
+// name, or else that of another name that its operator has published (Applebot:
+// Googlebot), or "*". -obeys sets the groups of other robots. Any client can
+// use the name of a robot, so the addresses should be verified. Health checks
+// (kube-probe, ELB-HealthChecker, GoogleHC and others) are not robots. The
+// robots of -ignore are not judged, such as the site's own monitor.
 //
-// The client of a request is the address in its line or, if a proxy names it
-// there (X-Forwarded-For), the one that the proxy names. An address from which
-// many robots come, or which names other clients in other lines, is that of a
-// proxy. Requests whose client is not known are counted; they prove no gap.
+// The client of a request is the address in its line or, if the line contains
+// an X-Forwarded-For of a proxy, the address in that. An address that many
+// robots use, or that forwards for other clients in other lines, is that of a
+// proxy. Requests whose client is unknown are counted; they prove no gap.
 //
 // Without -robots, a robots.txt in a WARC file is in force from its date on,
-// and an access log is audited only for violations that need no robots.txt.
+// and an access log is audited only for violations that require no robots.txt.
 // While no robots.txt is known, requests are unaudited. If the log shows that
 // robots.txt was a 404, everything is allowed until it is a 200 again. Pages
 // are "not shown" if their robot may have fetched robots.txt before the log
@@ -77,12 +75,12 @@
 //
 // An operator who can write the whole record could also compute its hashes
 // again. The record should therefore be compared with data that the operator
-// cannot change. -head is a head of the record, as politespider -evidence
-// prints it every hour and at its end, that a third party has kept: the exit
-// status is 2 if the record does not have that line. -against is the site's own
-// log: a request of this robot that only the log has, or that only the record
-// has although it got a response, counts as broken. Note that another client
-// may have used the name of the robot.
+// cannot change. -head is a line number and hash that politespider -evidence
+// printed, every hour or at its end, and that a third party has stored: the
+// exit status is 2 if the record does not contain that line. -against is the
+// site's own log: a request of this robot that is only in the log, or only in
+// the record although it received a response, counts as broken. Another client
+// may have used the name of the robot, however.
 //
 //	robotscheck audit -head 1234:9f86… -against access.log record/
 //
@@ -93,11 +91,11 @@
 //	stale              robots.txt forbids it; it did not when the robot last
 //	                   fetched it, more than 24 hours before
 //	before-robots-txt  the robot's first page on a host, more than 24 hours
-//	                   after the log began, if the robot did not request
-//	                   robots.txt until then, and no shared cache, such as a
-//	                   CDN, can have answered it: in the 24 hours before, two
-//	                   requests for robots.txt came from one network within
-//	                   10 minutes, or the log is the CDN's own
+//	                   after the log began, if the robot had not requested
+//	                   robots.txt before, and no shared cache, such as a CDN,
+//	                   can have answered such a request: in the 24 hours
+//	                   before, two requests for robots.txt came from one
+//	                   network within 10 minutes, or the log is the CDN's own
 //	gap                one address requested more pages than one in each
 //	                   Crawl-delay; a request may have been sent a second
 //	                   before it arrived
@@ -139,7 +137,7 @@
 //	unnamed     requests without a User-Agent
 //	overridden  requests of a record that obeyed the operator's file
 //	agreed      requests of a record whose Crawl-delay was agreed with the owner
-//	cut         inputs that could not be read to their end
+//	cut         inputs that could not be read to the end
 //	jumps       lines out of order by more than 90 s
 //	spans       [{"host", "from", "to", "requests"}]: the unaudited requests
 //	records     [{"name", "lines", "head", "both", "only_record", "only_log"}]:

@@ -28,44 +28,44 @@ var pageCSS string
 var pageJS string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"visible":  command.Printable,
 	"count":    cli.Count,
-	"counts":   counts,
+	"counts":   countCells,
+	"delay":    formatCrawlDelay,
+	"from":     printableAddresses,
+	"host":     hostName,
 	"kinds":    func() []string { return kinds },
+	"marked":   hasViolation,
 	"noun":     cli.Noun,
 	"number":   cli.Thousands,
-	"why":      why,
-	"from":     func(addresses []string) string { return listed(addresses, command.Printable) },
 	"partial":  isPartial,
+	"period":   periodTitle,
+	"shortest": formatGap,
+	"stamp":    formatTime,
 	"target":   target,
-	"stamp":    stamp,
-	"period":   period,
-	"marked":   isMarked,
-	"shortest": shortest,
-	"delay":    delay,
-	"host":     hostName,
+	"visible":  command.Printable,
+	"why":      reason,
 }).Parse(pageHTML))
 
-// pageRobots is how many robots a page shows at most.
-const pageRobots = 200
+// maxPageRobots is the maximum number of robots on the page.
+const maxPageRobots = 200
 
-// A view is what the template of the page shows.
+// A view contains the data for the template of the page.
 type view struct {
 	Result     *audit.Result
 	Style      template.CSS
 	Script     template.JS
 	Policy     string // the Content-Security-Policy, which allows only Script
 	From, To   string // the days of the first and the last request
-	Notes      []string
+	Notes      notes
 	Chart      []column
 	Ticks      []tick
 	Robots     []robotView
-	More       int // how many robots are not shown
+	More       int // number of robots that are not in Robots
 	Violations []audit.Violation
-	Unlisted   int // how many violations are not in Violations
+	Unlisted   int // number of violations that are not in Violations
 	Files      []*robotsFile
 	Faults     []fault
-	MoreFaults int // how many faults are not in Faults
+	MoreFaults int // number of faults that are not in Faults
 	Unread     []unread
 	Numbers    string // the counts of all robots as a table, to be copied
 }
@@ -76,54 +76,72 @@ type robotView struct {
 	Breaches []*breach
 }
 
-// A pageSource is what a page is made of.
-type pageSource struct {
-	result   *audit.Result
-	found    *breaches
-	timeline *timeline
-	files    []*robotsFile
-	broken   *brokenLines
-	notes    []string
-}
-
-func writePage(name string, s pageSource) error {
+// writePage writes the HTML page of -html.
+func (r *run) writePage(result *audit.Result) error {
 	var buf bytes.Buffer
-	if err := page.Execute(&buf, newView(s)); err != nil {
+	if err := page.Execute(&buf, r.view(result)); err != nil {
 		return err // this happens only if the template is wrong
 	}
-	return os.WriteFile(name, buf.Bytes(), 0o644)
+	return os.WriteFile(r.page, buf.Bytes(), 0o644)
 }
 
-func newView(s pageSource) *view {
-	r := s.result
-	sum := sha256.Sum256([]byte(pageJS))
+func (r *run) view(result *audit.Result) *view {
+	robots := slices.Clone(result.Robots)
+	slices.SortStableFunc(robots, compareSeverity)
 	v := &view{
-		Result: r, Style: template.CSS(pageCSS), Script: template.JS(pageJS), Notes: s.notes,
-		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
-		Chart:  s.timeline.columns(s.timeline.all), Ticks: s.timeline.ticks(),
-		Files: violated(s.files, s.found), Faults: s.broken.faults, MoreFaults: s.broken.moreFaults, Unread: s.broken.unread(),
+		Result:     result,
+		Style:      template.CSS(pageCSS),
+		Script:     template.JS(pageJS),
+		Policy:     contentSecurityPolicy(),
+		Notes:      newNotes(result, nil, r.history.doubtful),
+		Chart:      r.timeline.columns(r.timeline.all),
+		Ticks:      r.timeline.ticks(),
+		More:       max(0, len(robots)-maxPageRobots),
+		Files:      violatedFiles(r.history.files, r.breaches),
+		Faults:     r.reporter.faults,
+		MoreFaults: r.reporter.moreFaults,
+		Unread:     r.reporter.unread(),
+		Numbers:    tabSeparated(robots),
 	}
-	robots := slices.Clone(r.Robots)
-	slices.SortStableFunc(robots, byWeight)
-	v.Numbers = numbers(robots)
-	v.More = max(0, len(robots)-pageRobots)
 	if len(robots) > 0 {
-		v.From = slices.MinFunc(robots, func(a, b *audit.Tally) int { return a.First.Compare(b.First) }).First.Format(time.DateOnly)
-		v.To = slices.MaxFunc(robots, func(a, b *audit.Tally) int { return a.Last.Compare(b.Last) }).Last.Format(time.DateOnly)
+		v.From = firstRequest(robots).Format(time.DateOnly)
+		v.To = lastRequest(robots).Format(time.DateOnly)
+	}
+	for _, robot := range robots[:min(len(robots), maxPageRobots)] {
+		v.Robots = append(v.Robots, robotView{
+			Tally:    robot,
+			Chart:    r.timeline.columns(r.timeline.robots[robot.Name]),
+			Breaches: r.breaches.byRobot(robot.Name),
+		})
 	}
 	for _, robot := range robots {
-		v.Violations = append(v.Violations, s.found.listed[robot.Name]...)
-		if len(v.Robots) < pageRobots {
-			v.Robots = append(v.Robots, robotView{robot, s.timeline.columns(s.timeline.robots[robot.Name]), s.found.ofRobot(robot.Name)})
-		}
+		v.Violations = append(v.Violations, r.breaches.listed[robot.Name]...)
 	}
-	v.Unlisted = max(0, r.Violations-len(v.Violations))
+	v.Unlisted = max(0, result.Violations-len(v.Violations))
 	return v
 }
 
-// byWeight puts robots first that did the worst. One page that robots.txt
-// forbids weighs more than any number of gaps.
-func byWeight(a, b *audit.Tally) int {
+// contentSecurityPolicy returns a policy that allows inline styles, and only
+// the script of the page.
+func contentSecurityPolicy() string {
+	sum := sha256.Sum256([]byte(pageJS))
+	hash := base64.StdEncoding.EncodeToString(sum[:])
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + hash + "'"
+}
+
+func firstRequest(robots []*audit.Tally) time.Time {
+	byFirst := func(a, b *audit.Tally) int { return a.First.Compare(b.First) }
+	return slices.MinFunc(robots, byFirst).First
+}
+
+func lastRequest(robots []*audit.Tally) time.Time {
+	byLast := func(a, b *audit.Tally) int { return a.Last.Compare(b.Last) }
+	return slices.MaxFunc(robots, byLast).Last
+}
+
+// compareSeverity sorts robots with the worst violations first. One page that
+// robots.txt disallows outweighs any number of gaps.
+func compareSeverity(a, b *audit.Tally) int {
 	for _, kind := range []string{"disallowed", "stale", "before-robots-txt", "retry-after", "gap"} {
 		if order := cmp.Compare(b.Counts[kind], a.Counts[kind]); order != 0 {
 			return order
@@ -132,13 +150,15 @@ func byWeight(a, b *audit.Tally) int {
 	return cmp.Compare(b.Requests, a.Requests)
 }
 
-// numbers returns the counts of robots as lines of values with tabs between
-// them, as spreadsheets read them.
-func numbers(robots []*audit.Tally) string {
+// tabSeparated returns the counts of robots as lines of tab-separated values,
+// for spreadsheets.
+func tabSeparated(robots []*audit.Tally) string {
 	var b strings.Builder
-	b.WriteString("robot\trequests\trobots.txt\t" + strings.Join(kinds, "\t") + "\tunaudited\taddresses\n")
+	fmt.Fprintf(&b, "robot\trequests\trobots.txt\t%s\tunaudited\taddresses\n",
+		strings.Join(kinds, "\t"))
 	for _, robot := range robots {
-		fmt.Fprintf(&b, "%s\t%d\t%d", command.Printable(robot.Name), robot.Requests, robot.Counts["fetches"])
+		name := command.Printable(robot.Name)
+		fmt.Fprintf(&b, "%s\t%d\t%d", name, robot.Requests, robot.Counts["fetches"])
 		for _, kind := range kinds {
 			fmt.Fprintf(&b, "\t%d", robot.Counts[kind])
 		}
@@ -147,12 +167,20 @@ func numbers(robots []*audit.Tally) string {
 	return b.String()
 }
 
-// isMarked reports whether a chart has a violation.
-func isMarked(chart []column) bool {
+func printableAddresses(addresses []string) string {
+	return summarizeAddresses(addresses, command.Printable)
+}
+
+// hasViolation reports whether a chart contains a violation.
+func hasViolation(chart []column) bool {
 	return slices.ContainsFunc(chart, func(c column) bool { return c.Violations > 0 })
 }
 
-// period returns the time that a column of a chart stands for.
-func period(c column) string {
-	return fmt.Sprintf("%s to %s: %s, %s", stamp(c.From), stamp(c.To), cli.Count(c.Requests, "request"), cli.Count(c.Violations, "violation"))
+// periodTitle describes the period and the counts of a column of a chart.
+func periodTitle(c column) string {
+	return fmt.Sprintf("%s to %s: %s, %s",
+		formatTime(c.From),
+		formatTime(c.To),
+		cli.Count(c.Requests, "request"),
+		cli.Count(c.Violations, "violation"))
 }

@@ -1,18 +1,19 @@
 "use strict";
-// Filters and sorts the table of violations, and copies texts. Without it, the
-// page shows everything.
+// This script filters and sorts the table of violations, and copies texts.
+// Without it, the page shows everything.
 for (const hidden of document.querySelectorAll("#filter, button.copy, button.show")) {
 	hidden.hidden = false;
 }
 
-// copy puts a text on the clipboard, or selects it if that is not allowed.
+// copy puts a text on the clipboard. If the clipboard API is unavailable or not
+// permitted, it copies from a temporary element.
 function copy(button, text) {
 	const done = () => {
 		const label = button.textContent;
 		button.textContent = "Copied";
 		setTimeout(() => { button.textContent = label; }, 1500);
 	};
-	const byHand = () => {
+	const copySelection = () => {
 		const area = document.createElement("textarea");
 		area.value = text;
 		document.body.append(area);
@@ -22,9 +23,9 @@ function copy(button, text) {
 		done();
 	};
 	if (navigator.clipboard) {
-		navigator.clipboard.writeText(text).then(done, byHand);
+		navigator.clipboard.writeText(text).then(done, copySelection);
 	} else {
-		byHand();
+		copySelection();
 	}
 }
 
@@ -40,10 +41,10 @@ for (const button of document.querySelectorAll("button.copy")) {
 	});
 }
 
-// What is copied of a number in a tile has no separators between thousands.
+// A number that is copied from a tile has no thousands separators.
 document.addEventListener("copy", (event) => {
 	const selection = document.getSelection();
-	const tile = selection.anchorNode && selection.anchorNode.parentElement && selection.anchorNode.parentElement.closest("dl.tiles dd");
+	const tile = selection.anchorNode?.parentElement?.closest("dl.tiles dd");
 	if (tile && selection.toString().trim() === tile.textContent) {
 		event.clipboardData.setData("text/plain", tile.parentElement.dataset.n);
 		event.preventDefault();

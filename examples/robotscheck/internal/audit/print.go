@@ -59,11 +59,16 @@ func newSummary(r *audit.Result, doubtful []robots.Doubtful) map[string]any {
 // absence of a violation proves nothing.
 func isPartial(r *audit.Result) bool {
 	n := r.Counts
-	isBroken := n["broken"] > 0 && n["broken"]*100 >= n["lines"]
-	return n["unaudited"] > 0 || n["cut"] > 0 || r.Requests == 0 || isBroken || hasNoAgents(r)
+	if r.Requests == 0 || hasNoAgents(r) {
+		return true
+	}
+	if n["unaudited"] > 0 || n["cut"] > 0 {
+		return true
+	}
+	return n["broken"] > 0 && n["broken"]*100 >= n["lines"] // 1 % or more
 }
 
-// hasNoAgents reports whether no line names a User-Agent, so that robots and
+// hasNoAgents reports whether no line contains a User-Agent, so that robots and
 // browsers are indistinguishable.
 func hasNoAgents(r *audit.Result) bool {
 	return r.Requests > 0 && r.Counts["unnamed"] == r.Requests
@@ -72,7 +77,7 @@ func hasNoAgents(r *audit.Result) bool {
 // kinds are the kinds of violation, in the order of the columns of the tables.
 var kinds = []string{"disallowed", "stale", "before-robots-txt", "gap", "retry-after"}
 
-// These are the maximum numbers of entries in the lists of the text output.
+// The maximum numbers of entries in the lists of the text output.
 const (
 	maxRobots   = 50
 	maxHosts    = 20
@@ -81,9 +86,9 @@ const (
 	maxBreaches = 50
 )
 
-// printText prints the result. The caller has printed the violations if verbose
-// is set.
-func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, notes []string) {
+// printText prints the result. If verbose is set, the violations have already
+// been printed.
+func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, all notes) {
 	if verbose && r.Violations > 0 {
 		fmt.Fprintln(w)
 	}
@@ -95,7 +100,7 @@ func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, note
 		printBreaches(w, found)
 	}
 	printTables(w, r)
-	for _, note := range notes {
+	for _, note := range all {
 		fmt.Fprintf(w, "\n%s\n", note)
 	}
 }
@@ -104,7 +109,8 @@ func printText(w io.Writer, r *audit.Result, found *breaches, verbose bool, note
 // and an example.
 func printBreaches(w io.Writer, found *breaches) {
 	for _, one := range found.all[:min(len(found.all), maxBreaches)] {
-		fmt.Fprintf(w, "\n%s  %s\n  %s\n", command.Printable(one.Robot), one, sentence(one.Violation))
+		robot := command.Printable(one.Robot)
+		fmt.Fprintf(w, "\n%s  %s\n  %s\n", robot, one, violationLine(one.Violation))
 	}
 	if n := len(found.all) - maxBreaches; n > 0 {
 		fmt.Fprintf(w, "\n… and %s; use -v, -json or -html to see all\n", cli.Count(n, "more broken rule"))
@@ -150,10 +156,10 @@ func robotRow(robot *audit.Tally) []string {
 			cli.Thousands(robot.Requests),
 			cli.Thousands(robot.Counts["fetches"]),
 		},
-		counts(robot.Counts),
+		countCells(robot.Counts),
 		[]string{
-			shortest(robot.ShortestGap),
-			delay(robot.CrawlDelay),
+			formatGap(robot.ShortestGap),
+			formatCrawlDelay(robot.CrawlDelay),
 			cli.Thousands(robot.Counts["unaudited"]),
 			cli.Thousands(len(robot.Addresses)),
 		})
@@ -161,14 +167,14 @@ func robotRow(robot *audit.Tally) []string {
 
 func hostRow(host *audit.Tally) []string {
 	name := command.Printable(hostName(host.Name))
-	return append([]string{name, cli.Thousands(host.Requests)}, counts(host.Counts)...)
+	return append([]string{name, cli.Thousands(host.Requests)}, countCells(host.Counts)...)
 }
 
 func spanRow(s audit.Tally) []string {
 	return []string{
 		command.Printable(hostName(s.Name)),
-		stamp(s.First),
-		stamp(s.Last),
+		formatTime(s.First),
+		formatTime(s.Last),
 		cli.Thousands(s.Requests),
 	}
 }
@@ -178,7 +184,7 @@ func printAddresses(w io.Writer, robots []*audit.Tally) {
 	separator := "\n"
 	for _, robot := range robots {
 		if len(robot.Addresses) > 1 {
-			addresses := listed(robot.Addresses, command.Printable)
+			addresses := printableAddresses(robot.Addresses)
 			fmt.Fprintf(w, "%s%s  %s\n", separator, command.Printable(robot.Name), addresses)
 			separator = ""
 		}
@@ -206,86 +212,125 @@ func (t table[T]) print(w io.Writer, list []T) {
 	}
 }
 
-// notes returns sentences about the records, about requests that could not be
+// notes are sentences about what a result does not show in its tables.
+type notes []string
+
+// newNotes returns notes about the records, about requests that could not be
 // read or judged, and about the doubtful files. faults are the first faults in
 // the records, or nil if they are shown elsewhere.
-func notes(r *audit.Result, faults []string, doubtful []robots.Doubtful) (notes []string) {
-	add := func(n int, format string, args ...any) {
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, args...))
-		}
-	}
-	var recordFaults, overridden, agreed int
-	for _, one := range r.Records {
-		name, n := command.Printable(one.Name), one.Counts
-		add(1, "%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), one.Head)
-		add(n["changed"], "%s was changed in %s.", name, cli.Count(n["changed"], "place"))
-		add(n["contradicts"], "%s contradicts itself, or the log, in %s.", name, cli.Count(n["contradicts"], "place"))
-		add(n["both"]+n["only_record"]+n["only_log"],
-			"%s are in the record and in the log, %s only in the record, %s only in the log.",
-			cli.Count(n["both"], "request"),
-			cli.Thousands(n["only_record"]),
-			cli.Thousands(n["only_log"]))
-		recordFaults += n["faults"]
-		overridden += n["overridden"]
-		agreed += n["agreed"]
-	}
-	for _, fault := range faults {
-		notes = append(notes, command.Printable(fault))
-	}
-	if len(faults) > 0 {
-		more := recordFaults - len(faults)
-		add(more, "… and %s in the record, on standard error", cli.Count(more, "more fault"))
-	}
-	add(overridden, "%s obeyed the operator's file, not the site's.", cli.Count(overridden, "request"))
-	add(agreed, "%s kept a Crawl-delay that, according to the record, was agreed with the site's owner.",
-		cli.Count(agreed, "request"))
-
-	n := r.Counts
-	broken := n["broken"] - recordFaults // the faults of records have notes of their own
-	cut := n["cut"] - recordFaults
-	percent := 100 * float64(broken) / float64(max(n["lines"], broken, 1))
-	add(broken, "%s: not read. That is %.1f %% of all.", linesOrRecords(broken, "broken "), percent)
-	add(n["jumps"], "%s out of order by more than 90 s: not judged on order.", linesOrRecords(n["jumps"], ""))
-	if hasNoAgents(r) {
-		add(1, "No line contains a User-Agent, so requests of robots cannot be recognized. Log the User-Agent.")
-	}
-	add(n["anonymous"], "%s of robots by clients that the log does not identify: not judged on order. "+
-		"The line has no address, or that of a proxy.", cli.Count(n["anonymous"], "request"))
-	add(n["ignored"], "%s ignored because of -ignore.", cli.Count(n["ignored"], "request"))
-	add(n["not_shown"], "%s not shown: their robots may have fetched robots.txt before this log begins, "+
-		"or from a cache.", cli.Count(n["not_shown"], "page"))
-	add(cut, "%s not read to the end.", cli.Count(cut, "input"))
-	for _, d := range doubtful[:min(len(doubtful), maxDoubts)] {
-		notes = append(notes, d.String())
-	}
-	more := len(doubtful) - maxDoubts
-	add(more, "… and %s; -json has all", cli.Count(more, "more doubtful file"))
-	return notes
+func newNotes(r *audit.Result, faults []string, doubtful []robots.Doubtful) notes {
+	var all notes
+	recordFaults := all.addRecords(r.Records, faults)
+	all.addInputs(r, recordFaults)
+	all.addDoubtful(doubtful)
+	return all
 }
 
-func hostName(s string) string { return cmp.Or(s, "the site") }
+func (s *notes) add(format string, args ...any) {
+	*s = append(*s, fmt.Sprintf(format, args...))
+}
 
-// counts returns the cells for the kinds of violation.
-func counts(of map[string]int) (cells []string) {
+// addIf adds a note if n, the number of things that it is about, is positive.
+func (s *notes) addIf(n int, format string, args ...any) {
+	if n > 0 {
+		s.add(format, args...)
+	}
+}
+
+// addRecords adds notes about the records, and returns the number of their
+// faults.
+func (s *notes) addRecords(records []*audit.Tally, faults []string) (total int) {
+	overridden := 0
+	agreed := 0
+	for _, record := range records {
+		s.addRecord(record)
+		total += record.Counts["faults"]
+		overridden += record.Counts["overridden"]
+		agreed += record.Counts["agreed"]
+	}
+	for _, fault := range faults {
+		s.add("%s", command.Printable(fault))
+	}
+	if len(faults) > 0 {
+		more := total - len(faults)
+		s.addIf(more, "… and %s in the record, on standard error", cli.Count(more, "more fault"))
+	}
+	s.addIf(overridden, "%s obeyed the operator's file, not the site's.",
+		cli.Count(overridden, "request"))
+	s.addIf(agreed, "%s kept a Crawl-delay that, according to the record, "+
+		"was agreed with the site's owner.", cli.Count(agreed, "request"))
+	return total
+}
+
+func (s *notes) addRecord(record *audit.Tally) {
+	name := command.Printable(record.Name)
+	n := record.Counts
+	s.add("%s: %s. The last one has the hash %s", name, cli.Count(n["lines"], "line"), record.Head)
+	s.addIf(n["changed"], "%s was changed in %s.", name, cli.Count(n["changed"], "place"))
+	s.addIf(n["contradicts"], "%s contradicts itself, or the log, in %s.",
+		name, cli.Count(n["contradicts"], "place"))
+	s.addIf(n["both"]+n["only_record"]+n["only_log"],
+		"%s are in the record and in the log, %s only in the record, %s only in the log.",
+		cli.Count(n["both"], "request"),
+		cli.Thousands(n["only_record"]),
+		cli.Thousands(n["only_log"]))
+}
+
+// addInputs adds notes about what was not read or judged. recordFaults is the
+// number of faults of records, which have notes of their own.
+func (s *notes) addInputs(r *audit.Result, recordFaults int) {
+	n := r.Counts
+	broken := n["broken"] - recordFaults
+	percent := 100 * float64(broken) / float64(max(n["lines"], broken, 1))
+	s.addIf(broken, "%s: not read. That is %.1f %% of all.",
+		linesOrRecords(broken, "broken "), percent)
+	s.addIf(n["jumps"], "%s out of order by more than 90 s: not judged on order.",
+		linesOrRecords(n["jumps"], ""))
+	if hasNoAgents(r) {
+		s.add("No line contains a User-Agent, so requests of robots cannot be recognized. " +
+			"Log the User-Agent.")
+	}
+	s.addIf(n["anonymous"], "%s of robots by clients that the log does not identify: "+
+		"not judged on order. The line has no address, or that of a proxy.",
+		cli.Count(n["anonymous"], "request"))
+	s.addIf(n["ignored"], "%s ignored because of -ignore.", cli.Count(n["ignored"], "request"))
+	s.addIf(n["not_shown"], "%s not shown: their robots may have fetched robots.txt "+
+		"before this log begins, or from a cache.", cli.Count(n["not_shown"], "page"))
+	cut := n["cut"] - recordFaults
+	s.addIf(cut, "%s not read to the end.", cli.Count(cut, "input"))
+}
+
+func (s *notes) addDoubtful(doubtful []robots.Doubtful) {
+	for _, d := range doubtful[:min(len(doubtful), maxDoubts)] {
+		s.add("%v", d)
+	}
+	more := len(doubtful) - maxDoubts
+	s.addIf(more, "… and %s; -json has all", cli.Count(more, "more doubtful file"))
+}
+
+// hostName returns the name of a host, which may be unknown.
+func hostName(name string) string { return cmp.Or(name, "the site") }
+
+// countCells returns the cells for the kinds of violation.
+func countCells(counts map[string]int) (cells []string) {
 	for _, kind := range kinds {
-		cells = append(cells, cli.Thousands(of[kind]))
+		cells = append(cells, cli.Thousands(counts[kind]))
 	}
 	return cells
 }
 
-// sentence describes a violation in one line.
-func sentence(v audit.Violation) string {
-	from := ""
+// violationLine describes a violation in one line.
+func violationLine(v audit.Violation) string {
+	parts := []string{formatTime(v.Time), command.Printable(v.Robot)}
 	if v.Address != "" {
-		from = command.Printable(v.Address) + "  "
+		parts = append(parts, command.Printable(v.Address))
 	}
-	return fmt.Sprintf("%s  %s  %s%s  %s: %s",
-		stamp(v.Time), command.Printable(v.Robot), from, command.Printable(target(v)), v.Kind, why(v))
+	parts = append(parts, command.Printable(target(v)), v.Kind+": "+reason(v))
+	return strings.Join(parts, "  ")
 }
 
-// why describes the rule that was broken, and how.
-func why(v audit.Violation) string {
+// reason describes the rule that was broken, and how.
+func reason(v audit.Violation) string {
 	rule := "robots.txt was a 5xx, which forbids everything"
 	if v.Line > 0 {
 		rule = fmt.Sprintf("line %d, %s", v.Line, command.Printable(v.Rule))
@@ -294,38 +339,40 @@ func why(v audit.Violation) string {
 	case "disallowed":
 		return rule
 	case "stale":
-		return fmt.Sprintf("%s; robots.txt was last requested at %s, %s before", rule, stamp(v.Previous), interval(v.Gap))
+		return fmt.Sprintf("%s; robots.txt was last requested at %s, %s before",
+			rule, formatTime(v.Previous), formatDuration(v.Gap))
 	case "gap":
 		return fmt.Sprintf("%s after the page at %s; the Crawl-delay is %s (line %d)",
-			interval(v.Gap), stamp(v.Previous), interval(v.Want), v.Line)
+			formatDuration(v.Gap), formatTime(v.Previous), formatDuration(v.Want), v.Line)
 	case "retry-after":
 		return fmt.Sprintf("%s after the response at %s with a Retry-After of %s",
-			interval(v.Gap), stamp(v.Previous), interval(v.Want))
+			formatDuration(v.Gap), formatTime(v.Previous), formatDuration(v.Want))
 	}
 	return "before robots.txt was fetched"
 }
 
-// shortest formats the shortest gap of a robot. A negative one means that there
-// was none.
-func shortest(gap time.Duration) string {
+// formatGap formats the shortest gap of a robot, which is negative if there was
+// none.
+func formatGap(gap time.Duration) string {
 	if gap < 0 {
 		return "–"
 	}
-	return interval(gap)
+	return formatDuration(gap)
 }
 
-// delay formats a Crawl-delay. 0 means that there was none.
-func delay(d time.Duration) string { return shortest(cmp.Or(d, -1)) }
+// formatCrawlDelay formats a Crawl-delay, which is 0 if there was none.
+func formatCrawlDelay(d time.Duration) string { return formatGap(cmp.Or(d, -1)) }
 
-// interval formats a duration for people.
-func interval(d time.Duration) string {
+// formatDuration returns a duration in days, hours or seconds, such as "1.5 s".
+func formatDuration(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
 	case d >= 2*time.Hour:
 		return fmt.Sprintf("%.1f h", d.Hours())
 	}
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0"), ".") + " s"
+	seconds := strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0")
+	return strings.TrimSuffix(seconds, ".") + " s"
 }
 
 // target returns the URL that the robot requested. If only the path is known,

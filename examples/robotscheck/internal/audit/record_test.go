@@ -25,8 +25,17 @@ func crawlOnce(t *testing.T, override map[string]string, urls ...string) (dir, h
 		t.Fatal(err)
 	}
 	web := new(robotstest.Internet)
-	web.Handle("a.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private\n", "/": "a page", "/private": "a page"})
-	opts := robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web, Limiter: &politeness.Limiter{Delay: -1}, Override: override}
+	web.Handle("a.example", robotstest.Site{
+		"/robots.txt": "User-agent: *\nDisallow: /private\n",
+		"/":           "a page",
+		"/private":    "a page",
+	})
+	opts := robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Base:      web,
+		Limiter:   &politeness.Limiter{Delay: -1},
+		Override:  override,
+	}
 	if err := rec.Observe(&opts); err != nil {
 		t.Fatal(err)
 	}
@@ -48,80 +57,116 @@ func crawlOnce(t *testing.T, override map[string]string, urls ...string) (dir, h
 	return dir, rec.Head()
 }
 
-// What is said of a record itself stands in the text, in JSON and in the page.
-// What there is no reason to say does not.
+// The text and the page contain the state of a record, and only the notes that
+// apply to it.
 func TestAudit_Record(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "page.html")
 	clean, head := crawlOnce(t, nil, "http://a.example/")
-	own, _ := crawlOnce(t, map[string]string{"http://a.example": ""}, "http://a.example/private", "http://a.example/")
 	_, hash, _ := strings.Cut(head, ":")
+	overridden := map[string]string{"http://a.example": ""}
+	own, _ := crawlOnce(t, overridden, "http://a.example/private", "http://a.example/")
 	segment := filepath.Join(clean, "evidence-000001.jsonl")
-	whole, err := os.ReadFile(segment)
+	original, err := os.ReadFile(segment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.SplitAfter(string(whole), "\n")
+	lines := strings.SplitAfter(string(original), "\n")
+	truncated := strings.Join(lines[:8], "")
+	modified := strings.Replace(string(original), "ExampleBot", "ExampleBox", 1)
 	for _, tt := range []struct {
-		name   string
-		text   string // of the segment; "" means as it was written
-		args   []string
-		status command.Status
-		has    []string
-		hasNot []string
+		name    string
+		segment string // "" means the original
+		args    []string
+		status  command.Status
+		has     []string
+		lacks   []string
 	}{
-		{"clean", "", []string{clean}, command.OK, []string{hash, "11 lines"}, []string{"changed", "contradicts", "missing", "operator"}},
-		{"with its head", "", []string{"-head", head, clean}, command.OK, []string{hash}, []string{"missing", "changed"}},
-		{"with the hash alone", "", []string{"-head", hash, clean}, command.OK, []string{hash}, []string{"missing", "changed"}},
-		{"another head", "", []string{"-head", strings.Repeat("0", 64), clean}, command.CannotTell, []string{"missing"}, []string{"changed"}},
-		{"its end cut off", strings.Join(lines[:8], ""), []string{"-head", head, clean}, command.CannotTell, []string{"missing", "cut"}, []string{"changed"}},
-		{"a byte changed", strings.Replace(string(whole), "ExampleBot", "ExampleBox", 1), []string{clean}, command.CannotTell, []string{"changed"}, nil},
-		{"two requests by the operator's file", "", []string{own}, command.OK, []string{"2 requests obeyed the operator's file, not the site's"}, []string{"changed"}},
+		{
+			name: "a clean record", args: []string{clean},
+			has:   []string{hash, "11 lines"},
+			lacks: []string{"changed", "contradicts", "missing", "operator"},
+		},
+		{
+			name: "its head", args: []string{"-head", head, clean},
+			has: []string{hash}, lacks: []string{"missing", "changed"},
+		},
+		{
+			name: "the hash of its head", args: []string{"-head", hash, clean},
+			has: []string{hash}, lacks: []string{"missing", "changed"},
+		},
+		{
+			name: "another head", args: []string{"-head", strings.Repeat("0", 64), clean},
+			status: command.CannotTell,
+			has:    []string{"missing"}, lacks: []string{"changed"},
+		},
+		{
+			name: "a truncated segment", segment: truncated, args: []string{"-head", head, clean},
+			status: command.CannotTell,
+			has:    []string{"missing", "cut"}, lacks: []string{"changed"},
+		},
+		{
+			name: "a modified byte", segment: modified, args: []string{clean},
+			status: command.CannotTell,
+			has:    []string{"changed"},
+		},
+		{
+			name: "two requests by the operator's file", args: []string{own},
+			has:   []string{"2 requests obeyed the operator's file, not the site's"},
+			lacks: []string{"changed"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.text == "" {
-				tt.text = string(whole)
+			if tt.segment == "" {
+				tt.segment = string(original)
 			}
-			if err := os.WriteFile(segment, []byte(tt.text), 0o600); err != nil {
+			if err := os.WriteFile(segment, []byte(tt.segment), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			status, text, _ := try(t, nil, "", append([]string{"-html", page}, tt.args...)...)
-			html, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if status != tt.status {
-				t.Errorf("status %v, want %v: %s", status, tt.status, text)
-			}
-			for what, shown := range map[string]string{"the text": text, "the page": strings.ReplaceAll(string(html), "&#39;", "'")} {
-				for _, word := range tt.has {
-					if !strings.Contains(shown, word) {
-						t.Errorf("%s does not have %q: %s", what, word, shown)
-					}
-				}
-				for _, word := range tt.hasNot {
-					if strings.Contains(shown, word) {
-						t.Errorf("%s has %q: %s", what, word, shown)
+			r := runAudit(t, nil, "", append([]string{"-html", "page.html"}, tt.args...)...)
+			r.checkStatus(t, tt.status)
+			page := strings.ReplaceAll(readPage(t, "page.html"), "&#39;", "'")
+			for name, text := range map[string]string{"standard output": r.stdout, "page": page} {
+				checkContains(t, name, text, tt.has...)
+				for _, part := range tt.lacks {
+					if strings.Contains(text, part) {
+						t.Errorf("%s contains %q:\n%s", name, part, text)
 					}
 				}
 			}
 		})
 	}
-	_, text, _ := try(t, nil, "", "-json", own)
-	var sums struct {
+}
+
+// The summary counts the requests that obeyed a file of the operator.
+func TestAudit_Record_JSON(t *testing.T) {
+	overridden := map[string]string{"http://a.example": ""}
+	dir, _ := crawlOnce(t, overridden, "http://a.example/private", "http://a.example/")
+	r := runAudit(t, nil, "", "-json", dir)
+	var summary struct {
 		Overridden int
 		Records    []struct{ Lines int }
 	}
-	if err := json.Unmarshal([]byte(text), &sums); err != nil || sums.Overridden != 2 || len(sums.Records) != 1 || sums.Records[0].Lines == 0 {
-		t.Errorf("%s: %v", text, err)
+	if err := json.Unmarshal([]byte(r.stdout), &summary); err != nil {
+		t.Fatal(err)
+	}
+	if summary.Overridden != 2 {
+		t.Errorf("overridden is %d, want 2", summary.Overridden)
+	}
+	if len(summary.Records) != 1 || summary.Records[0].Lines == 0 {
+		t.Errorf("records are %+v, want one with lines", summary.Records)
 	}
 }
 
-// A head that cannot be one, and a head of two records, are mistakes.
-func TestAudit_HeadOfWhat(t *testing.T) {
+// -head requires a valid head, and -head and -against require one record.
+func TestAudit_Record_Usage(t *testing.T) {
 	dir, head := crawlOnce(t, nil, "http://a.example/")
-	for _, args := range [][]string{{"-head", "abc", dir}, {"-head", head, dir, dir}, {"-head", head, "-"}, {"-against", "access.log", "-"}} {
-		if status, _, said := try(t, nil, "", args...); status != command.CannotTell || !strings.Contains(said, "usage:") {
-			t.Errorf("%q: status %v", args, status)
-		}
+	for _, args := range [][]string{
+		{"-head", "abc", dir},
+		{"-head", head, dir, dir},
+		{"-head", head, "-"},
+		{"-against", "access.log", "-"},
+	} {
+		r := runAudit(t, nil, "", args...)
+		r.checkStatus(t, command.CannotTell)
+		checkContains(t, "standard error", r.stderr, "usage:")
 	}
 }

@@ -8,27 +8,25 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A robotsFile is a robots.txt that the page shows.
+// A robotsFile is a robots.txt on the page.
 type robotsFile struct {
 	Name  string
 	lines []string
-	hits  map[int]int // how many violations each line has
+	hits  map[int]int // number of violations by line, counted from 1
 }
 
 // A fileLine is a line of a robots.txt on the page.
 type fileLine struct {
 	Number int
 	Text   string
-	Hits   int  // how many violations of it there are
-	After  bool // lines before it are not shown
+	Hits   int  // number of violations of the line
+	After  bool // whether the lines before it are omitted
 }
 
 const (
-	// maxFileLines is the maximum number of lines of a robots.txt that is shown
-	// completely.
-	maxFileLines = 200
-	// linesAround is how many lines are shown on each side of a violated one.
-	linesAround = 4
+	maxFileLines     = 200 // of a robots.txt that is shown completely
+	maxFilesOnPage   = 5
+	contextLineCount = 4 // lines on each side of a violated one
 )
 
 func newRobotsFile(name string, text []byte) *robotsFile {
@@ -47,26 +45,34 @@ func (f *robotsFile) has(line int, rule string) bool {
 	text, _, _ := strings.Cut(f.lines[line-1], "#")
 	name, value, _ := strings.Cut(text, ":")
 	ruleName, ruleValue, _ := strings.Cut(rule, ":")
-	return strings.EqualFold(strings.TrimSpace(name), strings.TrimSpace(ruleName)) && strings.TrimSpace(value) == strings.TrimSpace(ruleValue)
+	isSameName := strings.EqualFold(strings.TrimSpace(name), strings.TrimSpace(ruleName))
+	isSameValue := strings.TrimSpace(value) == strings.TrimSpace(ruleValue)
+	return isSameName && isSameValue
 }
 
-// Lines returns the lines that the page shows: all of them, or those around the
-// violated ones if there are many.
-func (f *robotsFile) Lines() (shown []fileLine) {
+// Lines returns the lines on the page: all lines or, if there are more than
+// maxFileLines, those around the violated ones.
+func (f *robotsFile) Lines() (lines []fileLine) {
 	last := 0
 	for i, text := range f.lines {
 		number := i + 1
-		if len(f.lines) > maxFileLines && !f.isNear(number) {
+		if len(f.lines) > maxFileLines && !f.isNearHit(number) {
 			continue
 		}
-		shown = append(shown, fileLine{number, text, f.hits[number], number > last+1})
+		lines = append(lines, fileLine{
+			Number: number,
+			Text:   text,
+			Hits:   f.hits[number],
+			After:  number > last+1,
+		})
 		last = number
 	}
-	return shown
+	return lines
 }
 
-func (f *robotsFile) isNear(number int) bool {
-	for n := number - linesAround; n <= number+linesAround; n++ {
+// isNearHit reports whether the line is near a violated one.
+func (f *robotsFile) isNearHit(number int) bool {
+	for n := number - contextLineCount; n <= number+contextLineCount; n++ {
 		if f.hits[n] > 0 {
 			return true
 		}
@@ -74,33 +80,42 @@ func (f *robotsFile) isNear(number int) bool {
 	return false
 }
 
-// violated counts the violations of each line, and returns the files that have
-// one. If no file has one, it returns the last file, which is the one in force.
-// With several versions of a robots.txt, a violation counts for those that have
-// its rule in its line.
-func violated(files []*robotsFile, found *breaches) []*robotsFile {
+// violatedFiles counts the violations of each line, and returns the files that
+// have one, with the most violations first. If no file has one, it returns the
+// last file, which is the one in force. With several versions of a robots.txt,
+// a violation counts for those that have its rule in its line.
+func violatedFiles(files []*robotsFile, found *breaches) []*robotsFile {
 	for _, one := range found.all {
-		if one.Line == 0 {
-			continue
-		}
-		isKnown := slices.ContainsFunc(files, func(f *robotsFile) bool { return f.has(one.Line, one.Rule) })
-		for _, f := range files {
-			if f.has(one.Line, one.Rule) || !isKnown && one.Line <= len(f.lines) {
-				f.hits[one.Line] += one.N
-			}
+		if one.Line > 0 {
+			countHits(files, one)
 		}
 	}
-	shown := slices.DeleteFunc(slices.Clone(files), func(f *robotsFile) bool { return len(f.hits) == 0 })
-	slices.SortStableFunc(shown, func(a, b *robotsFile) int { return cmp.Compare(b.total(), a.total()) })
-	const maxShown = 5
-	shown = shown[:min(len(shown), maxShown)]
-	if len(shown) == 0 && len(files) > 0 {
-		shown = files[len(files)-1:]
+	hasNoHits := func(f *robotsFile) bool { return len(f.hits) == 0 }
+	violated := slices.DeleteFunc(slices.Clone(files), hasNoHits)
+	slices.SortStableFunc(violated, func(a, b *robotsFile) int {
+		return cmp.Compare(b.totalHits(), a.totalHits())
+	})
+	if len(violated) == 0 && len(files) > 0 {
+		return files[len(files)-1:]
 	}
-	return shown
+	return violated[:min(len(violated), maxFilesOnPage)]
 }
 
-func (f *robotsFile) total() (n int) {
+// countHits adds the violations of a breach to the files that have its rule in
+// its line. If no file has it there, because the rule is reported in a
+// normalized form, countHits adds them to all files.
+func countHits(files []*robotsFile, one *breach) {
+	hasRule := func(f *robotsFile) bool { return f.has(one.Line, one.Rule) }
+	isInFile := slices.ContainsFunc(files, hasRule)
+	for _, f := range files {
+		hasLine := one.Line <= len(f.lines)
+		if hasRule(f) || (!isInFile && hasLine) {
+			f.hits[one.Line] += one.N
+		}
+	}
+}
+
+func (f *robotsFile) totalHits() (n int) {
 	for _, hits := range f.hits {
 		n += hits
 	}

@@ -1,26 +1,24 @@
 package audit
 
-import (
-	"time"
-)
+import "time"
 
-// A timeline counts the requests and violations of robots in equal periods of
-// time. If there were more than maxPeriods of them, their width is doubled.
+// A timeline counts the requests and violations of robots in periods of equal
+// width. The width is doubled when there would be more than maxPeriods.
 type timeline struct {
 	width       int64 // of a period, in seconds
-	first, last int64 // the numbers of the first and the last period, counted from 1970
+	first, last int64 // numbers of the first and the last period, counted from 1970
 	all         periods
 	robots      map[string]periods
 }
 
-// periods are the counts of a robot, by the number of the period.
+// periods contains the counts of a robot, by the number of the period.
 type periods map[int64]activity
 
 type activity struct{ requests, violations int }
 
 const (
 	maxPeriods = 512
-	maxLanes   = 1000 // robots that have counts of their own
+	maxLanes   = 1000 // robots with counts of their own
 	maxColumns = 128  // of a chart
 )
 
@@ -28,7 +26,7 @@ func newTimeline() *timeline {
 	return &timeline{width: 1, all: make(periods), robots: make(map[string]periods)}
 }
 
-// add counts requests and violations of a robot at a time.
+// add adds requests and violations of a robot at this time.
 func (t *timeline) add(robot string, at time.Time, n activity) {
 	number := at.Unix() / t.width
 	if len(t.all) == 0 {
@@ -57,7 +55,7 @@ func (p periods) add(number int64, n activity) {
 	p[number] = sum
 }
 
-// doubleWidth merges each two periods into one.
+// doubleWidth merges pairs of periods.
 func (t *timeline) doubleWidth() {
 	t.width *= 2
 	t.first /= 2
@@ -82,7 +80,7 @@ type column struct {
 	Requests   int
 	Violations int
 	Height     float64 // of the requests, in percent of the highest column
-	MarkHeight float64 // of the violations, likewise
+	MarkHeight float64 // of the violations, in percent of the highest column
 	From, To   time.Time
 }
 
@@ -99,46 +97,54 @@ func (t *timeline) columns(p periods) (columns []column) {
 	if len(t.all) == 0 {
 		return nil
 	}
-	each := (t.last-t.first)/maxColumns + 1
-	n := float64((t.last-t.first)/each + 1)
-	byIndex := make(map[int64]*column)
-	maxRequests := 0
-	maxViolations := 0
-	for number := t.first; number <= t.last; number++ {
-		sum := p[number]
+	periodsPerColumn := (t.last-t.first)/maxColumns + 1
+	count := (t.last-t.first)/periodsPerColumn + 1
+	for index := range count {
+		first := t.first + index*periodsPerColumn
+		sum := p.sum(first, first+periodsPerColumn)
 		if sum == (activity{}) {
 			continue
 		}
-		index := (number - t.first) / each
-		c := byIndex[index]
-		if c == nil {
-			begin := (t.first + index*each) * t.width
-			c = &column{
-				X:     100 * float64(index) / n,
-				Width: 100 / n,
-				From:  time.Unix(begin, 0).UTC(),
-				To:    time.Unix(begin+each*t.width, 0).UTC(),
-			}
-			byIndex[index] = c
-		}
-		c.Requests += sum.requests
-		c.Violations += sum.violations
+		columns = append(columns, column{
+			X:          100 * float64(index) / float64(count),
+			Width:      100 / float64(count),
+			Requests:   sum.requests,
+			Violations: sum.violations,
+			From:       t.begin(first),
+			To:         t.begin(first + periodsPerColumn),
+		})
+	}
+	setHeights(columns)
+	return columns
+}
+
+// sum returns the counts of the periods from first to before end.
+func (p periods) sum(first, end int64) (sum activity) {
+	for number := first; number < end; number++ {
+		sum.requests += p[number].requests
+		sum.violations += p[number].violations
+	}
+	return sum
+}
+
+// begin returns the time at which a period begins.
+func (t *timeline) begin(number int64) time.Time { return time.Unix(number*t.width, 0).UTC() }
+
+func setHeights(columns []column) {
+	maxRequests := 1
+	maxViolations := 1
+	for _, c := range columns {
 		maxRequests = max(maxRequests, c.Requests)
 		maxViolations = max(maxViolations, c.Violations)
 	}
-	for index := int64(0); index < int64(n); index++ {
-		c := byIndex[index]
-		if c == nil {
-			continue
-		}
-		const minMark = 25 // so that one violation is visible beside a thousand
-		c.Height = 100 * float64(c.Requests) / float64(max(maxRequests, 1))
+	const minMark = 25 // so that one violation is visible beside a thousand
+	for i := range columns {
+		c := &columns[i]
+		c.Height = 100 * float64(c.Requests) / float64(maxRequests)
 		if c.Violations > 0 {
 			c.MarkHeight = minMark + (100-minMark)*float64(c.Violations)/float64(maxViolations)
 		}
-		columns = append(columns, *c)
 	}
-	return columns
 }
 
 // A tick is a label of the time axis below a chart.
@@ -152,18 +158,24 @@ func (t *timeline) ticks() (ticks []tick) {
 	if len(t.all) == 0 {
 		return nil
 	}
-	const count = 4
-	from, to := t.first*t.width, (t.last+1)*t.width
-	form := "2 Jan 15:04:05"
-	switch length := time.Duration(to-from) * time.Second; {
-	case length > 10*24*time.Hour:
-		form = "2 Jan 2006"
-	case length > 10*time.Minute:
-		form = "2 Jan 15:04"
-	}
-	for i := range count + 1 {
-		at := time.Unix(from+(to-from)*int64(i)/count, 0).UTC()
-		ticks = append(ticks, tick{100 * float64(i) / count, at.Format(form)})
+	const intervals = 4
+	begin := t.first * t.width
+	length := (t.last + 1 - t.first) * t.width
+	layout := tickLayout(time.Duration(length) * time.Second)
+	for i := range intervals + 1 {
+		at := time.Unix(begin+length*int64(i)/intervals, 0).UTC()
+		ticks = append(ticks, tick{100 * float64(i) / intervals, at.Format(layout)})
 	}
 	return ticks
+}
+
+// tickLayout returns the layout of the labels for a chart of this length.
+func tickLayout(length time.Duration) string {
+	switch {
+	case length > 10*24*time.Hour:
+		return "2 Jan 2006"
+	case length > 10*time.Minute:
+		return "2 Jan 15:04"
+	}
+	return "2 Jan 15:04:05"
 }

@@ -22,173 +22,229 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// maxLine is how many bytes a line has at most in these tests.
+// maxLine is the maximum length of a line in these tests, in bytes.
 const maxLine = 100_000
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// questions returns n questions about 50 files, as JSON lines. It also
-// returns the parser's answer to each question. If plain is false, some URLs
-// have characters that JSON escapes.
-func questions(tb testing.TB, n int, plain bool) (lines string, allowed []bool) {
-	tb.Helper()
-	var robots []string
-	for i := range 50 {
-		text := fmt.Sprintf("# file %d\nUser-agent: *\nDisallow: /private/%d/\nAllow: /private/%d/*.html$\n\nUser-agent: ExampleBot\n", i, i, i)
-		for j := range 10 {
-			text += fmt.Sprintf("Disallow: /tmp/%d/%d/\n", i, j)
-		}
-		robots = append(robots, text+"Crawl-delay: 5\n\nSitemap: https://example.com/sitemap.xml\n")
+// run answers the questions of in, and returns the answers.
+func run(t *testing.T, in io.Reader) (answers string, status command.Status, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
+	status, err = b.run(t.Context(), in, bufio.NewWriter(&out))
+	return out.String(), status, err
+}
+
+// robotsTxt returns a robots.txt that differs for each i.
+func robotsTxt(i int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# file %d\nUser-agent: *\n", i)
+	fmt.Fprintf(&b, "Disallow: /private/%d/\nAllow: /private/%d/*.html$\n", i, i)
+	b.WriteString("\nUser-agent: ExampleBot\n")
+	for j := range 10 {
+		fmt.Fprintf(&b, "Disallow: /tmp/%d/%d/\n", i, j)
 	}
+	b.WriteString("Crawl-delay: 5\n\nSitemap: https://example.com/sitemap.xml\n")
+	return b.String()
+}
+
+// randomQuestions returns n questions about 50 files, as JSON lines, and
+// whether the parser allows each URL. If withoutEscapes is false, some URLs
+// contain characters that JSON escapes.
+func randomQuestions(tb testing.TB, n int, withoutEscapes bool) (lines string, allowed []bool) {
+	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	agents := []string{"ExampleBot", "OtherBot", "*"}
+	dirs := []string{"tmp", "private", "public"}
 	var b strings.Builder
 	enc := cli.NewEncoder(&b)
 	for range n {
-		i := random.IntN(len(robots))
-		q := struct {
-			Robots string `json:"robots"`
-			Agent  string `json:"agent"`
-			URL    string `json:"url"`
-		}{robots[i], agents[random.IntN(len(agents))], fmt.Sprintf("https://example.com/%s/%d/%d/a.html?q=\"1\"", []string{"tmp", "private", "public"}[random.IntN(3)], i, random.IntN(10))}
-		if plain || random.IntN(2) == 0 {
-			q.URL = strings.ReplaceAll(q.URL, `"`, "")
+		i := random.IntN(50)
+		text := robotsTxt(i)
+		agent := agents[random.IntN(len(agents))]
+		dir := dirs[random.IntN(len(dirs))]
+		url := fmt.Sprintf("https://example.com/%s/%d/%d/a.html?q=\"1\"", dir, i, random.IntN(10))
+		if withoutEscapes || random.IntN(2) == 0 {
+			url = strings.ReplaceAll(url, `"`, "")
 		}
+		q := map[string]string{"robots": text, "agent": agent, "url": url}
 		if err := enc.Encode(q); err != nil {
 			tb.Fatal(err)
 		}
-		allowed = append(allowed, robotstxt.Parse([]byte(q.Robots)).Rules(q.Agent).Allowed(q.URL))
+		allowed = append(allowed, robotstxt.Parse([]byte(text)).Rules(agent).Allowed(url))
 	}
 	return b.String(), allowed
 }
 
-// The answers come in the order of the questions and agree with the parser,
-// even if the cache can keep nothing.
-func TestBatch_AnswersInOrder(t *testing.T) {
-	lines, want := questions(t, 1000, false)
+// The answers are in the order of the questions and agree with the parser, even
+// if the cache is too small for one file.
+func TestBatch_Order(t *testing.T) {
+	lines, allowed := randomQuestions(t, 1000, false)
 	for _, tt := range []struct {
-		name  string
-		cache int
-		in    io.Reader
+		name      string
+		cacheSize int
+		in        io.Reader
 	}{
-		{"kept", 64 << 20, strings.NewReader(lines)},
-		{"one file kept", 10 << 10, strings.NewReader(lines)},
-		{"nothing kept", 1, strings.NewReader(lines)},
-		{"read in pieces", 64 << 20, iotest.HalfReader(strings.NewReader(lines))},
+		{"a cache for all files", 64 << 20, strings.NewReader(lines)},
+		{"a cache for one file", 10 << 10, strings.NewReader(lines)},
+		{"a cache for no file", 1, strings.NewReader(lines)},
+		{"an input in pieces", 64 << 20, iotest.HalfReader(strings.NewReader(lines))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			b := batch{cache: newRulesCache(tt.cache), maxLine: maxLine}
+			b := batch{cache: newRulesCache(tt.cacheSize), maxLine: maxLine}
 			status, err := b.run(t.Context(), tt.in, bufio.NewWriter(&out))
 			if status != command.No || err != nil {
-				t.Errorf("status %d, %v", status, err)
+				t.Errorf("status %d, error %v; want %d and no error", status, err, command.No)
 			}
-			asked, answered := json.NewDecoder(strings.NewReader(lines)), json.NewDecoder(&out)
-			for i, want := range want {
-				var q, a struct {
-					URL, Agent, Error string
-					Allowed           bool
-				}
-				if err := asked.Decode(&q); err != nil {
-					t.Fatal(err)
-				}
-				if err := answered.Decode(&a); err != nil {
-					t.Fatalf("answer %d: %v", i, err)
-				}
-				if a.URL != q.URL || a.Agent != q.Agent || a.Allowed != want {
-					t.Fatalf("answer %d is %+v, want %s for %s allowed %t", i, a, q.URL, q.Agent, want)
-				}
-			}
-			if answered.More() {
-				t.Error("there are more answers than questions")
-			}
+			checkAnswers(t, lines, &out, allowed)
 		})
 	}
 }
 
-// A line of maxLine bytes is answered. A longer line gets an error, and the
-// lines after it are answered. The input may come byte by byte. White space at
-// the ends of a line is part of its length.
+// checkAnswers compares the URLs and agents of the answers with those of the
+// questions, and the verdicts with allowed.
+func checkAnswers(t *testing.T, questions string, answers io.Reader, allowed []bool) {
+	t.Helper()
+	type message struct {
+		URL, Agent string
+		Allowed    bool
+	}
+	questionDecoder := json.NewDecoder(strings.NewReader(questions))
+	answerDecoder := json.NewDecoder(answers)
+	for i := range allowed {
+		var want, got message
+		if err := questionDecoder.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		want.Allowed = allowed[i]
+		if err := answerDecoder.Decode(&got); err != nil {
+			t.Fatalf("answer %d: %v", i, err)
+		}
+		if got != want {
+			t.Fatalf("answer %d is %+v, want %+v", i, got, want)
+		}
+	}
+	if answerDecoder.More() {
+		t.Error("there are more answers than questions")
+	}
+}
+
+// A line of maxLine bytes is answered. A longer line causes an error, and the
+// lines after it are answered, even if the input arrives byte by byte. White
+// space at the ends of a line is part of its length.
 func TestBatch_LongLines(t *testing.T) {
 	const short = `{"robots":"","agent":"ExampleBot","url":"/"}`
 	padded := func(n int) string { // a question of n bytes
-		const begin, end = `{"robots":"",`, `"agent":"ExampleBot","url":"/"}`
+		const begin = `{"robots":"",`
+		const end = `"agent":"ExampleBot","url":"/"}`
 		return begin + strings.Repeat(" ", n-len(begin)-len(end)) + end
 	}
 	const tooLong = `{"input_line":1,"error":"the line is longer than 100000 bytes"}`
 	const answer = `{"url":"/","agent":"ExampleBot","allowed":true,"reason":"no-group"}`
 	for _, tt := range []struct{ name, in, want string }{
 		{"a byte less", padded(maxLine-1) + "\n" + short + "\n", answer + "\n" + answer},
-		{"as long as it may be", padded(maxLine) + "\n" + short + "\n", answer + "\n" + answer},
-		{"without a newline at the end", padded(maxLine), answer},
-		{"with CR LF", padded(maxLine-1) + "\r\n" + short + "\r\n", answer + "\n" + answer},
+		{"the maximum", padded(maxLine) + "\n" + short + "\n", answer + "\n" + answer},
+		{"the maximum without a newline", padded(maxLine), answer},
+		{"the maximum with CR LF", padded(maxLine-1) + "\r\n" + short + "\r\n", answer + "\n" + answer},
 		{"a byte more", padded(maxLine+1) + "\n" + short + "\n", tooLong + "\n" + answer},
-		{"a byte more, without a newline", padded(maxLine + 1), tooLong},
+		{"a byte more without a newline", padded(maxLine + 1), tooLong},
 		{"a space more", padded(maxLine) + " \n" + short + "\n", tooLong + "\n" + answer},
-		{"text after what may be read", padded(maxLine) + " and more\n" + short, tooLong + "\n" + answer},
+		{"text after the maximum", padded(maxLine) + " and more\n" + short, tooLong + "\n" + answer},
 	} {
-		for _, in := range []io.Reader{strings.NewReader(tt.in), iotest.HalfReader(strings.NewReader(tt.in)), iotest.OneByteReader(strings.NewReader(tt.in))} {
-			var out bytes.Buffer
-			b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
-			b.run(t.Context(), in, bufio.NewWriter(&out))
-			if out.String() != tt.want+"\n" {
-				t.Errorf("%s: %.300s\nwant %s", tt.name, out.String(), tt.want)
+		for readerName, in := range map[string]io.Reader{
+			"whole":        strings.NewReader(tt.in),
+			"in halves":    iotest.HalfReader(strings.NewReader(tt.in)),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(tt.in)),
+		} {
+			if got, _, _ := run(t, in); got != tt.want+"\n" {
+				t.Errorf("%s, read %s: answers are %.300s\nwant %s", tt.name, readerName, got, tt.want)
 			}
 		}
 	}
 }
 
-// A line that cannot be answered gets an error in place of a verdict. The other
-// lines are answered.
+// If a line cannot be answered, the output contains an error instead of a
+// verdict. The other lines are answered.
 func TestBatch_BadLines(t *testing.T) {
-	const good = `{"robots":"","agent":"ExampleBot","url":"/"}` + "\n"
-	long := `{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}` + "\n"
+	const good = `{"robots":"","agent":"ExampleBot","url":"/"}`
+	const notStrings = `"not a JSON object of strings"`
+	const notString = `"\"robots\" or \"file\" is not a JSON string"`
 	for _, tt := range []struct{ name, line, want string }{
-		{"long", long, "longer than"},
-		{"not UTF-8", "{\"robots\":\"\",\"agent\":\"ExampleBot\",\"url\":\"/\xff\"}\n", "the line is not UTF-8\""},
-		{"control character", "{\"robots\":\"\x01\",\"agent\":\"ExampleBot\",\"url\":\"/\"}\n", `"\"robots\" or \"file\" is not a JSON string"`},
-		{"bad escape", `{"robots":"\q","agent":"ExampleBot","url":"/"}` + "\n", "is not a JSON string"},
-		{"no string", `{"robots":["a"],"agent":"ExampleBot","url":"/"}` + "\n", "not a JSON string"},
-		{"null", `{"robots":null,"agent":"ExampleBot","url":"/"}` + "\n", "is not a JSON string"},
-		{"no robots", `{"agent":"ExampleBot","url":"/"}` + "\n", `"missing \"robots\", the text of a robots.txt, or \"file\", its path"`},
-		{"two files", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}` + "\n", `"\"robots\" and \"file\" are both present; use only one"`},
-		{"no file", `{"file":"nosuch.txt","agent":"ExampleBot","url":"/"}` + "\n", "no such file"},
-		{"no agent", `{"robots":"","agent":"","url":"/"}` + "\n", `"missing \"agent\", the product token of the robot"`},
-		{"no object", "[]\n", "not a JSON object of strings\""},
-		{"no string for the URL", `{"robots":"","agent":"ExampleBot","url":1}` + "\n", "not a JSON object of strings\""},
-		{"no URL", `{"robots":"","agent":"ExampleBot","url":""}` + "\n", `"missing \"url\""`},
-		{"two objects", `{"robots":"","agent":"ExampleBot","url":"/"}{}` + "\n", "not a JSON object"},
-		{"cut", `{"robots":"","agent":"Example`, "not a JSON object"},
+		{
+			"a long line",
+			`{"robots":"` + strings.Repeat("x", 2*maxLine) + `","agent":"ExampleBot","url":"/"}`,
+			"longer than",
+		},
+		{
+			"invalid UTF-8", "{\"robots\":\"\",\"agent\":\"ExampleBot\",\"url\":\"/\xff\"}",
+			`"the line is not valid UTF-8"`,
+		},
+		{
+			"a control character", "{\"robots\":\"\x01\",\"agent\":\"ExampleBot\",\"url\":\"/\"}",
+			notString,
+		},
+		{"a bad escape", `{"robots":"\q","agent":"ExampleBot","url":"/"}`, notString},
+		{"an array of robots", `{"robots":["a"],"agent":"ExampleBot","url":"/"}`, notString},
+		{"null for robots", `{"robots":null,"agent":"ExampleBot","url":"/"}`, notString},
+		{
+			"no robots", `{"agent":"ExampleBot","url":"/"}`,
+			`"missing \"robots\", the text of a robots.txt, or \"file\", its path"`,
+		},
+		{
+			"robots and a file", `{"robots":"","file":"robots.txt","agent":"ExampleBot","url":"/"}`,
+			`"\"robots\" and \"file\" are both present; use only one"`,
+		},
+		{"a missing file", `{"file":"nosuch.txt","agent":"ExampleBot","url":"/"}`, "no such file"},
+		{
+			"an empty agent", `{"robots":"","agent":"","url":"/"}`,
+			`"missing \"agent\", the product token of the robot"`,
+		},
+		{"an array", "[]", notStrings},
+		{"a number for the URL", `{"robots":"","agent":"ExampleBot","url":1}`, notStrings},
+		{"an empty URL", `{"robots":"","agent":"ExampleBot","url":""}`, `"missing \"url\""`},
+		{"two objects", `{"robots":"","agent":"ExampleBot","url":"/"}{}`, "not a JSON object"},
+		{"a truncated object", `{"robots":"","agent":"Example`, "not a JSON object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
-			in := good + "\n" + strings.TrimSuffix(tt.line, "\n") + "\n" + good
-			if _, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); err == nil || !strings.HasPrefix(err.Error(), "1 line could not") {
-				t.Errorf("the error is %v", err)
+			in := good + "\n\n" + tt.line + "\n" + good + "\n"
+			out, _, err := run(t, strings.NewReader(in))
+			if want := "1 line could not be answered"; err == nil || err.Error() != want {
+				t.Errorf("run returned the error %v, want %q", err, want)
 			}
-			answers := strings.Split(out.String(), "\n")
-			if len(answers) != 4 || answers[0] != answers[2] || !strings.HasPrefix(answers[1], `{"input_line":3,"error":"`) || !strings.Contains(answers[1], tt.want) {
-				t.Errorf("the answers are %q, want %q in the second", answers, tt.want)
+			answers := strings.Split(out, "\n")
+			if len(answers) != 4 || answers[0] != answers[2] {
+				t.Fatalf("answers are %q, want 3, of which the first and the last are the same", answers)
+			}
+			if !strings.HasPrefix(answers[1], `{"input_line":3,"error":"`) {
+				t.Errorf("second answer is %s, want an error for line 3", answers[1])
+			}
+			if !strings.Contains(answers[1], tt.want) {
+				t.Errorf("second answer is %s, want it to contain %s", answers[1], tt.want)
 			}
 		})
 	}
 }
 
-// A URL is disallowed if servers may take it for a disallowed URL.
-func TestBatch_OtherNames(t *testing.T) {
-	in := `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot","url":"https://example.com//private/"}`
-	want := `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
-	var out bytes.Buffer
-	b := batch{cache: newRulesCache(1 << 20), maxLine: maxLine}
-	if status, err := b.run(t.Context(), strings.NewReader(in), bufio.NewWriter(&out)); status != command.No || err != nil || out.String() != want {
-		t.Errorf("status %v, error %v, answer %s", status, err, out.String())
+// A URL is disallowed if servers may treat it as another, disallowed URL.
+func TestBatch_Resolved(t *testing.T) {
+	const in = `{"robots":"User-agent: *\nDisallow: /private/\n","agent":"ExampleBot",` +
+		`"url":"https://example.com//private/"}`
+	const want = `{"url":"https://example.com//private/","agent":"ExampleBot","allowed":false,` +
+		`"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
+	got, status, err := run(t, strings.NewReader(in))
+	if status != command.No || err != nil {
+		t.Errorf("status %d, error %v; want %d and no error", status, err, command.No)
+	}
+	if got != want {
+		t.Errorf("answer is %s, want %s", got, want)
 	}
 }
 
 // An answer does not wait for later questions.
 func TestBatch_Interactive(t *testing.T) {
-	in, ask := io.Pipe()
+	in, questions := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan error)
 	go func() {
@@ -198,23 +254,25 @@ func TestBatch_Interactive(t *testing.T) {
 	}()
 	read := bufio.NewReader(answers)
 	for range 3 {
-		io.WriteString(ask, `{"robots":"","agent":"ExampleBot","url":"/"}`+"\n")
+		io.WriteString(questions, `{"robots":"","agent":"ExampleBot","url":"/"}`+"\n")
 		if line, err := read.ReadString('\n'); err != nil || !strings.Contains(line, "true") {
-			t.Fatalf("%q, %v", line, err)
+			t.Fatalf("answer is %q, error %v; want one that contains true", line, err)
 		}
 	}
-	ask.Close()
+	questions.Close()
 	if err := <-done; err != nil {
-		t.Error(err)
+		t.Errorf("run: %v", err)
 	}
 }
 
-// The files and rules in a cache exceed its limit by at most a tenth.
+// The size of the files and rules in a cache exceeds its maximum by at most a
+// tenth.
 func TestRulesCache_IsBounded(t *testing.T) {
-	const limit = 1 << 20
-	c := newRulesCache(limit)
+	const maxSize = 1 << 20
+	c := newRulesCache(maxSize)
 	for i := range 10000 {
-		text, err := json.Marshal(fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", i%5000, i%5000))
+		file := i % 5000
+		text, err := json.Marshal(fmt.Sprintf("# %d\nUser-agent: *\nDisallow: /%d\n", file, file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,24 +281,24 @@ func TestRulesCache_IsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rules.Allowed(fmt.Sprintf("/%d", i%5000)) {
-			t.Fatalf("question %d got the rules of another", i)
+		if rules.Allowed(fmt.Sprintf("/%d", file)) {
+			t.Fatalf("question %d got the rules of another file", i)
 		}
 		if i%100 > 0 {
 			continue
 		}
 		size := 0
-		for key, rules := range c.kept {
-			size += len(key.robots) + len(key.agent) + rules.Size() + perEntry
+		for key, rules := range c.entries {
+			size += len(key.robots) + len(key.agent) + rules.Size() + entryOverhead
 		}
-		if size > limit+limit/10 {
-			t.Fatalf("after %d questions %d bytes are kept", i, size)
+		if size > maxSize+maxSize/10 {
+			t.Fatalf("after %d questions, the cache has %d bytes, want at most %d", i, size, maxSize)
 		}
 	}
 }
 
-// If scan accepts a line, it reads the same question as encoding/json does.
-func FuzzQuestion(f *testing.F) {
+// If scan accepts a line, it returns the same question as decode.
+func FuzzScan(f *testing.F) {
 	for _, line := range []string{
 		`{"robots":"User-agent: *\nDisallow: /\"a\\","agent":"ExampleBot","url":"/a"}`,
 		`{ "url" : "/a" , "agent":"a","file":"x"}`,
@@ -254,40 +312,42 @@ func FuzzQuestion(f *testing.F) {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		var fast, slow question
-		if !utf8.ValidString(line) || line != strings.TrimSpace(line) || !fast.scan([]byte(line)) {
+		var scanned, decoded question
+		isTrimmed := line == strings.TrimSpace(line)
+		if !isTrimmed || !utf8.ValidString(line) || !scanned.scan([]byte(line)) {
 			return
 		}
-		isPath := fast.isPath
-		fast.isPath = false // or text would read the file
-		robots, robotsErr := fast.text()
-		if err := slow.decode([]byte(line)); err != nil {
-			if robotsErr == nil && json.Valid([]byte(line)) {
-				t.Fatalf("%q: scan took it, but %v", line, err)
+		isPath := scanned.isPath
+		scanned.isPath = false // so that text does not read the file
+		text, textErr := scanned.text()
+		if err := decoded.decode([]byte(line)); err != nil {
+			if textErr == nil && json.Valid([]byte(line)) {
+				t.Fatalf("scan accepted %q, but decode returned the error %v", line, err)
 			}
 			return
 		}
-		if slow.isPath != isPath {
-			t.Fatalf("%q: scan found a path: %t", line, isPath)
+		if decoded.isPath != isPath {
+			t.Fatalf("isPath of %q is %t, but decode returned %t", line, isPath, decoded.isPath)
 		}
-		slow.isPath = false
-		slowRobots, err := slow.text()
-		if err != nil && robotsErr == nil {
-			t.Fatalf("%q: text() took the robots.txt, but %v", line, err)
+		decoded.isPath = false
+		want, err := decoded.text()
+		if err != nil && textErr == nil {
+			t.Fatalf("text of %q is %q, but after decode the error %v", line, text, err)
 		}
-		if string(robots) != string(slowRobots) || fast.agent != slow.agent || fast.url != slow.url {
-			t.Fatalf("%q: scan %+v, encoding/json %+v", line, fast, slow)
+		isSame := scanned.agent == decoded.agent && scanned.url == decoded.url
+		if !isSame || string(text) != string(want) {
+			t.Fatalf("scan of %q returned %+v, but decode %+v", line, scanned, decoded)
 		}
 	})
 }
 
-// BenchmarkBatch measures how many questions a batch answers in a second. After
-// each batch, the benchmark measures the limit: how fast the parser alone
-// answers the same questions from memory, on all cores. If the cache keeps the
-// rules, a batch spends nearly all its time on reading the lines.
+// BenchmarkBatch measures how many questions a batch answers per second and, for
+// comparison, how many the parser alone answers from memory, on all cores. If
+// the cache contains the rules, a batch spends nearly all its time on reading
+// the lines.
 func BenchmarkBatch(b *testing.B) {
-	lines, allowed := questions(b, 100_000, true)
-	var asked []question
+	lines, allowed := randomQuestions(b, 100_000, true)
+	var questions []question
 	var files []string
 	for line := range strings.Lines(lines) {
 		var q question
@@ -298,53 +358,63 @@ func BenchmarkBatch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		asked, files = append(asked, q), append(files, string(text))
+		questions = append(questions, q)
+		files = append(files, string(text))
 	}
+	parse := func(i int) *robotstxt.Rules {
+		return robotstxt.Parse([]byte(files[i])).Rules(questions[i].agent)
+	}
+	parsed := parseOnce(questions, files)
 	for _, bench := range []struct {
-		name  string
-		cache int
-	}{{"kept", 64 << 20}, {"parsed-anew", 1}} {
+		name      string
+		cacheSize int
+		rules     func(i int) *robotstxt.Rules // for question i
+	}{
+		{"kept", 64 << 20, func(i int) *robotstxt.Rules { return parsed[i] }},
+		{"parsed-anew", 1, parse},
+	} {
 		b.Run(bench.name, func(b *testing.B) {
-			kept := make([]*robotstxt.Rules, len(asked)) // nil if the cache can keep no rules
-			rules := make(map[string]*robotstxt.Rules)   // by file and agent
-			for i, q := range asked {
-				if bench.cache == 1 {
-					break
-				}
-				key := files[i] + q.agent
-				if rules[key] == nil {
-					rules[key] = robotstxt.Parse([]byte(files[i])).Rules(q.agent)
-				}
-				kept[i] = rules[key]
-			}
-			var ours, limit time.Duration
+			var batchTime, parserTime time.Duration
 			for b.Loop() {
 				start := time.Now()
-				batch := batch{cache: newRulesCache(bench.cache), maxLine: maxLine}
-				if _, err := batch.run(b.Context(), strings.NewReader(lines), bufio.NewWriter(io.Discard)); err != nil {
+				batch := batch{cache: newRulesCache(bench.cacheSize), maxLine: maxLine}
+				in := strings.NewReader(lines)
+				if _, err := batch.run(b.Context(), in, bufio.NewWriter(io.Discard)); err != nil {
 					b.Fatal(err)
 				}
-				ours += time.Since(start)
+				batchTime += time.Since(start)
 
-				limit += onAllCores(len(asked), func(i int) {
-					r := kept[i]
-					if r == nil {
-						r = robotstxt.Parse([]byte(files[i])).Rules(asked[i].agent)
-					}
-					if r.Allowed(asked[i].url) != allowed[i] {
-						b.Error("wrong answer")
+				parserTime += onAllCores(len(questions), func(i int) {
+					if got := bench.rules(i).Allowed(questions[i].url); got != allowed[i] {
+						b.Errorf("verdict %d is %t, want %t", i, got, allowed[i])
 					}
 				})
 			}
-			n := float64(len(asked) * b.N)
-			b.ReportMetric(n/ours.Seconds(), "verdicts/s")
-			b.ReportMetric(n/limit.Seconds(), "parser-verdicts/s")
+			n := float64(len(questions) * b.N)
+			b.ReportMetric(n/batchTime.Seconds(), "verdicts/s")
+			b.ReportMetric(n/parserTime.Seconds(), "parser-verdicts/s")
 		})
 	}
 }
 
-// onAllCores calls f for each index below n, on all cores at once. It returns
-// how long that took: how fast the command could be at best.
+// parseOnce returns the rules for each question. It parses each file only once
+// for each agent.
+func parseOnce(questions []question, files []string) []*robotstxt.Rules {
+	type key struct{ file, agent string }
+	cache := make(map[key]*robotstxt.Rules)
+	rules := make([]*robotstxt.Rules, len(questions))
+	for i, q := range questions {
+		k := key{files[i], q.agent}
+		if cache[k] == nil {
+			cache[k] = robotstxt.Parse([]byte(files[i])).Rules(q.agent)
+		}
+		rules[i] = cache[k]
+	}
+	return rules
+}
+
+// onAllCores calls f for each index below n, on all cores in parallel, and
+// returns how long that took.
 func onAllCores(n int, f func(i int)) time.Duration {
 	start := time.Now()
 	cores := runtime.GOMAXPROCS(0)

@@ -1,13 +1,13 @@
 // Package batch implements robotscheck batch.
 //
-// Batch reads questions from FILE or standard input, one JSON object a line:
+// Batch reads questions from FILE or standard input, one JSON object per line:
 //
 //	robots    the text of a robots.txt
-//	file      or instead the path of a robots.txt, which is read once
+//	file      or instead the path of a robots.txt, which is read only once
 //	agent     the robot's product token, or "*"
 //	url       a URL or "/path?query"
 //
-// and writes the verdicts in the same order, one JSON object a line (-json is
+// and writes the verdicts in the same order, one JSON object per line (-json is
 // always on):
 //
 //	url       as in the question
@@ -24,13 +24,12 @@
 //	resolved  the other path that servers may take the URL for, if the rule
 //	          disallows that: "/private/" for "/x/../private/"
 //	doubt     why the answer is doubtful: the robots.txt is longer than the
-//	          500 KiB that are read of it, binary, in UTF-16, or an HTML page;
+//	          500 KiB that robots read, binary, in UTF-16, or an HTML page;
 //	          absent if it is not doubtful
 //
-// If a line cannot be answered, an object with input_line (its number) and
-// error takes the verdict's place, and the other lines are answered. Memory is
-// bounded: -cache limits the files that are kept, and a line has at most 16
-// MiB.
+// If a line cannot be answered, batch writes an object with input_line (its
+// number) and error instead of a verdict, and answers the other lines. Memory
+// is bounded: -cache limits the files in memory, and a line has at most 16 MiB.
 //
 //	$ cat questions.jsonl
 //	{"robots":"User-agent: *\nDisallow: /a\n","agent":"ExampleBot","url":"/a/b"}
@@ -39,15 +38,14 @@
 //	{"url":"/a/b","agent":"ExampleBot","allowed":false,"reason":"rule", …}
 //	{"url":"https://example.com/c","agent":"ExampleBot","allowed":true, …}
 //
-// With -urls, the questions are plain URLs or paths, one a line, and FILE is
-// the robots.txt that they are about, or its URL. Each is answered for each
-// -agent.
+// With -urls, the questions are plain URLs or paths, one per line, and FILE is
+// a robots.txt, or its URL. Each question is answered for each -agent.
 //
 //	robotscheck batch -agent ExampleBot -urls urls.txt robots.txt
 //	curl -s https://example.com/urls.txt | robotscheck batch -agent ExampleBot \
 //	    -urls - https://example.com/robots.txt
 //
 // Exit status: 0 all are allowed, 1 one is disallowed, 2 a line could not be
-// answered, 3 one was answered by a robots.txt that is cut at 500 KiB, binary,
+// answered, 3 an answer is doubtful: the robots.txt is cut at 500 KiB, binary,
 // or an HTML page.
 package batch

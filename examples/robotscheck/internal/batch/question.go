@@ -13,16 +13,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A question is one line of a batch. The cache uses the robots.txt as it is in
-// the line as its key, so a robots.txt in the cache is not decoded again.
+// A question is one line of a batch. It contains the robots.txt in encoded form,
+// which is its key in the cache, so that each robots.txt is decoded only once.
 type question struct {
-	robots []byte // a robots.txt, as it is between the quotes of a JSON string
-	isPath bool   // whether robots is the path of the file instead
+	robots []byte // the text between the quotes of a JSON string
+	isPath bool   // whether robots is the path of the file, instead of its text
 	agent  string
 	url    string
 }
 
-// text returns the robots.txt.
+// text returns the decoded robots.txt.
 func (q *question) text() ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(slices.Concat([]byte{'"'}, q.robots, []byte{'"'}), &text); err != nil {
@@ -36,8 +36,8 @@ func (q *question) text() ([]byte, error) {
 
 var errNoString = errors.New(`"robots" or "file" is not a JSON string`)
 
-// decode reads a question of any valid form. For any other line, the error
-// describes what is wrong.
+// decode parses a question in any valid form. For any other line, the error
+// describes the problem.
 func (q *question) decode(line []byte) error {
 	var v struct {
 		Robots, File json.RawMessage
@@ -47,7 +47,7 @@ func (q *question) decode(line []byte) error {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return fmt.Errorf("not a JSON object of strings: %w", syntax)
 		}
-		return errors.New("not a JSON object of strings") // do not return the error of encoding/json, which names Go types
+		return errors.New("not a JSON object of strings") // other errors contain Go types
 	}
 	text := v.Robots
 	if v.File != nil {
@@ -65,45 +65,62 @@ func (q *question) decode(line []byte) error {
 	case v.URL == "":
 		return errors.New(`missing "url"`)
 	}
-	*q = question{text[1 : len(text)-1], v.File != nil, v.Agent, v.URL}
+	*q = question{
+		robots: text[1 : len(text)-1],
+		isPath: v.File != nil,
+		agent:  v.Agent,
+		url:    v.URL,
+	}
 	return nil
 }
 
-// scan reads a question of the usual form: an object with only the known
-// members, and no escapes in "agent" and "url". A batch takes more than twice
-// as long if decode reads each line. For a line of another form, scan returns
-// false, and decode must read it. The line must be UTF-8.
+// scan parses a question in the usual form: an object with only the known
+// members, and no escapes in "agent" and "url". For a line in another form,
+// scan returns false, and decode must parse it. The line must be valid UTF-8.
+// Without scan, a batch takes more than twice as long.
 func (q *question) scan(line []byte) bool {
 	s := scanner{line}
-	for before := byte('{'); s.skip(before); before = ',' {
+	separator := byte('{')
+	for s.skip(separator) {
 		key := s.text()
 		if !s.skip(':') {
 			return false
 		}
-		value := s.text()
-		switch string(key) {
-		case "robots", "file":
-			if q.robots != nil {
-				return false
-			}
-			q.robots = value
-			q.isPath = string(key) == "file"
-		case "agent":
-			q.agent = plain(value)
-		case "url":
-			q.url = plain(value)
-		default:
+		if !q.set(string(key), s.text()) {
 			return false
 		}
+		separator = ','
 	}
 	isAtEnd := s.skip('}') && len(s.rest) == 0
-	return isAtEnd && q.robots != nil && q.agent != "" && q.url != ""
+	return isAtEnd && q.isComplete()
 }
+
+// set sets a member. It returns false if the key is unknown, or if there are
+// two robots.txt.
+func (q *question) set(key string, value []byte) bool {
+	switch key {
+	case "robots", "file":
+		if q.robots != nil {
+			return false
+		}
+		q.robots = value
+		q.isPath = key == "file"
+	case "agent":
+		q.agent = unescaped(value)
+	case "url":
+		q.url = unescaped(value)
+	default:
+		return false
+	}
+	return true
+}
+
+func (q *question) isComplete() bool { return q.robots != nil && q.agent != "" && q.url != "" }
 
 type scanner struct{ rest []byte }
 
-// skip skips spaces and tabs and then the byte c. It returns false if there is
-// another byte.
+// skip skips spaces and tabs, and then the byte c. If there is another byte, it
+// skips nothing and returns false.
 func (s *scanner) skip(c byte) bool {
 	rest := bytes.TrimLeft(s.rest, " \t")
 	if len(rest) == 0 || rest[0] != c {
@@ -113,8 +130,8 @@ func (s *scanner) skip(c byte) bool {
 	return true
 }
 
-// text reads a string and returns what is between its quotes, with its escapes.
-// It returns nil if there is no string.
+// text returns the text between the quotes of a string, with its escapes, or
+// nil if there is no string.
 func (s *scanner) text() []byte {
 	if !s.skip('"') {
 		return nil
@@ -133,23 +150,24 @@ func (s *scanner) text() []byte {
 	}
 }
 
-// plain returns a text that has no escapes. If it has some, or a character that
-// JSON does not allow, plain returns "".
-func plain(text []byte) string {
-	if slices.ContainsFunc(text, func(c byte) bool { return c < ' ' || c == '\\' }) {
+// unescaped returns text if it contains neither an escape nor a character that
+// JSON does not allow. Otherwise, unescaped returns "".
+func unescaped(text []byte) string {
+	isSpecial := func(c byte) bool { return c < ' ' || c == '\\' }
+	if slices.ContainsFunc(text, isSpecial) {
 		return ""
 	}
 	return string(text)
 }
 
-// A rulesCache keeps the rules of robots.txt files, in bounded memory: when it
-// is full, it drops all. It is safe for concurrent use.
+// A rulesCache caches the rules of robots.txt files, in bounded memory: when it
+// is full, it evicts all. It is safe for concurrent use.
 type rulesCache struct {
-	limit int // in bytes
+	maxSize int // in bytes
 
-	mu   sync.RWMutex
-	kept map[rulesKey]cachedRules
-	size int // how many bytes kept uses
+	mu      sync.RWMutex
+	entries map[rulesKey]cachedRules
+	size    int // of the entries, in bytes
 }
 
 type rulesKey struct {
@@ -163,18 +181,19 @@ type cachedRules struct {
 	doubt string // why the robots.txt is doubtful, or "" if it is not
 }
 
-// perEntry is roughly how many bytes a map uses for an entry, besides the
-// entry's key and rules.
-const perEntry = 200
+// entryOverhead is the approximate size of an entry of the map in bytes, without
+// the key's strings and the rules.
+const entryOverhead = 200
 
-func newRulesCache(limit int) *rulesCache {
-	return &rulesCache{limit: limit, kept: make(map[rulesKey]cachedRules)}
+func newRulesCache(maxSize int) *rulesCache {
+	return &rulesCache{maxSize: maxSize, entries: make(map[rulesKey]cachedRules)}
 }
 
 // rulesFor returns the rules for q, parsing them on first use.
 func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	c.mu.RLock()
-	rules, ok := c.kept[rulesKey{string(q.robots), q.isPath, q.agent}]
+	// The conversion does not allocate, because it is in the index expression.
+	rules, ok := c.entries[rulesKey{string(q.robots), q.isPath, q.agent}]
 	c.mu.RUnlock()
 	if ok {
 		return rules, nil
@@ -188,13 +207,18 @@ func (c *rulesCache) rulesFor(q *question) (cachedRules, error) {
 	}
 	rules = cachedRules{robotstxt.Parse(text).Rules(q.agent), robots.Doubt(text, false)}
 	key := rulesKey{string(q.robots), q.isPath, q.agent}
-	size := len(key.robots) + len(key.agent) + len(rules.doubt) + rules.Size() + perEntry
+	c.add(key, rules)
+	return rules, nil
+}
+
+func (c *rulesCache) add(key rulesKey, rules cachedRules) {
+	size := len(key.robots) + len(key.agent) + len(rules.doubt) + rules.Size() + entryOverhead
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.size += size; c.size > c.limit {
-		clear(c.kept)
-		c.size = size
+	if c.size+size > c.maxSize {
+		clear(c.entries)
+		c.size = 0
 	}
-	c.kept[key] = rules
-	return rules, nil
+	c.entries[key] = rules
+	c.size += size
 }

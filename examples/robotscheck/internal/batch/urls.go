@@ -10,14 +10,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// plainURLs answers a list of URLs about one robots.txt, for each robot.
+// plainURLs answers whether one robots.txt allows each URL of a list, for each
+// robot.
 type plainURLs struct {
-	list, file, userAgent string
-	agents                []string
+	list      string // the file with the URLs
+	file      string // the robots.txt, or its URL
+	userAgent string // for fetching it
+	agents    []string
 }
 
 func (p plainURLs) run(ctx context.Context, e command.Env) (command.Status, error) {
-	s, err := robots.Read(ctx, e, p.file, p.userAgent)
+	source, err := robots.Read(ctx, e, p.file, p.userAgent)
 	if err != nil {
 		return 0, err
 	}
@@ -28,28 +31,31 @@ func (p plainURLs) run(ctx context.Context, e command.Env) (command.Status, erro
 	defer in.Close()
 	rules := make([]*robotstxt.Rules, len(p.agents))
 	for i, agent := range p.agents {
-		rules[i] = s.File.Rules(agent)
+		rules[i] = source.File.Rules(agent)
 	}
-	json, doubt := cli.NewEncoder(e.Stdout), s.Doubt()
-	status, failed := command.OK, 0
-	err = command.EachURL(command.ShownName(p.list), in, func(number int, url string) error {
-		if err := s.CheckTarget(url); err != nil {
-			failed++
+	json := cli.NewEncoder(e.Stdout)
+	doubt := source.Doubt()
+	status := command.OK
+	failures := 0
+	err = command.EachURL(command.DisplayName(p.list), in, func(number int, url string) error {
+		if err := source.CheckTarget(url); err != nil {
+			failures++
 			json.Encode(failure{number, err.Error()})
 			return ctx.Err()
 		}
 		for i, agent := range p.agents {
-			a := answer{url, agent, s.Judge(rules[i], robots.Sent(url)), doubt}
+			verdict := source.Judge(rules[i], robots.Escape(url))
+			a := answer{URL: url, Agent: agent, Verdict: verdict, Doubt: doubt}
 			status = max(status, a.Status(doubt))
 			json.Encode(&a)
 		}
 		return ctx.Err()
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, err
-	case failed > 0:
-		return 0, fmt.Errorf("%s could not be answered", cli.Count(failed, "line"))
+	}
+	if failures > 0 {
+		return 0, fmt.Errorf("%s could not be answered", cli.Count(failures, "line"))
 	}
 	return status, nil
 }

@@ -1,9 +1,9 @@
 // Package command is the framework for the subcommands of robotscheck.
 //
 // A subcommand is a package that exports one [Command]: a name, a help text,
-// flags and a function. The function gets an [Env] and returns a [Status] or an
-// error. The framework parses flags, prints help and errors, and turns the
-// result into an exit status.
+// flags and a function. The function receives an [Env] and returns a [Status]
+// or an error. The framework parses flags, prints help and errors, and converts
+// the result to an exit status.
 package command
 
 import (
@@ -29,13 +29,13 @@ const (
 	OK         Status = 0 // the URL is allowed, or the check found no problem
 	No         Status = 1 // the URL is disallowed, or the check found a problem
 	CannotTell Status = 2 // there is no answer
-	Doubtful   Status = 3 // there is an answer, but the file was cut or is of the wrong kind
+	Doubtful   Status = 3 // the answer is based on a truncated file, or one of the wrong kind
 )
 
 // A Command is a subcommand.
 type Command struct {
 	Name  string
-	Usage string // what follows the name in the usage line
+	Usage string // the usage line after the name
 	Short string // one line for the list of commands
 	Help  string // the full text of the help; package main sets it
 	// Setup declares the flags. It returns the Action to run after they are
@@ -52,31 +52,40 @@ type Action func(ctx context.Context, e Env, args []string) (Status, error)
 func (c Command) Run(ctx context.Context, e Env, args []string) Status {
 	flags := flag.NewFlagSet("robotscheck "+c.Name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	do := c.Setup(flags)
+	action := c.Setup(flags)
 	args, err := cli.Parse(flags, args)
 	if errors.Is(err, flag.ErrHelp) {
 		c.printHelp(e.Stdout, flags)
 		return OK
 	}
-	status := CannotTell
 	if err != nil {
-		err = UsageError(err.Error())
-	} else {
-		status, err = do(ctx, e, args)
-		err = cmp.Or(err, ctx.Err()) // Ctrl-C may have ended what writes to standard input
+		c.printError(e, UsageError(err.Error()))
+		return CannotTell
 	}
+	status, err := action(ctx, e, args)
 	if err == nil {
-		return status
+		// Ctrl-C also ends a program that writes to standard input, so the
+		// input may be incomplete.
+		err = ctx.Err()
 	}
+	if err != nil {
+		c.printError(e, err)
+		return CannotTell
+	}
+	return status
+}
+
+// printError prints the error of a command and, for a UsageError, the usage.
+func (c Command) printError(e Env, err error) {
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
 	e.Stdout.Flush()
 	fmt.Fprintf(e.Stderr, "robotscheck %s: %v\n", c.Name, err)
 	if _, ok := errors.AsType[UsageError](err); ok {
-		fmt.Fprintf(e.Stderr, "usage: robotscheck %s %s\nRun \"robotscheck help %s\" for details.\n", c.Name, c.Usage, c.Name)
+		fmt.Fprintf(e.Stderr, "usage: robotscheck %s %s\n", c.Name, c.Usage)
+		fmt.Fprintf(e.Stderr, "Run \"robotscheck help %s\" for details.\n", c.Name)
 	}
-	return CannotTell
 }
 
 func (c Command) printHelp(w io.Writer, flags *flag.FlagSet) {
@@ -97,7 +106,7 @@ func ListVar(flags *flag.FlagSet, list *[]string, name, usage string) {
 // Env is a command's access to the outside world.
 type Env struct {
 	Stdin  io.Reader
-	Stdout *bufio.Writer // flush it before writing to Stderr
+	Stdout *bufio.Writer // must be flushed before writing to Stderr
 	Stderr io.Writer
 	Base   http.RoundTripper // sends all requests
 }
@@ -113,13 +122,15 @@ func IsDirectory(arg string) bool {
 func (e Env) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		if stdin, ok := e.Stdin.(io.ReadCloser); ok {
-			return stdin, nil // a file that can be read twice, perhaps
+			return stdin, nil // it may be a regular file, which can be read twice
 		}
 		return io.NopCloser(e.Stdin), nil
 	}
 	file, err := os.Open(name)
-	if meant := cmp.Or(MeantURL(name), meantSite(name)); meant != "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, Usagef("%q is neither a file nor a URL; did you mean %s?", name, meant)
+	if errors.Is(err, fs.ErrNotExist) {
+		if guess := cmp.Or(GuessURL(name), guessSiteURL(name)); guess != "" {
+			return nil, Usagef("%q is neither a file nor a URL; did you mean %s?", name, guess)
+		}
 	}
 	return file, err
 }
@@ -131,7 +142,7 @@ func StdinTwice(names ...string) bool {
 }
 
 // ReadFile reads a file, or standard input for "-". Its errors are those of
-// Open, or tell the name of the file.
+// Open, or include the name of the file.
 func (e Env) ReadFile(name string) ([]byte, error) {
 	file, err := e.Open(name)
 	if err != nil {
@@ -140,14 +151,14 @@ func (e Env) ReadFile(name string) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(file)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", ShownName(name), err)
+		return nil, fmt.Errorf("read %s: %w", DisplayName(name), err)
 	}
 	return text, nil
 }
 
-// ShownName returns the name that the output shows for a file: "<stdin>" for
-// "-", and otherwise the argument itself.
-func ShownName(arg string) string {
+// DisplayName returns the name of a file in the output: "<stdin>" for "-", or
+// else arg.
+func DisplayName(arg string) string {
 	if arg == "-" {
 		return "<stdin>"
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/examples/internal/cli"
 )
 
-// Print prints a value: as a line of JSON, or as the text that it prints of
-// itself.
+// Print prints v as a line of JSON or, if asJSON is false, with its method
+// Print.
 func (e Env) Print(v interface{ Print(io.Writer) }, asJSON bool) {
 	if asJSON {
 		cli.NewEncoder(e.Stdout).Encode(v)
@@ -19,8 +19,9 @@ func (e Env) Print(v interface{ Print(io.Writer) }, asJSON bool) {
 	}
 }
 
-// Table prints rows below an empty line, or nothing if there is only the
-// heading. It aligns the first column to the left and the others to the right.
+// Table prints an empty line and the rows, the first of which is the heading.
+// If there is no other row, it prints nothing. The first column is aligned to
+// the left, and the others to the right.
 func Table(w io.Writer, rows [][]string) {
 	if len(rows) < 2 {
 		return
@@ -41,12 +42,12 @@ func Table(w io.Writer, rows [][]string) {
 	}
 }
 
-// Printable makes text from servers safe to print. It keeps at most 400
-// characters, so nearly every line of a robots.txt is shown in full.
+// Printable makes text from servers safe to print. It truncates text to 400
+// characters, which is more than nearly all lines of robots.txt files have.
 func Printable(s string) string { return cli.Printable(s, 400) }
 
-// Line returns ", line 7" for the number of a line, or "" for 0, which means
-// that the line is not known.
+// Line returns a text such as ", line 7", or "" if number is 0, which means
+// that the line is unknown.
 func Line(number int) string {
 	if number == 0 {
 		return ""

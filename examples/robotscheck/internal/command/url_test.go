@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestMeantURL(t *testing.T) {
+func TestGuessURL(t *testing.T) {
 	for s, want := range map[string]string{
 		"htp://a.example/":     "http://a.example/",
 		"htps://a.example/":    "https://a.example/",
@@ -24,13 +24,13 @@ func TestMeantURL(t *testing.T) {
 		"a.example/robots.txt": "",
 		"C:robots.txt":         "",
 	} {
-		if got := MeantURL(s); got != want {
-			t.Errorf("%s: %q, want %q", s, got, want)
+		if got := GuessURL(s); got != want {
+			t.Errorf("GuessURL(%q) is %q, want %q", s, got, want)
 		}
 	}
 }
 
-func TestMeantSite(t *testing.T) {
+func TestGuessSiteURL(t *testing.T) {
 	for s, want := range map[string]string{
 		"example.com":         "https://example.com",
 		"www.example.co.uk/a": "https://www.example.co.uk/a",
@@ -47,21 +47,28 @@ func TestMeantSite(t *testing.T) {
 		"./example.com":       "",
 		"":                    "",
 	} {
-		if got := meantSite(s); got != want {
-			t.Errorf("%s: %q, want %q", s, got, want)
+		if got := guessSiteURL(s); got != want {
+			t.Errorf("guessSiteURL(%q) is %q, want %q", s, got, want)
 		}
 	}
 }
 
 func TestCheckScheme(t *testing.T) {
-	for _, target := range []string{"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/", "ftp://a.example/", "http", "", "bob/a/home.html", "Fish.PHP"} {
+	for _, target := range []string{
+		"/private/", "/http:/a", "?q", "http://a.example/", "HTTPS://a.example/",
+		"ftp://a.example/", "http", "", "bob/a/home.html", "Fish.PHP",
+	} {
 		if err := CheckScheme(target); err != nil {
-			t.Errorf("%q: %v", target, err)
+			t.Errorf("CheckScheme(%q): %v", target, err)
 		}
 	}
-	for _, target := range []string{"htps://a.example/", "http:/a.example", "https//a.example", "hhtp://a.example", "example.com/private", "127.0.0.1:80/private"} {
-		if err := CheckScheme(target); err == nil || !strings.Contains(err.Error(), "did you mean http") {
-			t.Errorf("%q: %v", target, err)
+	const want = "did you mean http"
+	for _, target := range []string{
+		"htps://a.example/", "http:/a.example", "https//a.example", "hhtp://a.example",
+		"example.com/private", "127.0.0.1:80/private",
+	} {
+		if err := CheckScheme(target); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("CheckScheme(%q) returned the error %v, want it to contain %q", target, err, want)
 		}
 	}
 }
@@ -73,7 +80,7 @@ func TestParseURL_Scheme(t *testing.T) {
 		"https://":            "a host",
 	} {
 		if _, err := ParseURL(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", s, err, want)
+			t.Errorf("ParseURL(%q) returned the error %v, want it to contain %q", s, err, want)
 		}
 	}
 }

@@ -20,192 +20,270 @@ var Command = command.Command{
 	Usage: "[flags] OLD NEW -urls FILE",
 	Short: "which URLs an edit opens or closes, for whom",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		urls := flags.String("urls", "",
-			"`file` with one URL or \"/path?query\" per line; \"-\" for standard input; required")
-		named := robots.TokensFlag(flags, "product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\"")
-		asJSON := flags.Bool("json", false, "print JSON, one object per line")
-		userAgent := robots.UserAgentFlag(flags)
+		o := declare(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-			switch {
-			case len(args) != 2:
-				return 0, command.Usagef("specify two robots.txt files, OLD and NEW")
-			case *urls == "":
-				return 0, command.Usagef("-urls is required: a file with one URL per line")
-			}
-			if command.StdinTwice(args[0], args[1], *urls) {
-				return 0, command.Usagef("only one of OLD, NEW and -urls can be standard input")
-			}
-			d := diff{print: func(c change) { e.Print(c, *asJSON) }}
-			for i, arg := range args {
-				s, err := robots.Read(ctx, e, arg, *userAgent)
-				if err == nil {
-					err = s.Unreachable()
-				}
-				if err != nil {
-					return 0, err
-				}
-				d.sources[i] = s
-			}
-			if len(*named) == 0 {
-				*named = slices.Compact(append([]string{"*"}, robots.Named(d.sources[0].File, d.sources[1].File)...)) // which may begin with "*", too
-			}
-			for _, agent := range *named {
-				d.robots = append(d.robots, d.robot(agent))
-			}
-			in, err := e.Open(*urls)
-			if err != nil {
+			if err := o.check(args); err != nil {
 				return 0, err
 			}
-			defer in.Close()
-			isDoubtful := false
-			for _, s := range d.sources {
-				if doubt := s.Doubt(); doubt != "" {
-					isDoubtful = true
-					e.Print(robots.Doubtful{Source: s.Name, Doubt: doubt}, *asJSON)
-				}
-			}
-			if err := d.compare(command.ShownName(*urls), in); err != nil {
-				return 0, err
-			}
-			if !*asJSON {
-				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s, %s: %s opened, %s closed\n",
-					cli.Count(d.urls, "URL"),
-					cli.Count(len(*named), "robot"),
-					cli.Thousands(d.opened),
-					cli.Thousands(d.closed))
-			}
-			switch {
-			case isDoubtful:
-				return command.Doubtful, nil
-			case d.opened+d.closed > 0:
-				return command.No, nil
-			}
-			return command.OK, nil
+			return o.run(ctx, e, args)
 		}
 	},
 }
 
+// options are the values of the flags.
+type options struct {
+	urls      *string
+	agents    *[]string
+	asJSON    *bool
+	userAgent *string
+}
+
+func declare(flags *flag.FlagSet) options {
+	return options{
+		urls: flags.String("urls", "",
+			"`file` with one URL or \"/path?query\" per line; \"-\" for standard input; required"),
+		agents: robots.TokensFlag(flags,
+			"product `token` of a robot, may be repeated; default: all that OLD or NEW names, and \"*\""),
+		asJSON:    flags.Bool("json", false, "print JSON, one object per line"),
+		userAgent: robots.UserAgentFlag(flags),
+	}
+}
+
+// check returns an error if the command line is wrong.
+func (o options) check(args []string) error {
+	if len(args) != 2 {
+		return command.Usagef("specify two robots.txt files, OLD and NEW")
+	}
+	if *o.urls == "" {
+		return command.Usagef("-urls is required: a file with one URL per line")
+	}
+	if command.StdinTwice(args[0], args[1], *o.urls) {
+		return command.Usagef("only one of OLD, NEW and -urls can be standard input")
+	}
+	return nil
+}
+
+func (o options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+	d := diff{print: func(c change) { e.Print(c, *o.asJSON) }}
+	for i, arg := range args {
+		source, err := robots.Read(ctx, e, arg, *o.userAgent)
+		if err == nil {
+			err = source.Unreachable()
+		}
+		if err != nil {
+			return 0, err
+		}
+		d.sources[i] = source
+	}
+	d.addRobots(*o.agents)
+	in, err := e.Open(*o.urls)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	isDoubtful := false
+	for _, source := range d.sources {
+		if doubt := source.Doubt(); doubt != "" {
+			isDoubtful = true
+			e.Print(robots.Doubtful{Source: source.Name, Doubt: doubt}, *o.asJSON)
+		}
+	}
+	if err := d.compare(command.DisplayName(*o.urls), in); err != nil {
+		return 0, err
+	}
+	if !*o.asJSON {
+		e.Stdout.Flush()
+		fmt.Fprintln(e.Stderr, d.summary())
+	}
+	if isDoubtful {
+		return command.Doubtful, nil
+	}
+	if d.opened+d.closed > 0 {
+		return command.No, nil
+	}
+	return command.OK, nil
+}
+
 type diff struct {
-	sources [2]*robots.Source
+	sources [2]*robots.Source // the old and the new file
 	robots  []robot
 	print   func(change)
 
-	urls, opened, closed int // counts of URLs: all URLs; URLs opened for a robot; URLs closed for a robot
+	urls, opened, closed int // number of URLs: all; opened and closed for a robot
 }
 
-// A robot is a robot's name, and what it obeys of the old and of the new file.
+// A robot is a robot's name with its old and its new rules.
 type robot struct {
-	agent  string
-	rules  [2]*robotstxt.Rules
-	others [len(robots.Dialects)][2]*robotstxt.Rules // the same in robots.Dialects
+	agent    string
+	rules    [2]*robotstxt.Rules
+	dialects [len(robots.Dialects)][2]*robotstxt.Rules // as robots.Dialects read them
+}
+
+// addRobots adds the agents or, if there are none, all robots that the files
+// name, and "*".
+func (d *diff) addRobots(agents []string) {
+	if len(agents) == 0 {
+		agents = robots.Named(d.sources[0].File, d.sources[1].File)
+		if !slices.Contains(agents, "*") {
+			agents = slices.Insert(agents, 0, "*")
+		}
+	}
+	for _, agent := range agents {
+		d.robots = append(d.robots, d.robot(agent))
+	}
 }
 
 func (d *diff) robot(agent string) robot {
 	r := robot{agent: agent}
-	for i, s := range d.sources {
-		r.rules[i] = s.File.Rules(agent)
+	for i, source := range d.sources {
+		r.rules[i] = source.File.Rules(agent)
 		for k, dialect := range robots.Dialects {
-			r.others[k][i] = dialect.Parse(s.Text).Rules(agent)
+			r.dialects[k][i] = dialect.Parse(source.Text).Rules(agent)
 		}
 	}
 	return r
 }
 
+func (d *diff) summary() string {
+	return fmt.Sprintf("%s, %s: %s opened, %s closed",
+		cli.Count(d.urls, "URL"),
+		cli.Count(len(d.robots), "robot"),
+		cli.Thousands(d.opened),
+		cli.Thousands(d.closed))
+}
+
+// verdicts are the verdicts of the old and the new file.
+type verdicts struct {
+	Old robots.Verdict `json:"old"`
+	New robots.Verdict `json:"new"`
+}
+
+// isSame reports whether a URL is allowed in both cases, or in neither, by the
+// old files, and likewise by the new ones.
+func (v verdicts) isSame(other verdicts) bool {
+	return v.Old.Allowed == other.Old.Allowed && v.New.Allowed == other.New.Allowed
+}
+
+func (v verdicts) String() string { return v.Old.Word() + " -> " + v.New.Word() }
+
 // A change is a changed verdict on a URL, as -json prints it.
 type change struct {
-	URL    string         `json:"url"`
-	Agents []string       `json:"agents"`
-	Old    robots.Verdict `json:"old"`
-	New    robots.Verdict `json:"new"`
+	URL    string   `json:"url"`
+	Agents []string `json:"agents"`
+	verdicts
 
-	// Dialects has the other dialects that see another change, by their names.
+	// Dialects contains the verdicts of the dialects, by their names, that see
+	// another change or none.
 	Dialects map[string][]dialectChange `json:"dialects,omitempty"`
 }
 
-// A dialectChange has the verdicts of a dialect, which may be equal.
 type dialectChange struct {
-	Agents []string       `json:"agents"`
-	Old    robots.Verdict `json:"old"`
-	New    robots.Verdict `json:"new"`
+	Agents []string `json:"agents"`
+	verdicts
 }
 
 func (c change) Print(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s -> %s for %s\n", command.Printable(c.URL), c.Old.Word(), c.New.Word(), strings.Join(c.Agents, ", "))
+	url := command.Printable(c.URL)
+	fmt.Fprintf(w, "%s: %v for %s\n", url, c.verdicts, strings.Join(c.Agents, ", "))
 	fmt.Fprintf(w, "    old: %s\n    new: %s\n", c.Old.Why(), c.New.Why())
-	for _, d := range robots.Dialects {
-		for _, o := range c.Dialects[d.Name] {
-			fmt.Fprintf(w, "    %s: %s -> %s for %s\n", d.Title, o.Old.Word(), o.New.Word(), strings.Join(o.Agents, ", "))
+	for _, dialect := range robots.Dialects {
+		for _, other := range c.Dialects[dialect.Name] {
+			agents := strings.Join(other.Agents, ", ")
+			fmt.Fprintf(w, "    %s: %v for %s\n", dialect.Title, other.verdicts, agents)
 		}
 	}
 }
 
+// compare compares the verdicts on each URL of a list. name is the DisplayName
+// of the list.
 func (d *diff) compare(name string, in io.Reader) error {
-	return command.EachURL(name, in, func(number int, line string) error {
-		for _, s := range d.sources {
-			if err := s.CheckTarget(line); err != nil {
-				return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
+	return command.EachURL(name, in, func(number int, url string) error {
+		for _, source := range d.sources {
+			if err := source.CheckTarget(url); err != nil {
+				// Do not wrap a UsageError, because the command line is right.
+				return fmt.Errorf("%s:%d: %v", name, number, err)
 			}
 		}
-		d.compareURL(line)
+		d.compareURL(url)
 		return nil
 	})
 }
 
 func (d *diff) compareURL(target string) {
 	d.urls++
-	var changes []change
-	for _, r := range d.robots {
-		var v [2]robots.Verdict
-		for i, s := range d.sources {
-			v[i] = s.Judge(r.rules[i], target)
-		}
-		if v[0].Allowed == v[1].Allowed {
-			continue
-		}
-		same := slices.IndexFunc(changes, func(c change) bool { return c.Old == v[0] && c.New == v[1] })
-		if same < 0 {
-			same = len(changes)
-			changes = append(changes, change{URL: target, Old: v[0], New: v[1]})
-		}
-		changes[same].Agents = append(changes[same].Agents, r.agent)
-		d.addDialects(&changes[same], r, target)
-	}
+	changes := d.changes(target)
 	for _, c := range changes {
 		d.print(c)
 	}
-	if slices.ContainsFunc(changes, func(c change) bool { return c.New.Allowed }) {
+	opens := func(c change) bool { return c.New.Allowed }
+	closes := func(c change) bool { return !c.New.Allowed }
+	if slices.ContainsFunc(changes, opens) {
 		d.opened++
 	}
-	if slices.ContainsFunc(changes, func(c change) bool { return !c.New.Allowed }) {
+	if slices.ContainsFunc(changes, closes) {
 		d.closed++
 	}
 }
 
-// addDialects adds the verdicts of those dialects that see another change of a
-// robot's verdict than RFC 9309, whose verdicts are in c.
-func (d *diff) addDialects(c *change, r robot, target string) {
-	sent := robots.Sent(target)
-	for k, dialect := range robots.Dialects {
-		v := [2]robots.Verdict{c.Old, c.New}
-		for i, s := range d.sources {
-			if s.Absent == "" {
-				v[i] = robots.VerdictOf(r.others[k][i].Match(sent))
-			}
+// changes returns the changes for a target. Robots with the same verdicts share
+// a change.
+func (d *diff) changes(target string) (changes []change) {
+	for _, r := range d.robots {
+		v := verdicts{
+			Old: d.sources[0].Judge(r.rules[0], target),
+			New: d.sources[1].Judge(r.rules[1], target),
 		}
-		if v[0].Allowed == c.Old.Allowed && v[1].Allowed == c.New.Allowed {
+		if v.Old.Allowed == v.New.Allowed {
 			continue
 		}
-		if c.Dialects == nil {
-			c.Dialects = make(map[string][]dialectChange)
+		i := slices.IndexFunc(changes, func(c change) bool { return c.verdicts == v })
+		if i < 0 {
+			i = len(changes)
+			changes = append(changes, change{URL: target, verdicts: v})
 		}
-		others := c.Dialects[dialect.Name]
-		same := slices.IndexFunc(others, func(o dialectChange) bool { return o.Old == v[0] && o.New == v[1] })
-		if same < 0 {
-			same = len(others)
-			others = append(others, dialectChange{Old: v[0], New: v[1]})
-		}
-		others[same].Agents = append(others[same].Agents, r.agent)
-		c.Dialects[dialect.Name] = others
+		changes[i].Agents = append(changes[i].Agents, r.agent)
+		d.addDialects(&changes[i], r, target)
 	}
+	return changes
+}
+
+// addDialects adds the verdicts of the dialects that see another change for the
+// robot than c, which is by RFC 9309.
+func (d *diff) addDialects(c *change, r robot, target string) {
+	for k, dialect := range robots.Dialects {
+		v := verdicts{
+			Old: d.dialectVerdict(0, r.dialects[k][0], target, c.Old),
+			New: d.dialectVerdict(1, r.dialects[k][1], target, c.New),
+		}
+		if !v.isSame(c.verdicts) {
+			c.addDialect(dialect.Name, v, r.agent)
+		}
+	}
+}
+
+// dialectVerdict returns the verdict by the rules of a dialect or, if source i
+// has no file, the verdict by RFC 9309, which is the same.
+func (d *diff) dialectVerdict(
+	i int, rules *robotstxt.Rules, target string, rfc9309 robots.Verdict,
+) robots.Verdict {
+	if d.sources[i].Absent != "" {
+		return rfc9309
+	}
+	return robots.NewVerdict(rules.Match(robots.Escape(target)))
+}
+
+// addDialect adds the verdicts of a dialect for an agent. Agents with the same
+// verdicts share a dialectChange.
+func (c *change) addDialect(name string, v verdicts, agent string) {
+	if c.Dialects == nil {
+		c.Dialects = make(map[string][]dialectChange)
+	}
+	others := c.Dialects[name]
+	i := slices.IndexFunc(others, func(o dialectChange) bool { return o.verdicts == v })
+	if i < 0 {
+		i = len(others)
+		others = append(others, dialectChange{verdicts: v})
+	}
+	others[i].Agents = append(others[i].Agents, agent)
+	c.Dialects[name] = others
 }

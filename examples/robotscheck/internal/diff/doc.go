@@ -7,21 +7,21 @@
 //	robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
 //
 // The verdicts are those of RFC 9309. If Google's parser or the draft of 1996
-// sees a change otherwise, its verdicts follow.
+// sees another change or none, its verdicts follow.
 //
 // Exit status: 0 no verdict changes, 1 one does, 2 there is no answer, 3 the
 // answer is doubtful: OLD or NEW is cut at 500 KiB, binary, in UTF-16, or an
-// HTML page. Diff says so first.
+// HTML page. The output begins with the reason.
 //
 // With -json, first an object for each of OLD and NEW that is doubtful:
 //
 //	source    the file, or the URL of the robots.txt
 //	doubt     why it is doubtful
 //
-// and one for each URL and robots that share the change:
+// and then one for each changed verdict on a URL:
 //
 //	url       as in the file
-//	agents    the robots for which it changes
+//	agents    the robots with this change
 //	old, new  the verdicts, each with:
 //	allowed   true or false
 //	reason    "rule" (a rule decides), "no-match" (no rule of the group

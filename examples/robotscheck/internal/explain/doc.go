@@ -37,13 +37,13 @@
 //	group      the user-agent lines that select the group: [{"value", "line"}]
 //	runner_up  what would decide without that rule: allowed, reason, rule,
 //	           line
-//	uses       what the file says about "search", "train-ai" and "ai-input":
+//	uses       the preferences for "search", "train-ai" and "ai-input":
 //	           [{"use", "answer", "evidence"}], and "reuse", the least "use"
 //	           of its Content-Signal; as robotscheck page prints them
-//	dialects   what "google" (its parser) and "koster1996" (the draft of
-//	           1996) say: allowed, reason, rule, line
+//	dialects   the verdicts of "google" (its parser) and "koster1996" (the
+//	           draft of 1996): allowed, reason, rule, line
 //	doubt      why the answer is doubtful: the robots.txt is longer than the
-//	           500 KiB that are read of it, binary, in UTF-16, or an HTML
+//	           500 KiB that robots read, binary, in UTF-16, or an HTML
 //	           page; absent if it is not doubtful
 //	fetched    for a URL, how its robots.txt was fetched: status, from (the
 //	           URL after redirects), time, expires, cause, next_try, sha256

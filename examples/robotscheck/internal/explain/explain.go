@@ -22,85 +22,136 @@ var Command = command.Command{
 	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
 	Short: "may a robot fetch a path, and which line says so",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		agents := robots.TokensFlag(flags, "product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated")
-		asJSON := flags.Bool("json", false, "print JSON, one object per line")
-		around := flags.Int("context", 2, "`lines` of the file to show before and after the rule")
-		urls := flags.String("urls", "", "a `file` with further PATHs, one per line; \"-\" for standard input")
-		userAgent := robots.UserAgentFlag(flags)
+		o := declare(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-			switch {
-			case len(*agents) == 0:
-				return 0, command.Usagef("-agent is required: the product token of the robot, such as -agent ExampleBot")
-			case len(args) == 0:
-				return 0, command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
-			case *around < 0:
-				return 0, command.Usagef("-context %d: must be 0 or more", *around)
-			case command.StdinTwice(args[0], *urls):
-				return 0, command.Usagef("only one of the robots.txt and -urls can be standard input")
+			if err := o.check(args); err != nil {
+				return 0, err
 			}
 			targets := args[1:]
-			if *urls == "" {
+			if *o.urls == "" {
 				var err error
 				if targets, err = parseTargets(args); err != nil {
 					return 0, err
 				}
 			}
-			s, err := robots.Read(ctx, e, args[0], *userAgent)
-			if err != nil {
-				return 0, err
-			}
-			for _, target := range targets {
-				if err := s.CheckTarget(target); err != nil {
-					return 0, err
-				}
-			}
-			if !*asJSON {
-				printSource(e.Stdout, s)
-			}
-			status, isFirst := command.OK, true
-			explainAll := func(target string) {
-				for _, agent := range *agents {
-					x := explain(s, agent, target)
-					status = max(status, x.Status(x.Doubt))
-					if *asJSON {
-						cli.NewEncoder(e.Stdout).Encode(x)
-						continue
-					}
-					if !isFirst {
-						fmt.Fprintln(e.Stdout)
-					}
-					isFirst = false
-					x.print(e.Stdout, s, *around)
-				}
-			}
-			for _, target := range targets {
-				explainAll(target)
-			}
-			if *urls == "" {
-				return status, nil
-			}
-			in, err := e.Open(*urls)
-			if err != nil {
-				return 0, err
-			}
-			defer in.Close()
-			name := command.ShownName(*urls)
-			err = command.EachURL(name, in, func(number int, target string) error {
-				if err := s.CheckTarget(target); err != nil {
-					return fmt.Errorf("%s:%d: %v", name, number, err) // not %w, because Run would print the usage for a wrapped UsageError
-				}
-				explainAll(target)
-				return ctx.Err()
-			})
-			return status, err
+			return o.run(ctx, e, args[0], targets)
 		}
 	},
 }
 
-// parseTargets returns the paths and URLs to explain. The first argument names
-// the robots.txt, and the others are the targets. If there is only one
-// argument, it must be the URL of a page, such as http://example.com/. The URL
-// is then the target too.
+// options are the values of the flags.
+type options struct {
+	agents    *[]string
+	asJSON    *bool
+	context   *int // lines around the rule
+	urls      *string
+	userAgent *string
+}
+
+func declare(flags *flag.FlagSet) options {
+	return options{
+		agents: robots.TokensFlag(flags,
+			"product `token` of the robot, such as ExampleBot, or \"*\"; required, may be repeated"),
+		asJSON:  flags.Bool("json", false, "print JSON, one object per line"),
+		context: flags.Int("context", 2, "`lines` of the file to show before and after the rule"),
+		urls: flags.String("urls", "",
+			"a `file` with further PATHs, one per line; \"-\" for standard input"),
+		userAgent: robots.UserAgentFlag(flags),
+	}
+}
+
+// check returns an error if the command line is wrong.
+func (o options) check(args []string) error {
+	switch {
+	case len(*o.agents) == 0:
+		return command.Usagef("-agent is required: the product token of the robot, " +
+			"such as -agent ExampleBot")
+	case len(args) == 0:
+		return command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
+	case *o.context < 0:
+		return command.Usagef("-context %d: must be 0 or more", *o.context)
+	case command.StdinTwice(args[0], *o.urls):
+		return command.Usagef("only one of the robots.txt and -urls can be standard input")
+	}
+	return nil
+}
+
+// run explains the targets, and then those of -urls.
+func (o options) run(
+	ctx context.Context, e command.Env, name string, targets []string,
+) (command.Status, error) {
+	source, err := robots.Read(ctx, e, name, *o.userAgent)
+	if err != nil {
+		return 0, err
+	}
+	for _, target := range targets {
+		if err := source.CheckTarget(target); err != nil {
+			return 0, err
+		}
+	}
+	if !*o.asJSON {
+		printSource(e.Stdout, source)
+	}
+	p := printer{options: o, env: e, source: source}
+	for _, target := range targets {
+		p.explain(target)
+	}
+	if *o.urls != "" {
+		if err := p.explainList(ctx, *o.urls); err != nil {
+			return 0, err
+		}
+	}
+	return p.status, nil
+}
+
+// A printer prints the explanations of targets.
+type printer struct {
+	options
+	env    command.Env
+	source *robots.Source
+
+	n      int            // number of explanations so far
+	status command.Status // the greatest of theirs
+}
+
+// explainList explains the targets in a file.
+func (p *printer) explainList(ctx context.Context, file string) error {
+	in, err := p.env.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	name := command.DisplayName(file)
+	return command.EachURL(name, in, func(number int, target string) error {
+		if err := p.source.CheckTarget(target); err != nil {
+			// Do not wrap a UsageError, because the command line is right.
+			return fmt.Errorf("%s:%d: %v", name, number, err)
+		}
+		p.explain(target)
+		return ctx.Err()
+	})
+}
+
+// explain explains a target for each agent.
+func (p *printer) explain(target string) {
+	for _, agent := range *p.agents {
+		x := explain(p.source, agent, target)
+		p.status = max(p.status, x.Status(x.Doubt))
+		if *p.asJSON {
+			cli.NewEncoder(p.env.Stdout).Encode(x)
+			continue
+		}
+		if p.n > 0 {
+			fmt.Fprintln(p.env.Stdout)
+		}
+		p.n++
+		x.print(p.env.Stdout, p.source, *p.context)
+	}
+}
+
+// parseTargets returns the paths and URLs to explain, which are the arguments
+// after the first. If there is only one argument, it must be the URL of a page,
+// such as http://example.com/, and is the target too.
 func parseTargets(args []string) ([]string, error) {
 	if len(args) > 1 {
 		return args[1:], nil
@@ -120,18 +171,28 @@ func parseTargets(args []string) ([]string, error) {
 	return nil, command.Usagef("specify a PATH, such as /private/a.html")
 }
 
+// An explanation is the answer for a target and an agent, as -json prints it.
 type explanation struct {
 	Source string `json:"source"`
 	Agent  string `json:"agent"`
 	URL    string `json:"url"`
 	robots.Verdict
-	Group    []userAgentLine           `json:"group,omitempty"`
-	RunnerUp *robots.Verdict           `json:"runner_up,omitempty"` // the verdict without the deciding rule; nil if no rule decides
-	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`  // the verdicts of other dialects, by their names
-	Uses     []preference.Verdict      `json:"uses,omitempty"`      // the uses for which the file has preferences
-	Reuse    *preference.Statement     `json:"reuse,omitempty"`     // the least "use" of Content-Signal; nil if there is none
-	Doubt    string                    `json:"doubt,omitempty"`     // why the file is doubtful
-	Fetched  *fetchInfo                `json:"fetched,omitempty"`
+	Group []userAgentLine `json:"group,omitempty"`
+
+	// RunnerUp is the verdict without the deciding rule, or nil if no rule
+	// decides.
+	RunnerUp *robots.Verdict `json:"runner_up,omitempty"`
+
+	// Dialects contains the verdicts of robots.Dialects, by their names.
+	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`
+
+	// Uses are those for which the file contains preferences. Reuse is the
+	// least "use" of Content-Signal, or nil if there is none.
+	Uses  []preference.Verdict  `json:"uses,omitempty"`
+	Reuse *preference.Statement `json:"reuse,omitempty"`
+
+	Doubt   string     `json:"doubt,omitempty"` // why the file is doubtful
+	Fetched *fetchInfo `json:"fetched,omitempty"`
 }
 
 type userAgentLine struct {
@@ -141,8 +202,8 @@ type userAgentLine struct {
 
 // fetchInfo describes how a robots.txt was fetched, as -json prints it.
 type fetchInfo struct {
-	Status  int       `json:"status,omitempty"` // the status of the last answer; 0 means there was no answer
-	From    string    `json:"from,omitempty"`   // the URL of the last answer, after redirects
+	Status  int       `json:"status,omitempty"` // of the last response; 0 means there was none
+	From    string    `json:"from,omitempty"`   // the URL of the last response, after redirects
 	Time    time.Time `json:"time,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 	Cause   string    `json:"cause,omitempty"` // why robots.txt is unreachable
@@ -150,45 +211,72 @@ type fetchInfo struct {
 	SHA256  string    `json:"sha256,omitempty"`
 }
 
-func explain(s *robots.Source, agent, target string) explanation {
-	sent := robots.Sent(target)
-	x := explanation{Source: s.Name, Agent: agent, URL: target, Verdict: s.Judge(s.File.Rules(agent), sent), Doubt: s.Doubt()}
-	if d := s.Decision; d != nil {
-		x.Fetched = &fetchInfo{d.Status, s.From, d.Fetched.UTC(), d.Expires.UTC(), d.Cause, d.NextTry.UTC(), d.SHA256()}
+func explain(source *robots.Source, agent, url string) explanation {
+	target := robots.Escape(url)
+	rules := source.File.Rules(agent)
+	x := explanation{
+		Source:  source.Name,
+		Agent:   agent,
+		URL:     url,
+		Verdict: source.Judge(rules, target),
+		Doubt:   source.Doubt(),
+		Fetched: newFetchInfo(source),
 	}
-	if s.Absent != "" {
+	if source.Absent != "" {
 		return x
 	}
-	for _, a := range s.File.Rules(agent).Match(sent).Group {
-		x.Group = append(x.Group, userAgentLine(a))
+	for _, line := range rules.Match(target).Group {
+		x.Group = append(x.Group, userAgentLine(line))
 	}
 	if x.Reason == robotsmw.ByRule {
-		without := robotstxt.Parse(withoutRule(s.File, x.Line))
-		v := robots.Judge(without.Rules(agent), sent)
+		without := robotstxt.Parse(withoutRule(source.File, x.Line))
+		v := robots.Judge(without.Rules(agent), target)
 		x.RunnerUp = &v
 	}
-	in := preference.Input{Robots: s.File, Target: sent}
-	if agent != "*" {
-		in.Tokens = []string{agent}
+	x.addPreferences(source.File, target)
+	x.Dialects = make(map[string]robots.Verdict)
+	for _, dialect := range robots.Dialects {
+		x.Dialects[dialect.Name] = dialect.Judge(source.Text, agent, target)
+	}
+	return x
+}
+
+// newFetchInfo returns nil for a local file.
+func newFetchInfo(source *robots.Source) *fetchInfo {
+	d := source.Decision
+	if d == nil {
+		return nil
+	}
+	return &fetchInfo{
+		Status:  d.Status,
+		From:    source.From,
+		Time:    d.Fetched.UTC(),
+		Expires: d.Expires.UTC(),
+		Cause:   d.Cause,
+		NextTry: d.NextTry.UTC(),
+		SHA256:  d.SHA256(),
+	}
+}
+
+// addPreferences adds the preferences of the file for uses of the target.
+func (x *explanation) addPreferences(file *robotstxt.File, target string) {
+	in := preference.Input{Robots: file, Target: target}
+	if x.Agent != "*" {
+		in.Tokens = []string{x.Agent}
 	}
 	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.AIInput} {
 		if v := in.For(use); len(v.Evidence) > 0 {
 			x.Uses = append(x.Uses, v)
 		}
 	}
-	if use, by := in.ContentUse(); use != "" {
-		x.Reuse = &by
+	if use, statement := in.ContentUse(); use != "" {
+		x.Reuse = &statement
 	}
-	x.Dialects = make(map[string]robots.Verdict)
-	for _, d := range robots.Dialects {
-		x.Dialects[d.Name] = d.Judge(s.Text, agent, sent)
-	}
-	return x
 }
 
-// withoutRule returns a copy of the file in which the rule on the given line
-// has no effect. The line becomes an Allow without a pattern. Like the rule,
-// this line ends the user-agent lines of its group.
+// withoutRule returns a copy of the file in which the given line is an Allow
+// without a pattern. This has no effect but, like the rule, ends the user-agent
+// lines of its group.
 func withoutRule(file *robotstxt.File, line int) []byte {
 	var copied []byte
 	for number, text := range file.Lines() {
@@ -200,108 +288,121 @@ func withoutRule(file *robotstxt.File, line int) []byte {
 	return copied
 }
 
-// printSource prints the URL and status of a fetched robots.txt. If there is a
-// file, printSource also prints the file's size and hash. If robots.txt is
-// unreachable, it prints why. For a local file, it prints nothing.
-func printSource(w io.Writer, s *robots.Source) {
-	d := s.Decision
+// printSource prints the URL and status of a fetched robots.txt, and then its
+// size and hash or, if it is unreachable, the cause. For a local file, it
+// prints nothing.
+func printSource(w io.Writer, source *robots.Source) {
+	d := source.Decision
 	if d == nil {
 		return
 	}
-	fmt.Fprintf(w, "%s", s.Name)
+	fmt.Fprint(w, source.Name)
 	if d.Status != 0 {
 		fmt.Fprintf(w, ": status %d", d.Status)
 	}
-	if s.From != s.Name && s.From != "" {
-		fmt.Fprintf(w, ", from %s", command.Printable(s.From))
+	if source.From != source.Name && source.From != "" {
+		fmt.Fprintf(w, ", from %s", command.Printable(source.From))
 	}
-	switch s.Absent {
+	switch source.Absent {
 	case "":
-		fmt.Fprintf(w, ", %s, sha256 %.12s", cli.Count(len(s.Text), "byte"), d.SHA256())
+		fmt.Fprintf(w, ", %s, sha256 %.12s", cli.Count(len(source.Text), "byte"), d.SHA256())
 	case robotsmw.Unreachable:
-		fmt.Fprintf(w, ": unreachable: %s; next try at %s", command.Printable(d.Cause), d.NextTry.UTC().Format("15:04:05 MST"))
+		nextTry := d.NextTry.UTC().Format("15:04:05 MST")
+		fmt.Fprintf(w, ": unreachable: %s; next try at %s", command.Printable(d.Cause), nextTry)
 	}
 	fmt.Fprint(w, "\n\n")
 }
 
-func (x explanation) print(w io.Writer, s *robots.Source, around int) {
+// print prints the explanation, with contextLines lines of the file on each
+// side of the deciding rule.
+func (x explanation) print(w io.Writer, source *robots.Source, contextLines int) {
+	isByRule := x.Reason == robotsmw.ByRule
 	by := ":"
-	if x.Reason == robotsmw.ByRule {
+	if isByRule {
 		by = " by"
 	}
 	fmt.Fprintf(w, "%s: %s for %s%s %s\n", command.Printable(x.URL), x.Word(), x.Agent, by, x.Why())
-	if s.Absent != "" {
+	if source.Absent != "" {
 		return
 	}
 	if x.Doubt != "" {
-		fmt.Fprintf(w, "  doubtful    %s\n", command.Printable(x.Doubt))
+		printField(w, "doubtful", command.Printable(x.Doubt))
 	}
-	if x.Reason == robotsmw.ByRule {
+	if isByRule {
 		fmt.Fprintln(w)
-		printAround(w, s.File, x.Line, x.groupLine(), around)
+		printContext(w, source.File, x.Line, x.groupLine(), contextLines)
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "  group       %s\n", x.groupText())
-	if r := x.RunnerUp; r != nil {
-		if r.Reason == robotsmw.ByRule {
-			fmt.Fprintf(w, "  runner-up   %s (%s)\n", r.Why(), r.Word())
-		} else {
-			fmt.Fprintf(w, "  runner-up   none: without that line, the URL would be %s, because %s\n", r.Word(), r.Why())
-		}
+	printField(w, "group", x.groupText())
+	if x.RunnerUp != nil {
+		printField(w, "runner-up", runnerUpText(*x.RunnerUp))
 	}
 	for _, v := range x.Uses {
 		for _, statement := range v.Evidence {
-			fmt.Fprintf(w, "  %-10s  %s\n", v.Use, command.Printable(statement.String()))
+			printField(w, string(v.Use), command.Printable(statement.String()))
 		}
 	}
-	if x.Reuse != nil {
-		fmt.Fprintf(w, "  %-10s  %s in %s%s: %s\n", "reuse", x.Reuse.Signal, x.Reuse.Where, command.Line(x.Reuse.Line), command.Printable(x.Reuse.Raw))
+	if r := x.Reuse; r != nil {
+		printField(w, "reuse", fmt.Sprintf("%s in %s%s: %s",
+			r.Signal, r.Where, command.Line(r.Line), command.Printable(r.Raw)))
 	}
 	x.printDialects(w)
 }
 
+func printField(w io.Writer, name, value string) { fmt.Fprintf(w, "  %-10s  %s\n", name, value) }
+
+func runnerUpText(v robots.Verdict) string {
+	if v.Reason == robotsmw.ByRule {
+		return fmt.Sprintf("%s (%s)", v.Why(), v.Word())
+	}
+	return fmt.Sprintf("none: without that line, the URL would be %s, because %s", v.Word(), v.Why())
+}
+
 // printDialects prints the verdicts of other dialects: one line if all are the
-// same as RFC 9309, otherwise a line for each.
+// same as that of RFC 9309, or else a line for each.
 func (x explanation) printDialects(w io.Writer) {
 	isSame := func(v robots.Verdict) bool { return v.Allowed == x.Allowed && v.Line == x.Line }
-	differs := false
+	allSame := true
 	for _, v := range x.Dialects {
-		differs = differs || !isSame(v)
+		allSame = allSame && isSame(v)
 	}
-	if !differs {
-		fmt.Fprintln(w, "  others      Google's parser and the draft of 1996 agree")
+	if allSame {
+		printField(w, "others", "Google's parser and the draft of 1996 agree")
 		return
 	}
-	for _, d := range robots.Dialects {
-		switch v := x.Dialects[d.Name]; {
+	for _, dialect := range robots.Dialects {
+		v := x.Dialects[dialect.Name]
+		switch {
 		case isSame(v):
-			fmt.Fprintf(w, "  %-10s  the same\n", d.Title)
+			printField(w, dialect.Title, "the same")
 		case v.Allowed == x.Allowed:
-			fmt.Fprintf(w, "  %-10s  %s too, but %s\n", d.Title, v.Word(), v.Why())
+			printField(w, dialect.Title, fmt.Sprintf("%s too, but %s", v.Word(), v.Why()))
 		default:
-			fmt.Fprintf(w, "  %-10s  %s, %s\n", d.Title, strings.ToUpper(v.Word()), v.Why())
+			printField(w, dialect.Title, fmt.Sprintf("%s, %s", strings.ToUpper(v.Word()), v.Why()))
 		}
 	}
 }
 
 // groupLine returns the number of the group's last user-agent line above the
 // deciding rule, or 0 if there is none.
-func (x explanation) groupLine() (line int) {
-	for _, a := range x.Group {
-		if a.Line < x.Line {
-			line = max(line, a.Line)
+func (x explanation) groupLine() (number int) {
+	for _, line := range x.Group {
+		if line.Line < x.Line {
+			number = max(number, line.Line)
 		}
 	}
-	return line
+	return number
 }
 
+// groupText lists the user-agent lines that select the group.
 func (x explanation) groupText() string {
 	if len(x.Group) == 0 {
 		return fmt.Sprintf("none: no user-agent line names %s or \"*\"", x.Agent)
 	}
 	var lines []string
-	for _, a := range x.Group {
-		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", a.Line, command.Printable(a.Value)))
+	for _, line := range x.Group {
+		value := command.Printable(line.Value)
+		lines = append(lines, fmt.Sprintf("line %d: User-agent: %s", line.Line, value))
 	}
 	const maxLines = 5
 	if more := len(lines) - maxLines; more > 1 {
@@ -314,12 +415,13 @@ func (x explanation) groupText() string {
 	return text
 }
 
-// printAround prints the given line, some lines on each side of it, and the
-// user-agent line of its group. around is the number of lines on each side.
-func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
+// printContext prints the given line, contextLines lines on each side of it,
+// and the user-agent line of its group.
+func printContext(w io.Writer, file *robotstxt.File, line, group, contextLines int) {
 	last := 0
 	for number, text := range file.Lines() {
-		if number != group && (number < line-around || number > line+around) {
+		isNear := line-contextLines <= number && number <= line+contextLines
+		if !isNear && number != group {
 			continue
 		}
 		if last != 0 && number > last+1 {
@@ -330,6 +432,7 @@ func printAround(w io.Writer, file *robotstxt.File, line, group, around int) {
 		if number == line {
 			mark = ">"
 		}
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %s %5d  %s", mark, number, command.Printable(text)), " "))
+		row := fmt.Sprintf("  %s %5d  %s", mark, number, command.Printable(text))
+		fmt.Fprintln(w, strings.TrimRight(row, " "))
 	}
 }

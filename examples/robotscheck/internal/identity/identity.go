@@ -26,14 +26,10 @@ import (
 var Command = command.Command{
 	Name:  "identity",
 	Usage: "[flags] URL",
-	Short: "whether servers can tell a crawler by its signatures",
+	Short: "whether servers can verify a crawler's signatures (Web Bot Auth)",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		var m maker
-		flags.StringVar(&m.dir, "out", "", "create the directory in `DIR` instead of checking one")
-		command.ListVar(flags, &m.keys, "key",
-			"with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able to read; may be repeated")
-		flags.DurationVar(&m.validity, "validity", 30*24*time.Hour,
-			"with -out: the `time` for which the signatures are valid")
+		var w directoryWriter
+		w.declare(flags)
 		asJSON := flags.Bool("json", false, "print JSON, one object")
 		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
@@ -44,21 +40,14 @@ var Command = command.Command{
 			if err != nil {
 				return 0, err
 			}
-			r := &report{URL: u.String(), Keys: []key{}}
-			switch {
-			case m.dir == "" && len(m.keys) > 0:
-				return 0, command.Usagef("-key requires -out; a directory is checked without private keys")
-			case m.dir != "" && len(m.keys) == 0:
-				return 0, command.Usagef("-out requires -key; openssl genpkey -algorithm ed25519 -out key.pem generates a key")
-			case m.dir != "":
-				err = m.writeDirectory(r, u.Host, time.Now())
-			default:
-				t := agentTransport{base: e.Base, userAgent: *userAgent}
-				keys, problems := webbotauth.CheckDirectory(ctx, &t, r.URL)
-				for _, k := range keys {
-					r.Keys = append(r.Keys, key{k.ID, k.Until.UTC()})
-				}
-				r.Problems, err = problems, t.err
+			if err := w.check(); err != nil {
+				return 0, err
+			}
+			var r *report
+			if w.dir != "" {
+				r, err = w.write(u, time.Now())
+			} else {
+				r, err = checkDirectory(ctx, e, u, *userAgent)
 			}
 			if err != nil {
 				return 0, err
@@ -72,12 +61,26 @@ var Command = command.Command{
 	},
 }
 
+// checkDirectory fetches and checks the key directory at u.
+func checkDirectory(ctx context.Context, e command.Env, u *url.URL, userAgent string) (*report, error) {
+	t := agentTransport{base: e.Base, userAgent: userAgent}
+	keys, problems := webbotauth.CheckDirectory(ctx, &t, u.String())
+	if t.err != nil {
+		return nil, t.err
+	}
+	r := &report{URL: u.String(), Keys: []key{}, Problems: problems}
+	for _, k := range keys {
+		r.Keys = append(r.Keys, key{ID: k.ID, SignedUntil: k.Until.UTC()})
+	}
+	return r, nil
+}
+
 // directoryURL parses the URL of a key directory. If the URL has no path, such
 // as https://example.com, directoryURL adds the path of the directory. If the
 // scheme is missing, it uses https.
 func directoryURL(s string) (*url.URL, error) {
 	if !command.IsURL(s) {
-		if meant := command.MeantURL(s); meant != "" {
+		if meant := command.GuessURL(s); meant != "" {
 			return nil, command.Usagef("%q is not a URL; did you mean %s?", s, meant)
 		}
 		s = "https://" + s
@@ -95,8 +98,8 @@ func directoryURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// An agentTransport is a RoundTripper that sets the User-Agent. It keeps the
-// error if there is no answer, and names the host in it.
+// An agentTransport is a RoundTripper that sets the User-Agent. If there is no
+// response, it stores the error, with the name of the host.
 type agentTransport struct {
 	base      http.RoundTripper
 	userAgent string
@@ -109,46 +112,80 @@ func (t *agentTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.base.RoundTrip(req)
 	if err != nil {
 		t.err = fmt.Errorf("no response from %s: %w", command.Printable(req.URL.Host), err)
+		return nil, t.err
 	}
-	return resp, t.err
+	return resp, nil
 }
 
-// A maker makes a key directory that a server can serve without the private
-// keys.
-type maker struct {
+// A directoryWriter writes a key directory that a server can serve without the
+// private keys.
+type directoryWriter struct {
 	dir      string
 	keys     []string // the files with the private keys
 	validity time.Duration
 }
 
-// writeDirectory writes the key directory of a host. It adds the keys, the
-// files and the time of the next renewal to the report.
-func (m *maker) writeDirectory(r *report, host string, now time.Time) error {
-	d := webbotauth.Directory{Authority: host, Validity: m.validity}
-	for _, file := range m.keys {
+func (w *directoryWriter) declare(flags *flag.FlagSet) {
+	flags.StringVar(&w.dir, "out", "", "create the directory in `DIR` instead of checking one")
+	command.ListVar(flags, &w.keys, "key",
+		"with -out: `file` with a private key, in PEM or as a JWK, which only its owner may be able "+
+			"to read; may be repeated")
+	flags.DurationVar(&w.validity, "validity", 30*24*time.Hour,
+		"with -out: the `time` for which the signatures are valid")
+}
+
+// check returns an error if the flags are inconsistent.
+func (w *directoryWriter) check() error {
+	if w.dir == "" && len(w.keys) > 0 {
+		return command.Usagef("-key requires -out; a directory is checked without private keys")
+	}
+	if w.dir != "" && len(w.keys) == 0 {
+		return command.Usagef("-out requires -key; " +
+			"openssl genpkey -algorithm ed25519 -out key.pem generates a key")
+	}
+	return nil
+}
+
+// write writes the key directory for u.
+func (w *directoryWriter) write(u *url.URL, now time.Time) (*report, error) {
+	r := &report{
+		URL:   u.String(),
+		Renew: now.Add(w.validity / 2).UTC().Truncate(time.Second),
+	}
+	directory := webbotauth.Directory{Authority: u.Host, Validity: w.validity}
+	signedUntil := now.Add(w.validity).UTC().Truncate(time.Second)
+	for _, file := range w.keys {
 		private, err := webbotauth.ReadKey(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		d.Keys = append(d.Keys, private)
+		directory.Keys = append(directory.Keys, private)
 		id := webbotauth.KeyID(private.Public().(ed25519.PublicKey))
-		r.Keys = append(r.Keys, key{id, now.Add(m.validity).UTC().Truncate(time.Second)})
+		r.Keys = append(r.Keys, key{ID: id, SignedUntil: signedUntil})
 	}
-	header, body, err := d.Response(now)
+	header, body, err := directory.Response(now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir, err := filepath.Abs(m.dir)
+	r.Files, err = w.writeFiles(header, body)
+	return r, err
+}
+
+// writeFiles writes a response and its configuration for nginx, and returns the
+// names of the files. It writes each file atomically, because a server may read
+// it at any time.
+func (w *directoryWriter) writeFiles(header http.Header, body []byte) (names []string, err error) {
+	dir, err := filepath.Abs(w.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	name := filepath.Join(dir, path.Base(webbotauth.DirectoryPath))
 	config, err := nginxConfig(name, header)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return nil, err
 	}
 	for _, file := range []struct{ name, text string }{
 		{name, string(body)},
@@ -156,14 +193,14 @@ func (m *maker) writeDirectory(r *report, host string, now time.Time) error {
 		{name + ".nginx", config},
 	} {
 		if err := cli.WriteFile(file.name, []byte(file.text), 0o644); err != nil {
-			return err // a server may read the file at any time
+			return nil, err
 		}
-		r.Files = append(r.Files, file.name)
+		names = append(names, file.name)
 	}
-	r.Renew = now.Add(m.validity / 2).UTC().Truncate(time.Second)
-	return nil
+	return names, nil
 }
 
+// headerLines returns the header fields, one per line.
 func headerLines(header http.Header) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -172,28 +209,31 @@ func headerLines(header http.Header) string {
 	return b.String()
 }
 
-// nginxConfig returns configuration for a server block of nginx. With this
-// configuration, nginx serves the file with these header fields. If the name of
-// the file has a "$", nginxConfig returns an error: for nginx, a "$" begins a
-// variable, and has no escape for it. The header fields never
-// have a "$".
+// nginxConfig returns a location block with which nginx serves the file with
+// these header fields. The name of the file must not contain a "$", which begins
+// a variable of nginx and cannot be escaped. The header fields never contain it.
 func nginxConfig(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
-		return "", fmt.Errorf("-out %s: nginx would expand a variable after the \"$\"; use a directory without \"$\"", filepath.Dir(file))
+		return "", fmt.Errorf("-out %s: nginx would expand a variable after the \"$\"; "+
+			"use a directory without \"$\"", filepath.Dir(file))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "location = %s {\n\talias %s;\n\ttypes {}\n\tdefault_type %s;\n", webbotauth.DirectoryPath, quote(file), header.Get("Content-Type"))
-	b.WriteString("\tgzip off; # Content-Digest is of the file as it is\n\tmax_ranges 0;\n\tetag off;\n\tif_modified_since off;\n")
+	fmt.Fprintf(&b, "location = %s {\n", webbotauth.DirectoryPath)
+	fmt.Fprintf(&b, "\talias %s;\n", nginxQuote(file))
+	fmt.Fprintf(&b, "\ttypes {}\n\tdefault_type %s;\n", header.Get("Content-Type"))
+	b.WriteString("\tgzip off; # Content-Digest applies to the uncompressed file\n")
+	b.WriteString("\tmax_ranges 0;\n\tetag off;\n\tif_modified_since off;\n")
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if name != "Content-Type" {
-			fmt.Fprintf(&b, "\tadd_header %s %s;\n", name, quote(header.Get(name)))
+			fmt.Fprintf(&b, "\tadd_header %s %s;\n", name, nginxQuote(header.Get(name)))
 		}
 	}
 	b.WriteString("}\n")
 	return b.String(), nil
 }
 
-func quote(s string) string {
+// nginxQuote returns s as a quoted string of nginx.
+func nginxQuote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 

@@ -19,8 +19,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// keyFile makes a key, and writes a file in the format of openssl genpkey.
-func keyFile(t *testing.T) (string, ed25519.PublicKey) {
+// newKeyFile generates a key, and writes a file in the format of openssl
+// genpkey.
+func newKeyFile(t *testing.T) (name string, public ed25519.PublicKey) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -30,60 +31,76 @@ func keyFile(t *testing.T) (string, ed25519.PublicKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	name = filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return file, public
+	return name, public
 }
 
-func identity(t *testing.T, base http.RoundTripper, args ...string) (status command.Status, stdout, stderr string) {
+// A result is the exit status and the output of a command.
+type result struct {
+	status         command.Status
+	stdout, stderr string
+}
+
+// runIdentity runs the command. base sends its requests.
+func runIdentity(t *testing.T, base http.RoundTripper, args ...string) result {
 	t.Helper()
-	var out, errOut strings.Builder
-	e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut, Base: base}
-	status = Command.Run(t.Context(), e, args)
+	var stdout, stderr strings.Builder
+	e := command.Env{
+		Stdin:  strings.NewReader(""),
+		Stdout: bufio.NewWriter(&stdout),
+		Stderr: &stderr,
+		Base:   base,
+	}
+	status := Command.Run(t.Context(), e, args)
 	e.Stdout.Flush()
-	return status, out.String(), errOut.String()
+	return result{status, stdout.String(), stderr.String()}
 }
 
-// A key directory that was made in advance passes the check if its server sends
-// the header fields of the .headers file. It no longer passes when its
-// signatures have expired, or would expire while a cache keeps the directory.
-func TestIdentity_MadeAhead(t *testing.T) {
+func (r result) checkStatus(t *testing.T, want command.Status) {
+	t.Helper()
+	if r.status != want {
+		t.Errorf("exit status %d, want %d\nstandard output:\n%s\nstandard error:\n%s",
+			r.status, want, r.stdout, r.stderr)
+	}
+}
+
+func checkContains(t *testing.T, name, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", name, part, text)
+		}
+	}
+}
+
+const directoryName = "http-message-signatures-directory"
+
+// A key directory that was created in advance passes the check if its server
+// sends the header fields of the .headers file. It fails the check when its
+// signatures have expired, or would expire in a cache.
+func TestIdentity_Validity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new", "keys")
-		oldKey, oldPublic := keyFile(t)
-		newKey, newPublic := keyFile(t)
-		status, stdout, stderr := identity(t, nil, "-out", dir, "-key", newKey, "-key", oldKey, "-validity", "100h", "Bot.example")
-		if status != command.OK || stderr != "" {
-			t.Fatalf("%d %s %s", status, stdout, stderr)
-		}
-		name := filepath.Join(dir, "http-message-signatures-directory")
-		for _, want := range []string{
-			"https://Bot.example/.well-known/http-message-signatures-directory\n", webbotauth.KeyID(oldPublic), webbotauth.KeyID(newPublic),
-			"signed until 2000-01-05T04:00:00Z", "wrote " + name + "\n", "renew it by 2000-01-03T02:00:00Z",
-		} {
-			if !strings.Contains(stdout, want) {
-				t.Errorf("it prints no %q:\n%s", want, stdout)
-			}
-		}
+		oldKey, oldPublic := newKeyFile(t)
+		newKey, newPublic := newKeyFile(t)
+		args := []string{"-out", dir, "-key", newKey, "-key", oldKey, "-validity", "100h", "Bot.example"}
+		r := runIdentity(t, nil, args...)
+		r.checkStatus(t, command.OK)
+		name := filepath.Join(dir, directoryName)
+		checkContains(t, "standard output", r.stdout,
+			"https://Bot.example/.well-known/http-message-signatures-directory\n",
+			webbotauth.KeyID(oldPublic),
+			webbotauth.KeyID(newPublic),
+			"signed until 2000-01-05T04:00:00Z",
+			"wrote "+name+"\n",
+			"renew it by 2000-01-03T02:00:00Z")
 
 		var web robotstest.Internet
-		web.Handle("https://bot.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			lines, err := os.ReadFile(name + ".headers")
-			if err != nil {
-				t.Error(err)
-			}
-			for line := range strings.Lines(string(lines)) {
-				field, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-				w.Header().Set(field, value)
-			}
-			body, err := os.ReadFile(name)
-			if err != nil {
-				t.Error(err)
-			}
-			w.Write(body)
-		}))
+		web.Handle("https://bot.example", serveDirectory(t, name))
 		for _, tt := range []struct {
 			after  time.Duration
 			status command.Status
@@ -91,46 +108,89 @@ func TestIdentity_MadeAhead(t *testing.T) {
 		}{
 			{0, command.OK, "no problems"},
 			{98 * time.Hour, command.OK, "no problems"},
-			{90 * time.Minute, command.No, "problem: it may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s"},
+			{
+				90 * time.Minute, command.No,
+				"problem: it may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s",
+			},
 			{time.Hour, command.No, "problem: signature binding: it expired at 2000-01-05T04:00:00Z"},
 		} {
 			time.Sleep(tt.after)
-			status, stdout, stderr := identity(t, &web, "-user-agent", "ExampleBot/1.0", "https://bot.example")
-			if status != tt.status || stderr != "" || !strings.Contains(stdout, tt.want) {
-				t.Errorf("at %v: %d %s %s", time.Now(), status, stdout, stderr)
-			}
+			r := runIdentity(t, &web, "-user-agent", "ExampleBot/1.0", "https://bot.example")
+			r.checkStatus(t, tt.status)
+			checkContains(t, "standard output", r.stdout, tt.want)
 		}
 		if got := web.Log()[0].Header.Get("User-Agent"); got != "ExampleBot/1.0" {
-			t.Errorf("asked as %q", got)
+			t.Errorf("User-Agent is %q, want ExampleBot/1.0", got)
 		}
 	})
 }
 
+// serveDirectory serves the named file with the header fields of the .headers
+// file.
+func serveDirectory(t *testing.T, name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		lines, err := os.ReadFile(name + ".headers")
+		if err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(string(lines)) {
+			field, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			w.Header().Set(field, value)
+		}
+		body, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Write(body)
+	})
+}
+
 func TestIdentity_JSON(t *testing.T) {
-	file, public := keyFile(t)
-	_, stdout, stderr := identity(t, nil, "-json", "-out", t.TempDir(), "-key", file, "https://bot.example:8443/")
+	file, public := newKeyFile(t)
+	result := runIdentity(t, nil, "-json", "-out", t.TempDir(), "-key", file, "https://bot.example:8443/")
 	var r report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err, stderr)
+	if err := json.Unmarshal([]byte(result.stdout), &r); err != nil {
+		t.Fatal(err, result.stderr)
 	}
-	if r.URL != "https://bot.example:8443"+webbotauth.DirectoryPath || len(r.Keys) != 1 || r.Keys[0].ID != webbotauth.KeyID(public) || len(r.Files) != 3 || r.Renew.IsZero() {
-		t.Errorf("%+v", r)
+	if want := "https://bot.example:8443" + webbotauth.DirectoryPath; r.URL != want {
+		t.Errorf("url is %q, want %q", r.URL, want)
+	}
+	if len(r.Keys) != 1 || r.Keys[0].ID != webbotauth.KeyID(public) {
+		t.Errorf("keys are %+v, want only %s", r.Keys, webbotauth.KeyID(public))
+	}
+	if len(r.Files) != 3 {
+		t.Errorf("files are %q, want 3", r.Files)
+	}
+	if r.Renew.IsZero() {
+		t.Error("renew is missing")
 	}
 }
 
-// The report shows which keys have signed the directory and which have not.
+// The report contains which keys have signed the directory.
 func TestReport_NotSigned(t *testing.T) {
+	signedUntil := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
+	r := &report{
+		URL:  "https://bot.example/keys",
+		Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: signedUntil}},
+	}
 	var out strings.Builder
-	(&report{URL: "https://bot.example/keys", Keys: []key{{ID: "a"}, {ID: "b", SignedUntil: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)}}}).Print(&out)
-	const want = "https://bot.example/keys\n  key a, not signed\n  key b, signed until 2026-11-20T10:00:00Z\n  no problems\n"
+	r.Print(&out)
+	const want = "https://bot.example/keys\n" +
+		"  key a, not signed\n" +
+		"  key b, signed until 2026-11-20T10:00:00Z\n" +
+		"  no problems\n"
 	if out.String() != want {
-		t.Errorf("it prints\n%swant\n%s", out.String(), want)
+		t.Errorf("Print printed\n%swant\n%s", out.String(), want)
 	}
 }
 
-// The file for nginx has each header field, in quotes that nginx understands.
-func TestIdentity_Nginx(t *testing.T) {
-	got, err := nginxConfig("/srv/it's", http.Header{"Content-Type": {"a/b"}, "Signature-Input": {`binding=("@authority";req);tag="x"`}})
+// The file for nginx contains each header field, in quotes of nginx.
+// default_type sets Content-Type, so there is no add_header for it.
+func TestNginxConfig(t *testing.T) {
+	got, err := nginxConfig("/srv/it's", http.Header{
+		"Content-Type":    {"a/b"},
+		"Signature-Input": {`binding=("@authority";req);tag="x"`},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,57 +198,69 @@ func TestIdentity_Nginx(t *testing.T) {
 	alias '/srv/it\'s';
 	types {}
 	default_type a/b;
-	gzip off; # Content-Digest is of the file as it is
+	gzip off; # Content-Digest applies to the uncompressed file
 	max_ranges 0;
 	etag off;
 	if_modified_since off;
 	add_header Signature-Input 'binding=("@authority";req);tag="x"';
 }
 `
-	if got != want { // default_type sets Content-Type, so there is no add_header for it
-		t.Errorf("it is\n%s\nwant\n%s", got, want)
+	if got != want {
+		t.Errorf("configuration is\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestIdentity_Refuses(t *testing.T) {
-	file, _ := keyFile(t)
-	open := filepath.Join(t.TempDir(), "open.pem")
-	data, err := os.ReadFile(file)
+// An error causes no output, and does not contain the private key.
+func TestIdentity_Errors(t *testing.T) {
+	file, _ := newKeyFile(t)
+	private, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(open, data, 0o600); err != nil {
+	readable := filepath.Join(t.TempDir(), "readable.pem")
+	if err := os.WriteFile(readable, private, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(open, 0o644); err != nil {
+	if err := os.Chmod(readable, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	plain := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+	empty := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	variable := filepath.Join(t.TempDir(), "a$uri")
+	dir := t.TempDir()
+	variable := filepath.Join(dir, "a$uri")
 	for _, tt := range []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"a key that others can read", []string{"-out", t.TempDir(), "-key", open, "https://bot.example"}, "chmod 600"},
-		{"no key", []string{"-out", t.TempDir(), "-key", plain, "https://bot.example"}, "neither PKCS#8"},
-		{"no time", []string{"-out", t.TempDir(), "-key", file, "-validity", "1ms", "https://bot.example"}, "Validity"},
-		{"a variable of nginx", []string{"-out", variable, "-key", file, "https://bot.example"},
-			"-out " + variable + ": nginx would expand a variable after the \"$\"; use a directory without \"$\""},
-		{"a file in the way", []string{"-out", filepath.Join(plain, "x"), "-key", file, "https://bot.example"}, plain},
+		{"a key that others can read", []string{"-out", dir, "-key", readable}, "chmod 600"},
+		{"an empty key file", []string{"-out", dir, "-key", empty}, "neither PKCS#8"},
+		{"a short validity", []string{"-out", dir, "-key", file, "-validity", "1ms"}, "Validity"},
+		{
+			"a directory with a variable of nginx", []string{"-out", variable, "-key", file},
+			"-out " + variable + ": nginx would expand a variable after the \"$\"; " +
+				"use a directory without \"$\"",
+		},
+		{
+			"a file instead of a directory",
+			[]string{"-out", filepath.Join(empty, "x"), "-key", file}, empty,
+		},
 	} {
-		status, stdout, stderr := identity(t, nil, tt.args...)
-		if status != command.CannotTell || stdout != "" || !strings.Contains(stderr, tt.want) {
-			t.Errorf("%s: %d %q %q", tt.name, status, stdout, stderr)
-		}
-		if strings.Contains(stderr, strings.Split(string(data), "\n")[1]) {
-			t.Errorf("%s: it tells the key", tt.name)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := runIdentity(t, nil, append(tt.args, "https://bot.example")...)
+			r.checkStatus(t, command.CannotTell)
+			checkContains(t, "standard error", r.stderr, tt.want)
+			if r.stdout != "" {
+				t.Errorf("standard output is %q, want nothing", r.stdout)
+			}
+			if strings.Contains(r.stderr, strings.Split(string(private), "\n")[1]) {
+				t.Error("standard error contains the private key")
+			}
+		})
 	}
 	if _, err := os.Stat(variable); err == nil {
-		t.Errorf("%s was made", variable)
+		t.Errorf("directory %s exists, want an error before it is created", variable)
 	}
 }

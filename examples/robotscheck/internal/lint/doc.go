@@ -1,7 +1,7 @@
 // Package lint implements robotscheck lint.
 //
-// Lint lists the problems in each file, a line for each: errors, lines that are
-// not read as their author seems to expect, and information:
+// Lint lists the problems in each file, one per line: errors, warnings, and
+// information:
 //
 //	FILE:LINE:COLUMN: CODE: MESSAGE [SEVERITY]
 //
@@ -10,12 +10,11 @@
 //	robotscheck lint robots.txt
 //	robotscheck lint -severity warning https://example.com/
 //
-// If lint knows the correct line, it is printed below. A problem of the whole
-// file is shown at 1:1. An error is a line that has no effect, or an effect
-// that is certainly unintended. A warning is a line that robots read
-// differently than its author seems to expect, or that not all robots read
-// alike. Info may be correct. Package robotstxt/lint explains the codes, which
-// do not change.
+// If lint knows the correct line, it prints that below. A problem of the whole
+// file is at 1:1. An error is a line that has no effect, or an effect that is
+// certainly unintended. A warning is a line that robots interpret differently
+// than its author seems to expect, or differently from each other. Info may be
+// correct. Package robotstxt/lint explains the codes, which do not change.
 //
 // If more than three problems of a file have the same message, or are info with
 // the same code, only the first is shown, and then the lines of the others:
@@ -34,6 +33,6 @@
 //	code      such as "no-leading-slash"
 //	severity  "info", "warning" or "error"
 //	message   a sentence
-//	fix       what the line should be, with "\n" between several; absent if
-//	          only the author can say
+//	fix       the correct line, or lines with "\n" between them; absent if
+//	          only the author knows it
 package lint

@@ -23,19 +23,7 @@ var Command = command.Command{
 	Usage: "[flags] FILE|URL...",
 	Short: "what is wrong with robots.txt files",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		minSeverity := lint.Info
-		flags.Func("severity", "ignore problems below this severity (`info`, warning or error), also in the exit status", func(s string) error {
-			for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
-				if severity.String() == s {
-					minSeverity = severity
-					return nil
-				}
-			}
-			return errors.New("must be info, warning or error")
-		})
-		all := flags.Bool("all", false, "show each problem in full, even if it occurs many times in a file")
-		asJSON := flags.Bool("json", false, "print JSON, one object per line, with all problems")
-		userAgent := robots.UserAgentFlag(flags)
+		o := declare(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
 			if len(args) == 0 {
 				return 0, command.Usagef("specify a robots.txt: a file, \"-\", or a URL")
@@ -43,66 +31,114 @@ var Command = command.Command{
 			if command.StdinTwice(args...) {
 				return 0, command.Usagef("only one FILE can be standard input")
 			}
-			var failed error
-			var found [lint.Error + 1]int
-			for _, arg := range args {
-				s, err := robots.Read(ctx, e, arg, *userAgent)
-				if err == nil {
-					err = lacksFile(s)
-				}
-				if err != nil {
-					failed = errors.Join(failed, err)
-					continue
-				}
-				var problems []problem
-				for _, p := range robots.Problems(s.Text, s.Decision != nil) {
-					if p.Severity >= minSeverity {
-						found[p.Severity]++
-						problems = append(problems, problem{s.Name, p.Line, p.Column, p.Code, p.Severity.String(), p.Message, p.Fix})
-					}
-				}
-				if !*all && !*asJSON {
-					printFolded(e.Stdout, problems)
-					continue
-				}
-				for _, p := range problems {
-					e.Print(p, *asJSON)
-				}
-			}
-			if !*asJSON && failed == nil {
-				e.Stdout.Flush()
-				fmt.Fprintf(e.Stderr, "%s: %s\n", cli.Count(len(args), "file"), findings(found[:], minSeverity))
-			}
-			if found[lint.Error]+found[lint.Warning] > 0 {
-				return command.No, failed
-			}
-			return command.OK, failed
+			return o.run(ctx, e, args)
 		}
 	},
 }
 
-func lacksFile(s *robots.Source) error {
-	if err := s.Unreachable(); err != nil {
-		return err
-	}
-	if s.Absent != "" {
-		return fmt.Errorf("%s: status %d; there is no file, and everything is allowed", s.Name, s.Decision.Status)
-	}
-	return nil
+// options are the values of the flags.
+type options struct {
+	minSeverity lint.Severity
+	all         *bool
+	asJSON      *bool
+	userAgent   *string
 }
 
-// findings returns the counts of problems in words, by severity, as in "1
-// error, 2 warnings, 21 info". If there are none, it lists the severities that
-// were looked for, because the file may have problems of other severities.
-func findings(found []int, minSeverity lint.Severity) string {
+func declare(flags *flag.FlagSet) *options {
+	o := &options{
+		minSeverity: lint.Info,
+		all: flags.Bool("all", false,
+			"show each problem in full, even if it occurs many times in a file"),
+		asJSON:    flags.Bool("json", false, "print JSON, one object per line, with all problems"),
+		userAgent: robots.UserAgentFlag(flags),
+	}
+	flags.Func("severity",
+		"ignore problems below this severity (`info`, warning or error), also in the exit status",
+		o.setMinSeverity)
+	return o
+}
+
+// setMinSeverity parses the value of -severity.
+func (o *options) setMinSeverity(value string) error {
+	for _, severity := range []lint.Severity{lint.Info, lint.Warning, lint.Error} {
+		if severity.String() == value {
+			o.minSeverity = severity
+			return nil
+		}
+	}
+	return errors.New("must be info, warning or error")
+}
+
+// run lints each file. The error joins those of the files that could not be
+// read.
+func (o *options) run(ctx context.Context, e command.Env, args []string) (command.Status, error) {
+	var errs error
+	var counts [lint.Error + 1]int // by severity
+	for _, arg := range args {
+		source, err := readExisting(ctx, e, arg, *o.userAgent)
+		if err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		var problems []problem
+		for _, p := range robots.Problems(source.Text, source.Decision != nil) {
+			if p.Severity >= o.minSeverity {
+				counts[p.Severity]++
+				problems = append(problems, newProblem(source.Name, p))
+			}
+		}
+		o.print(e, problems)
+	}
+	if !*o.asJSON && errs == nil {
+		e.Stdout.Flush()
+		fmt.Fprintf(e.Stderr, "%s: %s\n", cli.Count(len(args), "file"), summary(counts[:], o.minSeverity))
+	}
+	if counts[lint.Error]+counts[lint.Warning] > 0 {
+		return command.No, errs
+	}
+	return command.OK, errs
+}
+
+// print prints the problems of a file.
+func (o *options) print(e command.Env, problems []problem) {
+	if !*o.all && !*o.asJSON {
+		printFolded(e.Stdout, problems)
+		return
+	}
+	for _, p := range problems {
+		e.Print(p, *o.asJSON)
+	}
+}
+
+// readExisting reads a robots.txt. It returns an error if there is no file at
+// the URL.
+func readExisting(ctx context.Context, e command.Env, arg, userAgent string) (*robots.Source, error) {
+	source, err := robots.Read(ctx, e, arg, userAgent)
+	if err != nil {
+		return nil, err
+	}
+	if err := source.Unreachable(); err != nil {
+		return nil, err
+	}
+	if source.Absent != "" {
+		return nil, fmt.Errorf("%s: status %d; there is no file, and everything is allowed",
+			source.Name, source.Decision.Status)
+	}
+	return source, nil
+}
+
+// summary returns the counts of problems by severity, such as "1 error, 2
+// warnings, 21 info". If there are none, the summary contains the severities
+// that were requested, because the file may have problems of other severities.
+func summary(counts []int, minSeverity lint.Severity) string {
 	var parts []string
 	for _, severity := range []lint.Severity{lint.Error, lint.Warning} {
-		if n := found[severity]; n > 0 {
+		if n := counts[severity]; n > 0 {
 			parts = append(parts, cli.Count(n, severity.String()))
 		}
 	}
-	if n := found[lint.Info]; n > 0 {
-		parts = append(parts, cli.Thousands(n)+" info") // which has no plural
+	if n := counts[lint.Info]; n > 0 {
+		parts = append(parts, cli.Thousands(n)+" info") // has no plural
 	}
 	switch {
 	case parts != nil:
@@ -115,42 +151,39 @@ func findings(found []int, minSeverity lint.Severity) string {
 	return "no problems"
 }
 
-// If a file has at most maxInFull problems of one kind, all of them are shown
-// in full. If it has more, only the first is shown in full. For the others, at
-// most maxLines line numbers are shown. If only one number would then be left
-// out, it is shown too.
-const maxInFull, maxLines = 3, 12
+const (
+	// maxInFull is the maximum number of problems of one kind that are printed
+	// in full. If a file has more, only the first is printed in full.
+	maxInFull = 3
+	// maxLines is the maximum number of line numbers that are printed for the
+	// others. If only one more would be omitted, it is printed too.
+	maxLines = 12
+)
 
-// printFolded prints the problems of a file in order. If a file has many
-// problems of one kind, printFolded prints only the first of them. For the
-// others, it prints the line numbers. Problems are of one kind if they have the
-// same message or, if they are info, the same code.
+// printFolded prints the problems of a file in order. Of many problems of one
+// kind, it prints the first in full, and only the line numbers of the others.
 func printFolded(w io.Writer, problems []problem) {
-	kindOf := func(p problem) string {
-		if p.Severity == lint.Info.String() {
-			return p.Code
-		}
-		return p.Message
-	}
-	lines := make(map[string][]int) // by kind; nil if they have been printed
+	lines := make(map[string][]int) // by kind; removed when they are printed
 	for _, p := range problems {
-		lines[kindOf(p)] = append(lines[kindOf(p)], p.Line)
+		lines[p.kind()] = append(lines[p.kind()], p.Line)
 	}
 	for _, p := range problems {
-		same := lines[kindOf(p)]
-		if same == nil {
+		same, ok := lines[p.kind()]
+		if !ok {
 			continue
 		}
 		p.Print(w)
 		if len(same) > maxInFull {
-			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n", cli.Thousands(len(same)-1), list(same[1:]))
-			lines[kindOf(p)] = nil
+			others := same[1:]
+			fmt.Fprintf(w, "  and %s more %s (-all shows each)\n",
+				cli.Thousands(len(others)), lineNumbers(others))
+			delete(lines, p.kind())
 		}
 	}
 }
 
-// list returns a text with line numbers, such as "in lines 3, 7".
-func list(lines []int) string {
+// lineNumbers returns a text such as "in lines 3, 7".
+func lineNumbers(lines []int) string {
 	var all []string
 	for _, line := range slices.Compact(lines) {
 		all = append(all, strconv.Itoa(line))
@@ -172,6 +205,27 @@ type problem struct {
 	Fix      string `json:"fix,omitempty"`
 }
 
+func newProblem(file string, p lint.Problem) problem {
+	return problem{
+		File:     file,
+		Line:     p.Line,
+		Column:   p.Column,
+		Code:     p.Code,
+		Severity: p.Severity.String(),
+		Message:  p.Message,
+		Fix:      p.Fix,
+	}
+}
+
+// kind returns what problems of one kind have in common: the code, for info, or
+// else the message.
+func (p problem) kind() string {
+	if p.Severity == lint.Info.String() {
+		return p.Code
+	}
+	return p.Message
+}
+
 // Print prints a problem in the format of compilers.
 func (p problem) Print(w io.Writer) {
 	fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n",
@@ -180,9 +234,9 @@ func (p problem) Print(w io.Writer) {
 	if p.Fix == "" {
 		return
 	}
-	lead := "  instead: "
+	label := "instead:"
 	for line := range strings.SplitSeq(p.Fix, "\n") {
-		fmt.Fprintf(w, "%s%s\n", lead, command.Printable(line))
-		lead = "           "
+		fmt.Fprintf(w, "  %8s %s\n", label, command.Printable(line))
+		label = ""
 	}
 }

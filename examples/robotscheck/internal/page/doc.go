@@ -4,7 +4,7 @@
 // nofollow and others), the preferences of the owner for uses of the page
 // (search, AI), and the place of each of them. A URL is fetched if its
 // robots.txt allows it for the robot of -agent or, without -agent, of
-// -user-agent. The preferences in that robots.txt count too, as do the RSL
+// -user-agent. The preferences in that robots.txt count too, and so do the RSL
 // files in its License lines and in the Link header, if their own robots.txt
 // allows fetching them. For a FILE, -header sets the header and -rsl the RSL
 // files.
@@ -19,7 +19,7 @@
 // With -json, one object:
 //
 //	source        the file, or the URL after redirects
-//	agent         the robot that is addressed; absent for a FILE without -agent
+//	agent         the robot; absent for a FILE without -agent
 //	status        of the response, for a URL
 //	examined      "complete", "partial" (the page is longer than the 256 KiB
 //	              that are examined), "header only" (no HTML)

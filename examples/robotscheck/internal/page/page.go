@@ -23,45 +23,13 @@ import (
 var Command = command.Command{
 	Name:  "page",
 	Usage: "[flags] FILE|URL",
-	Short: "what a page says about itself, and where",
+	Short: "the directives and preferences of a page, and where they are",
 	Setup: func(flags *flag.FlagSet) command.Action {
-		p := check{header: make(http.Header)}
-		flags.Func("agent", "product `token` of the robot; default: all robots for a FILE, the robot of -user-agent for a URL", func(s string) error {
-			if p.tokens = []string{s}; s == "*" {
-				return errors.New("omit -agent for the directives for all robots")
-			}
-			return robots.CheckName(s)
-		})
-		flags.Func("header",
-			"`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated", p.addHeader)
-		command.ListVar(flags, &p.terms, "rsl",
-			"RSL 1.0 `file` with the terms for a FILE, whose URL -base gives; may be repeated")
-		flags.BoolVar(&p.links, "links", false, "list the links of the page, and whether a polite robot follows them")
-		base := flags.String("base", "", "`URL` of the page in a FILE; required with -links")
+		c := &check{header: make(http.Header)}
+		c.declare(flags)
 		asJSON := flags.Bool("json", false, "print JSON, one object")
-		userAgent := robots.UserAgentFlag(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {
-			if len(args) != 1 {
-				return 0, command.Usagef("specify one page: a file, \"-\", or a URL")
-			}
-			var r *report
-			var err error
-			switch isPage := command.IsURL(args[0]); {
-			case command.StdinTwice(append(args, p.terms...)...):
-				return 0, command.Usagef("only one of FILE and -rsl can be standard input")
-			case isPage && len(p.header) > 0:
-				return 0, command.Usagef("-header requires a FILE; the header of a URL is fetched")
-			case isPage && len(p.terms) > 0:
-				return 0, command.Usagef("-rsl requires a FILE; the RSL files of a URL are fetched")
-			case isPage && *base != "":
-				return 0, command.Usagef("-base requires a FILE; the URL of the page is %s", args[0])
-			case isPage:
-				r, err = p.fetch(ctx, e, args[0], *userAgent)
-			case p.links && *base == "":
-				return 0, command.Usagef("-links with a FILE requires -base, the URL of the page")
-			default:
-				r, err = p.read(ctx, e, args[0], *base)
-			}
+			r, err := c.run(ctx, e, args)
 			if err != nil {
 				return 0, err
 			}
@@ -71,90 +39,183 @@ var Command = command.Command{
 	},
 }
 
+// A check has the flags of the command, and makes the report.
 type check struct {
-	tokens []string // the robot's name; nil means all robots
-	header http.Header
-	links  bool
-	terms  []string // the names of the RSL files to read
+	tokens    []string // the robot's product token; nil means all robots
+	header    http.Header
+	rsl       []string // the names of the RSL files to read
+	links     bool
+	base      string
+	userAgent *string
 }
 
-func (p *check) addHeader(line string) error {
-	name, value, ok := strings.Cut(line, ":")
-	if name = strings.TrimSpace(name); !ok || name == "" {
+func (c *check) declare(flags *flag.FlagSet) {
+	flags.Func("agent",
+		"product `token` of the robot; default: all robots for a FILE, "+
+			"the robot of -user-agent for a URL",
+		c.setAgent)
+	flags.Func("header",
+		"`line` of the response header of a FILE, as in 'X-Robots-Tag: noindex'; may be repeated",
+		c.addHeader)
+	command.ListVar(flags, &c.rsl, "rsl",
+		"RSL 1.0 `file` with the terms for a FILE, whose URL is that of -base; may be repeated")
+	flags.BoolVar(&c.links, "links", false,
+		"list the links of the page, and whether a polite robot follows them")
+	flags.StringVar(&c.base, "base", "", "`URL` of the page in a FILE; required with -links")
+	c.userAgent = robots.UserAgentFlag(flags)
+}
+
+func (c *check) setAgent(token string) error {
+	if token == "*" {
+		return errors.New("omit -agent for the directives for all robots")
+	}
+	c.tokens = []string{token}
+	return robots.CheckName(token)
+}
+
+func (c *check) addHeader(line string) error {
+	name, value, hasColon := strings.Cut(line, ":")
+	name = strings.TrimSpace(name)
+	if !hasColon || name == "" {
 		return errors.New("must be a name, a colon and a value, as in 'X-Robots-Tag: noindex'")
 	}
-	p.header.Add(name, strings.TrimSpace(value))
+	c.header.Add(name, strings.TrimSpace(value))
 	return nil
 }
 
-func (p *check) read(ctx context.Context, e command.Env, name, base string) (*report, error) {
-	u, err := command.ParseURL(base)
-	if err != nil && base != "" {
+func (c *check) run(ctx context.Context, e command.Env, args []string) (*report, error) {
+	if len(args) != 1 {
+		return nil, command.Usagef("specify one page: a file, \"-\", or a URL")
+	}
+	arg := args[0]
+	if command.StdinTwice(append(args, c.rsl...)...) {
+		return nil, command.Usagef("only one of FILE and -rsl can be standard input")
+	}
+	if !command.IsURL(arg) {
+		if c.links && c.base == "" {
+			return nil, command.Usagef("-links with a FILE requires -base, the URL of the page")
+		}
+		return c.read(ctx, e, arg)
+	}
+	switch {
+	case len(c.header) > 0:
+		return nil, command.Usagef("-header requires a FILE; the header of a URL is fetched")
+	case len(c.rsl) > 0:
+		return nil, command.Usagef("-rsl requires a FILE; the RSL files of a URL are fetched")
+	case c.base != "":
+		return nil, command.Usagef("-base requires a FILE; the URL of the page is %s", arg)
+	}
+	return c.fetch(ctx, e, arg)
+}
+
+// read reports on a page in a file.
+func (c *check) read(ctx context.Context, e command.Env, name string) (*report, error) {
+	base, err := command.ParseURL(c.base)
+	if err != nil && c.base != "" {
 		return nil, err
 	}
 	text, err := e.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	says := robotsmw.Page{
-		Directives: robotsmeta.ParseHeader(p.header, p.tokens...).Union(htmlmeta.Scan(text, p.tokens...)),
+	inHeader := robotsmeta.ParseHeader(c.header, c.tokens...)
+	directives := robotsmw.Page{
+		Directives: inHeader.Union(htmlmeta.Scan(text, c.tokens...)),
 		State:      robotsmw.PageComplete,
 	}
-	in := preference.Input{Tokens: p.tokens, Target: base, Header: p.header, Page: says.Directives}
-	for _, name := range p.terms {
+	in := preference.Input{
+		Tokens: c.tokens,
+		Target: c.base,
+		Header: c.header,
+		Page:   directives.Directives,
+	}
+	for _, name := range c.rsl {
 		text, err := e.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		terms, err := preference.ParseRSL(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", command.ShownName(name), err)
+			return nil, fmt.Errorf("%s: %w", command.DisplayName(name), err)
 		}
 		in.RSL = append(in.RSL, terms)
 	}
-	r := p.report(command.ShownName(name), text, says, in, nil)
-	if p.links {
-		return r, r.addLinks(ctx, text, u, says, nil)
+	r := c.report(command.DisplayName(name), text, directives, in)
+	if c.links {
+		return r, r.addLinks(ctx, text, base, directives, nil)
 	}
 	return r, nil
 }
 
-// maxPage is how many bytes of a page are read at most.
-const maxPage = 16 << 20
+const maxPageBytes = 16 << 20
 
-func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*report, error) {
+// fetch reports on the page at a URL.
+func (c *check) fetch(ctx context.Context, e command.Env, rawURL string) (*report, error) {
 	u, err := command.ParseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	v, err := robots.NewVisitor(e, userAgent, p.tokens...)
+	v, err := robots.NewVisitor(e, *c.userAgent, c.tokens...)
 	if err != nil {
 		return nil, err
 	}
-	p.tokens = v.Checker().Tokens() // the report is about the robot that fetches the page
+	c.tokens = v.Checker().Tokens() // report on the robot that fetches the page
 	resp, err := get(ctx, v, u)
-	if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); ok && errors.Is(err, robotsmw.ErrDisallowed) {
-		return &report{Source: blocked.Decision.URL.String(), Agent: p.tokens[0], Decision: &blocked.Decision, Restrictions: []string{},
-			Doubt: v.Doubt(&blocked.Decision), doubtful: blocked.Decision.RobotsURL}, nil
+	if errors.Is(err, robotsmw.ErrDisallowed) {
+		if d, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+			return c.disallowedReport(v, &d.Decision), nil
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if refused := robotsmw.PageDirectives(resp).Refusal; refused.Sure {
-		return nil, fmt.Errorf("%s: %v: there is no page to examine", resp.Request.URL, refused)
+	text, err := readPage(resp)
+	if err != nil {
+		return nil, err
+	}
+	directives := robotsmw.PageDirectives(resp)
+	if directives.State == robotsmw.PageNotExamined {
+		return nil, fmt.Errorf("%s has an unsupported content coding (Content-Encoding: %s)",
+			resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
+	}
+	return c.responseReport(ctx, v, resp, text, directives)
+}
+
+// readPage returns the body of a response. It returns an error if the response
+// is not a page.
+func readPage(resp *http.Response) ([]byte, error) {
+	u := resp.Request.URL
+	if refusal := robotsmw.PageDirectives(resp).Refusal; refusal.Sure {
+		return nil, fmt.Errorf("%s: %v: there is no page to examine", u, refusal)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: status %s: there is no page to examine", resp.Request.URL, command.Printable(resp.Status))
+		status := command.Printable(resp.Status)
+		return nil, fmt.Errorf("%s: status %s: there is no page to examine", u, status)
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPageBytes))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", resp.Request.URL, err)
+		return nil, fmt.Errorf("read %s: %w", u, err)
 	}
-	says := robotsmw.PageDirectives(resp)
-	if says.State == robotsmw.PageNotExamined {
-		return nil, fmt.Errorf("%s has an unsupported content coding (Content-Encoding: %s)", resp.Request.URL, command.Printable(resp.Header.Get("Content-Encoding")))
+	return text, nil
+}
+
+// disallowedReport reports on a page that was not fetched.
+func (c *check) disallowedReport(v *robots.Visitor, d *robotsmw.Decision) *report {
+	return &report{
+		Source:       d.URL.String(),
+		Agent:        c.tokens[0],
+		Decision:     d,
+		Restrictions: []string{},
+		Doubt:        v.Doubt(d),
+		doubtful:     d.RobotsURL,
 	}
+}
+
+// responseReport reports on a page that was fetched.
+func (c *check) responseReport(
+	ctx context.Context, v *robots.Visitor, resp *http.Response, text []byte, directives robotsmw.Page,
+) (*report, error) {
 	page := resp.Request.URL // the URL after redirects
 	decision, err := v.Checker().Check(ctx, page)
 	if err != nil {
@@ -162,88 +223,104 @@ func (p *check) fetch(ctx context.Context, e command.Env, rawURL, userAgent stri
 	}
 	in := preference.Input{
 		Robots: decision.File(),
-		Tokens: p.tokens,
+		Tokens: c.tokens,
 		Target: page.String(),
 		Header: resp.Header,
-		Page:   says.Directives,
+		Page:   directives.Directives,
 	}
-	notRead := addTerms(ctx, v, page, &in)
-	r := p.report(page.String(), text, says, in, notRead)
-	r.Status, r.Decision = resp.StatusCode, &decision
+	termErrors := addTerms(ctx, v, page, &in)
+	r := c.report(page.String(), text, directives, in)
+	for i, l := range r.Licenses {
+		r.Licenses[i].Error = termErrors[l.URL]
+	}
+	r.Status = resp.StatusCode
+	r.Decision = &decision
 	if r.Doubt == "" {
-		r.Doubt, r.doubtful = v.Doubt(&decision), decision.RobotsURL
+		r.Doubt = v.Doubt(&decision)
+		r.doubtful = decision.RobotsURL
 	}
-	if p.links && says.State == robotsmw.PageComplete {
-		return r, r.addLinks(ctx, text, page, says, v.Checker())
+	if c.links && directives.State == robotsmw.PageComplete {
+		return r, r.addLinks(ctx, text, page, directives, v.Checker())
 	}
 	return r, nil
 }
 
-// report returns the report on a page. notRead is, by URL, the reason why the
-// terms of a license could not be read.
-func (p *check) report(source string, text []byte, says robotsmw.Page, in preference.Input, notRead map[string]string) *report {
-	if says.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
-		says.State = robotsmw.PagePartial
+// report returns the report on a page, without its links and without what is
+// specific to a URL.
+func (c *check) report(
+	source string, text []byte, directives robotsmw.Page, in preference.Input,
+) *report {
+	if directives.State == robotsmw.PageComplete && len(text) > htmlmeta.Window {
+		directives.State = robotsmw.PagePartial
 	}
 	r := &report{
 		Source:       source,
-		Agent:        strings.Join(p.tokens, ", "),
-		Examined:     says.State.String(),
-		Restrictions: restrictions(says.Directives),
-		Directives:   slices.Collect(says.Rules()),
+		Agent:        strings.Join(c.tokens, ", "),
+		Examined:     directives.State.String(),
+		Restrictions: restrictions(directives.Directives),
+		Directives:   slices.Collect(directives.Rules()),
 	}
-	if says.State != robotsmw.PageHeaderOnly {
-		r.Doubt, r.doubtful = robots.DoubtOfPage(text), source
+	if directives.State != robotsmw.PageHeaderOnly {
+		r.Doubt = robots.DoubtOfPage(text)
+		r.doubtful = source
 	}
-	if says.Refusal.Kind != 0 {
-		r.Refusal = &says.Refusal
+	if directives.Refusal.Kind != 0 {
+		r.Refusal = &directives.Refusal
 	}
-	for _, use := range []preference.Use{preference.Search, preference.TrainAI, preference.TrainAIImages, preference.AIInput} {
+	for _, use := range []preference.Use{
+		preference.Search,
+		preference.TrainAI,
+		preference.TrainAIImages,
+		preference.AIInput,
+	} {
 		r.Uses = append(r.Uses, in.For(use))
 	}
-	if use, by := in.ContentUse(); use != "" {
-		r.Reuse = &by
+	if use, statement := in.ContentUse(); use != "" {
+		r.Reuse = &statement
 	}
 	for _, l := range in.Licenses() {
-		r.Licenses = append(r.Licenses, license{l, notRead[l.URL]})
+		r.Licenses = append(r.Licenses, license{License: l})
 	}
 	return r
 }
 
-// maxTerms is the greatest number of RSL files to fetch for a page.
-// maxTermsSize is the greatest number of bytes to read from a file. It exceeds
-// the limit of package preference, so ParseRSL notices that a file is too long.
 const (
-	maxTerms     = 4
-	maxTermsSize = 2 << 20
+	maxRSLFiles = 4 // to fetch for a page
+	// maxRSLBytes exceeds the limit of package preference, so that ParseRSL
+	// notices that a file is too long.
+	maxRSLBytes = 2 << 20
 )
 
-// addTerms fetches the RSL files that the licenses of in name, and adds them to
-// in. It fetches each file once, and at most maxTerms files. t obeys robots.txt
-// and keeps the pace. The result is, by URL, the reason why a file could not be
-// read; it is "" for the others.
-func addTerms(ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input) map[string]string {
-	why := make(map[string]string)
+// addTerms fetches the RSL files of the licenses of in, and adds them to in. It
+// fetches each file once, and at most maxRSLFiles. t should be polite. The
+// result contains, by URL, the reasons why files could not be read.
+func addTerms(
+	ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input,
+) map[string]string {
+	reasons := make(map[string]string) // "" if the file was read
 	for _, l := range in.Licenses() {
-		if _, known := why[l.URL]; known {
+		if _, ok := reasons[l.URL]; ok {
 			continue
 		}
-		if len(why) >= maxTerms {
-			why[l.URL] = fmt.Sprintf("only %d are read for a page", maxTerms)
+		if len(reasons) >= maxRSLFiles {
+			reasons[l.URL] = fmt.Sprintf("only %d are read for a page", maxRSLFiles)
 			continue
 		}
 		terms, err := fetchRSL(ctx, t, page, l.URL)
 		if err != nil {
-			why[l.URL] = err.Error()
+			reasons[l.URL] = err.Error()
 			continue
 		}
-		why[l.URL] = ""
+		reasons[l.URL] = ""
 		in.RSL = append(in.RSL, terms)
 	}
-	return why
+	return reasons
 }
 
-func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address string) (*preference.RSL, error) {
+// fetchRSL fetches an RSL file. Its address may be relative to the page.
+func fetchRSL(
+	ctx context.Context, t http.RoundTripper, page *url.URL, address string,
+) (*preference.RSL, error) {
 	u, err := page.Parse(address)
 	if err != nil {
 		return nil, err
@@ -259,7 +336,7 @@ func fetchRSL(ctx context.Context, t http.RoundTripper, page *url.URL, address s
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %s", command.Printable(resp.Status))
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxTermsSize))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRSLBytes))
 	if err != nil {
 		return nil, err
 	}

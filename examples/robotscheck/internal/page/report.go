@@ -29,7 +29,7 @@ type report struct {
 	Restrictions []string              `json:"restrictions"`
 	Directives   []robotsmeta.Rule     `json:"directives,omitempty"`
 	Uses         []preference.Verdict  `json:"uses,omitempty"`
-	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal; nil if there is none
+	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal
 	Licenses     []license             `json:"licenses,omitempty"`
 	Links        []judgedLink          `json:"links,omitempty"`
 	Doubt        string                `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful
@@ -55,18 +55,28 @@ func (r *report) status() command.Status {
 	if r.Doubt != "" {
 		return command.Doubtful
 	}
-	denied := slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return v.Answer == preference.Deny })
-	isDisallowed := r.Decision != nil && !r.Decision.Allowed
-	if len(r.Restrictions) > 0 || denied || isDisallowed {
+	isDenied := func(v preference.Verdict) bool { return v.Answer == preference.Deny }
+	if len(r.Restrictions) > 0 || slices.ContainsFunc(r.Uses, isDenied) {
+		return command.No
+	}
+	if r.isDisallowed() {
 		return command.No
 	}
 	return command.OK
 }
 
+func (r *report) isDisallowed() bool { return r.Decision != nil && !r.Decision.Allowed }
+
+// restrictions returns the directives that restrict the use of a page.
 func restrictions(d robotsmeta.Directives) []string {
 	all := []string{}
-	for _, name := range []string{"noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai", "noml"} {
-		if d.Says(name) || name == "noindex" && d.NoIndex() { // NoIndex also counts a date that is past
+	if d.NoIndex() { // also after the date of unavailable_after
+		all = append(all, "noindex")
+	}
+	for _, name := range []string{
+		"nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai", "noml",
+	} {
+		if d.Says(name) {
 			all = append(all, name)
 		}
 	}
@@ -84,44 +94,64 @@ func restrictions(d robotsmeta.Directives) []string {
 	return all
 }
 
-func (r *report) addLinks(ctx context.Context, text []byte, u *url.URL, says robotsmw.Page, checker *robotsmw.Checker) error {
-	page, err := pagelinks.FromHTML(ctx, text, u, says, checker)
+// addLinks adds the links of the page at u. checker may be nil.
+func (r *report) addLinks(
+	ctx context.Context, text []byte, u *url.URL, directives robotsmw.Page, checker *robotsmw.Checker,
+) error {
+	page, err := pagelinks.FromHTML(ctx, text, u, directives, checker)
 	if err != nil {
 		return err
 	}
 	for _, l := range page.Links {
-		link := judgedLink{URL: l.URL.String(), Element: l.Element, Rel: l.Rel, Follow: page.Follows(l)}
-		switch {
-		case link.Follow:
-		case page.Says.NoFollow():
-			link.Why = "the page says nofollow"
-		case l.NoFollow:
-			link.Why = "rel=nofollow"
-		case l.Err != nil:
-			link.Why = l.Err.Error()
-		case l.Decision.Reason == robotsmw.ByRule:
-			link.Why = fmt.Sprintf("%v: %s, line %d of %s", l.Decision.Kind, l.Decision.Rule, l.Decision.Line, l.Decision.RobotsURL)
-		case checker != nil:
-			link.Why = l.Decision.String()
+		link := judgedLink{
+			URL:     l.URL.String(),
+			Element: l.Element,
+			Rel:     l.Rel,
+			Follow:  page.Follows(l),
+		}
+		if !link.Follow {
+			link.Why = whyNotFollowed(page, l, checker != nil)
 		}
 		r.Links = append(r.Links, link)
 	}
 	return nil
 }
 
-func (r *report) Print(w io.Writer) {
-	defer func() {
-		if r.Doubt != "" {
-			fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
-		}
-	}()
-	whom := cmp.Or(r.Agent, "everybody")
-	if r.Decision != nil && !r.Decision.Allowed {
-		fmt.Fprintf(w, "%s is disallowed for %s, so its directives are never read:\n  %v\n", command.Printable(r.Source), whom, r.Decision)
-		return
+// whyNotFollowed returns why a polite robot does not follow a link. hasChecker
+// reports whether the robots.txt of the link was checked.
+func whyNotFollowed(page *pagelinks.Page, l pagelinks.Link, hasChecker bool) string {
+	d := l.Decision
+	switch {
+	case page.Says.NoFollow():
+		return "the page says nofollow"
+	case l.NoFollow:
+		return "rel=nofollow"
+	case l.Err != nil:
+		return l.Err.Error()
+	case d.Reason == robotsmw.ByRule:
+		return fmt.Sprintf("%v: %s, line %d of %s", d.Kind, d.Rule, d.Line, d.RobotsURL)
+	case hasChecker:
+		return d.String()
 	}
-	told := cmp.Or(strings.Join(r.Restrictions, ", "), "nothing restricted")
-	fmt.Fprintf(w, "%s, for %s: %s\n", command.Printable(r.Source), whom, command.Printable(told))
+	return ""
+}
+
+func (r *report) Print(w io.Writer) {
+	agent := cmp.Or(r.Agent, "everybody")
+	if r.isDisallowed() {
+		fmt.Fprintf(w, "%s is disallowed for %s, so its directives are never read:\n  %v\n",
+			command.Printable(r.Source), agent, r.Decision)
+	} else {
+		r.printPage(w, agent)
+	}
+	if r.Doubt != "" {
+		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
+	}
+}
+
+func (r *report) printPage(w io.Writer, agent string) {
+	result := cmp.Or(strings.Join(r.Restrictions, ", "), "nothing restricted")
+	fmt.Fprintf(w, "%s, for %s: %s\n", command.Printable(r.Source), agent, command.Printable(result))
 	switch r.Examined {
 	case robotsmw.PageComplete.String():
 	case robotsmw.PagePartial.String():
@@ -134,19 +164,29 @@ func (r *report) Print(w io.Writer) {
 	}
 	r.printDirectives(w)
 	r.printUses(w)
-	for i, l := range r.Licenses {
-		if i == 0 {
-			fmt.Fprintln(w, "\nlicenses")
-		}
+	r.printLicenses(w)
+	r.printLinks(w)
+}
+
+func (r *report) printLicenses(w io.Writer) {
+	if len(r.Licenses) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nlicenses")
+	for _, l := range r.Licenses {
 		fmt.Fprintf(w, "  %s (%s, line %d)\n", command.Printable(l.URL), l.Where, l.Line)
 		if l.Error != "" {
 			fmt.Fprintf(w, "    not read: %s\n", command.Printable(l.Error))
 		}
 	}
-	for i, l := range r.Links {
-		if i == 0 {
-			fmt.Fprintln(w, "\nlinks")
-		}
+}
+
+func (r *report) printLinks(w io.Writer) {
+	if len(r.Links) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nlinks")
+	for _, l := range r.Links {
 		if l.Follow {
 			fmt.Fprintf(w, "  follow  %s\n", command.Printable(l.URL))
 		} else {
@@ -162,7 +202,8 @@ func (r *report) printDirectives(w io.Writer) {
 	fmt.Fprintln(w, "\ndirectives")
 	rows := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, d := range r.Directives {
-		name, note := d.Name, ""
+		name := d.Name
+		note := ""
 		if d.Value != "" {
 			name += ": " + d.Value
 		}
@@ -172,13 +213,15 @@ func (r *report) printDirectives(w io.Writer) {
 		if !d.Known {
 			note += ", unknown"
 		}
-		fmt.Fprintf(rows, "  %s\t%v, line %d%s\n", command.Printable(name), d.Source, d.Line, command.Printable(note))
+		fmt.Fprintf(rows, "  %s\t%v, line %d%s\n",
+			command.Printable(name), d.Source, d.Line, command.Printable(note))
 	}
 	rows.Flush()
 }
 
 func (r *report) printUses(w io.Writer) {
-	if r.Reuse == nil && !slices.ContainsFunc(r.Uses, func(v preference.Verdict) bool { return len(v.Evidence) > 0 }) {
+	hasEvidence := func(v preference.Verdict) bool { return len(v.Evidence) > 0 }
+	if r.Reuse == nil && !slices.ContainsFunc(r.Uses, hasEvidence) {
 		return
 	}
 	fmt.Fprintln(w, "\nuses")
@@ -193,8 +236,10 @@ func (r *report) printUses(w io.Writer) {
 			begin = "  \t"
 		}
 	}
-	if r.Reuse != nil {
-		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s%s\n", strings.TrimPrefix(r.Reuse.Raw, "use="), r.Reuse.Signal, r.Reuse.Where, command.Line(r.Reuse.Line))
+	if reuse := r.Reuse; reuse != nil {
+		value := strings.TrimPrefix(reuse.Raw, "use=")
+		fmt.Fprintf(rows, "  reuse\t%s\tby %s in %s%s\n",
+			value, reuse.Signal, reuse.Where, command.Line(reuse.Line))
 	}
 	rows.Flush()
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Read reads the robots.txt that an argument names.
+// Read reads the robots.txt that arg names: a file, "-" or a URL.
 func Read(ctx context.Context, e command.Env, arg, userAgent string) (*Source, error) {
 	if command.IsURL(arg) {
 		return fetch(ctx, e, arg, userAgent)
 	}
 	if command.IsDirectory(arg) {
-		return nil, inDirectory(arg)
+		return nil, directoryError(arg)
 	}
 	text, err := e.ReadFile(arg)
 	if err != nil {
 		return nil, err
 	}
-	return New(command.ShownName(arg), text), nil
+	return New(command.DisplayName(arg), text), nil
 }
 
-// inDirectory returns an error that names a file of a directory that the user
-// may have meant.
-func inDirectory(dir string) error {
+// directoryError returns an error that names a file in dir, which the user
+// should specify instead of the directory.
+func directoryError(dir string) error {
 	files, err := fs.Glob(os.DirFS(dir), "*.txt")
 	if err != nil || len(files) == 0 {
 		return command.Usagef("%s is a directory without .txt files; specify a file", dir)
@@ -57,55 +57,63 @@ func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Sourc
 		return nil, err
 	}
 	s := New(decision.RobotsURL, v.text(&decision))
-	s.Decision, s.From = &decision, v.from
+	s.Decision = &decision
+	s.From = v.from
 	if reason := decision.Reason; reason == robotsmw.Unavailable || reason == robotsmw.Unreachable {
 		s.Absent = reason
 	}
 	return s, nil
 }
 
-// A Visitor fetches as a polite crawler does, and keeps the text of each
-// robots.txt that it obeys.
+// A Visitor is a polite RoundTripper that keeps the text of each robots.txt
+// that it obeys.
 type Visitor struct {
 	*robotsmw.Transport
 
 	mu    sync.Mutex
 	texts map[string][]byte // by their SHA-256, in hexadecimal
-	from  string            // the URL of the last answer to a request for a robots.txt
+	from  string            // the URL of the last response to a request for a robots.txt
 }
 
-// NewVisitor returns a Visitor that sends its requests through e.Base. Its
-// tokens, if there are any, are the robot's names in robots.txt; otherwise the
-// name is that of the User-Agent.
+// NewVisitor returns a Visitor that sends its requests through e.Base. tokens
+// are the robot's product tokens; if there are none, the token is that of
+// userAgent.
 func NewVisitor(e command.Env, userAgent string, tokens ...string) (*Visitor, error) {
 	v := &Visitor{texts: make(map[string][]byte)}
-	var err error
-	v.Transport, err = robotsmw.NewTransport(robotsmw.Options{
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent:     userAgent,
 		ProductTokens: tokens,
 		Base:          e.Base,
 		Limiter:       new(politeness.Limiter),
 		KeepFiles:     true,
 		Logger:        slog.New(slog.DiscardHandler),
-		Observer: &robotsmw.Observer{
-			Asked: func(_ context.Context, _ string, resp *http.Response, _ []byte, _ error) {
-				v.mu.Lock()
-				defer v.mu.Unlock()
-				if resp.StatusCode != 0 {
-					v.from = resp.Request.URL.String()
-				}
-			},
-			Read: func(_ context.Context, sha256 string, text []byte) {
-				v.mu.Lock()
-				defer v.mu.Unlock()
-				v.texts[sha256] = bytes.Clone(text)
-			},
-		},
+		Observer:      v.observer(),
 	})
 	if err != nil { // the caller has checked the tokens
-		return nil, command.Usagef("-user-agent %q: must begin with the name of your crawler, one word that is not the name of a library, as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
+		return nil, command.Usagef("-user-agent %q: must begin with the name of your crawler, "+
+			"one word that is not the name of a library, "+
+			"as in ExampleBot/1.0 (+https://example.com/bot)", userAgent)
 	}
+	v.Transport = transport
 	return v, nil
+}
+
+// observer returns an Observer that sets v.texts and v.from.
+func (v *Visitor) observer() *robotsmw.Observer {
+	return &robotsmw.Observer{
+		Asked: func(_ context.Context, _ string, resp *http.Response, _ []byte, _ error) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			if resp.StatusCode != 0 {
+				v.from = resp.Request.URL.String()
+			}
+		},
+		Read: func(_ context.Context, sha256 string, text []byte) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.texts[sha256] = bytes.Clone(text)
+		},
+	}
 }
 
 // Doubt returns why the robots.txt of a decision is doubtful, or "" if it is

@@ -23,8 +23,9 @@ func TestRead_Directory(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, tt.file), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(t.Context(), command.Env{}, dir, ""); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
-			t.Errorf("with a file %s: %v, want %q", tt.file, err, tt.want)
+		_, err := Read(t.Context(), command.Env{}, dir, "")
+		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("Read of a directory with a file %s returned the error %v, want %q", tt.file, err, tt.want)
 		}
 	}
 }

@@ -16,47 +16,52 @@ func CheckName(s string) error {
 	if s == "*" {
 		return nil
 	}
-	switch name := Name(s); {
-	case s == "":
+	if s == "" {
 		return errors.New("empty name; use the product token of the robot, such as ExampleBot, or \"*\"")
-	case name == "", name == "Mozilla":
-		return fmt.Errorf("%q is not a product token, which has only letters, digits, \"_\", \"-\" and \".\"; use a name such as ExampleBot, or \"*\"", s)
-	case name != s:
+	}
+	name := Name(s)
+	if name == "" || name == "Mozilla" {
+		return fmt.Errorf("%q is not a product token, which has only letters, digits, "+
+			`"_", "-" and "."; use a name such as ExampleBot, or "*"`, s)
+	}
+	if name != s {
 		return fmt.Errorf("%q is not a product token; use %s, without version or address", s, name)
 	}
 	return nil
 }
 
-// Name returns the robot's name at the beginning of s. The argument s is the
-// value of a user-agent line or of a User-Agent header.
+// Name returns the robot's name at the beginning of s, which is the value of a
+// user-agent line or of a User-Agent header. "*" counts as a name.
 func Name(s string) string {
-	if s == "*" || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "*\t") {
+	if firstWord, _, _ := strings.Cut(strings.ReplaceAll(s, "\t", " "), " "); firstWord == "*" {
 		return "*"
 	}
-	return nameForm.FindString(s)
+	return namePrefix.FindString(s)
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.-]*`)
+var namePrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]*`)
 
 // Named returns the robots that the user-agent lines of the files name. It
 // ignores letter case, and returns each robot once. "*" comes first. The others
 // follow in the order of the lines.
 func Named(files ...*robotstxt.File) (names []string) {
-	known := make(map[string]bool)
-	for _, f := range files {
-		for g := range f.Groups() {
-			for _, a := range g.UserAgents {
-				name := Name(a.Value)
-				lower := strings.ToLower(name)
-				if name == "" || known[lower] {
-					continue
-				}
-				known[lower] = true
-				if name == "*" {
-					names = slices.Insert(names, 0, name)
-				} else {
-					names = append(names, name)
-				}
+	known := make(map[string]bool) // in lower case
+	add := func(name string) {
+		lower := strings.ToLower(name)
+		if name == "" || known[lower] {
+			return
+		}
+		known[lower] = true
+		if name == "*" {
+			names = slices.Insert(names, 0, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	for _, file := range files {
+		for group := range file.Groups() {
+			for _, userAgent := range group.UserAgents {
+				add(Name(userAgent.Value))
 			}
 		}
 	}
@@ -65,11 +70,13 @@ func Named(files ...*robotstxt.File) (names []string) {
 
 // UserAgentFlag declares -user-agent, the User-Agent of requests.
 func UserAgentFlag(flags *flag.FlagSet) *string {
-	return flags.String("user-agent", "robotscheck/1.0 (+https://github.com/goodbots/courtesy)", "`header` for fetching a URL; use that of your crawler if servers respond differently to different crawlers")
+	return flags.String("user-agent", "robotscheck/1.0 (+https://github.com/goodbots/courtesy)",
+		"`header` for fetching a URL; use that of your crawler if servers respond differently "+
+			"to different crawlers")
 }
 
-// TokensFlag declares -agent, which may be given several times. An element of
-// the list may be "*".
+// TokensFlag declares -agent, which may be repeated. An element of the list may
+// be "*".
 func TokensFlag(flags *flag.FlagSet, usage string) *[]string {
 	list := new([]string)
 	flags.Func("agent", usage, func(s string) error {

@@ -1,7 +1,7 @@
-// Package robots is what the commands of robotscheck know about a robots.txt.
-// It gets one from a file, from standard input or, as a crawler would, from a
-// URL. It judges targets by it, finds reasons to doubt it, and reads the names
-// of robots.
+// Package robots reads a robots.txt for the commands of robotscheck: from a
+// file, from standard input or, as a crawler would, from a URL. It decides
+// whether a target is allowed, recognizes files that are probably not meant as
+// a robots.txt, and parses the names of robots.
 package robots
 
 import (
@@ -46,7 +46,8 @@ func New(name string, text []byte) *Source {
 // unknown.
 func (s *Source) Unreachable() error {
 	if s.Absent == robotsmw.Unreachable {
-		return fmt.Errorf("%s is unreachable, so everything is disallowed for now: %s", s.Name, command.Printable(s.Decision.Cause))
+		cause := command.Printable(s.Decision.Cause)
+		return fmt.Errorf("%s is unreachable, so everything is disallowed for now: %s", s.Name, cause)
 	}
 	return nil
 }
@@ -55,8 +56,7 @@ func (s *Source) Unreachable() error {
 func (s *Source) Doubt() string { return Doubt(s.Text, s.Decision != nil) }
 
 // Judge returns the verdict of a polite crawler on a target, by the rules for
-// the robot. Such a crawler also judges the other names for the target (see
-// [Verdict]).
+// the robot (see the function [Judge]).
 func (s *Source) Judge(rules *robotstxt.Rules, target string) Verdict {
 	if s.Absent != "" {
 		return Verdict{Allowed: s.Absent == robotsmw.Unavailable, Reason: s.Absent}
@@ -64,23 +64,28 @@ func (s *Source) Judge(rules *robotstxt.Rules, target string) Verdict {
 	return Judge(rules, target)
 }
 
-var notInURLs = regexp.MustCompile(`[^!-~]`)
+var invalidInURL = regexp.MustCompile(`[^!-~]`)
 
-// Sent returns a target in the form that it has in a request. Characters that a
-// URL cannot contain become percent-escapes, for example "ä".
-func Sent(target string) string { return notInURLs.ReplaceAllStringFunc(target, url.PathEscape) }
+// Escape returns a target as a client sends it, with percent-escapes for
+// characters that a URL cannot contain, such as "ä".
+func Escape(target string) string {
+	return invalidInURL.ReplaceAllStringFunc(target, url.PathEscape)
+}
 
-// CheckTarget returns an error unless the target is a path or a URL, and of the
-// origin of the robots.txt: each scheme, host and port has a robots.txt of its
-// own. A local file may be of any origin.
+// CheckTarget returns an error unless target is a path, or a URL to which the
+// robots.txt applies: each scheme, host and port has a robots.txt of its own. A
+// local file applies to any URL.
 func (s *Source) CheckTarget(target string) error {
 	if err := command.CheckScheme(target); err != nil {
 		return err
 	}
-	switch isURL := command.IsURL(target); {
-	case !isURL && !strings.HasPrefix(target, "/"):
-		return command.Usagef("%q: must be a path that begins with \"/\", or an absolute URL", target)
-	case !isURL, s.Decision == nil:
+	if !command.IsURL(target) {
+		if !strings.HasPrefix(target, "/") {
+			return command.Usagef("%q: must be a path that begins with \"/\", or an absolute URL", target)
+		}
+		return nil
+	}
+	if s.Decision == nil {
 		return nil
 	}
 	u, err := command.ParseURL(target)
@@ -106,9 +111,9 @@ type Verdict struct {
 	Rule    string          `json:"rule,omitempty"` // the rule that decided, such as "Disallow: /a"
 	Line    int             `json:"line,omitempty"` // the number of the rule's line, counted from 1
 
-	// Resolved is set if servers may treat the target like another path that is
-	// disallowed (see robotsmw.Decision). Resolved is then the other path, with
-	// the query. "" means that the target was judged as it is written.
+	// Resolved is the path, with the query, that servers may treat the target
+	// as (see robotsmw.Decision), if it is disallowed and thus decides. It is
+	// "" if the target decides as it is written.
 	Resolved string `json:"resolved,omitempty"`
 }
 
@@ -122,18 +127,18 @@ var reasons = [...]robotsmw.Reason{
 	robotstxt.TooMuchWork: robotsmw.TooMuchWork,
 }
 
-// Judge returns the same verdict on a target as a robotsmw.Checker. If servers
-// may treat an allowed target like another path that is disallowed, Judge
-// returns the verdict on that path.
+// Judge returns the same verdict on a target as a robotsmw.Checker. If a target
+// is allowed, but servers may treat it as another path that is disallowed,
+// Judge returns the verdict on that path.
 func Judge(rules *robotstxt.Rules, target string) Verdict {
-	m, resolved := rules.MatchResolved(target)
-	v := VerdictOf(m)
+	match, resolved := rules.MatchResolved(target)
+	v := NewVerdict(match)
 	v.Resolved = resolved
 	return v
 }
 
-// VerdictOf turns the parser's answer about a target alone into a Verdict.
-func VerdictOf(m robotstxt.Match) Verdict {
+// NewVerdict converts a Match to a Verdict. Resolved is empty.
+func NewVerdict(m robotstxt.Match) Verdict {
 	v := Verdict{Allowed: m.Allowed, Reason: reasons[m.Reason], Line: m.Line}
 	if m.Reason == robotstxt.ByRule {
 		v.Rule = m.Kind.String() + ": " + m.Pattern
@@ -149,7 +154,7 @@ func (v Verdict) Word() string {
 	return "disallowed"
 }
 
-// Status returns the exit status for a verdict. The doubt is the reason why the
+// Status returns the exit status for a verdict. doubt is the reason why the
 // verdict is doubtful, or "".
 func (v Verdict) Status(doubt string) command.Status {
 	switch {
@@ -163,20 +168,20 @@ func (v Verdict) Status(doubt string) command.Status {
 	return command.No
 }
 
-// words has each reason but ByRule in a few words.
-var words = map[robotsmw.Reason]string{
+// reasonTexts describes each reason but ByRule.
+var reasonTexts = map[robotsmw.Reason]string{
 	robotsmw.NoMatch:     "no rule of its group matches",
 	robotsmw.EmptyGroup:  "its group has no rules",
 	robotsmw.NoGroup:     "no group is for it",
 	robotsmw.IsRobotsTxt: "robots.txt itself is always allowed",
 	robotsmw.TooMuchWork: "the rules take too much work for one URL",
 	robotsmw.Unavailable: "there is no robots.txt",
-	robotsmw.Unreachable: "robots.txt cannot be had",
+	robotsmw.Unreachable: "robots.txt is unreachable",
 }
 
 // Why returns the reason for the verdict in a few words.
 func (v Verdict) Why() string {
-	why := words[v.Reason]
+	why := reasonTexts[v.Reason]
 	if v.Reason == robotsmw.ByRule {
 		why = fmt.Sprintf("line %d: %s", v.Line, command.Printable(v.Rule))
 	}
@@ -186,9 +191,8 @@ func (v Verdict) Why() string {
 	return why
 }
 
-// A Doubtful is a doubtful robots.txt, with the reason. Commands that read
-// several robots.txt files print the name, so that users know which file is
-// meant.
+// A Doubtful is the name of a doubtful robots.txt, with the reason. Commands
+// that read several robots.txt files print it.
 type Doubtful struct {
 	Source string `json:"source"`
 	Doubt  string `json:"doubt"`
@@ -198,24 +202,24 @@ func (d Doubtful) String() string {
 	return "doubtful: " + command.Printable(d.Source) + ": " + command.Printable(d.Doubt)
 }
 
-// Print prints the String as a line.
+// Print prints d as a line.
 func (d Doubtful) Print(w io.Writer) { fmt.Fprintln(w, d) }
 
 // Doubt returns a sentence with the reason why verdicts by a robots.txt are
 // doubtful, or "" if they are not. The file may be longer than the 500 KiB that
-// robots read, or not meant for robots at all. If nothing is wrong, the check
-// is fast. isFetched reports whether only the beginning of a long file is
-// available.
+// robots read, or not meant for robots at all. isFetched reports whether text
+// may be only the beginning of a long file.
 func Doubt(text []byte, isFetched bool) string {
-	if !suspicious(text) {
+	if !isSuspicious(text) {
 		return ""
 	}
-	return message(Problems(text, isFetched), "too-large", "binary", "utf-16", "html", "html-error-page")
+	codes := []string{"too-large", "binary", "utf-16", "html", "html-error-page"}
+	return firstMessage(Problems(text, isFetched), codes...)
 }
 
-// Problems returns what the linter finds in a robots.txt. The end of a long
-// file is not fetched, so if isFetched is true, the linter's message has "at
-// least" before the number of bytes.
+// Problems returns what the linter finds in a robots.txt. If isFetched is true,
+// text may be only the beginning of a long file, so the message on its length
+// contains "at least".
 func Problems(text []byte, isFetched bool) []lint.Problem {
 	problems := lint.Check(text)
 	for i := range problems {
@@ -230,17 +234,20 @@ func Problems(text []byte, isFetched bool) []lint.Problem {
 // recognizes types as browsers do.
 func DoubtOfPage(text []byte) string {
 	text = text[:min(len(text), 512)]
-	switch kind := http.DetectContentType(text); {
-	case strings.HasPrefix(kind, "text/"), message(lint.Check(text), "utf-16") != "":
+	contentType := http.DetectContentType(text)
+	isUTF16 := firstMessage(lint.Check(text), "utf-16") != ""
+	if strings.HasPrefix(contentType, "text/") || isUTF16 {
 		return ""
-	case kind == "application/octet-stream":
-		return "the page is not text"
-	default:
-		return "the page is not text but " + kind
 	}
+	if contentType == "application/octet-stream" { // an unknown type
+		return "the page is not text"
+	}
+	return "the page is not text but " + contentType
 }
 
-func message(problems []lint.Problem, codes ...string) string {
+// firstMessage returns the message of the first problem that has one of the
+// codes, or "" if there is none.
+func firstMessage(problems []lint.Problem, codes ...string) string {
 	for _, p := range problems {
 		if slices.Contains(codes, p.Code) {
 			return p.Message
@@ -249,10 +256,18 @@ func message(problems []lint.Problem, codes ...string) string {
 	return ""
 }
 
-// suspicious reports whether the linter should examine the text. It is fast,
-// because it looks only at the length and the first 1024 bytes.
-func suspicious(text []byte) bool {
-	const odd = "<\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
+// isSuspicious reports whether the linter should examine the text. It is fast,
+// because it considers only the length and the first 1024 bytes.
+func isSuspicious(text []byte) bool {
 	head := text[:min(len(text), 1024)]
-	return len(text) > robotstxt.MaxSize || bytes.ContainsAny(head, odd) || !utf8.Valid(head) || bytes.Contains(head, []byte("\ufffd"))
+	isTooLong := len(text) > robotstxt.MaxSize
+	isNotText := !utf8.Valid(head) || bytes.ContainsRune(head, utf8.RuneError)
+	return isTooLong || isNotText || bytes.ContainsFunc(head, isMarkupOrControl)
+}
+
+// isMarkupOrControl reports whether r is "<" or a control character other than
+// tab, line feed and carriage return.
+func isMarkupOrControl(r rune) bool {
+	isControl := r < ' ' && !strings.ContainsRune("\t\n\r", r)
+	return r == '<' || isControl
 }

@@ -11,9 +11,9 @@ import (
 
 const host = "https://example.com"
 
-// checked returns a function that asks a Checker about a path of example.com.
-// ok is false if net/http would not send the path as it is written.
-func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decision, ok bool) {
+// newCheck returns a function that returns the decision of a Checker on a path
+// of example.com. ok is false if net/http would not send the path unchanged.
+func newCheck(tb testing.TB, text string) (check func(target string) (d robotsmw.Decision, ok bool)) {
 	tb.Helper()
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
@@ -32,14 +32,19 @@ func checked(tb testing.TB, text string) func(target string) (d robotsmw.Decisio
 	}
 }
 
-const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\nDisallow: /*/gone\nAllow: /\n"
+func isSame(v Verdict, d robotsmw.Decision) bool {
+	return v.Allowed == d.Allowed && v.Line == d.Line && v.Resolved == d.Resolved
+}
 
-// Judge and the Checker give the same verdict. They also agree about which of
-// the target's names decides.
+const withPrivate = "User-agent: *\nDisallow: /private/\nAllow: /x/../private/open$\n" +
+	"Disallow: /*/gone\nAllow: /\n"
+
+// Judge and the Checker return the same verdict, also on the path that servers
+// may treat the target as.
 func TestJudge_AgreesWithTheChecker(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
-	check := checked(t, withPrivate)
-	for target, resolved := range map[string]string{
+	check := newCheck(t, withPrivate)
+	for path, resolved := range map[string]string{
 		"/public/":               "",
 		"/private/":              "",
 		"/x/../private/":         "/private/",
@@ -54,54 +59,73 @@ func TestJudge_AgreesWithTheChecker(t *testing.T) {
 		"/x/%2fprivate/":         "",
 		"/public/?u=//private/.": "",
 	} {
-		for _, asked := range []string{target, host + target, "HTTPS://example.com" + target} {
-			v := Judge(rules, asked)
-			d, ok := check(target)
-			if !ok || v.Allowed != d.Allowed || v.Line != d.Line || v.Resolved != d.Resolved {
-				t.Errorf("%s: %+v, but the Checker says %v", asked, v, d)
+		for _, target := range []string{path, host + path, "HTTPS://example.com" + path} {
+			v := Judge(rules, target)
+			d, ok := check(path)
+			if !ok || !isSame(v, d) {
+				t.Errorf("Judge(%q) returned %+v, but the Checker %v", target, v, d)
 			}
 			if v.Resolved != resolved {
-				t.Errorf("%s: decided as %q, want %q", asked, v.Resolved, resolved)
+				t.Errorf("Judge(%q) has Resolved %q, want %q", target, v.Resolved, resolved)
 			}
 		}
 	}
-	for _, asked := range []string{"", "x", "a//b", host, host + "?q=/../", "://", "a?u=http://x/../private/"} {
-		if v := Judge(rules, asked); !v.Allowed || v.Resolved != "" {
-			t.Errorf("%q: %+v", asked, v)
+	for _, target := range []string{
+		"", "x", "a//b", host, host + "?q=/../", "://", "a?u=http://x/../private/",
+	} {
+		if v := Judge(rules, target); !v.Allowed || v.Resolved != "" {
+			t.Errorf("Judge(%q) returned %+v, want allowed without Resolved", target, v)
 		}
-	}
-	if got, want := Judge(rules, "/x/../private/").Why(), "line 2: Disallow: /private/, as /private/"; got != want {
-		t.Errorf("it says %q, want %q", got, want)
 	}
 }
 
 func FuzzJudge(f *testing.F) {
-	for _, s := range []string{"/a/b/c/./../../private/", "/..", "/.", "/", "//", "/a//../private/", "/%2E%2e/%2e", "/..//..", "/%2", "/%2f..", "/.%2e.", "/a//b/../gone?x//"} {
+	for _, s := range []string{
+		"/a/b/c/./../../private/", "/..", "/.", "/", "//", "/a//../private/", "/%2E%2e/%2e",
+		"/..//..", "/%2", "/%2f..", "/.%2e.", "/a//b/../gone?x//",
+	} {
 		f.Add(s)
 	}
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
-	check := checked(f, withPrivate)
+	check := newCheck(f, withPrivate)
 	f.Fuzz(func(t *testing.T, target string) {
 		v := Judge(rules, target)
-		if d, ok := check(target); ok && (v.Allowed != d.Allowed || v.Line != d.Line || v.Resolved != d.Resolved) {
-			t.Errorf("%q: %+v, but the Checker says %v", target, v, d)
+		if d, ok := check(target); ok && !isSame(v, d) {
+			t.Errorf("Judge(%q) returned %+v, but the Checker %v", target, v, d)
 		}
 	})
 }
 
-// The method Why has different words for each reason.
 func TestVerdict_Why(t *testing.T) {
-	words := make(map[string]robotsmw.Reason)
-	for _, reason := range []robotsmw.Reason{
-		robotsmw.NoMatch, robotsmw.EmptyGroup, robotsmw.NoGroup, robotsmw.IsRobotsTxt, robotsmw.TooMuchWork, robotsmw.Unavailable, robotsmw.Unreachable,
-	} {
-		why := Verdict{Reason: reason}.Why()
-		if other, known := words[why]; known || why == "" {
-			t.Errorf("%v is %q, as is %v", reason, why, other)
-		}
-		words[why] = reason
+	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
+	const want = "line 2: Disallow: /private/, as /private/"
+	if got := Judge(rules, "/x/../private/").Why(); got != want {
+		t.Errorf("Why is %q, want %q", got, want)
 	}
-	if words["the rules take too much work for one URL"] != robotsmw.TooMuchWork {
-		t.Errorf("the words: %v", words)
+}
+
+// Each reason has a text of its own.
+func TestVerdict_Why_EachReason(t *testing.T) {
+	reasons := make(map[string]robotsmw.Reason) // by text
+	for _, reason := range []robotsmw.Reason{
+		robotsmw.NoMatch,
+		robotsmw.EmptyGroup,
+		robotsmw.NoGroup,
+		robotsmw.IsRobotsTxt,
+		robotsmw.TooMuchWork,
+		robotsmw.Unavailable,
+		robotsmw.Unreachable,
+	} {
+		text := Verdict{Reason: reason}.Why()
+		if text == "" {
+			t.Errorf("reason %v has no text", reason)
+		}
+		if other, ok := reasons[text]; ok {
+			t.Errorf("reasons %v and %v have the same text %q", other, reason, text)
+		}
+		reasons[text] = reason
+	}
+	if got := reasons["the rules take too much work for one URL"]; got != robotsmw.TooMuchWork {
+		t.Errorf("reason of the text on too much work is %v, want %v", got, robotsmw.TooMuchWork)
 	}
 }

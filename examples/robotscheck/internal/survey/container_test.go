@@ -2,10 +2,7 @@ package survey
 
 import (
 	"archive/zip"
-	"bufio"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,48 +11,55 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// A WARC file in zstd or in a WACZ has the same robots.txt files, also in a
-// directory.
+// The robots.txt files in a WARC file are read if it is compressed with zstd or
+// in a WACZ, also in a directory.
 func TestSurvey_Containers(t *testing.T) {
-	dir := t.TempDir()
-	pair := warcPair("a.example", "200 OK", "User-agent: *\nDisallow: /\n")
-	warc := pair[0] + pair[1]
-	packed, err := os.Create(filepath.Join(dir, "a.warc.zst"))
+	t.Chdir(t.TempDir())
+	request, response := warcPair("a.example", "200 OK", "User-agent: *\nDisallow: /\n")
+	warc := request + response
+	writeFiles(t, map[string]string{
+		"dir/a.warc.zst": compressZstd(t, warc),
+		"dir/b.wacz":     makeZip(t, warc, "archive/1.warc", "archive/2.warc", "pages/pages.jsonl"),
+	})
+	for arg, want := range map[string]string{
+		"dir/a.warc.zst": `"files":1,`,
+		"dir/b.wacz":     `"files":2,`,
+		"dir":            `"files":3,`,
+	} {
+		r := runSurvey(t, "-json", arg)
+		r.checkStatus(t, command.OK)
+		checkContains(t, "JSON of "+arg, r.stdout, want)
+	}
+}
+
+func compressZstd(t *testing.T, text string) string {
+	t.Helper()
+	var b strings.Builder
+	w, err := zstd.NewWriter(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := zstd.NewWriter(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprint(w, warc)
+	fmt.Fprint(w, text)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	packed.Close()
-	container, err := os.Create(filepath.Join(dir, "b.wacz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := zip.NewWriter(container)
-	for _, name := range []string{"archive/1.warc", "archive/2.warc", "pages/pages.jsonl"} {
-		f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+	return b.String()
+}
+
+// makeZip returns a ZIP file in which each of the names has this text.
+func makeZip(t *testing.T, text string, names ...string) string {
+	t.Helper()
+	var b strings.Builder
+	w := zip.NewWriter(&b)
+	for _, name := range names {
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(f, warc)
+		fmt.Fprint(f, text)
 	}
-	if err := z.Close(); err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	container.Close()
-	for arg, want := range map[string]string{filepath.Join(dir, "a.warc.zst"): `"files":1,`, filepath.Join(dir, "b.wacz"): `"files":2,`, dir: `"files":3,`} {
-		var out, errOut strings.Builder
-		e := command.Env{Stdin: strings.NewReader(""), Stdout: bufio.NewWriter(&out), Stderr: &errOut}
-		status := Command.Run(t.Context(), e, []string{"-json", arg})
-		e.Stdout.Flush()
-		if status != command.OK || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: status %d, %s is not in %s%s", arg, status, want, out.String(), errOut.String())
-		}
-	}
+	return b.String()
 }

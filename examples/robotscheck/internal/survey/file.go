@@ -10,13 +10,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A feature is something that files may have, and how many files have it. The
-// result has the features in this order.
+// A feature is a property of files, with the number of files that have it. The
+// result contains the features in this order.
 type feature struct {
 	What  string `json:"what"`
 	Files int    `json:"files"`
 
-	has func(*surveyed) bool
+	has func(*examined) bool
 }
 
 var features = []feature{
@@ -26,40 +26,48 @@ var features = []feature{
 	{What: "a Content-Usage line", has: hasField("content-usage")},
 	{What: "a Host line", has: hasField("host")},
 	{What: "a Clean-param line", has: hasField("clean-param")},
-	{What: "a robot with a digit or dot", has: func(f *surveyed) bool { return slices.ContainsFunc(f.agents, hasDigit) }},
-	{What: "a robot with more than a name", has: func(f *surveyed) bool { return slices.ContainsFunc(f.agents, hasMore) }},
-	{What: "a line above 16,663 bytes", has: func(f *surveyed) bool { return f.longest > 16663 }},
-	{What: "no user-agent line", has: func(f *surveyed) bool { return f.groups == 0 }},
-	{What: "no rule in any group", has: func(f *surveyed) bool { return len(f.patterns) == 0 }},
-	{What: "everything open to all", has: func(f *surveyed) bool { return f.disallows == 0 }},
-	{What: "everything shut to others (*)", has: func(f *surveyed) bool { return f.isShut("*") }},
+	{What: "a robot with a digit or dot", has: hasAgent(isNameWithDigit)},
+	{What: "a robot with more than a name", has: hasAgent(isMoreThanName)},
+	{What: "a line above 16,663 bytes", has: func(f *examined) bool { return f.maxLineBytes > 16663 }},
+	{What: "no user-agent line", has: func(f *examined) bool { return f.groups == 0 }},
+	{What: "no rule in any group", has: func(f *examined) bool { return len(f.patterns) == 0 }},
+	{What: "everything open to all", has: func(f *examined) bool { return f.disallows == 0 }},
+	{What: "everything shut to others (*)", has: func(f *examined) bool { return f.isShutOut("*") }},
 }
 
-func hasField(name string) func(*surveyed) bool {
-	return func(f *surveyed) bool { return f.fields[name] }
+func hasField(name string) func(*examined) bool {
+	return func(f *examined) bool { return f.fields[name] }
 }
 
-// hasDigit reports whether a robot's name has a digit or a dot. RFC 9309
-// allows neither in a name.
-func hasDigit(agent string) bool { return strings.ContainsAny(robots.Name(agent), "0123456789.") }
+func hasAgent(is func(agent string) bool) func(*examined) bool {
+	return func(f *examined) bool { return slices.ContainsFunc(f.agents, is) }
+}
 
-func hasMore(agent string) bool { return agent != robots.Name(agent) }
+// isNameWithDigit reports whether a robot's name contains a digit or a dot,
+// which RFC 9309 does not allow.
+func isNameWithDigit(agent string) bool {
+	return strings.ContainsAny(robots.Name(agent), "0123456789.")
+}
 
-// A form is a form that the patterns of rules may have, and how many rules, in
-// how many files, have it.
+// isMoreThanName reports whether a user-agent line contains more than a name,
+// such as a version.
+func isMoreThanName(agent string) bool { return agent != robots.Name(agent) }
+
+// A form is a form of the patterns of rules, with the number of rules that have
+// it, and of files with such rules.
 type form struct {
 	What  string `json:"what"`
 	Rules int    `json:"rules"`
 	Files int    `json:"files"`
 
-	is func(pattern string) bool
+	matches func(pattern string) bool
 }
 
 // count counts the rules of a file, by their patterns.
 func (f *form) count(patterns []string) {
 	before := f.Rules
 	for _, pattern := range patterns {
-		if f.is(pattern) {
+		if f.matches(pattern) {
 			f.Rules++
 		}
 	}
@@ -68,52 +76,62 @@ func (f *form) count(patterns []string) {
 	}
 }
 
+var percentEscape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
 var forms = []form{
-	{What: "any pattern", is: func(string) bool { return true }},
-	{What: "\"*\"", is: func(p string) bool { return strings.Contains(p, "*") }},
-	{What: "\"*\" not at the end alone", is: func(p string) bool { return strings.Contains(strings.TrimRight(p, "*"), "*") }},
-	{What: "a final \"$\"", is: func(p string) bool { return strings.HasSuffix(p, "$") }},
-	{What: "an escape such as %20", is: regexp.MustCompile(`%[0-9A-Fa-f]{2}`).MatchString},
-	{What: "a query", is: func(p string) bool { return strings.Contains(p, "?") }},
+	{What: "any pattern", matches: func(string) bool { return true }},
+	{What: "\"*\"", matches: func(p string) bool { return strings.Contains(p, "*") }},
+	{What: "\"*\" not at the end alone", matches: hasInnerWildcard},
+	{What: "a final \"$\"", matches: func(p string) bool { return strings.HasSuffix(p, "$") }},
+	{What: "an escape such as %20", matches: percentEscape.MatchString},
+	{What: "a query", matches: func(p string) bool { return strings.Contains(p, "?") }},
+}
+
+func hasInnerWildcard(pattern string) bool {
+	return strings.Contains(strings.TrimRight(pattern, "*"), "*")
 }
 
 // maxRobots is the maximum number of robots that are counted for each file.
 const maxRobots = 1000
 
-type surveyed struct {
-	file      *robotstxt.File
-	others    [len(robots.Dialects)]*robotstxt.File // the same file in robots.Dialects
-	groups    int
-	agents    []string // the values of the user-agent lines, but for "*"
-	patterns  []string // of all rules that have one
-	disallows int      // how many of these rules are Disallow lines
-	largest   int      // how many rules have a pattern in the group with the most of them
-	fields    map[string]bool
-	nbytes    int
-	lines     int
-	longest   int // how many bytes the longest line has
+// An examined file contains the properties that a survey counts.
+type examined struct {
+	file          *robotstxt.File
+	dialects      [len(robots.Dialects)]*robotstxt.File // as robots.Dialects parse it
+	groups        int
+	agents        []string // the values of the user-agent lines other than "*"
+	patterns      []string // of all rules with one
+	disallows     int      // Disallow lines with a pattern
+	maxGroupRules int      // rules with a pattern in the largest group
+	fields        map[string]bool
+	nbytes        int
+	lines         int
+	maxLineBytes  int
 
 	problems []lint.Problem
 	robots   map[string]shutOut // by the robot's name in lower case
 }
 
-func examine(text []byte) *surveyed {
-	f := &surveyed{
-		file: robotstxt.Parse(text), fields: make(map[string]bool), nbytes: len(text),
-		problems: lint.Check(text), robots: make(map[string]shutOut),
+func examine(text []byte) *examined {
+	f := &examined{
+		file:     robotstxt.Parse(text),
+		fields:   make(map[string]bool),
+		nbytes:   len(text),
+		problems: lint.Check(text),
+		robots:   make(map[string]shutOut),
 	}
-	for g := range f.file.Groups() {
-		f.addGroup(g)
+	for group := range f.file.Groups() {
+		f.addGroup(group)
 	}
 	for field := range f.file.Fields() {
 		f.fields[strings.ToLower(field.Name)] = true
 	}
 	for number, line := range f.file.Lines() {
 		f.lines = number
-		f.longest = max(f.longest, len(line))
+		f.maxLineBytes = max(f.maxLineBytes, len(line))
 	}
-	for i, d := range robots.Dialects {
-		f.others[i] = d.Parse(text)
+	for i, dialect := range robots.Dialects {
+		f.dialects[i] = dialect.Parse(text)
 	}
 	names := robots.Named(f.file)
 	for _, name := range names[:min(len(names), maxRobots)] {
@@ -122,15 +140,15 @@ func examine(text []byte) *surveyed {
 	return f
 }
 
-func (f *surveyed) addGroup(g robotstxt.Group) {
+func (f *examined) addGroup(group robotstxt.Group) {
 	f.groups++
-	for _, agent := range g.UserAgents {
+	for _, agent := range group.UserAgents {
 		if agent.Value != "" && robots.Name(agent.Value) != "*" {
 			f.agents = append(f.agents, agent.Value)
 		}
 	}
 	before := len(f.patterns)
-	for _, rule := range g.Rules {
+	for _, rule := range group.Rules {
 		if rule.Pattern == "" {
 			continue
 		}
@@ -139,23 +157,23 @@ func (f *surveyed) addGroup(g robotstxt.Group) {
 			f.disallows++
 		}
 	}
-	f.largest = max(f.largest, len(f.patterns)-before)
+	f.maxGroupRules = max(f.maxGroupRules, len(f.patterns)-before)
 }
 
-// A shutOut is whether a robot is shut out: by RFC 9309, and by each of
+// A shutOut reports whether a robot is shut out: by RFC 9309, and by each of
 // robots.Dialects.
 type shutOut struct {
 	rfc9309  bool
 	dialects [len(robots.Dialects)]bool
 }
 
-func (f *surveyed) shutOut(name string) (s shutOut) {
-	s.rfc9309 = f.isShut(name)
-	for i, file := range f.others {
-		s.dialects[i] = !file.Rules(name).Allowed("/")
+func (f *examined) shutOut(robot string) (s shutOut) {
+	s.rfc9309 = f.isShutOut(robot)
+	for i, file := range f.dialects {
+		s.dialects[i] = !file.Rules(robot).Allowed("/")
 	}
 	return s
 }
 
-// isShut reports whether a robot must not request "/".
-func (f *surveyed) isShut(robot string) bool { return !f.file.Rules(robot).Allowed("/") }
+// isShutOut reports whether "/" is disallowed for a robot.
+func (f *examined) isShutOut(robot string) bool { return !f.file.Rules(robot).Allowed("/") }

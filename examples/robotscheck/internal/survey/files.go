@@ -18,57 +18,57 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// A visit is called for every robots.txt, or with the reason why it cannot be
-// read. If it returns an error, there are no further calls.
-type visit func(text []byte, err error) error
+// A visitFunc is called for every robots.txt, or with the reason why it cannot
+// be read. If it returns an error, there are no further calls.
+type visitFunc func(text []byte, err error) error
 
-// A noFile is the status of an answer without a robots.txt: any status other
-// than 2xx.
-type noFile int
+// A noFileError is the status of a response without a robots.txt: any status
+// other than 2xx.
+type noFileError int
 
-func (n noFile) Error() string { return fmt.Sprintf("the response was a %d", int(n)) }
+func (e noFileError) Error() string { return fmt.Sprintf("the response was a %d", int(e)) }
 
-// eachFile finds the files that an argument stands for. If the argument is a
-// directory or an archive, match is a pattern for the paths of files. If the
-// argument is a WARC file, match is a pattern for hosts. Any other argument is
-// a list of file names, and match must be empty. If match is empty, every file
-// matches.
-func eachFile(e command.Env, arg, match string, each visit) error {
+// eachFile calls f for the files in a directory or archive whose paths match the
+// pattern, for the responses in a WARC file whose hosts match it, or for the
+// files in a list, for which the pattern must be empty. An empty pattern
+// matches everything.
+func eachFile(e command.Env, arg, pattern string, f visitFunc) error {
 	matches := func(name string) bool {
-		ok, _ := path.Match(match, name)
-		return match == "" || ok
+		ok, _ := path.Match(pattern, name)
+		return pattern == "" || ok
 	}
 	if command.IsDirectory(arg) {
-		return eachInDirectory(arg, matches, each)
+		return eachInDirectory(arg, matches, f)
 	}
 	in, err := e.Open(arg)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	switch lower := strings.ToLower(arg); {
+	switch {
 	case isWARC(arg):
-		return eachInWARC(arg, in, matches, each)
-	case strings.HasSuffix(lower, ".tar"):
-		return eachInArchive(arg, in, matches, each)
-	case strings.HasSuffix(lower, ".tar.gz"), strings.HasSuffix(lower, ".tgz"):
+		return eachInWARC(arg, in, matches, f)
+	case hasSuffix(arg, ".tar"):
+		return eachInArchive(arg, in, matches, f)
+	case hasSuffix(arg, ".tar.gz", ".tgz"):
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
 			return fmt.Errorf("%s is cut short or damaged at its beginning: %w", arg, err)
 		}
-		return eachInArchive(arg, unpacked, matches, each)
+		return eachInArchive(arg, unpacked, matches, f)
 	}
-	if match != "" {
-		return command.Usagef("-match requires a directory or an archive; %s was read as a list of files", arg)
+	if pattern != "" {
+		return command.Usagef("-match requires a directory or an archive; %s was read as a list of files",
+			arg)
 	}
-	return eachInList(command.ShownName(arg), in, each)
+	return eachInList(command.DisplayName(arg), in, f)
 }
 
-func eachInDirectory(dir string, matches func(string) bool, each visit) error {
+func eachInDirectory(dir string, matches func(string) bool, f visitFunc) error {
 	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return each(nil, err)
+			return f(nil, err)
 		case !entry.Type().IsRegular():
 			return nil
 		}
@@ -76,22 +76,25 @@ func eachInDirectory(dir string, matches func(string) bool, each visit) error {
 			return err
 		}
 		if !isWARC(file) {
-			return each(readFile(file))
+			return f(readFile(file))
 		}
 		in, err := os.Open(file)
 		if err != nil {
-			return each(nil, err)
+			return f(nil, err)
 		}
 		defer in.Close()
-		return eachInWARC(file, in, func(string) bool { return true }, each)
+		return eachInWARC(file, in, func(string) bool { return true }, f)
 	})
 }
 
-// maxFileSize is how many bytes of a file are read. A longer file is probably
-// not a robots.txt.
-const maxFileSize = 16 << 20
+// maxFileBytes is the number of bytes that are read of a file. A longer file is
+// probably not a robots.txt.
+const maxFileBytes = 16 << 20
 
-func begin(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxFileSize)) }
+// readBeginning reads at most maxFileBytes.
+func readBeginning(in io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(in, maxFileBytes))
+}
 
 func readFile(name string) ([]byte, error) {
 	file, err := os.Open(name)
@@ -99,21 +102,21 @@ func readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return begin(file)
+	return readBeginning(file)
 }
 
-// trials is how many files of a list are tried before eachInList gives up.
-const trials = 10
+// maxTrials is the number of files of a list that are tried before eachInList
+// gives up.
+const maxTrials = 10
 
 // eachInList reads the files that a list names. If none of the first files can
-// be read, the input is probably no list, and eachInList returns an error.
-// Without this error, each line of the input would be reported as a missing
-// file.
-func eachInList(arg string, in io.Reader, each visit) error {
+// be read, the input is probably not a list, and eachInList returns a single
+// error, instead of reporting each line of the input as a missing file.
+func eachInList(arg string, in io.Reader, f visitFunc) error {
 	var missing []error // of the first files, until one can be read
 	found := false
 	lines := bufio.NewScanner(in)
-	for len(missing) < trials && lines.Scan() {
+	for len(missing) < maxTrials && lines.Scan() {
 		name := strings.TrimSpace(lines.Text())
 		if name == "" {
 			continue
@@ -123,14 +126,14 @@ func eachInList(arg string, in io.Reader, each visit) error {
 			missing = append(missing, err)
 			continue
 		}
-		found = true
-		for _, err := range missing {
-			if err := each(nil, err); err != nil {
+		if !found {
+			found = true
+			if err := reportAll(missing, f); err != nil {
 				return err
 			}
+			missing = nil
 		}
-		missing = nil
-		if err := each(text, err); err != nil {
+		if err := f(text, err); err != nil {
 			return err
 		}
 	}
@@ -138,61 +141,85 @@ func eachInList(arg string, in io.Reader, each visit) error {
 		return fmt.Errorf("%s was read as a list of files: %w", arg, err)
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%s was read as a list of files, but the first files in it cannot be read: %s; specify a directory, an archive, or a file with one path per line",
-			arg, command.Printable(missing[0].Error())) // a file's name may have any bytes
+		first := command.Printable(missing[0].Error()) // file names may contain any bytes
+		return fmt.Errorf("%s was read as a list of files, but the first files in it cannot be read: %s; "+
+			"specify a directory, an archive, or a file with one path per line", arg, first)
+	}
+	return nil
+}
+
+// reportAll calls f with each of the errors.
+func reportAll(errs []error, f visitFunc) error {
+	for _, err := range errs {
+		if err := f(nil, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // eachInArchive reads the files of a tar archive. If the archive is cut short
 // or damaged, it reads what is before that place, and returns an error.
-func eachInArchive(arg string, in io.Reader, matches func(string) bool, each visit) error {
-	archive := tar.NewReader(io.MultiReader(in, cut{}))
-	for place := "at its beginning"; ; {
-		h, err := archive.Next()
+func eachInArchive(arg string, in io.Reader, matches func(string) bool, f visitFunc) error {
+	archive := tar.NewReader(io.MultiReader(in, truncated{}))
+	place := "at its beginning"
+	for {
+		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			if _, err = io.Copy(io.Discard, in); err == nil { // of a compressed archive, this checks the sum
+			err = checkEnd(in)
+			if err == nil {
 				return nil
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s is cut short or damaged %s: %w", arg, place, err)
 		}
-		name := command.Printable(h.Name) // which may have any bytes
+		name := command.Printable(header.Name) // which may contain any bytes
 		place = "after " + name
-		if h.Typeflag != tar.TypeReg || !matches(path.Clean(h.Name)) {
+		if header.Typeflag != tar.TypeReg || !matches(path.Clean(header.Name)) {
 			continue
 		}
-		text, err := begin(archive)
+		text, err := readBeginning(archive)
 		if err != nil {
 			return fmt.Errorf("%s is cut short or damaged in %s: %w", arg, name, err)
 		}
-		if err := each(text, nil); err != nil {
+		if err := f(text, nil); err != nil {
 			return err
 		}
 	}
 }
 
-// A cut is where an archive ends without its end mark. Package tar takes an
-// archive that ends between two files for a complete one.
-type cut struct{}
+// checkEnd reads the rest of an archive. If it is compressed, this verifies its
+// checksum.
+func checkEnd(in io.Reader) error {
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
 
-func (cut) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+// truncated is the reader after an archive. It is read only if the archive has
+// no end mark. Without it, package tar would regard an archive that ends between
+// two files as complete.
+type truncated struct{}
 
-func isWARC(name string) bool {
+func (truncated) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func isWARC(name string) bool { return hasSuffix(name, ".warc", ".warc.gz", ".warc.zst", ".wacz") }
+
+// hasSuffix reports whether a name ends with one of the suffixes. It ignores
+// letter case.
+func hasSuffix(name string, suffixes ...string) bool {
 	name = strings.ToLower(name)
-	for _, end := range []string{".warc", ".warc.gz", ".warc.zst", ".wacz"} {
-		if strings.HasSuffix(name, end) {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
 	return false
 }
 
-// eachInWARC reads a WARC file, such as one of Common Crawl's robotstxt subset,
-// or the WARC files in a WACZ: every answer to a request for robots.txt, if the
-// host matches.
-func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each visit) error {
+// eachInWARC reads the responses for robots.txt in a WARC file, such as one of
+// Common Crawl's robotstxt subset, or in the WARC files of a WACZ.
+func eachInWARC(arg string, in io.Reader, matches func(host string) bool, f visitFunc) error {
 	members, err := archive.Open(arg, in)
 	if err != nil {
 		return err
@@ -203,14 +230,14 @@ func eachInWARC(arg string, in io.Reader, matches func(host string) bool, each v
 		}
 	}()
 	for _, m := range members {
-		if err := eachRobotsTxt(m, matches, each); err != nil {
+		if err := eachRobotsTxt(m, matches, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachRobotsTxt(m archive.Member, matches func(host string) bool, each visit) error {
+func eachRobotsTxt(m archive.Member, matches func(host string) bool, f visitFunc) error {
 	for resp, err := range audit.RobotsTxts(m.Reader) {
 		var text []byte
 		switch {
@@ -219,11 +246,11 @@ func eachRobotsTxt(m archive.Member, matches func(host string) bool, each visit)
 		case !matches(resp.Request.URL.Host):
 			continue
 		case resp.StatusCode/100 != 2:
-			err = noFile(resp.StatusCode)
+			err = noFileError(resp.StatusCode)
 		default:
 			text, err = io.ReadAll(resp.Body)
 		}
-		if err := each(text, err); err != nil {
+		if err := f(text, err); err != nil {
 			return err
 		}
 	}

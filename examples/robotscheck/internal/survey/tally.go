@@ -18,18 +18,18 @@ import (
 type tally struct {
 	Files    int            `json:"files"`
 	Bytes    int            `json:"bytes"`
-	Without  map[string]int `json:"without,omitempty"` // how many answers had no file, by class of status, such as "4xx"
+	Without  map[string]int `json:"without,omitempty"` // responses without a file, by class such as "4xx"
 	Have     []feature      `json:"have"`
 	Rules    []form         `json:"rules"`
 	Sizes    []sizeRow      `json:"sizes"`
-	Worst    map[string]int `json:"worst"` // how many files there are, by the severity of their worst problem
+	Worst    map[string]int `json:"worst"` // files, by the severity of their worst problem
 	Problems []*problemRow  `json:"problems"`
 	Robots   []*robotRow    `json:"robots"`
 
-	sizes    [len(sizeNames)][]int
+	sizes    [len(sizeNames)][]int        // of each file
 	problems map[lint.Problem]*problemRow // by code and severity
 	robots   map[string]*robotRow
-	names    int // how many bytes robots takes, see maxNames
+	nbytes   int // of robots
 }
 
 type sizeRow struct {
@@ -47,7 +47,7 @@ type problemRow struct {
 	Times    int    `json:"times"`
 
 	severity lint.Severity
-	last     int // the number of the last file with the problem
+	lastFile int // the number of the last file with the problem
 }
 
 type robotRow struct {
@@ -55,8 +55,8 @@ type robotRow struct {
 	Files   int    `json:"files"`
 	ShutOut int    `json:"shut_out"`
 
-	// Dialects is in how many files the robot is shut out by other dialects,
-	// by their names.
+	// Dialects contains the number of files that shut the robot out by other
+	// dialects, by their names.
 	Dialects map[string]int `json:"dialects"`
 }
 
@@ -75,10 +75,12 @@ func newTally() *tally {
 	}
 }
 
-func (t *tally) add(f *surveyed) {
+// add counts the properties of a file.
+func (t *tally) add(f *examined) {
 	t.Files++
 	t.Bytes += f.nbytes
-	for i, n := range []int{f.nbytes, f.lines, f.groups, len(f.patterns), f.largest} {
+	sizes := [len(sizeNames)]int{f.nbytes, f.lines, f.groups, len(f.patterns), f.maxGroupRules}
+	for i, n := range sizes {
 		t.sizes[i] = append(t.sizes[i], n)
 	}
 	for i := range t.Have {
@@ -90,48 +92,52 @@ func (t *tally) add(f *surveyed) {
 		t.Rules[i].count(f.patterns)
 	}
 	t.addProblems(f.problems)
-	for name, shut := range f.robots {
-		r := t.robot(name)
-		if r == nil {
-			continue
-		}
-		r.Files++
-		if shut.rfc9309 {
-			r.ShutOut++
-		}
-		for i, d := range robots.Dialects {
-			if shut.dialects[i] {
-				r.Dialects[d.Name]++
-			} else {
-				r.Dialects[d.Name] += 0 // the name is in the output
-			}
+	for name, isShutOut := range f.robots {
+		if row := t.robot(name); row != nil {
+			row.add(isShutOut)
 		}
 	}
 }
 
-// maxNames limits the memory of the robots' rows, in bytes. A file may name
-// 1,000 robots that no other file names. Robots that come after the limit is
-// reached are not counted.
+func (r *robotRow) add(isShutOut shutOut) {
+	r.Files++
+	if isShutOut.rfc9309 {
+		r.ShutOut++
+	}
+	for i, dialect := range robots.Dialects {
+		if isShutOut.dialects[i] {
+			r.Dialects[dialect.Name]++
+		}
+	}
+}
+
 const (
-	maxNames = 256 << 20
-	rowBytes = 600 // of a row, besides its name
+	// maxRobotBytes limits the memory of the robots' rows. Each file may name
+	// 1,000 robots that no other file names. Once the limit is reached, new
+	// robots are not counted.
+	maxRobotBytes = 256 << 20
+	rowBytes      = 600 // of a row, without its name
 )
 
-// robot returns the row of a robot, or nil if there is no room for another one.
-// The row has a copy of the name, which may be a part of the text of a file.
+// robot returns the row of a robot, or nil if there is no space for another
+// one. The row has a copy of the name, because the name may be a part of the
+// text of a file.
 func (t *tally) robot(name string) *robotRow {
-	if r := t.robots[name]; r != nil {
-		return r
+	if row := t.robots[name]; row != nil {
+		return row
 	}
 	size := len(name) + rowBytes
-	if t.names+size > maxNames {
+	if t.nbytes+size > maxRobotBytes {
 		return nil
 	}
-	t.names += size
+	t.nbytes += size
 	name = strings.Clone(name)
-	r := &robotRow{Name: name, Dialects: make(map[string]int)}
-	t.robots[name] = r
-	return r
+	row := &robotRow{Name: name, Dialects: make(map[string]int)}
+	for _, dialect := range robots.Dialects {
+		row.Dialects[dialect.Name] = 0 // so that the output contains each dialect
+	}
+	t.robots[name] = row
+	return row
 }
 
 // addProblems counts the problems of one file. t.Files already includes the
@@ -150,80 +156,151 @@ func (t *tally) addProblems(problems []lint.Problem) {
 			t.problems[key] = row
 		}
 		row.Times++
-		if row.last != t.Files {
+		if row.lastFile != t.Files {
 			row.Files++
-			row.last = t.Files
+			row.lastFile = t.Files
 		}
 		worst = max(worst, p.Severity)
 	}
 	t.Worst[worst.String()]++
 }
 
-// finish puts the counts into the order of the output. top is how many robots
-// the result has at most: those that occur in the most files.
-func (t *tally) finish(top int) {
+// finish sorts the counts for the output. It keeps at most maxRobots robots:
+// those that the most files name.
+func (t *tally) finish(maxRobots int) {
 	for i, sizes := range t.sizes {
-		if slices.Sort(sizes); len(sizes) > 0 {
-			at := func(percent int) int { return sizes[(len(sizes)*percent+99)/100-1] } // by the nearest-rank method
-			t.Sizes = append(t.Sizes, sizeRow{sizeNames[i], at(50), at(90), at(99), at(100)})
+		if len(sizes) > 0 {
+			slices.Sort(sizes)
+			t.Sizes = append(t.Sizes, newSizeRow(sizeNames[i], sizes))
 		}
 	}
 	t.Problems = slices.AppendSeq(t.Problems, maps.Values(t.problems))
 	slices.SortFunc(t.Problems, func(a, b *problemRow) int {
-		return cmp.Or(cmp.Compare(b.severity, a.severity), cmp.Compare(b.Files, a.Files), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(
+			cmp.Compare(b.severity, a.severity),
+			cmp.Compare(b.Files, a.Files),
+			cmp.Compare(a.Code, b.Code))
 	})
 	t.Robots = slices.AppendSeq(t.Robots, maps.Values(t.robots))
 	slices.SortFunc(t.Robots, func(a, b *robotRow) int {
 		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Name, b.Name))
 	})
-	t.Robots = t.Robots[:min(len(t.Robots), top)]
+	t.Robots = t.Robots[:min(len(t.Robots), maxRobots)]
+}
+
+// newSizeRow returns the percentiles of sorted sizes, by the nearest-rank
+// method.
+func newSizeRow(name string, sizes []int) sizeRow {
+	percentile := func(percent int) int {
+		rank := (len(sizes)*percent + 99) / 100 // rounded up
+		return sizes[rank-1]
+	}
+	return sizeRow{
+		What:   name,
+		Median: percentile(50),
+		P90:    percentile(90),
+		P99:    percentile(99),
+		Max:    percentile(100),
+	}
 }
 
 func (t *tally) Print(w io.Writer) {
-	percent := func(n, of int) string { return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(of, 1))) }
-	share := func(n int) string { return percent(n, t.Files) }
 	fmt.Fprintf(w, "%s, %s\n", cli.Count(t.Files, "file"), cli.Count(t.Bytes, "byte"))
 	for _, class := range slices.Sorted(maps.Keys(t.Without)) {
-		fmt.Fprintf(w, "%s: %s, no file\n", class, cli.Count(t.Without[class], "answer"))
+		fmt.Fprintf(w, "%s: %s, no file\n", class, cli.Count(t.Without[class], "response"))
 	}
+	command.Table(w, t.featureRows())
+	command.Table(w, t.ruleRows())
+	command.Table(w, t.sizeRows())
+	command.Table(w, t.worstRows())
+	command.Table(w, t.problemRows())
+	command.Table(w, t.robotRows())
+}
 
-	var rows [][]string
-	row := func(cells ...string) { rows = append(rows, cells) }
-	begin := func(headings ...string) { // prints the table so far, and begins another
-		command.Table(w, rows)
-		rows = [][]string{headings}
-	}
-	begin("files with", "files", "share")
+func percent(n, total int) string {
+	return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(max(total, 1)))
+}
+
+// share returns which percentage of all files n files are.
+func (t *tally) share(n int) string { return percent(n, t.Files) }
+
+func (t *tally) featureRows() [][]string {
+	rows := [][]string{{"files with", "files", "share"}}
 	for _, f := range t.Have {
-		row(f.What, cli.Thousands(f.Files), share(f.Files))
+		rows = append(rows, []string{f.What, cli.Thousands(f.Files), t.share(f.Files)})
 	}
-	begin("rules with", "rules", "share", "files", "share")
-	for _, p := range t.Rules {
-		row(p.What, cli.Thousands(p.Rules), percent(p.Rules, t.Rules[0].Rules), cli.Thousands(p.Files), share(p.Files))
+	return rows
+}
+
+func (t *tally) ruleRows() [][]string {
+	rows := [][]string{{"rules with", "rules", "share", "files", "share"}}
+	allRules := t.Rules[0].Rules
+	for _, f := range t.Rules {
+		rows = append(rows, []string{
+			f.What,
+			cli.Thousands(f.Rules),
+			percent(f.Rules, allRules),
+			cli.Thousands(f.Files),
+			t.share(f.Files),
+		})
 	}
-	begin("sizes", "median", "90%", "99%", "most")
+	return rows
+}
+
+func (t *tally) sizeRows() [][]string {
+	rows := [][]string{{"sizes", "median", "90%", "99%", "most"}}
 	for _, s := range t.Sizes {
-		row(s.What, cli.Thousands(s.Median), cli.Thousands(s.P90), cli.Thousands(s.P99), cli.Thousands(s.Max))
+		rows = append(rows, []string{
+			s.What,
+			cli.Thousands(s.Median),
+			cli.Thousands(s.P90),
+			cli.Thousands(s.P99),
+			cli.Thousands(s.Max),
+		})
 	}
-	begin("worst problem", "files", "share")
-	for _, worst := range []string{"error", "warning", "info", "none"} {
-		row(worst, cli.Thousands(t.Worst[worst]), share(t.Worst[worst]))
+	return rows
+}
+
+func (t *tally) worstRows() [][]string {
+	rows := [][]string{{"worst problem", "files", "share"}}
+	for _, severity := range []string{"error", "warning", "info", "none"} {
+		n := t.Worst[severity]
+		rows = append(rows, []string{severity, cli.Thousands(n), t.share(n)})
 	}
-	begin("problem", "severity", "files", "share", "times")
+	return rows
+}
+
+func (t *tally) problemRows() [][]string {
+	rows := [][]string{{"problem", "severity", "files", "share", "times"}}
 	for _, p := range t.Problems {
-		row(string(p.Code), p.Severity, cli.Thousands(p.Files), share(p.Files), cli.Thousands(p.Times))
+		rows = append(rows, []string{
+			p.Code,
+			p.Severity,
+			cli.Thousands(p.Files),
+			t.share(p.Files),
+			cli.Thousands(p.Times),
+		})
 	}
-	headings := []string{"robot", "files", "share", "shut out"}
-	for _, d := range robots.Dialects {
-		headings = append(headings, d.Title)
+	return rows
+}
+
+func (t *tally) robotRows() [][]string {
+	heading := []string{"robot", "files", "share", "shut out"}
+	for _, dialect := range robots.Dialects {
+		heading = append(heading, dialect.Title)
 	}
-	begin(headings...)
+	rows := [][]string{heading}
 	for _, robot := range t.Robots {
-		cells := []string{command.Printable(robot.Name), cli.Thousands(robot.Files), share(robot.Files), cli.Thousands(robot.ShutOut)}
-		for _, d := range robots.Dialects {
-			cells = append(cells, cli.Thousands(robot.Dialects[d.Name]))
+		row := []string{
+			command.Printable(robot.Name),
+			cli.Thousands(robot.Files),
+			t.share(robot.Files),
+			cli.Thousands(robot.ShutOut),
 		}
-		row(cells...)
+		for _, dialect := range robots.Dialects {
+			row = append(row, cli.Thousands(robot.Dialects[dialect.Name]))
+		}
+		rows = append(rows, row)
 	}
-	command.Table(w, rows)
+	return rows
 }

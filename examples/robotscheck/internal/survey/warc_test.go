@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"bytes"
 	"compress/gzip"
 	"flag"
 	"fmt"
@@ -15,20 +14,26 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-var update = flag.Bool("update", false, "write the archive of the demo internet anew")
+var update = flag.Bool("update", false, "rewrite the archive of the demo internet")
 
-// warcPair returns two records: a request for a robots.txt, and the answer.
-func warcPair(host, head, body string) (records [2]string) {
-	url := "http://" + host + "/robots.txt"
-	for i, block := range []string{
-		"GET /robots.txt HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: DemoBot/1.0 (+http://demo.example/bot)\r\n\r\n",
-		"HTTP/1.1 " + head + "\r\n\r\n" + body,
-	} {
-		kind := []string{"request", "response"}[i]
-		records[i] = fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Date: 2026-11-20T10:00:00Z\r\nWARC-Target-URI: %s\r\nContent-Type: application/http; msgtype=%s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
-			kind, url, kind, len(block), block)
-	}
-	return records
+// warcPair returns the records of a request for a robots.txt, and of the
+// response. head is the status and the header of the response.
+func warcPair(host, head, body string) (request, response string) {
+	request = warcRecord("request", host, "GET /robots.txt HTTP/1.1\r\n"+
+		"Host: "+host+"\r\n"+
+		"User-Agent: DemoBot/1.0 (+http://demo.example/bot)\r\n\r\n")
+	response = warcRecord("response", host, "HTTP/1.1 "+head+"\r\n\r\n"+body)
+	return request, response
+}
+
+func warcRecord(recordType, host, block string) string {
+	return "WARC/1.0\r\n" +
+		"WARC-Type: " + recordType + "\r\n" +
+		"WARC-Date: 2026-11-20T10:00:00Z\r\n" +
+		"WARC-Target-URI: http://" + host + "/robots.txt\r\n" +
+		"Content-Type: application/http; msgtype=" + recordType + "\r\n" +
+		fmt.Sprintf("Content-Length: %d\r\n", len(block)) +
+		"\r\n" + block + "\r\n\r\n"
 }
 
 // demoInternet returns the WARC records of all robots.txt files in
@@ -36,7 +41,7 @@ func warcPair(host, head, body string) (records [2]string) {
 func demoInternet(t *testing.T) (records []string) {
 	hosts, err := filepath.Glob("../../../politespider/internal/demosite/hosts/*.txt")
 	if err != nil || len(hosts) == 0 {
-		t.Fatalf("%v, %v", hosts, err)
+		t.Fatalf("Glob found the hosts %v, error %v; want some", hosts, err)
 	}
 	for _, file := range hosts {
 		text, err := os.ReadFile(file)
@@ -56,18 +61,20 @@ func demoInternet(t *testing.T) (records []string) {
 				lines = append(lines, strings.TrimSpace(line))
 			}
 		}
-		pair := warcPair(strings.TrimSuffix(filepath.Base(file), ".txt"), strings.Join(lines, "\r\n"), body)
-		records = append(records, pair[0], pair[1])
+		host := strings.TrimSuffix(filepath.Base(file), ".txt")
+		request, response := warcPair(host, strings.Join(lines, "\r\n"), body)
+		records = append(records, request, response)
 	}
 	return records
 }
 
-// testdata/demo.warc.gz has the current robots.txt files of the demo internet.
+// testdata/demo.warc.gz contains the current robots.txt files of the demo
+// internet.
 func TestSurvey_DemoArchive(t *testing.T) {
 	const name = "../../testdata/demo.warc.gz"
 	want := demoInternet(t)
 	if *update {
-		if err := os.WriteFile(name, members(want...), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(compressEach(want...)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,86 +88,101 @@ func TestSurvey_DemoArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(unpacked)
-	if err != nil || string(got) != strings.Join(want, "") {
-		t.Errorf("%v: it differs from the demo internet: go test -update writes it anew", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != strings.Join(want, "") {
+		t.Errorf("%s differs from the demo internet (go test -update rewrites it)", name)
 	}
 }
 
-// members compresses each record separately, as in WARC files.
-func members(records ...string) []byte {
-	var b bytes.Buffer
+// compressEach compresses each record separately, as WARC files require.
+func compressEach(records ...string) string {
+	var b strings.Builder
 	for _, record := range records {
-		zip := gzip.NewWriter(&b)
-		io.WriteString(zip, record)
-		zip.Close()
+		b.WriteString(compressGzip(record))
 	}
-	return b.Bytes()
+	return b.String()
 }
 
-// A survey of a WARC file counts the same as a survey of the files in it. The
-// WARC file may be compressed or in a directory.
+// The result for a WARC file is the same as for a directory with the files in
+// it. The WARC file may be compressed or in a directory.
 func TestSurvey_WARC(t *testing.T) {
-	a, b, c := "User-agent: *\nDisallow: /a\n", "User-agent: bot\nDisallow: /\n", "User-agent: *\nAllow: /\n"
+	t.Chdir(t.TempDir())
+	files := map[string]string{
+		"a": "User-agent: *\nDisallow: /a\n",
+		"b": "User-agent: bot\nDisallow: /\n",
+		"c": "User-agent: *\nAllow: /\n",
+	}
 	var records []string
-	for host, text := range map[string]string{"a.example": a, "b.example": b, "c.example": c} {
-		pair := warcPair(host, "200 OK", text)
-		records = append(records, pair[0], pair[1])
+	for name, text := range files {
+		writeFiles(t, map[string]string{"tree/" + name + ".txt": text})
+		request, response := warcPair(name+".example", "200 OK", text)
+		records = append(records, request, response)
 	}
-	gone := warcPair("d.example", "404 Not Found", "User-agent: *\nDisallow: /\n")
-	records = append(records, gone[1])
-	dir := t.TempDir()
-	for name, text := range map[string][]byte{
-		"tree/a.txt": []byte(a), "tree/b.txt": []byte(b), "tree/c.txt": []byte(c),
-		"warc/x.warc.gz": members(records...), "x.warc": []byte(strings.Join(records, "")), "x.warc.gz": members(records...),
-		"cut.warc.gz": members(records...)[:400], "no.warc": []byte("no archive"),
-		"broken.warc": []byte(records[1] + "WARC/1.0\r\nwords\r\n\r\n" + records[3] + records[5]),
-	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
-	_, want, _ := run(t, "tree")
+	_, missing := warcPair("d.example", "404 Not Found", "User-agent: *\nDisallow: /\n")
+	records = append(records, missing)
+	writeFiles(t, map[string]string{
+		"warc/x.warc.gz": compressEach(records...),
+		"x.warc":         strings.Join(records, ""),
+		"x.warc.gz":      compressEach(records...),
+		"cut.warc.gz":    compressEach(records...)[:400],
+		"no.warc":        "no archive",
+		"broken.warc":    records[1] + "WARC/1.0\r\nwords\r\n\r\n" + records[3] + records[5],
+	})
+	want := runSurvey(t, "tree").stdout
 	for _, name := range []string{"warc", "x.warc", "x.warc.gz"} {
-		status, got, stderr := run(t, name)
-		if got = strings.Replace(got, "4xx: 1 answer, no file\n", "", 1); status != command.OK || got != want || stderr != "" {
-			t.Errorf("%s: exit status %d, standard error %q,\n%swant\n%s", name, status, stderr, got, want)
+		r := runSurvey(t, name)
+		r.checkStatus(t, command.OK)
+		if got := strings.Replace(r.stdout, "4xx: 1 response, no file\n", "", 1); got != want {
+			t.Errorf("%s: output is\n%swant\n%s", name, got, want)
+		}
+		if r.stderr != "" {
+			t.Errorf("%s: standard error is %q, want nothing", name, r.stderr)
 		}
 	}
-	if status, got, _ := run(t, "-match", "?.example", "-json", "x.warc"); status != command.OK || !strings.Contains(got, `{"files":3,`) {
-		t.Errorf("-match of all hosts: exit status %d, %.100s", status, got)
+	for pattern, want := range map[string]string{"?.example": `{"files":3,`, "a.*": `{"files":1,`} {
+		r := runSurvey(t, "-match", pattern, "-json", "x.warc")
+		r.checkStatus(t, command.OK)
+		checkContains(t, "JSON with -match "+pattern, r.stdout, want)
 	}
-	if status, got, _ := run(t, "-match", "a.*", "-json", "x.warc"); status != command.OK || !strings.Contains(got, `{"files":1,`) {
-		t.Errorf("-match of a host: exit status %d, %.100s", status, got)
-	}
-	for name, want := range map[string]string{"cut.warc.gz": "cut.warc.gz", "no.warc": "no.warc: the file is not a WARC file", "broken.warc": "broken.warc: record 2: "} {
-		if status, _, stderr := run(t, name); status != command.CannotTell || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit status %d, standard error %q", name, status, stderr)
-		}
+	for name, want := range map[string]string{
+		"cut.warc.gz": "cut.warc.gz",
+		"no.warc":     "no.warc: the file is not a WARC file",
+		"broken.warc": "broken.warc: record 2: ",
+	} {
+		r := runSurvey(t, name)
+		r.checkStatus(t, command.CannotTell)
+		checkContains(t, "standard error", r.stderr, want)
 	}
 }
 
 func BenchmarkSurvey_WARC(b *testing.B) {
-	var records []string
 	const files = 2000
+	var records []string
 	for i := range files {
-		pair := warcPair(fmt.Sprintf("host%d.example", i), "200 OK", fmt.Sprintf("User-agent: *\nDisallow: /private/%d/\nDisallow: /search\nAllow: /search/about\n\nUser-agent: GPTBot\nDisallow: /\n\nSitemap: https://host%d.example/sitemap.xml\n", i, i))
-		records = append(records, pair[0], pair[1])
+		host := fmt.Sprintf("host%d.example", i)
+		text := fmt.Sprintf("User-agent: *\nDisallow: /private/%d/\n", i) +
+			"Disallow: /search\nAllow: /search/about\n\n" +
+			"User-agent: GPTBot\nDisallow: /\n\n" +
+			"Sitemap: https://" + host + "/sitemap.xml\n"
+		request, response := warcPair(host, "200 OK", text)
+		records = append(records, request, response)
 	}
 	name := filepath.Join(b.TempDir(), "x.warc.gz")
-	if err := os.WriteFile(name, members(records...), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(compressEach(records...)), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		s := survey{stderr: io.Discard}
-		total, err := s.run(b.Context(), func(each visit) error {
-			return eachFile(command.Env{}, name, "", each)
+		s := newSurvey(command.Env{Stderr: io.Discard})
+		err := s.run(b.Context(), func(f visitFunc) error {
+			return eachFile(command.Env{}, name, "", f)
 		})
-		if err != nil || total.Files != files {
-			b.Fatal(err, total.Files)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s.tally.Files != files {
+			b.Fatalf("survey counted %d files, want %d", s.tally.Files, files)
 		}
 	}
 	b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "files/s")

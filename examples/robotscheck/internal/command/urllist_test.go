@@ -8,14 +8,14 @@ import (
 	"testing/iotest"
 )
 
-// Each line of a list is a URL, whatever its line ends are. What cannot be read
-// is an error, not the end of the list.
+// Lines may end with LF or CR LF. A list that cannot be read to its end causes
+// an error.
 func TestEachURL(t *testing.T) {
 	stop := errors.New("stop")
 	for _, tt := range []struct{ name, text, want, err string }{
-		{"nothing", "", "", ""},
-		{"one", "/a", "1 /a", ""},
-		{"lines", "/a\n/b\n", "1 /a,2 /b", ""},
+		{"an empty list", "", "", ""},
+		{"a line without its end", "/a", "1 /a", ""},
+		{"two lines", "/a\n/b\n", "1 /a,2 /b", ""},
 		{"CR LF", "/a\r\n/b\r\n", "1 /a,2 /b", ""},
 		{"empty lines", "\n/a\n \t\n\n/b", "2 /a,5 /b", ""},
 		{"spaces", "  /a b \n", "1 /a b", ""},
@@ -31,11 +31,17 @@ func TestEachURL(t *testing.T) {
 			got = append(got, fmt.Sprint(number, " ", url))
 			return nil
 		})
-		if strings.Join(got, ",") != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.HasPrefix(err.Error(), tt.err) {
-			t.Errorf("%s: %q, %v", tt.name, got, err)
+		if got := strings.Join(got, ","); got != tt.want {
+			t.Errorf("%s: EachURL passed %q, want %q", tt.name, got, tt.want)
+		}
+		if tt.err == "" && err != nil {
+			t.Errorf("%s: EachURL: %v", tt.name, err)
+		}
+		if tt.err != "" && (err == nil || !strings.HasPrefix(err.Error(), tt.err)) {
+			t.Errorf("%s: EachURL returned the error %v, want %q", tt.name, err, tt.err)
 		}
 	}
 	if err := EachURL("list", iotest.ErrReader(stop), nil); !errors.Is(err, stop) {
-		t.Error(err)
+		t.Errorf("EachURL of a broken reader returned the error %v, want %v", err, stop)
 	}
 }

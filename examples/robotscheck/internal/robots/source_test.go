@@ -11,9 +11,9 @@ func TestDoubt(t *testing.T) {
 	rules := "User-agent: *\nDisallow: /a\n"
 	for _, tt := range []struct{ name, text, want string }{
 		{"text", rules, ""},
-		{"nothing", "", ""},
-		{"as long as may be", rules + "#" + strings.Repeat("x", robotstxt.MaxSize-len(rules)-2) + "\n", ""},
-		{"longer", rules + "#" + strings.Repeat("x", robotstxt.MaxSize), "of which only 27 are parsed"},
+		{"an empty file", "", ""},
+		{"the maximum length", rules + "#" + strings.Repeat("x", robotstxt.MaxSize-len(rules)-2) + "\n", ""},
+		{"more than the maximum length", rules + "#" + strings.Repeat("x", robotstxt.MaxSize), "of which only 27 are parsed"},
 		{"an icon", "\x00\x00\x01\x00\x02\x00\x10\x10\x00\x00", "not text"},
 		{"UTF-16", "\xff\xfeU\x00s\x00e\x00r\x00", "UTF-16"},
 		{"a page", "<!DOCTYPE html>\n<title>Welcome</title>", "HTML page"},
@@ -21,23 +21,28 @@ func TestDoubt(t *testing.T) {
 		{"a pattern", "User-agent: *\nDisallow: /<id>\n", ""},
 		{"a comment in Latin-1", "# caf\xe9\n" + rules, ""},
 	} {
-		if got := Doubt([]byte(tt.text), false); got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		got := Doubt([]byte(tt.text), false)
+		if tt.want == "" && got != "" {
+			t.Errorf("%s: Doubt returned %q, want none", tt.name, got)
+		}
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%s: Doubt returned %q, want it to contain %q", tt.name, got, tt.want)
 		}
 	}
 }
 
-func TestDoubtOfFetched(t *testing.T) {
+func TestDoubt_Fetched(t *testing.T) {
 	text := "User-agent: *\nDisallow: /a\n#" + strings.Repeat("x", robotstxt.MaxSize)
-	if got := Doubt([]byte(text), true); !strings.Contains(got, "at least 512028 bytes, of which only 27 are parsed") {
-		t.Error(got)
+	const want = "at least 512028 bytes, of which only 27 are parsed"
+	if got := Doubt([]byte(text), true); !strings.Contains(got, want) {
+		t.Errorf("Doubt of a fetched file returned %q, want it to contain %q", got, want)
 	}
 }
 
 func TestDoubtOfPage(t *testing.T) {
 	long := strings.Repeat("text ", 1000)
 	for _, tt := range []struct{ name, text, want string }{
-		{"nothing", "", ""},
+		{"an empty page", "", ""},
 		{"HTML", "<!DOCTYPE html><title>Welcome</title>" + long, ""},
 		{"a part of a page", "\n <p>Welcome</p>", ""},
 		{"plain text", long, ""},
@@ -52,7 +57,7 @@ func TestDoubtOfPage(t *testing.T) {
 		{"a program", "\x7fELF\x02\x01\x01\x00" + long, "the page is not text"},
 	} {
 		if got := DoubtOfPage([]byte(tt.text)); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: DoubtOfPage returned %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
