@@ -99,7 +99,7 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 		asked := make(map[string]string)
 		for _, l := range lines {
 			for _, r := range l.Requests {
-				asked[l.URL] = r.Asked
+				asked[l.URL] = r.RequestedSignature
 			}
 		}
 		if asked["https://a.example/"] != words || asked["https://a.example/robots.txt"] != words || asked["https://a.example/fine"] != "" {

@@ -83,7 +83,7 @@ func TestCrawl_NoRetryAfter(t *testing.T) {
 			if tries++; tries > 1 && math.Abs(l.Requests[0].At-due) > 0.002 {
 				t.Errorf("try %d was at %.3f s, announced for %.3f s", tries, l.Requests[0].At, due)
 			}
-			due = l.Seconds + l.Again
+			due = l.Seconds + l.RetryIn
 		}
 		if paused := summary.Hosts[0].Paused; paused > summary.Seconds {
 			t.Errorf("the host was paused for %v s of %v s", paused, summary.Seconds)

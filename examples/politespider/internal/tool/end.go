@@ -44,11 +44,11 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.endWithoutResponse(r, errors.New("a callback aborted the request"))
 	case err != nil:
 		v.endWithoutResponse(r, err)
-	case record.VerdictOf(v.response.StatusCode) == record.PutOff:
+	case record.StatusVerdict(v.response.StatusCode) == record.PutOff:
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			j.health.addResponse(record.OriginOf(p.URL), r.URL, v.fitForCheck())
+			j.health.addResponse(record.Origin(p.URL), r.URL, v.fitForCheck())
 		}
 		v.endWithResponse(r)
 	}
@@ -58,7 +58,7 @@ func (v *Visit) End(ctx context.Context, err error) {
 // nil. A rate limit is omitted, because its status is sufficient. The result is
 // a copy, so that the summary, which keeps it, does not keep v with the body.
 func (v *Visit) refusal() *refusal.Refusal {
-	found := v.says.Refusal
+	found := v.directives.Refusal
 	if found.Kind == 0 || found.Kind == refusal.RateLimit {
 		return nil
 	}
@@ -83,13 +83,13 @@ func (v *Visit) endCheck(r record.Record, err error) {
 		r.Error = reason(err)
 	case v.response != nil:
 		r.Status = v.response.StatusCode
-		if record.VerdictOf(r.Status) != record.PutOff {
+		if record.StatusVerdict(r.Status) != record.PutOff {
 			responded = r.Status < http.StatusInternalServerError && !fromCache(*v.response.Headers)
 		} else if wait, ok := retryAfter(*v.response.Headers, time.Now()); ok {
 			due = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
 		}
 	}
-	v.job.health.addCheck(record.OriginOf(v.page.URL), responded)
+	v.job.health.addCheck(record.Origin(v.page.URL), responded)
 	if !v.attempt.start.IsZero() {
 		v.job.ledger.Add(r)
 	}
@@ -100,7 +100,7 @@ func (v *Visit) endCheck(r record.Record, err error) {
 // page: whether it is an HTML page that is not large.
 func (v *Visit) fitForCheck() bool {
 	const maxBytes = 128 << 10
-	isHTML := v.says.State == robotsmw.PageComplete && !v.page.Sitemap
+	isHTML := v.directives.State == robotsmw.PageComplete && !v.page.Sitemap
 	return isHTML && v.response.StatusCode == http.StatusOK && len(v.response.Body) <= maxBytes
 }
 
@@ -125,9 +125,9 @@ func (v *Visit) done(r record.Record) {
 func (v *Visit) endWithResponse(r record.Record) {
 	j := v.job
 	r.Status = v.response.StatusCode
-	r.Verdict = record.VerdictOf(r.Status)
+	r.Verdict = record.StatusVerdict(r.Status)
 	isPage := r.Verdict == record.Fetched || r.Verdict == record.Moved
-	if isPage && v.says.Refusal.Sure {
+	if isPage && v.directives.Refusal.Sure {
 		r.Verdict = record.Refused
 	}
 	if v.linksError != nil {
@@ -137,13 +137,13 @@ func (v *Visit) endWithResponse(r record.Record) {
 	switch r.Verdict {
 	case record.Fetched:
 		if !v.page.Sitemap {
-			if err := j.opts.pages.Keep(r.URL, v.response, v.says); err != nil {
+			if err := j.opts.pages.Keep(r.URL, v.response, v.directives); err != nil {
 				j.fail(fmt.Errorf("%w: %w", errFailed, err))
 				v.giveBack()
 				return
 			}
 		}
-		r.Said = v.said
+		r.PageInfo = v.info
 		if v.linksError == nil {
 			j.revisits.keep(r.URL, v.links)
 		}
@@ -164,8 +164,8 @@ func (v *Visit) endWithResponse(r record.Record) {
 	r.LinksLeft = len(v.links.Leave)
 	switch r.Verdict {
 	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
-		r.NoIndex = v.says.NoIndex()
-		r.NoFollow = v.says.NoFollow()
+		r.NoIndex = v.directives.NoIndex()
+		r.NoFollow = v.directives.NoFollow()
 		r.Links += j.queueLinks(next, v.links.Follow)
 	}
 	v.done(r)
@@ -181,8 +181,8 @@ func (v *Visit) followRedirect(r *record.Record) {
 		return
 	}
 	r.Location = v.response.Request.AbsoluteURL(location)
-	r.Said = v.said
-	if v.says.NoFollow() {
+	r.PageInfo = v.info
+	if v.directives.NoFollow() {
 		v.links.Leave = []string{r.Location}
 	} else {
 		v.links.Follow = []string{r.Location}
@@ -220,7 +220,7 @@ func (v *Visit) putOff(r record.Record) {
 	wait, hasRetryAfter := retryAfter(*v.response.Headers, now)
 	isBroken := false
 	if r.Status == http.StatusServiceUnavailable && !hasRetryAfter {
-		isBroken = v.job.health.putOff(record.OriginOf(p.URL), r.URL, p.Puts)
+		isBroken = v.job.health.putOff(record.Origin(p.URL), r.URL, p.Puts)
 	}
 	if isBroken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
@@ -239,7 +239,7 @@ func (v *Visit) putOff(r record.Record) {
 	pause := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
 	again := max(p.Due.Sub(now), record.Duration(pause))
 	r.Verdict = record.PutOff
-	r.Again = record.Seconds(again)
+	r.RetryIn = record.Seconds(again)
 	v.job.ledger.Add(r)
 	v.job.frontier.PutBack(p, hostDue)
 }

@@ -55,7 +55,7 @@ func TestVisit_RefusalKeepsNoBody(t *testing.T) {
 	var kept []record.Record
 	before := testmain.Heap()
 	for range 50 {
-		v := &Visit{response: &colly.Response{Body: make([]byte, 1<<20)}, says: robotsmw.Page{Refusal: refusal.Refusal{Kind: refusal.Challenge}}}
+		v := &Visit{response: &colly.Response{Body: make([]byte, 1<<20)}, directives: robotsmw.Page{Refusal: refusal.Refusal{Kind: refusal.Challenge}}}
 		kept = append(kept, record.Record{Refusal: v.refusal()}.Brief())
 	}
 	if grown := testmain.Heap() - before; grown > 5<<20 {

@@ -23,8 +23,8 @@ type Visit struct {
 	check      string // the URL to request instead of the page, to check the server; "" if none
 	attempt    attempt
 	response   *colly.Response // nil means there was no response
-	says       robotsmw.Page
-	said       record.Said
+	directives robotsmw.Page
+	info       record.PageInfo
 	links      keptLinks
 	linksError error // why the links could not be read; nil if they were read
 }
@@ -41,7 +41,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 				return
 			}
 			v := &Visit{job: j, page: page}
-			v.check = j.health.check(record.OriginOf(page.URL), page.URL)
+			v.check = j.health.check(record.Origin(page.URL), page.URL)
 			j.witness.attempts.Store(v.URL(), &v.attempt)
 			if !yield(v) {
 				return
@@ -80,21 +80,21 @@ func (v *Visit) Header() http.Header {
 // SetResponse sets the response, together with its directives and the
 // preferences of its owner for the use of the page. The tokens are the product
 // tokens of the robot that would use the page.
-func (v *Visit) SetResponse(r *colly.Response, says robotsmw.Page, tokens []string) {
+func (v *Visit) SetResponse(r *colly.Response, directives robotsmw.Page, tokens []string) {
 	v.response = r
-	v.says = says
+	v.directives = directives
 	in := preference.Input{
 		Tokens:       tokens,
 		Target:       r.Request.URL.String(),
 		Header:       *r.Headers,
-		Page:         says.Directives,
+		Page:         directives.Directives,
 		PolicyTokens: v.job.opts.policyTokens,
 		RSL:          v.job.opts.terms,
 	}
 	if v.attempt.decision != nil {
 		in.Robots = v.attempt.decision.File()
 	}
-	v.said = newSaid(r, says, in)
+	v.info = newPageInfo(r, directives, in)
 }
 
 // SetLinks sets the links of the page. err is the reason why the links could
@@ -105,5 +105,5 @@ func (v *Visit) SetLinks(page *pagelinks.Page, err error) {
 		return
 	}
 	v.links = classifyLinks(page)
-	addLinkFacts(page, v.links, &v.said)
+	addLinkFacts(page, v.links, &v.info)
 }

@@ -69,7 +69,7 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		r.Status = resp.StatusCode
 		if mayAskForSignature(resp.StatusCode) {
-			r.Asked = webbotauth.Asked(resp)
+			r.RequestedSignature = webbotauth.Asked(resp)
 		}
 		unpack(resp)
 	}

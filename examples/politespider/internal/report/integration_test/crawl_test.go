@@ -87,17 +87,17 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				r.Verdict, r.Status, r.Location = record.Moved, 301, base+"/"+word()
 			case dice < 9 && n%5 == 0:
 				r.Verdict, r.Status, r.Tries, r.PausedUntil = record.PutOff, 429, 1, float64(5+random.IntN(40))
-				r.Again = r.PausedUntil
+				r.RetryIn = r.PausedUntil
 			case dice < 10 && n%6 == 0:
 				r.Verdict, r.Status, r.Tries, r.PausedUntil = record.GivenUp, 503, 3, 10
 			case dice < 11:
 				r.Verdict, r.Status, r.Error = record.Failed, 0, "read: connection reset by peer"
 			case dice < 16:
 				r.NoIndex = true
-				r.Said = record.Said{Examined: "complete", Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 4, Name: "noindex", Known: true, Raw: "noindex"}}}
+				r.PageInfo = record.PageInfo{Examined: "complete", Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 4, Name: "noindex", Known: true, Raw: "noindex"}}}
 			case dice < 20:
 				r.NoIndex = dice == 19
-				r.Said = record.Said{Examined: "complete", Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
+				r.PageInfo = record.PageInfo{Examined: "complete", Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 					Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage", Where: "header", Line: 1, Raw: "train-ai=n", Draft: "draft-ietf-aipref-vocab",
 				}}}}}
 			}
@@ -175,7 +175,7 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	for n, text := range smuggled {
 		host, u, at := text, "http://a.example/"+text, float64(5*n)
 		add(c, record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
-		add(c, record.Record{Seconds: at + 1, Verdict: record.Fetched, URL: u, Host: host, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Status: 200, Interval: 1}}, Said: record.Said{
+		add(c, record.Record{Seconds: at + 1, Verdict: record.Fetched, URL: u, Host: host, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Status: 200, Interval: 1}}, PageInfo: record.PageInfo{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
 		}})
@@ -191,4 +191,4 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	return c, s
 }
 
-func add(c *report.Crawl, r record.Record) { c.Add(r, record.RuleOf(r, make(map[string]bool)), 0) }
+func add(c *report.Crawl, r record.Record) { c.Add(r, r.DisallowedBy(make(map[string]bool)), 0) }

@@ -82,7 +82,7 @@ func TestDemo(t *testing.T) {
 		tb.wait(`document.getElementById('all-table')`)
 		t.Logf("%s after %v", look.name, time.Since(began).Round(time.Millisecond))
 		tb.run(chromedp.EmulateViewport(look.width, look.screen))
-		for _, section := range []string{"pace", "lanes", "disallowed", "said", "all"} {
+		for _, section := range []string{"pace", "lanes", "disallowed", "directives", "all"} {
 			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`, section))
 			tb.screenshot("demo-" + look.name + "-" + section)
 		}
@@ -214,7 +214,7 @@ func TestSort(t *testing.T) {
 		{"#host-table", 1, `+r.cells[1].textContent`},
 		{"#host-table", 8, `+r.cells[8].dataset.v`},
 		{"#lost-list table", 0, `r.cells[0].textContent`},
-		{"#said-list table", 3, `parseInt(r.cells[3].textContent)`},
+		{"#directives-list table", 3, `parseInt(r.cells[3].textContent)`},
 		{"#all-table", 0, `r.cells[0].textContent.split(':').reduce((s, x) => 60 * s + +x, 0)`},
 		{"#all-table", 1, `r.cells[1].textContent`},
 	} {
@@ -269,7 +269,7 @@ func TestKeyboard(t *testing.T) {
 		order = append(order, id)
 	}
 	last := -1
-	for _, id := range []string{"theme", "find", "fetched", "order", "in", "lane-", "host-table", "rules", "text", "urls", "said-list", "lost-list"} {
+	for _, id := range []string{"theme", "find", "fetched", "order", "in", "lane-", "host-table", "rules", "text", "urls", "directives-list", "lost-list"} {
 		at := -1
 		for i, got := range order {
 			if strings.HasPrefix(got, id) {
@@ -453,7 +453,7 @@ func TestSaid_Folds(t *testing.T) {
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Fetched: 1})
 	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
-	rows := `[...document.querySelectorAll('#said-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
+	rows := `[...document.querySelectorAll('#directives-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
 	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h00.example and 38 more hosts: 39 pages" {
 		t.Errorf("the rows are %q", got)
 	}

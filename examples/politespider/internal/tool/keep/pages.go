@@ -58,7 +58,7 @@ func (p *Pages) Close() error {
 // Keep stores the response to url if it is a page (2xx). Unless All is set, it
 // does not store a page with noindex or noarchive, or a page that was not
 // examined.
-func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
+func (p *Pages) Keep(url string, r *colly.Response, directives robotsmw.Page) error {
 	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
 		return nil
 	}
@@ -66,10 +66,10 @@ func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
 		URL:         url,
 		Fetched:     time.Now().UTC().Truncate(time.Second),
 		ContentType: r.Headers.Get("Content-Type"),
-		NoIndex:     says.NoIndex(),
-		NoArchive:   says.Says("noarchive"),
+		NoIndex:     directives.NoIndex(),
+		NoArchive:   directives.Says("noarchive"),
 	}
-	if !p.All && (l.NoIndex || l.NoArchive || says.State == robotsmw.PageNotExamined) {
+	if !p.All && (l.NoIndex || l.NoArchive || directives.State == robotsmw.PageNotExamined) {
 		return nil
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))

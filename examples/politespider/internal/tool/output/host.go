@@ -30,7 +30,7 @@ func (h *host) summary(end time.Time) record.HostSummary {
 	if intervals := slices.Sorted(maps.Values(h.intervals)); intervals != nil {
 		s.Interval = intervals[0]
 		if longest := intervals[len(intervals)-1]; longest > s.Interval {
-			s.Longest = longest
+			s.LongestInterval = longest
 		}
 	}
 	var answers []string
@@ -39,7 +39,7 @@ func (h *host) summary(end time.Time) record.HostSummary {
 		if len(h.answers) > 1 {
 			answer = origin + " " + answer
 		}
-		if interval, ok := h.intervals[origin]; ok && s.Longest > 0 {
+		if interval, ok := h.intervals[origin]; ok && s.LongestInterval > 0 {
 			answer += ", " + seconds(interval) + " owed"
 		}
 		answers = append(answers, answer)

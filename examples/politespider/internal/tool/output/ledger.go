@@ -166,7 +166,7 @@ func (l *Ledger) Add(r record.Record) {
 	r.Seconds = record.Since(l.runStart)
 	l.print.record(r)
 	l.added++
-	rule := record.RuleOf(r, l.files)
+	rule := r.DisallowedBy(l.files)
 	l.add(r, rule, l.runStart)
 	if l.opts.History != nil {
 		l.opts.History.Add(r, rule)
@@ -188,7 +188,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, start time.Time) {
 	case record.Disallowed:
 		h.Disallowed++
 	case record.RobotsTxt:
-		h.answers[record.OriginOf(r.URL)] = robotsSummary(r)
+		h.answers[record.Origin(r.URL)] = robotsSummary(r)
 	}
 	if r.Verdict.Lost() {
 		h.Lost++
@@ -202,7 +202,7 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, start time.Time) {
 		l.total.Statuses[r.Status]++
 	}
 	if d := r.Decision; d != nil {
-		h.intervals[record.OriginOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
+		h.intervals[record.Origin(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
 	}
 	if r.NoIndex {
 		l.total.NoIndex++

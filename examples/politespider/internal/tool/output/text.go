@@ -56,8 +56,8 @@ func (p *textPrinter) record(r record.Record) {
 		}
 	}
 	for _, request := range r.Requests {
-		if request.Asked != "" {
-			p.tellOnce(r.Host, "Accept-Signature: the server "+request.Asked)
+		if request.RequestedSignature != "" {
+			p.tellOnce(r.Host, "Accept-Signature: the server "+request.RequestedSignature)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (p *textPrinter) note(r record.Record) string {
 		add("%s not followed", record.Count(r.LinksLeft, "link"))
 	}
 	if r.Verdict == record.PutOff {
-		add("retry in %s (try %d of %d)", seconds(r.Again), r.Tries+1, record.MaxTries)
+		add("retry in %s (try %d of %d)", seconds(r.RetryIn), r.Tries+1, record.MaxTries)
 	}
 	notes = append(notes, r.Circumstances()...)
 	return strings.Join(notes, ", ")

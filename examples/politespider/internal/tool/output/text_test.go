@@ -35,7 +35,7 @@ func TestTextPrinter(t *testing.T) {
 			"   3.0s           disallowed         http://a.example/private/                   line 7: Disallow: /private/"},
 		{record.Record{Seconds: 4, Verdict: record.Moved, URL: u + "old", Status: 301, Location: u + "new"},
 			"   4.0s           moved         301  http://a.example/old                        -> http://a.example/new"},
-		{record.Record{Seconds: 75, Verdict: record.PutOff, URL: u + "busy", Status: 429, Tries: 1, Again: 3},
+		{record.Record{Seconds: 75, Verdict: record.PutOff, URL: u + "busy", Status: 429, Tries: 1, RetryIn: 3},
 			"  1m15s           put off       429  http://a.example/busy                       retry in 3.0s (try 2 of 4)"},
 		{record.Record{Seconds: 76, Verdict: record.NotFound, URL: u + "gone", Status: 410},
 			"  1m16s           not found     410  http://a.example/gone"},
@@ -74,7 +74,7 @@ func TestTextPrinter_Evidence(t *testing.T) {
 	ofSite := preference.Verdict{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
 		Use: preference.TrainAI, Answer: preference.Deny, Signal: "Content-Usage",
 		Where: "robots.txt", Line: 2, Path: "/a", Raw: "train-ai=n", Draft: "draft-x"}}}
-	page := record.Record{Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", Said: record.Said{
+	page := record.Record{Verdict: record.Fetched, URL: "http://a.example/", Host: "a.example", PageInfo: record.PageInfo{
 		Directives: []robotsmeta.Rule{
 			{Source: robotsmeta.Meta, Line: 3, Name: "noarchive", Known: true, Raw: "noarchive"},
 			{Source: robotsmeta.Meta, Line: 3, Name: "no\x1b[2J", Raw: "no\x1b[2J"},
@@ -83,8 +83,8 @@ func TestTextPrinter_Evidence(t *testing.T) {
 		Uses:        []preference.Verdict{ofSite},
 		NotFollowed: []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/4", "http://a.example/5"},
 	}}
-	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
-	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", Said: record.Said{Uses: []preference.Verdict{ofSite}}}
+	other := record.Record{Verdict: record.Fetched, URL: "http://b.example/", Host: "b.example", PageInfo: record.PageInfo{Uses: []preference.Verdict{ofSite}}}
+	again := record.Record{Verdict: record.Fetched, URL: "http://a.example/again", Host: "a.example", PageInfo: record.PageInfo{Uses: []preference.Verdict{ofSite}}}
 	var out bytes.Buffer
 	p := &textPrinter{w: &out, printed: make(map[string]bool)}
 	for _, r := range []record.Record{page, again, other} {

@@ -17,35 +17,35 @@ import (
 // spider itself does not use pages in these ways, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-// newSaid returns the directives of a page, and the preferences and licenses in
+// newPageInfo returns the directives of a page, and the preferences and licenses in
 // the input.
-func newSaid(r *colly.Response, says robotsmw.Page, in preference.Input) record.Said {
-	said := record.Said{Examined: says.State.String(), Directives: slices.Collect(says.Rules())}
-	if says.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
-		said.Examined = robotsmw.PagePartial.String()
+func newPageInfo(r *colly.Response, directives robotsmw.Page, in preference.Input) record.PageInfo {
+	info := record.PageInfo{Examined: directives.State.String(), Directives: slices.Collect(directives.Rules())}
+	if directives.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
+		info.Examined = robotsmw.PagePartial.String()
 	}
-	if says.State == robotsmw.PageNotExamined {
-		said.Coding = r.Headers.Get("Content-Encoding")
+	if directives.State == robotsmw.PageNotExamined {
+		info.Coding = r.Headers.Get("Content-Encoding")
 	}
-	said.UnavailableAfter, _ = says.UnavailableAfter()
+	info.UnavailableAfter, _ = directives.UnavailableAfter()
 	for _, use := range uses {
-		said.Uses = append(said.Uses, in.For(use))
+		info.Uses = append(info.Uses, in.For(use))
 	}
 	hasEvidence := func(v preference.Verdict) bool { return len(v.Evidence) > 0 }
-	if !slices.ContainsFunc(said.Uses, hasEvidence) {
-		said.Uses = nil
+	if !slices.ContainsFunc(info.Uses, hasEvidence) {
+		info.Uses = nil
 	}
 	if reuse, by := in.ContentUse(); reuse != "" {
-		said.Reuse = &preference.Verdict{
+		info.Reuse = &preference.Verdict{
 			Use:      preference.Use(reuse),
 			Answer:   by.Answer,
 			Evidence: []preference.Statement{by},
 		}
 	}
 	for _, l := range in.Licenses() {
-		said.Licenses = append(said.Licenses, record.License(l))
+		info.Licenses = append(info.Licenses, record.License(l))
 	}
-	return said
+	return info
 }
 
 // classifyLinks returns the links that may be followed and the links that may
@@ -67,19 +67,19 @@ func classifyLinks(page *pagelinks.Page) (links keptLinks) {
 	return links
 }
 
-// addLinkFacts sets those fields of said that are derived from links:
+// addLinkFacts sets those fields of info that are derived from links:
 // NotFollowed, Licenses, Canonical and Refresh.
-func addLinkFacts(page *pagelinks.Page, links keptLinks, said *record.Said) {
+func addLinkFacts(page *pagelinks.Page, links keptLinks, info *record.PageInfo) {
 	if !page.Says.NoFollow() {
-		said.NotFollowed = slices.Clone(links.Leave)
+		info.NotFollowed = slices.Clone(links.Leave)
 	}
 	for _, l := range page.Licenses {
-		said.Licenses = append(said.Licenses, record.License{URL: l.String(), Where: "link"})
+		info.Licenses = append(info.Licenses, record.License{URL: l.String(), Where: "link"})
 	}
 	if page.Canonical != nil {
-		said.Canonical = page.Canonical.String()
+		info.Canonical = page.Canonical.String()
 	}
 	if page.Refresh != nil {
-		said.Refresh = fmt.Sprintf("%s after %v", page.Refresh.URL, page.Refresh.Delay)
+		info.Refresh = fmt.Sprintf("%s after %v", page.Refresh.URL, page.Refresh.Delay)
 	}
 }
