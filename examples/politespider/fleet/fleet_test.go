@@ -33,7 +33,13 @@ func TestMain(m *testing.M) {
 const agent = "-user-agent=ExampleBot/1.0"
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return tool.Command{Crawl: spider.Crawl, Shared: new(place), Args: args, Stdout: stdout, Stderr: stderr}.Run(ctx)
+	return tool.Command{
+		Crawl:  spider.Crawl,
+		Shared: new(place),
+		Args:   args,
+		Stdout: stdout,
+		Stderr: stderr,
+	}.Run(ctx)
 }
 
 // A chain is a site in which each page links to the next. ServeHTTP adds each
@@ -71,21 +77,45 @@ func TestRun_Mistakes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no Redis", []string{agent, "http://a.example/"}, "-redis is required: the URL of the Redis server that the processes of the crawl share"},
+		{
+			"no Redis",
+			[]string{agent, "http://a.example/"},
+			"-redis is required: the URL of the Redis server that the processes of the crawl share",
+		},
 		{"kept in two places", []string{"-resume=dir", redis}, "not defined: -resume"},
-		{"crawl without a name", []string{redis, "-crawl="}, "-crawl \"\": must be a name without spaces, braces, brackets"},
+		{
+			"crawl without a name",
+			[]string{redis, "-crawl="},
+			"-crawl \"\": must be a name without spaces, braces, brackets",
+		},
 		{"crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": must be a name without spaces"},
 		{"crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": must be a name without spaces"},
 		{"no lease", []string{redis, "-lease=0"}, "-lease 0s: must be at least 1s"},
-		{"Redis without a scheme", []string{"-redis=127.0.0.1:6379"}, "; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)"},
-		{"Redis with another", []string{"-redis=http://127.0.0.1:6379"}, "-redis: not a Redis URL; example: redis://user"},
+		{
+			"Redis without a scheme",
+			[]string{"-redis=127.0.0.1:6379"},
+			"; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)",
+		},
+		{
+			"Redis with another",
+			[]string{"-redis=http://127.0.0.1:6379"},
+			"-redis: not a Redis URL; example: redis://user",
+		},
 		{"Redis database", []string{"-redis=redis://127.0.0.1:6379/first"}, "database"},
 		{"Redis option", []string{"-redis=redis://127.0.0.1:6379?colour=red"}, "colour"},
-		{"Redis cluster option", []string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"}, "colour"},
+		{
+			"Redis cluster option",
+			[]string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"},
+			"colour",
+		},
 		{"Redis sentinel option", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
 		{"a crawl of nothing in Redis", []string{redis}, "no URL to crawl"},
 		{"robots.txt kept in two places", []string{redis, "-store=a"}, "-store"},
-		{"a mistyped flag", []string{"-redi=redis://127.0.0.1:1"}, "did you mean -redis? (fleet -h lists the flags)"},
+		{
+			"a mistyped flag",
+			[]string{"-redi=redis://127.0.0.1:1"},
+			"did you mean -redis? (fleet -h lists the flags)",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tooltest.CheckMistake(t, func(stdout, stderr io.Writer) int { return run(t.Context(), tt.args, stdout, stderr) }, tt.want)
@@ -122,16 +152,37 @@ func TestRun_RedisCrawls(t *testing.T) {
 	}{
 		{"the first pages", []string{"-crawl=a", "-max-pages=2"}, "/robots.txt /0 /1",
 			"politespider: the other processes continue the crawl; to resume it here, run the same command again, with a larger -max-pages\n"},
-		{"the rest", []string{"-crawl=a"}, "/2 /3 /4", "Earlier runs and other processes of this crawl have finished 2 other URLs."},
-		{"what others finished counts too, if nothing was sent for it", []string{"-crawl=a"}, "", "Earlier runs and other processes of this crawl have finished 6 other URLs."},
-		{"nothing is left", []string{"-crawl=a"}, "", "politespider: the crawl \"a\" is complete; to crawl again, use another name with -crawl\n"},
-		{"under another name", []string{"-crawl=b"}, "/0 /1 /2 /3 /4", "1 host in "}, // robots.txt comes from Redis
+		{
+			"the rest",
+			[]string{"-crawl=a"},
+			"/2 /3 /4",
+			"Earlier runs and other processes of this crawl have finished 2 other URLs.",
+		},
+		{
+			"what others finished counts too, if nothing was sent for it",
+			[]string{"-crawl=a"},
+			"",
+			"Earlier runs and other processes of this crawl have finished 6 other URLs.",
+		},
+		{
+			"nothing is left",
+			[]string{"-crawl=a"},
+			"",
+			"politespider: the crawl \"a\" is complete; to crawl again, use another name with -crawl\n",
+		},
+		{
+			"under another name",
+			[]string{"-crawl=b"},
+			"/0 /1 /2 /3 /4",
+			"1 host in ",
+		}, // robots.txt comes from Redis
 	} {
 		site.asked = nil
 		// The proxy has a new address each time, but the site keeps its name.
 		out := runThrough(t, site, append([]string{"-redis", "redis://" + server.Addr}, tt.args...)...)
 		if got := strings.Join(site.asked, " "); got != tt.asked || !strings.Contains(out, tt.says) {
-			t.Errorf("%s: it asked for %q, want %q, and said\n%s\nwant %q", tt.name, got, tt.asked, out, tt.says)
+			t.Errorf("%s: it asked for %q, want %q, and said\n%s\nwant %q",
+				tt.name, got, tt.asked, out, tt.says)
 		}
 	}
 }
@@ -186,7 +237,15 @@ func TestRun_SaysThatItJoins(t *testing.T) {
 	}}
 	proxy := httptest.NewServer(site)
 	defer proxy.Close()
-	args := []string{"-delay=0", agent, "-proxy", proxy.URL, "-redis", "redis://" + server.Addr, "http://a.example/0"}
+	args := []string{
+		"-delay=0",
+		agent,
+		"-proxy",
+		proxy.URL,
+		"-redis",
+		"redis://" + server.Addr,
+		"http://a.example/0",
+	}
 	var first sync.WaitGroup
 	first.Go(func() { run(t.Context(), args, io.Discard, io.Discard) })
 	<-under
@@ -240,7 +299,13 @@ func runThrough(t *testing.T, site http.Handler, args ...string) string {
 	proxy := httptest.NewServer(site)
 	defer proxy.Close()
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append([]string{"-delay=0", agent, "-proxy", proxy.URL, "http://a.example/0"}, args...), &stdout, &stderr); status != tool.ExitOK {
+	if status := run(t.Context(), append([]string{
+		"-delay=0",
+		agent,
+		"-proxy",
+		proxy.URL,
+		"http://a.example/0",
+	}, args...), &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	return stdout.String() + stderr.String()
@@ -298,7 +363,15 @@ func TestRun_MaxRefused(t *testing.T) {
 	crawl := func(want int, args ...string) string {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		args = append([]string{"-delay=0", agent, "-proxy", proxy.URL, "-redis", "redis://" + server.Addr, "http://a.example/0"}, args...)
+		args = append([]string{
+			"-delay=0",
+			agent,
+			"-proxy",
+			proxy.URL,
+			"-redis",
+			"redis://" + server.Addr,
+			"http://a.example/0",
+		}, args...)
 		if status := run(t.Context(), args, &stdout, &stderr); status != want {
 			t.Errorf("exit status %d, want %d: %s%s", status, want, stdout.String(), stderr.String())
 		}

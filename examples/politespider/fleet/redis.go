@@ -97,11 +97,12 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
 	return &keep.Kept{
-		Queue:    q,
-		Store:    store,
-		Fleet:    fleet,
-		GoOn:     "the other processes continue the crawl; to resume it here, run the same command again",
-		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl", p.crawl),
+		Queue: q,
+		Store: store,
+		Fleet: fleet,
+		GoOn:  "the other processes continue the crawl; to resume it here, run the same command again",
+		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl",
+			p.crawl),
 		Disconnect: func() {
 			if err := fleet.Close(); err != nil {
 				opts.Logger.Warn("politespider: the hosts of this process could not be released", "error", err)

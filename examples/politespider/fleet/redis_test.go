@@ -22,7 +22,10 @@ func TestDisconnect_RedisGone(t *testing.T) {
 	server := redisserver.Start(t)
 	log := new(syncBuffer)
 	p := &place{url: "redis://" + server.Addr, crawl: "crawl", lease: time.Minute}
-	kept, err := p.Open(t.Context(), keep.Options{Limits: frontier.Limits{Pages: 1}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	kept, err := p.Open(t.Context(), keep.Options{
+		Limits: frontier.Limits{Pages: 1},
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

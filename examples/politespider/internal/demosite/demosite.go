@@ -82,7 +82,11 @@ func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, _ := net.SplitHostPort(addr)
 	if _, ok := s.hosts[strings.ToLower(name)]; !ok {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}}
+		return nil, &net.OpError{
+			Op:  "dial",
+			Net: network,
+			Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true},
+		}
 	}
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, network, s.server.Addr)

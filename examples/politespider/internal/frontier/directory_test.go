@@ -84,7 +84,8 @@ func killedAt(t *testing.T, journal, whole []byte) {
 	for n := range sitePages {
 		u := pageURL(n)
 		if done := bytes.Contains(whole, []byte(`"done":"`+u+`"`)); done == again[u] {
-			t.Fatalf("killed after byte %d: %s was done: %t, fetched again: %t", len(journal), u, done, again[u])
+			t.Fatalf("killed after byte %d: %s was done: %t, fetched again: %t",
+				len(journal), u, done, again[u])
 		}
 	}
 	if state := d.State(); state != (frontier.State{Spent: sitePages}) {
@@ -102,7 +103,10 @@ func TestDirectory_Damaged(t *testing.T) {
 	journal := readFile(t, dir)
 
 	middle := len(journal) / 2
-	for name, damage := range map[string][]byte{"zeros": make([]byte, 600), "noise": bytes.Repeat([]byte("\xff\n{"), 200)} {
+	for name, damage := range map[string][]byte{
+		"zeros": make([]byte, 600),
+		"noise": bytes.Repeat([]byte("\xff\n{"), 200),
+	} {
 		t.Run(name, func(t *testing.T) {
 			damaged := bytes.Clone(journal)
 			copy(damaged[middle:], damage)
@@ -160,7 +164,11 @@ func TestDirectory_LeavesHostsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		want := map[string]time.Duration{"new.example": 5 * time.Second, "asked.example": 30 * time.Second, "busy.example": time.Hour}
+		want := map[string]time.Duration{
+			"new.example":   5 * time.Second,
+			"asked.example": 30 * time.Second,
+			"busy.example":  time.Hour,
+		}
 		for range want {
 			p, ok := d.Take(t.Context())
 			if !ok {
@@ -323,7 +331,11 @@ func TestReadAbout(t *testing.T) {
 	if about, err := frontier.ReadAbout(dir); about != nil || err != nil {
 		t.Errorf("of an empty directory: %v, %v", about, err)
 	}
-	want := frontier.About{Start: []string{"http://a.example/"}, Scope: "host", Flags: map[string][]string{"delay": {"2s"}}}
+	want := frontier.About{
+		Start: []string{"http://a.example/"},
+		Scope: "host",
+		Flags: map[string][]string{"delay": {"2s"}},
+	}
 	d, err := frontier.OpenDirectory(dir, want, frontier.Limits{Pages: 1}, 0, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +383,8 @@ func TestDirectory_Refused(t *testing.T) {
 			left += n
 		}
 		if taken != run.taken || left != run.left || d.State().Queued != run.left {
-			t.Errorf("at a limit of %d: %d pages taken, %d left, %+v; want %d, %d", run.limit, taken, left, d.State(), run.taken, run.left)
+			t.Errorf("at a limit of %d: %d pages taken, %d left, %+v; want %d, %d",
+				run.limit, taken, left, d.State(), run.taken, run.left)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)

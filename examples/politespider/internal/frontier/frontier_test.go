@@ -70,12 +70,20 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return frontier.NewQueue(limits) }})
+			test(setting{
+				T:    t,
+				unit: time.Minute,
+				with: func(limits frontier.Limits) queue { return frontier.NewQueue(limits) },
+			})
 		})
 	})
 	t.Run("directory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return openLimited(t, t.TempDir(), limits) }})
+			test(setting{
+				T:    t,
+				unit: time.Minute,
+				with: func(limits frontier.Limits) queue { return openLimited(t, t.TempDir(), limits) },
+			})
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
@@ -84,7 +92,12 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 		n := 0
 		test(setting{T: t, unit: 300 * time.Millisecond, real: true, with: func(limits frontier.Limits) queue {
 			n++
-			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Limits: limits, Lease: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+			q, err := shared.Open(t.Context(), client, shared.Options{
+				Crawl:  fmt.Sprint("crawl", n),
+				Limits: limits,
+				Lease:  15 * time.Second,
+				Logger: slog.New(slog.DiscardHandler),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +136,12 @@ func urlPath(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http:/
 func TestHostsTakeTurns(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
-		for _, u := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://b.example/1"} {
+		for _, u := range []string{
+			"http://a.example/1",
+			"http://a.example/2",
+			"http://a.example/3",
+			"http://b.example/1",
+		} {
 			f.Add(newPage(s, u))
 		}
 		if f.Add(newPage(s, "http://a.example/2")) != 0 {
@@ -378,7 +396,8 @@ func TestRefused(t *testing.T) {
 			}
 		}
 		if ofA != 4 || !slices.Contains(taken, "http://c.example/") || slices.Contains(taken, "http://a.example/4") {
-			s.Errorf("taken: %q; want a.example's pages to /3, /0 at the end of the queue, and all of the others", taken)
+			s.Errorf("taken: %q; want a.example's pages to /3, /0 at the end of the queue, and all of the others",
+				taken)
 		}
 		if got, want := f.Ended(), map[string]int{"a.example": 5}; !maps.Equal(got, want) {
 			s.Errorf("ended: %v, want %v", got, want)

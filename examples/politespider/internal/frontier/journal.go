@@ -78,7 +78,8 @@ func openJournal(dir string) (*journal, error) {
 	if ok, err := lock.TryLock(); err != nil {
 		return nil, err
 	} else if !ok {
-		return nil, fmt.Errorf("another process is crawling in %s; wait until it ends, or use another directory", dir)
+		return nil, fmt.Errorf("another process is crawling in %s; wait until it ends, or use another directory",
+			dir)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -103,7 +104,8 @@ func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 		return err
 	}
 	if lost := info.Size() - good; lost > 0 {
-		logger.Warn("the end of the journal is damaged; the requests recorded there are repeated", "error", why, "bytes", lost)
+		logger.Warn("the end of the journal is damaged; the requests recorded there are repeated",
+			"error", why, "bytes", lost)
 	}
 	return j.file.Truncate(good)
 }

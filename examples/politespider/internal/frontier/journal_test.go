@@ -34,13 +34,18 @@ func FuzzJournal(f *testing.F) {
 			t.Fatalf("%v after %d bytes of the %d that were read", err, again, good)
 		}
 		if a, b := len(first.queued), len(second.queued); a != b || first.state.Spent != second.state.Spent || len(first.seen) != len(second.seen) {
-			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d", a, b, first.state.Spent, second.state.Spent, len(first.seen), len(second.seen))
+			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d",
+				a, b, first.state.Spent, second.state.Spent, len(first.seen), len(second.seen))
 		}
 	})
 }
 
 func replayBytes(journal []byte) (*replay, int64, error) {
-	r := &replay{Queue: NewQueue(Limits{Pages: 1000}), queued: make(map[string]*Page), rests: make(map[string]line)}
+	r := &replay{
+		Queue:  NewQueue(Limits{Pages: 1000}),
+		queued: make(map[string]*Page),
+		rests:  make(map[string]line),
+	}
 	good, err := readJournal(bytes.NewReader(journal), r.line)
 	return r, good, err
 }

@@ -25,7 +25,11 @@ func TestReadLines(t *testing.T) {
 		"an incomplete line": {strings.NewReader("1\n2"), 2, nil},
 		"a damaged line":     {strings.NewReader("1\n\x00\n2\n"), 2, frontier.ErrDamaged},
 		"a refused line":     {strings.NewReader("1\n3\n2\n"), 2, refused},
-		"a failing disk":     {io.MultiReader(strings.NewReader("1\n2"), iotest.ErrReader(io.ErrNoProgress)), 2, io.ErrNoProgress},
+		"a failing disk": {
+			io.MultiReader(strings.NewReader("1\n2"), iotest.ErrReader(io.ErrNoProgress)),
+			2,
+			io.ErrNoProgress,
+		},
 	} {
 		good, err := frontier.ReadLines(tt.in, func(n int) error {
 			if n == 3 {

@@ -39,7 +39,14 @@ func sampleRecords(t *testing.T) []record.Record {
 			Seconds: 1.1, Verdict: record.RobotsTxt, URL: "http://a.example/robots.txt", Host: "a.example",
 			Status: 200, Redirects: 1,
 			Requests: []record.Request{
-				{URL: "http://a.example/robots.txt", Host: "a.example", At: 0, Took: 0.01, Status: 302, Interval: 1},
+				{
+					URL:      "http://a.example/robots.txt",
+					Host:     "a.example",
+					At:       0,
+					Took:     0.01,
+					Status:   302,
+					Interval: 1,
+				},
 				{URL: "http://b.example/r", Host: "b.example", At: 1, Took: 0.02, Status: 200, Interval: 1},
 			},
 		},
@@ -80,7 +87,14 @@ func writeSample(t *testing.T) document {
 	return write(t, c, record.Summary{
 		Seconds: 9, Fetched: 1, Disallowed: 2, Failed: 1, Lost: records[5:],
 		Hosts: []record.HostSummary{
-			{Host: "a.example", Requests: 3, Fetched: 1, Disallowed: 2, Interval: 2, RobotsTxt: "200 after 1 redirect"},
+			{
+				Host:       "a.example",
+				Requests:   3,
+				Fetched:    1,
+				Disallowed: 2,
+				Interval:   2,
+				RobotsTxt:  "200 after 1 redirect",
+			},
 			{Host: "b.example", Requests: 1, Interval: 1, LongestInterval: 3.5},
 			{Host: "c.example", Lost: 1, Interval: 1},
 		},
@@ -125,7 +139,8 @@ func TestWrite_RobotsRedirect(t *testing.T) {
 	var got timeline
 	writeSample(t).read(t, "timeline-1", &got)
 	if got.Verdicts != "r" || got.Status[0] != 200 {
-		t.Fatalf("timeline of b.example has the verdicts %q and statuses %v, want r and [200]", got.Verdicts, got.Status)
+		t.Fatalf("timeline of b.example has the verdicts %q and statuses %v, want r and [200]",
+			got.Verdicts, got.Status)
 	}
 	if note := got.Notes[got.Note[0]]; note != "after 1 redirect" {
 		t.Errorf("note on the robots.txt is %q, want %q", note, "after 1 redirect")

@@ -91,7 +91,14 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	socket, stop := startDemoNginx(t, server.Listener.Addr().String())
 
 	hosts := make(map[string]bool)
-	args := []string{"-user-agent=ExampleBot/1.0", "-json", "-scope=domain", "-max-pages=0", "-hosts=300", "-delay=100ms"}
+	args := []string{
+		"-user-agent=ExampleBot/1.0",
+		"-json",
+		"-scope=domain",
+		"-max-pages=0",
+		"-hosts=300",
+		"-delay=100ms",
+	}
 	for _, host := range site.Hosts() {
 		hosts[host] = true
 		if strings.HasPrefix(host, "town.") {
@@ -102,7 +109,11 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	args = append([]string{"-evidence=" + record}, args...)
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if host, _, _ := net.SplitHostPort(addr); !hosts[host] {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+			return nil, &net.OpError{
+				Op:  "dial",
+				Net: network,
+				Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true},
+			}
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 		return jittery{conn}, err
@@ -151,7 +162,8 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if asked := requests - len(hosts); asked < pages {
 		t.Errorf("%d pages were asked for, want %d at least", asked, pages)
 	}
-	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
+	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v",
+		requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
 }
 
 // polite audits a crawl. It fails the test if the crawl was not polite or
@@ -159,15 +171,20 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a.OnViolation = func(v audit.Violation) { t.Errorf("by %s: %+v", what, v) }
-	a.OnBroken = func(input string, line int, err error) { t.Errorf("by %s: %s:%d: %v", what, input, line, err) }
+	a.OnBroken = func(input string, line int, err error) {
+		t.Errorf("by %s: %s:%d: %v",
+			what, input, line, err)
+	}
 	if err := read(a); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
 	r := a.Result()
 	if r.Violations != 0 || r.Counts["unaudited"] != 0 || r.Counts["broken"] != 0 || r.Counts["cut"] != 0 || r.Counts["jumps"] != 0 || len(r.Robots) != 1 {
-		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots", what, r.Violations, r.Counts["unaudited"], r.Counts["broken"], r.Counts["cut"], r.Counts["jumps"], len(r.Robots))
+		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots",
+			what, r.Violations, r.Counts["unaudited"], r.Counts["broken"], r.Counts["cut"], r.Counts["jumps"], len(r.Robots))
 	}
-	t.Logf("by %s: %d requests, %d violations, %d unaudited", what, r.Requests, r.Violations, r.Counts["unaudited"])
+	t.Logf("by %s: %d requests, %d violations, %d unaudited",
+		what, r.Requests, r.Violations, r.Counts["unaudited"])
 	hosts := make(map[string]int)
 	for _, h := range r.Hosts {
 		hosts[h.Name] = h.Requests

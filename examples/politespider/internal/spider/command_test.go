@@ -39,25 +39,61 @@ func TestRun_Mistakes(t *testing.T) {
 		want string
 	}{
 		{"URL without a user agent", []string{"http://a.example/"}, "-user-agent"},
-		{"user agent of two words", []string{"-user-agent=My Bot", "http://a.example/"}, "-user-agent \"My Bot\": must begin with the name of your crawler, one word that is not the name of a library, as in \"ExampleBot/1.0 "},
-		{"user agent of two words, for the demo", []string{"-user-agent=My Bot", "demo"}, "-user-agent \"My Bot\""},
-		{"user agent of two words, for a card", []string{"-user-agent=My Bot", "-card"}, "-user-agent \"My Bot\""},
-		{"a library's user agent", []string{"-user-agent=Go-http-client/1.1", "http://a.example/"}, "-user-agent \"Go-http-client/1.1\""},
+		{
+			"user agent of two words",
+			[]string{"-user-agent=My Bot", "http://a.example/"},
+			"-user-agent \"My Bot\": must begin with the name of your crawler, one word that is not the name of a library, as in \"ExampleBot/1.0 ",
+		},
+		{
+			"user agent of two words, for the demo",
+			[]string{"-user-agent=My Bot", "demo"},
+			"-user-agent \"My Bot\"",
+		},
+		{
+			"user agent of two words, for a card",
+			[]string{"-user-agent=My Bot", "-card"},
+			"-user-agent \"My Bot\"",
+		},
+		{
+			"a library's user agent",
+			[]string{"-user-agent=Go-http-client/1.1", "http://a.example/"},
+			"-user-agent \"Go-http-client/1.1\"",
+		},
 		{"no scheme", []string{agent, "a.example"}, "http://a.example"},
 		{"another scheme", []string{agent, "ftp://a.example/"}, "such as http://example.com/\n"},
 		{"no host", []string{agent, "http://"}, "such as http://example.com/\n"},
 		{"an empty URL", []string{agent, ""}, "such as http://example.com/\n"},
 		{"a delay without a unit", []string{agent, "-delay=5", "http://a.example/"}, "did you mean 5s?"},
-		{"a part of a second without a unit", []string{agent, "-delay=0.2", "http://a.example/"}, "did you mean 200ms?"},
-		{"a port that there is not", []string{agent, "http://a.example:99999/"}, "\"http://a.example:99999/\" is not a URL"},
+		{
+			"a part of a second without a unit",
+			[]string{agent, "-delay=0.2", "http://a.example/"},
+			"did you mean 200ms?",
+		},
+		{
+			"a port that there is not",
+			[]string{agent, "http://a.example:99999/"},
+			"\"http://a.example:99999/\" is not a URL",
+		},
 		{"not for crawlers", []string{agent, "mailto:a@a.example"}, "http or https"},
 		{"negative pages", []string{"-max-pages=-1"}, "-max-pages"},
-		{"negative refusals", []string{"-max-refused=-1"}, "-max-refused -1: must be a positive number, or 0 for no limit"},
+		{
+			"negative refusals",
+			[]string{"-max-refused=-1"},
+			"-max-refused -1: must be a positive number, or 0 for no limit",
+		},
 		{"negative delay", []string{"-delay=-1s"}, "-delay"},
 		{"no hosts", []string{"-hosts=0"}, "-hosts 0: must be a positive number"},
 		{"a name for no use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
-		{"a name for a use that there is not", []string{"-policy-token=training=Google-Extended"}, "search, train-ai or ai-input"},
-		{"a report where there is no directory", []string{"demo", "-report=/nowhere/at/all.html"}, "-report: open /nowhere/at/all.html"},
+		{
+			"a name for a use that there is not",
+			[]string{"-policy-token=training=Google-Extended"},
+			"search, train-ai or ai-input",
+		},
+		{
+			"a report where there is no directory",
+			[]string{"demo", "-report=/nowhere/at/all.html"},
+			"-report: open /nowhere/at/all.html",
+		},
 		{"unknown scope", []string{"-scope=planet"}, "host, domain or prefix"},
 		{"negative depth", []string{"-depth=-1"}, "-depth -1: must be a positive number, or 0 for no limit"},
 		{"negative time", []string{"-max-time=-1s"}, "-max-time"},
@@ -67,19 +103,47 @@ func TestRun_Mistakes(t *testing.T) {
 		{"proxy for the demo", []string{"-proxy=http://127.0.0.1:3128"}, "-proxy"},
 		{"proxy without a scheme", []string{agent, "-proxy=127.0.0.1:3128", "http://a.example/"}, "-proxy"},
 		{"proxy of another", []string{agent, "-proxy=ftp://127.0.0.1:3128", "http://a.example/"}, "-proxy"},
-		{"all pages kept nowhere", []string{"-pages-all"}, "-pages-all requires -pages, the directory for the pages"},
-		{"a card at no address", []string{agent, "-card=nowhere"}, "must be -card, or -card=URL with the https URL"},
-		{"terms that are not there", []string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"}, "/nowhere/at/all.xml"},
+		{
+			"all pages kept nowhere",
+			[]string{"-pages-all"},
+			"-pages-all requires -pages, the directory for the pages",
+		},
+		{
+			"a card at no address",
+			[]string{agent, "-card=nowhere"},
+			"must be -card, or -card=URL with the https URL",
+		},
+		{
+			"terms that are not there",
+			[]string{agent, "-rsl=/nowhere/at/all.xml", "http://a.example/"},
+			"/nowhere/at/all.xml",
+		},
 		{"robots.txt kept in two places", []string{"-store=a", "-resume=b"}, "-store"},
-		{"a mistyped flag", []string{"-dealy=1s"}, "unknown flag -dealy; did you mean -delay? (politespider -h lists the flags)"},
+		{
+			"a mistyped flag",
+			[]string{"-dealy=1s"},
+			"unknown flag -dealy; did you mean -delay? (politespider -h lists the flags)",
+		},
 		{"unknown flag", []string{"-fast"}, "-fast (politespider -h lists the flags)"},
 		{"unknown flag after a URL", []string{agent, "http://a.example/", "-fast"}, "-fast"},
 		{"a comparison without a report", []string{agent, "-compare=a.jsonl", "http://a.example/"}, "-report"},
-		{"a comparison with nothing", []string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"}, "-compare: open /nowhere/at/all.jsonl"},
-		{"a comparison with no crawl", []string{agent, "-report=" + os.DevNull, "-compare=spider.go", "http://a.example/"}, "no summary found; use the -json output"},
+		{
+			"a comparison with nothing",
+			[]string{agent, "-report=" + os.DevNull, "-compare=/nowhere/at/all.jsonl", "http://a.example/"},
+			"-compare: open /nowhere/at/all.jsonl",
+		},
+		{
+			"a comparison with no crawl",
+			[]string{agent, "-report=" + os.DevNull, "-compare=spider.go", "http://a.example/"},
+			"no summary found; use the -json output",
+		},
 		{"a report of nothing", []string{"-report=" + os.DevNull}, "no URL to crawl"},
 		{"a state of nothing", []string{"-resume=" + os.DevNull + "/state"}, "-resume /dev/null/state: "},
-		{"a state that is not there", []string{"-resume=nowhere/at/all"}, "-resume nowhere/at/all: there is no crawl to resume, and no URL to start one"},
+		{
+			"a state that is not there",
+			[]string{"-resume=nowhere/at/all"},
+			"-resume nowhere/at/all: there is no crawl to resume, and no URL to start one",
+		},
 		{"pages of nothing", []string{"-pages=dir"}, "no URL to crawl"},
 		{"a store for nothing", []string{"-store=dir"}, "no URL to crawl"},
 		{"a crawler of nothing", []string{agent, "-max-pages=3"}, "no URL to crawl"},
@@ -97,7 +161,8 @@ func TestRun_Version(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := run(t.Context(), []string{"-version"}, &stdout, &stderr)
 	if status != tool.ExitOK || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "politespider ") || !strings.HasSuffix(stdout.String(), ")\n") {
-		t.Errorf("exit status %d, standard output %q, standard error %q", status, stdout.String(), stderr.String())
+		t.Errorf("exit status %d, standard output %q, standard error %q",
+			status, stdout.String(), stderr.String())
 	}
 }
 
@@ -166,7 +231,12 @@ func TestRun_URLs(t *testing.T) {
 	defer site.Close()
 
 	var stdout, stderr bytes.Buffer
-	status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-policy-token=ai-input=OtherBot-AI", site.URL}, &stdout, &stderr)
+	status := run(t.Context(), []string{
+		"-delay=0",
+		"-user-agent=ExampleBot/1.0",
+		"-policy-token=ai-input=OtherBot-AI",
+		site.URL,
+	}, &stdout, &stderr)
 	if status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
@@ -199,7 +269,8 @@ func TestCrawl_MaxPages(t *testing.T) {
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
 		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=2", "http://a.example/")
 		if summary.Fetched != 2 || summary.Left != 2 || summary.Stopped != "max-pages" {
-			t.Errorf("%d fetched, %d left, stopped %q; want 2, 2, max-pages", summary.Fetched, summary.Left, summary.Stopped)
+			t.Errorf("%d fetched, %d left, stopped %q; want 2, 2, max-pages",
+				summary.Fetched, summary.Left, summary.Stopped)
 		}
 		if n := len(internet.Log()); n != 3 {
 			t.Errorf("%d requests were sent, want one for robots.txt and one for each page", n)
@@ -219,7 +290,8 @@ func TestCrawl_Interrupted(t *testing.T) {
 			t.Errorf("it took %v to stop", time.Since(start)-2500*time.Millisecond)
 		}
 		if summary.Fetched != 2 || summary.Left != 2 || summary.Failed != 0 || summary.Stopped != "interrupted" {
-			t.Errorf("%d fetched, %d left, %d failed, stopped %q; want 2, 2, 0, interrupted", summary.Fetched, summary.Left, summary.Failed, summary.Stopped)
+			t.Errorf("%d fetched, %d left, %d failed, stopped %q; want 2, 2, 0, interrupted",
+				summary.Fetched, summary.Left, summary.Failed, summary.Stopped)
 		}
 	})
 }
@@ -231,7 +303,13 @@ func TestCrawl_OutputLost(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200("fine"))
 		var stderr bytes.Buffer
-		status := tool.Command{Crawl: Crawl, Args: []string{agent, "http://a.example/"}, Base: &internet, Stdout: fullDisk{}, Stderr: &stderr}.Run(t.Context())
+		status := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "http://a.example/"},
+			Base:   &internet,
+			Stdout: fullDisk{},
+			Stderr: &stderr,
+		}.Run(t.Context())
 		if status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
@@ -262,7 +340,8 @@ func TestCrawl_BrokenSites(t *testing.T) {
 		summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK,
 			"http://nowhere.example/", "http://broken.example/", "http://a.example/")
 		if summary.Fetched != 1 || summary.Unreachable != 1 || summary.Failed != 1 {
-			t.Errorf("%d fetched, %d unreachable, %d failed; want one of each", summary.Fetched, summary.Unreachable, summary.Failed)
+			t.Errorf("%d fetched, %d unreachable, %d failed; want one of each",
+				summary.Fetched, summary.Unreachable, summary.Failed)
 		}
 		for _, l := range lines {
 			if (l.Verdict == record.Unreachable || l.Verdict == record.Failed) && l.Error == "" {
@@ -320,7 +399,14 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 
 func TestRun_MistakesLeaveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
-	all := []string{agent, "http://a.example/", "-report=a.html", "-pages=pages", "-resume=state", "-evidence=record"}
+	all := []string{
+		agent,
+		"http://a.example/",
+		"-report=a.html",
+		"-pages=pages",
+		"-resume=state",
+		"-evidence=record",
+	}
 	for _, args := range [][]string{
 		{"-report=a.html"}, {"-report=a.html", "http://a.example/"}, {"-report=a.html", agent, "a.example"}, {"-resume=a"}, {"-pages=a"}, {"-store=a"},
 		append(all, "-key=none.pem", "-signature-agent", keysURL),
@@ -342,7 +428,13 @@ func TestRun_MistakesLeaveNothing(t *testing.T) {
 func TestRun_Demo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)
-		for _, args := range [][]string{nil, {"demo"}, {"demo", "-report", filepath.Join(t.TempDir(), "crawl.html")}, {"-max-pages=5"}, {"-resume", t.TempDir(), "demo"}} {
+		for _, args := range [][]string{
+			nil,
+			{"demo"},
+			{"demo", "-report", filepath.Join(t.TempDir(), "crawl.html")},
+			{"-max-pages=5"},
+			{"-resume", t.TempDir(), "demo"},
+		} {
 			summary, _ := crawlJSON(t, t.Context(), internet, tool.ExitOK, args...)
 			if summary.Fetched < 5 {
 				t.Errorf("%q: %d fetched", args, summary.Fetched)

@@ -132,7 +132,8 @@ func TestDemo(t *testing.T) {
 			for last := first + 1; last < len(log); last++ {
 				owed += demoInterval(host, log[last-1].Target)
 				if n := last - first; n > 1 && log[last].At.Sub(log[first].At) < owed-demoInterval(host, log[last-1].Target) {
-					t.Errorf("%s: %d requests within %v, from %s to %s", host, n+1, log[last].At.Sub(log[first].At), log[first].Target, log[last].Target)
+					t.Errorf("%s: %d requests within %v, from %s to %s",
+						host, n+1, log[last].At.Sub(log[first].At), log[first].Target, log[last].Target)
 				}
 			}
 		}
@@ -156,7 +157,8 @@ func TestDemo_Pace(t *testing.T) {
 					owed = 3 * time.Second // the answer's Retry-After
 				}
 				if gap < owed {
-					t.Errorf("%s: %s came %v after %s, want %v at least", host, log[i].Target, gap, log[i-1].Target, owed)
+					t.Errorf("%s: %s came %v after %s, want %v at least",
+						host, log[i].Target, gap, log[i-1].Target, owed)
 				}
 			}
 		}
@@ -239,11 +241,13 @@ func TestDemo_Requests(t *testing.T) {
 				pause = r.PausedUntil - last.At - last.Took
 			}
 			if pause < wantPause-0.001 || pause > wantPause*1.1 {
-				t.Errorf("%s, answered with %d, pauses its host for %v s, want %v", r.URL, r.Status, pause, wantPause)
+				t.Errorf("%s, answered with %d, pauses its host for %v s, want %v",
+					r.URL, r.Status, pause, wantPause)
 			}
 		}
 		for _, r := range site.Log() {
-			want = append(want, fmt.Sprintf("http://%s%s at %.3f: %d", r.Host, r.Target, r.At.Sub(began).Seconds(), r.Status))
+			want = append(want, fmt.Sprintf("http://%s%s at %.3f: %d",
+				r.Host, r.Target, r.At.Sub(began).Seconds(), r.Status))
 		}
 		if lighthouse := "http://lighthouse.example/robots.txt at 1.000: 0"; !slices.Contains(got, lighthouse) {
 			t.Errorf("what has no answer is no request: want %s", lighthouse)
@@ -253,7 +257,8 @@ func TestDemo_Requests(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("of the records\n%s\nof the servers\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("of the records\n%s\nof the servers\n%s",
+				strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }
@@ -295,7 +300,12 @@ func TestDemo_Text(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, internet := demoInternet(t)
 		var out bytes.Buffer
-		if status := (tool.Command{Crawl: Crawl, Base: internet, Stdout: &out, Stderr: io.Discard}).Run(t.Context()); status != tool.ExitOK {
+		if status := (tool.Command{
+			Crawl:  Crawl,
+			Base:   internet,
+			Stdout: &out,
+			Stderr: io.Discard,
+		}).Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
 		for _, want := range []string{

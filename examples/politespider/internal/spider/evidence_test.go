@@ -40,7 +40,13 @@ func TestCrawl_Evidence(t *testing.T) {
 		}))
 		for range 2 { // the second run continues the record
 			var stderr bytes.Buffer
-			command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", report, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+			command := tool.Command{
+				Crawl:  Crawl,
+				Args:   []string{agent, "-report", report, "-evidence", record, "http://a.example/"},
+				Base:   &internet,
+				Stdout: io.Discard,
+				Stderr: &stderr,
+			}
 			if status := command.Run(context.Background()); status != tool.ExitOK {
 				t.Errorf("exit status %d: %s", status, &stderr)
 			}
@@ -109,7 +115,13 @@ func TestCrawl_EvidenceSaysItsHeadEachHour(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>")
 		}))
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-evidence", record, "http://a.example/"},
+			Base:   &internet,
+			Stdout: io.Discard,
+			Stderr: &stderr,
+		}
 		if status := command.Run(context.Background()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
@@ -185,7 +197,13 @@ func TestCrawl_EvidenceCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := tool.Command{Crawl: Crawl, Args: []string{agent, "-evidence", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+	command := tool.Command{
+		Crawl:  Crawl,
+		Args:   []string{agent, "-evidence", path, "http://a.example/"},
+		Base:   &internet,
+		Stdout: io.Discard,
+		Stderr: &stderr,
+	}
 	if status := command.Run(t.Context()); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-evidence: ") {
 		t.Errorf("exit status %d: %s", status, &stderr)
 	}

@@ -24,7 +24,10 @@ func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) stri
 	server := httptest.NewServer(site)
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(append([]string{"-delay=0", "-user-agent=ExampleBot/1.0"}, args...), server.URL+"/0"), &stdout, &stderr); status != wantStatus {
+	if status := run(t.Context(), append(append([]string{
+		"-delay=0",
+		"-user-agent=ExampleBot/1.0",
+	}, args...), server.URL+"/0"), &stdout, &stderr); status != wantStatus {
 		t.Errorf("exit status %d, want %d: %s", status, wantStatus, stderr.String())
 	}
 	return stdout.String() + stderr.String()
@@ -63,7 +66,12 @@ func TestRun_Scope(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	var stdout, stderr bytes.Buffer
-	run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-scope=prefix", server.URL + "/docs/0"}, &stdout, &stderr)
+	run(t.Context(), []string{
+		"-delay=0",
+		"-user-agent=ExampleBot/1.0",
+		"-scope=prefix",
+		server.URL + "/docs/0",
+	}, &stdout, &stderr)
 	if out := stdout.String(); strings.Contains(out, "/shop/") || !strings.Contains(out, "/docs/1") {
 		t.Errorf("the prefix is /docs/:\n%s", out)
 	}
@@ -76,7 +84,8 @@ func TestCrawl_MaxTime(t *testing.T) {
 		start := time.Now()
 		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-time=2500ms", "http://a.example/")
 		if time.Since(start) != 2500*time.Millisecond || summary.Stopped != "max-time" || summary.Fetched != 2 || summary.Left != 2 {
-			t.Errorf("after %v: stopped %q, %d fetched, %d left", time.Since(start), summary.Stopped, summary.Fetched, summary.Left)
+			t.Errorf("after %v: stopped %q, %d fetched, %d left",
+				time.Since(start), summary.Stopped, summary.Fetched, summary.Left)
 		}
 	})
 }
@@ -94,7 +103,8 @@ func TestRun_MaxTime(t *testing.T) {
 func TestCrawl_Budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
+		internet.Handle("a.example",
+			page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
 		args := []string{"-budget-requests=3", "-budget-bytes=1000000", "http://a.example/"}
 		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=100h"}, args...)...)
 		if summary.Stopped != "" || summary.Left != 0 {
@@ -144,9 +154,16 @@ func TestCrawl_Hosts(t *testing.T) {
 func TestCrawl_BudgetBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
+		internet.Handle("a.example",
+			page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
 		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"},
+			Base:   &internet,
+			Stdout: &stdout,
+			Stderr: &stderr,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
 		}
@@ -200,7 +217,13 @@ func TestRun_Proxy(t *testing.T) {
 	}))
 	defer proxy.Close()
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy.URL, "http://a.example/"}, &stdout, &stderr); status != tool.ExitOK {
+	if status := run(t.Context(), []string{
+		"-delay=0",
+		"-user-agent=ExampleBot/1.0",
+		"-proxy",
+		proxy.URL,
+		"http://a.example/",
+	}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d: %s", status, stderr.String())
 	}
 	if got, want := strings.Join(asked, " "), "http://a.example/robots.txt http://a.example/"; got != want {
@@ -209,9 +232,19 @@ func TestRun_Proxy(t *testing.T) {
 }
 
 func TestRun_ProxySecret(t *testing.T) {
-	for _, proxy := range []string{"http://bot:hunter2@127.0.0.1:1", "http://bot:hunter2@[::1", "ftp://bot:hunter2@127.0.0.1"} {
+	for _, proxy := range []string{
+		"http://bot:hunter2@127.0.0.1:1",
+		"http://bot:hunter2@[::1",
+		"ftp://bot:hunter2@127.0.0.1",
+	} {
 		var stdout, stderr bytes.Buffer
-		status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy, "http://a.example/"}, &stdout, &stderr)
+		status := run(t.Context(), []string{
+			"-delay=0",
+			"-user-agent=ExampleBot/1.0",
+			"-proxy",
+			proxy,
+			"http://a.example/",
+		}, &stdout, &stderr)
 		if out := stdout.String() + stderr.String(); status == tool.ExitOK || strings.Contains(out, "hunter2") {
 			t.Errorf("%s: exit status %d: %s", proxy, status, out)
 		}
@@ -223,9 +256,18 @@ func TestRun_Store(t *testing.T) {
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // in the table of hosts, in the column "robots.txt"
+	for _, want := range []string{
+		"  404: everything allowed\n",
+		"  kept from before\n",
+	} { // in the table of hosts, in the column "robots.txt"
 		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
+		if status := run(t.Context(), []string{
+			"-delay=0",
+			"-user-agent=ExampleBot/1.0",
+			"-store",
+			dir,
+			server.URL + "/0",
+		}, &stdout, &stderr); status != tool.ExitOK {
 			t.Errorf("exit status %d: %s", status, stderr.String())
 		}
 		if !strings.Contains(stdout.String(), want) {
@@ -245,7 +287,8 @@ func pagesSite() http.Handler {
 			fmt.Fprint(w, text)
 		})
 	}
-	html("/0", "<a href=/noindex>1</a> <a href=/noarchive>2</a> <a href=/file>3</a> <a href=/missing>4</a> <a href=/odd>5</a>")
+	html("/0",
+		"<a href=/noindex>1</a> <a href=/noarchive>2</a> <a href=/file>3</a> <a href=/missing>4</a> <a href=/odd>5</a>")
 	html("/noindex", "<meta name=robots content=noindex>")
 	html("/noarchive", "<meta name=robots content=noarchive>")
 	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })

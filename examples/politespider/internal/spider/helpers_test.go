@@ -29,7 +29,13 @@ func crawlInternet(t *testing.T, ctx context.Context, internet http.RoundTripper
 func crawlJSON(t *testing.T, ctx context.Context, base http.RoundTripper, wantStatus int, args ...string) (record.Summary, []line) {
 	t.Helper()
 	var out bytes.Buffer
-	command := tool.Command{Crawl: Crawl, Args: append([]string{"-json"}, args...), Base: base, Stdout: &out, Stderr: io.Discard}
+	command := tool.Command{
+		Crawl:  Crawl,
+		Args:   append([]string{"-json"}, args...),
+		Base:   base,
+		Stdout: &out,
+		Stderr: io.Discard,
+	}
 	if status := command.Run(ctx); status != wantStatus {
 		t.Errorf("exit status %d, want %d", status, wantStatus)
 	}

@@ -68,7 +68,8 @@ func TestCrawl_Signed(t *testing.T) {
 				}
 				signed++
 				if !strings.Contains(input, id) || r.Header.Get("Signature-Agent") != tt.agent {
-					t.Errorf("%s: Signature-Input %s, Signature-Agent %s", r.URL, input, r.Header.Get("Signature-Agent"))
+					t.Errorf("%s: Signature-Input %s, Signature-Agent %s",
+						r.URL, input, r.Header.Get("Signature-Agent"))
 				}
 			}
 			if signed < 3 {
@@ -106,7 +107,13 @@ func TestCrawl_AcceptSignature(t *testing.T) {
 			t.Errorf("%q", asked)
 		}
 		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "https://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "https://a.example/"},
+			Base:   &internet,
+			Stdout: &stdout,
+			Stderr: &stderr,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitFailed || strings.Count(stdout.String(), "Accept-Signature: the server "+words+"\n") != 1 {
 			t.Errorf("exit status %d: %s%s", status, stdout.String(), stderr.String())
 		}
@@ -126,10 +133,60 @@ func TestRun_Card(t *testing.T) {
 		id, keys       string
 		rate, purposed string
 	}{
-		{"as it is", []string{"-card"}, "", "", "max=1rps for each host; one request at a time", "and not kept"},
-		{"for a crawl", []string{"-card=https://bot.example/card.json", "-report=a.html", "-delay=2s", "-pages=none", "https://a.example/"}, "https://bot.example/card.json", "", "max=0.5rps for each host; one request at a time", "noindex or noarchive"},
-		{"signed", []string{"-card", "-key", file, "-signature-agent", keysURL, "-pages=none", "-pages-all", "-adaptive=3"}, "", keysURL, "max=1rps for each host; one request at a time; slower where answers are slow: a pause of 3 response times", "each page is kept"},
-		{"signed, by an origin", []string{"-card", "-key", file, "-signature-agent=https://bot.example", "-legacy-signature-agent", "-delay=0"}, "", keysURL, "one request at a time", "not kept"},
+		{
+			"as it is",
+			[]string{"-card"},
+			"",
+			"",
+			"max=1rps for each host; one request at a time",
+			"and not kept",
+		},
+		{
+			"for a crawl",
+			[]string{
+				"-card=https://bot.example/card.json",
+				"-report=a.html",
+				"-delay=2s",
+				"-pages=none",
+				"https://a.example/",
+			},
+			"https://bot.example/card.json",
+			"",
+			"max=0.5rps for each host; one request at a time",
+			"noindex or noarchive",
+		},
+		{
+			"signed",
+			[]string{
+				"-card",
+				"-key",
+				file,
+				"-signature-agent",
+				keysURL,
+				"-pages=none",
+				"-pages-all",
+				"-adaptive=3",
+			},
+			"",
+			keysURL,
+			"max=1rps for each host; one request at a time; slower where responses are slow: a pause of 3 response times",
+			"each page is kept",
+		},
+		{
+			"signed, by an origin",
+			[]string{
+				"-card",
+				"-key",
+				file,
+				"-signature-agent=https://bot.example",
+				"-legacy-signature-agent",
+				"-delay=0",
+			},
+			"",
+			keysURL,
+			"one request at a time",
+			"not kept",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -163,15 +220,49 @@ func TestRun_KeyRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"a key that others can read", []string{"-key", open, "-signature-agent", keysURL, "https://a.example/"}, "chmod 600"},
-		{"no key", []string{"-key", filepath.Join(t.TempDir(), "none"), "-signature-agent", keysURL, "https://a.example/"}, "-key"},
-		{"a key alone", []string{"-key", file, "https://a.example/"}, "-key requires -signature-agent, the URL of the key directory, such as " + keysURL},
-		{"an agent alone", []string{"-signature-agent", keysURL, "https://a.example/"}, "-signature-agent requires -key, the file of the private key"},
+		{
+			"a key that others can read",
+			[]string{"-key", open, "-signature-agent", keysURL, "https://a.example/"},
+			"chmod 600",
+		},
+		{
+			"no key",
+			[]string{
+				"-key",
+				filepath.Join(t.TempDir(), "none"),
+				"-signature-agent",
+				keysURL,
+				"https://a.example/",
+			},
+			"-key",
+		},
+		{
+			"a key alone",
+			[]string{"-key", file, "https://a.example/"},
+			"-key requires -signature-agent, the URL of the key directory, such as " + keysURL,
+		},
+		{
+			"an agent alone",
+			[]string{"-signature-agent", keysURL, "https://a.example/"},
+			"-signature-agent requires -key, the file of the private key",
+		},
 		{"a form alone", []string{"-legacy-signature-agent", "https://a.example/"}, "-key"},
-		{"an agent over http", []string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"}, "must be an https URL"},
-		{"an agent with a fragment", []string{"-key", file, "-signature-agent", keysURL + "#1", "https://a.example/"}, "Transport.Agent: the URL must not contain a user, password or fragment"},
-		{"an agent in another script", []string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"}, "use ASCII only"},
-		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo does not use https"},
+		{
+			"an agent over http",
+			[]string{"-key", file, "-signature-agent=http://bot.example/", "https://a.example/"},
+			"must be an https URL",
+		},
+		{
+			"an agent with a fragment",
+			[]string{"-key", file, "-signature-agent", keysURL + "#1", "https://a.example/"},
+			"Transport.Agent: the URL must not contain a user, password or fragment",
+		},
+		{
+			"an agent in another script",
+			[]string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"},
+			"use ASCII only",
+		},
+		{"the demo", []string{"-key", file, "-signature-agent", keysURL}, "the demo uses http"},
 		{"a card of nobody", []string{"-user-agent=", "-card"}, "-user-agent is required"},
 		{"a card that is no URL", []string{"-card=card.json"}, "-card"},
 		{"a card of a library", []string{"-user-agent=colly", "-card"}, "colly"},

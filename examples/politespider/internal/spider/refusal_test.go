@@ -107,7 +107,13 @@ func TestCrawl_RefusalsInSummaryAndReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		report := filepath.Join(t.TempDir(), "report.html")
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report=" + report, "http://a.example/"}, Base: walled(), Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-report=" + report, "http://a.example/"},
+			Base:   walled(),
+			Stdout: &out,
+			Stderr: io.Discard,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
@@ -152,9 +158,12 @@ func refusing(respond http.HandlerFunc) *robotstest.Internet {
 // host is crawled to its end.
 func TestCrawl_MaxRefused(t *testing.T) {
 	for name, respond := range map[string]http.HandlerFunc{
-		"403":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
-		"401":              func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
-		"200, a challenge": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Cf-Mitigated", "challenge") },
+		"403": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"401": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"200, a challenge": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Cf-Mitigated",
+				"challenge")
+		},
 		"302, a block page": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Dd-B", "2")
 			w.WriteHeader(http.StatusFound)
@@ -259,7 +268,13 @@ func TestCrawl_MaxRefusedResume(t *testing.T) {
 		crawl := func(want int, args ...string) string {
 			t.Helper()
 			var out bytes.Buffer
-			command := tool.Command{Crawl: Crawl, Args: append([]string{"-resume", dir, "-report", report}, args...), Base: web, Stdout: &out, Stderr: &out}
+			command := tool.Command{
+				Crawl:  Crawl,
+				Args:   append([]string{"-resume", dir, "-report", report}, args...),
+				Base:   web,
+				Stdout: &out,
+				Stderr: &out,
+			}
 			if status := command.Run(t.Context()); status != want {
 				t.Errorf("%q: exit status %d, want %d:\n%s", args, status, want, out.String())
 			}

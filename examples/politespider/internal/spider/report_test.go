@@ -30,7 +30,13 @@ func TestCrawl_ReportLost(t *testing.T) {
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", filepath.Join(dir, "crawl.html"), "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-report", filepath.Join(dir, "crawl.html"), "http://a.example/"},
+			Base:   &internet,
+			Stdout: io.Discard,
+			Stderr: &stderr,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
@@ -47,23 +53,46 @@ func TestCrawl_Report(t *testing.T) {
 		want  int // the exit status
 		says  []string
 	}{
-		{"to its end", time.Hour, tool.ExitOK, []string{"The pace was kept.", "http://a.example/, http://b.example/", "4 requests to 2 hosts", `"urls":["/robots.txt","/"]`}},
-		{"interrupted", 1500 * time.Millisecond, tool.ExitInterrupted, []string{"interrupted", "2 URLs still queued"}},
+		{
+			"to its end",
+			time.Hour,
+			tool.ExitOK,
+			[]string{
+				"The pace was kept.",
+				"http://a.example/, http://b.example/",
+				"4 requests to 2 hosts",
+				`"urls":["/robots.txt","/"]`,
+			},
+		},
+		{
+			"interrupted",
+			1500 * time.Millisecond,
+			tool.ExitInterrupted,
+			[]string{"interrupted", "2 URLs still queued"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "crawl.html")
-			if err := os.WriteFile(path, []byte(strings.Repeat("an older report\n", 1<<14)), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(strings.Repeat("an older report\n",
+				1<<14)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				var internet robotstest.Internet
-				internet.Handle("a.example", page200(map[bool]string{true: "<a href=/1>1</a> <a href=/2>2</a>"}[tt.want == tool.ExitInterrupted]))
+				internet.Handle("a.example",
+					page200(map[bool]string{true: "<a href=/1>1</a> <a href=/2>2</a>"}[tt.want == tool.ExitInterrupted]))
 				internet.Handle("b.example", page200(""))
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
 				defer cancel()
 				var stderr bytes.Buffer
-				command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", path, "http://a.example/", "http://b.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+				command := tool.Command{
+					Crawl:  Crawl,
+					Args:   []string{agent, "-report", path, "http://a.example/", "http://b.example/"},
+					Base:   &internet,
+					Stdout: io.Discard,
+					Stderr: &stderr,
+				}
 				if status := command.Run(ctx); status != tt.want {
 					t.Errorf("exit status %d, want %d", status, tt.want)
 				}
@@ -100,7 +129,13 @@ func TestCrawl_ReportFails(t *testing.T) {
 			page200("fine").ServeHTTP(w, r)
 		}))
 		var stderr bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-report", path, "http://a.example/"},
+			Base:   &internet,
+			Stdout: io.Discard,
+			Stderr: &stderr,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitFailed {
 			t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
 		}
@@ -130,7 +165,20 @@ func TestRun_ReportOfAllRuns(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		for n := range 20 {
 			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
-			command := tool.Command{Crawl: Crawl, Args: []string{"-resume", filepath.Join(dir, "state"), "-report", file, agent, "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
+			command := tool.Command{
+				Crawl: Crawl,
+				Args: []string{
+					"-resume",
+					filepath.Join(dir, "state"),
+					"-report",
+					file,
+					agent,
+					"http://a.example/",
+				},
+				Base:   &internet,
+				Stdout: &stdout,
+				Stderr: &stderr,
+			}
 			status := command.Run(ctx)
 			cancel()
 			if status == tool.ExitOK {

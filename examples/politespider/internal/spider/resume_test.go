@@ -60,7 +60,15 @@ func TestRun_Resume(t *testing.T) {
 	start := server.URL + "/0"
 
 	var stdout, stderr bytes.Buffer
-	if status := run(ctx, []string{"-user-agent=ExampleBot/1.0", "-delay=10ms", "-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch", "-resume", dir, start}, &stdout, &stderr); status != tool.ExitInterrupted {
+	if status := run(ctx, []string{
+		"-user-agent=ExampleBot/1.0",
+		"-delay=10ms",
+		"-policy-token=train-ai=ExampleAI",
+		"-policy-token=search=ExampleSearch",
+		"-resume",
+		dir,
+		start,
+	}, &stdout, &stderr); status != tool.ExitInterrupted {
 		t.Errorf("exit status %d, want %d", status, tool.ExitInterrupted)
 	}
 	if want := "politespider -resume '" + dir + "'\n"; !strings.HasSuffix(stderr.String(), want) {
@@ -92,7 +100,7 @@ func TestRun_Resume(t *testing.T) {
 	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
 		t.Errorf("exit status %d, want 0", status)
 	}
-	if want := "the crawl in " + dir + " is complete: to crawl again, name another directory\n"; !strings.HasSuffix(stderr.String(), want) {
+	if want := "the crawl in " + dir + " is complete; to crawl again, name another directory\n"; !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("of a crawl that is complete the spider says %q", stderr.String())
 	}
 }
@@ -120,7 +128,8 @@ func TestCrawl_ResumeKnowsWhatWasLost(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 		if len(lines) != 2 || lines[0].Seconds > 2 {
-			t.Errorf("the second run printed %d lines, the first at %v s; want 2, the times of this run", len(lines), lines[0].Seconds)
+			t.Errorf("the second run printed %d lines, the first at %v s; want 2, the times of this run",
+				len(lines), lines[0].Seconds)
 		}
 		if h := all.Hosts[0]; h.Requests != 5 || h.Lost != 1 || all.Seconds > 10 {
 			t.Errorf("%+v in %v s", h, all.Seconds)
@@ -180,7 +189,16 @@ func TestRun_ResumeWithoutTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=1", "-rsl", terms, "-resume", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
+	if status := run(t.Context(), []string{
+		"-user-agent=ExampleBot/1.0",
+		"-delay=0",
+		"-max-pages=1",
+		"-rsl",
+		terms,
+		"-resume",
+		dir,
+		server.URL + "/0",
+	}, &stdout, &stderr); status != tool.ExitOK {
 		t.Fatalf("exit status %d: %s", status, stderr.String())
 	}
 	os.Remove(terms)

@@ -113,7 +113,8 @@ func TestRevisit(t *testing.T) {
 			t.Errorf("the second crawl found %v, want %v", found, want)
 		}
 		if bodies, other := paper.take(); !slices.Equal(bodies, []string{"/a", "/robots.txt"}) || other != 2 {
-			t.Errorf("the second crawl fetched %q, and %d other pages were asked for; want /a, and / and /b", bodies, other)
+			t.Errorf("the second crawl fetched %q, and %d other pages were asked for; want /a, and / and /b",
+				bodies, other)
 		}
 		if summary.Unchanged != 3 || summary.Fetched != 1 {
 			t.Errorf("%d unchanged, %d fetched", summary.Unchanged, summary.Fetched)
@@ -186,7 +187,8 @@ func TestRevisit_Demo(t *testing.T) {
 			_, lines := crawlJSON(t, t.Context(), internet, tool.ExitOK, args...)
 			found = verdicts(lines)
 			for _, r := range site.Log() {
-				requests = append(requests, fmt.Sprintf("%v %s%s %d", r.At.Sub(start), r.Host, r.Target, r.Status))
+				requests = append(requests, fmt.Sprintf("%v %s%s %d",
+					r.At.Sub(start), r.Host, r.Target, r.Status))
 			}
 		})
 		slices.Sort(requests)

@@ -38,7 +38,8 @@ func TestCrawl_Sitemaps(t *testing.T) {
 					}
 					fmt.Fprint(w, "http://a.example/3\nhttp://a.example/secret\nhttp://elsewhere.example/\n")
 				}))
-				crawlInternet(t, t.Context(), &internet, tool.ExitOK, fmt.Sprintf("-sitemaps=%t", sitemaps), "http://a.example/")
+				crawlInternet(t, t.Context(), &internet, tool.ExitOK, fmt.Sprintf("-sitemaps=%t",
+					sitemaps), "http://a.example/")
 				var got []string
 				for _, r := range internet.Log() {
 					got = append(got, strings.TrimPrefix(r.URL, "http://"))

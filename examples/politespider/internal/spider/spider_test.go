@@ -143,7 +143,8 @@ func TestCrawl_BrokenPages(t *testing.T) {
 				internet.Handle("a.example", brokenSite(broken))
 				summary, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-delay=100ms", "-max-pages=0", "http://a.example/")
 				if summary.Fetched != 243 || summary.GivenUp != 7 || len(summary.Lost) != 7 {
-					t.Errorf("%d fetched, %d given up, %d lost; want 243, 7, 7", summary.Fetched, summary.GivenUp, len(summary.Lost))
+					t.Errorf("%d fetched, %d given up, %d lost; want 243, 7, 7",
+						summary.Fetched, summary.GivenUp, len(summary.Lost))
 				}
 				asked := make(map[string]int)
 				for _, request := range internet.Log() {
@@ -191,10 +192,38 @@ func TestCrawl_ChecksTheServer(t *testing.T) {
 		mostChecks       int
 		most             time.Duration
 	}{
-		{"two of five pages are broken", func(path string, _ time.Duration) bool { return path == "/3" || path == "/4" }, 3, 2, 6, 50 * time.Second},
-		{"one page is broken", func(path string, _ time.Duration) bool { return path == "/1" }, 4, 1, 0, 20 * time.Second},
-		{"down for a minute", func(_ string, since time.Duration) bool { return since > 2*time.Second && since < time.Minute }, 5, 0, 5, 4 * time.Minute},
-		{"down for good", func(_ string, since time.Duration) bool { return since > 2*time.Second }, 2, 3, 3, 24 * time.Hour},
+		{
+			"two of five pages are broken",
+			func(path string, _ time.Duration) bool { return path == "/3" || path == "/4" },
+			3,
+			2,
+			6,
+			50 * time.Second,
+		},
+		{
+			"one page is broken",
+			func(path string, _ time.Duration) bool { return path == "/1" },
+			4,
+			1,
+			0,
+			20 * time.Second,
+		},
+		{
+			"down for a minute",
+			func(_ string, since time.Duration) bool { return since > 2*time.Second && since < time.Minute },
+			5,
+			0,
+			5,
+			4 * time.Minute,
+		},
+		{
+			"down for good",
+			func(_ string, since time.Duration) bool { return since > 2*time.Second },
+			2,
+			3,
+			3,
+			24 * time.Hour,
+		},
 		{"down for half a minute behind a cache", func(path string, since time.Duration) bool {
 			broken := since > 2*time.Second && since < 30*time.Second && !sent[path]
 			sent[path] = !broken
@@ -219,12 +248,15 @@ func TestCrawl_ChecksTheServer(t *testing.T) {
 						checks++
 					}
 				}
-				t.Logf("%d fetched, %d given up, %d checks, %.0f s", summary.Fetched, summary.GivenUp, checks, summary.Seconds)
+				t.Logf("%d fetched, %d given up, %d checks, %.0f s",
+					summary.Fetched, summary.GivenUp, checks, summary.Seconds)
 				if summary.Fetched != tt.fetched || summary.GivenUp != tt.givenUp || checks > tt.mostChecks || summary.Seconds > tt.most.Seconds() {
-					t.Errorf("want %d, %d, at most %d and at most %.0f s", tt.fetched, tt.givenUp, tt.mostChecks, tt.most.Seconds())
+					t.Errorf("want %d, %d, at most %d and at most %.0f s",
+						tt.fetched, tt.givenUp, tt.mostChecks, tt.most.Seconds())
 				}
 				if summary.Statuses[200] != tt.fetched {
-					t.Errorf("%d pages were answered with 200, want %d: a check is not about a page", summary.Statuses[200], tt.fetched)
+					t.Errorf("%d pages were answered with 200, want %d: a check is not about a page",
+						summary.Statuses[200], tt.fetched)
 				}
 			})
 		})
@@ -341,10 +373,16 @@ func TestCrawl_Statuses(t *testing.T) {
 
 // A crawl that fetched no page has failed, even if every server answered.
 func TestCrawl_NothingThere(t *testing.T) {
-	for _, status := range []int{http.StatusNotFound, http.StatusGone, http.StatusForbidden, http.StatusInternalServerError} {
+	for _, status := range []int{
+		http.StatusNotFound,
+		http.StatusGone,
+		http.StatusForbidden,
+		http.StatusInternalServerError,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			var internet robotstest.Internet
-			internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+			internet.Handle("a.example",
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 			crawlInternet(t, t.Context(), &internet, tool.ExitFailed, "http://a.example/1")
 		})
 	}
@@ -360,12 +398,18 @@ func TestCrawl_Ports(t *testing.T) {
 			io.WriteString(w, "User-agent: *\nCrawl-delay: 3\n")
 		}))
 		var out bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "http://a.example/", "http://a.example:8080/"}, Base: &internet, Stdout: &out, Stderr: io.Discard}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "http://a.example/", "http://a.example:8080/"},
+			Base:   &internet,
+			Stdout: &out,
+			Stderr: io.Discard,
+		}
 		if status := command.Run(t.Context()); status != tool.ExitOK {
 			t.Errorf("exit status %d", status)
 		}
 		for _, want := range []string{
-			"http://a.example 404: everything allowed, 1.0s owed; http://a.example:8080 200, 3.0s owed\n",
+			"http://a.example 404: everything allowed, interval 1.0s; http://a.example:8080 200, interval 3.0s\n",
 			"the ports of a host share one pace",
 			" 1.0s     3.0s ", // the interval that had to be kept, and the shortest time that passed
 		} {
@@ -395,7 +439,13 @@ func TestCrawl_LongLists(t *testing.T) {
 			t.Errorf("the heading is not %q:\n%.300s", want, out.String())
 		}
 		_, summary, _ := strings.Cut(out.String(), "60 hosts in ")
-		for want, n := range map[string]int{"… and 10 more, in -json\n": 1, "… and 39 more, in -json\n": 1, "nothing allowed: ": 50 - 1, "\n  50.example ": 0, ": no such host\n": 50 - 1 + 20} {
+		for want, n := range map[string]int{
+			"… and 10 more, in -json\n": 1,
+			"… and 39 more, in -json\n": 1,
+			"nothing allowed: ":         50 - 1,
+			"\n  50.example ":           0,
+			": no such host\n":          50 - 1 + 20,
+		} {
 			if strings.Count(summary, want) != n {
 				t.Errorf("%q is not there %d times:\n%s", want, n, summary)
 			}
@@ -464,7 +514,10 @@ func TestCrawl_StartNormalizedOnce(t *testing.T) {
 		for _, l := range lines {
 			verdicts[l.URL] = l.Verdict
 		}
-		for url, want := range map[string]record.Verdict{"http://xn--hi~-9dc/": record.Failed, "http://example/%7C.a/..": record.Fetched} {
+		for url, want := range map[string]record.Verdict{
+			"http://xn--hi~-9dc/":     record.Failed,
+			"http://example/%7C.a/..": record.Fetched,
+		} {
 			if verdicts[url] != want {
 				t.Errorf("%s: %q, want %q; all: %v", url, verdicts[url], want, verdicts)
 			}

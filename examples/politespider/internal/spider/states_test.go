@@ -18,7 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-var reports = flag.String("reports", "", "directory in which the reports of TestReport_States are left, to be looked at")
+var reports = flag.String("reports",
+	"", "directory in which the reports of TestReport_States are left, to be looked at")
 
 // The sentences in a report fit its crawl, in whatever way the crawl ended.
 func TestReport_States(t *testing.T) {
@@ -74,19 +75,69 @@ func TestReport_States(t *testing.T) {
 		want  int
 		says  []string
 	}{
-		"small": {nil, []string{"demo"}, 0, tool.ExitOK, []string{`<div><dt>not found</dt><dd>1</dd></div>`, `<th scope="row">5xx</th>`, `404 Not Found: 1`}},
-		"many pages": {map[string]http.Handler{"archive.example": archive(many)}, []string{"-max-pages=0", "-delay=500ms", "http://archive.example/archive/0"}, 0, tool.ExitOK,
+		"small": {
+			nil,
+			[]string{"demo"},
+			0,
+			tool.ExitOK,
+			[]string{`<div><dt>not found</dt><dd>1</dd></div>`, `<th scope="row">5xx</th>`, `404 Not Found: 1`},
+		},
+		"many pages": {map[string]http.Handler{"archive.example": archive(many)}, []string{
+			"-max-pages=0",
+			"-delay=500ms",
+			"http://archive.example/archive/0",
+		}, 0, tool.ExitOK,
 			[]string{"The pace was kept.", "rel=nofollow on links of the page"}},
 		"all disallowed": {map[string]http.Handler{"closed.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "# nobody, please\nUser-agent: *\nDisallow: /\n")
-		})}, []string{"http://closed.example/", "http://closed.example/a", "http://closed.example/b"}, 0, tool.ExitFailed, []string{`<dt>disallowed</dt><dd>3</dd>`, "There was no response.", "No page was fetched."}},
-		"unreachable": {map[string]http.Handler{}, []string{"http://nowhere.example/", "http://nobody.example/"}, 0, tool.ExitFailed, []string{`<dt>lost</dt><dd class="bad">2</dd>`}},
-		"resumed": {map[string]http.Handler{"a.example": archive(200), "b.example": archive(60)}, []string{"-resume", "", "-max-pages=0", "http://a.example/archive/0", "http://b.example/archive/0"}, 40 * time.Second, tool.ExitOK,
+		})}, []string{
+			"http://closed.example/",
+			"http://closed.example/a",
+			"http://closed.example/b",
+		}, 0, tool.ExitFailed, []string{
+			`<dt>disallowed</dt><dd>3</dd>`,
+			"There was no response.",
+			"No page was fetched.",
+		}},
+		"unreachable": {
+			map[string]http.Handler{},
+			[]string{"http://nowhere.example/", "http://nobody.example/"},
+			0,
+			tool.ExitFailed,
+			[]string{`<dt>lost</dt><dd class="bad">2</dd>`},
+		},
+		"resumed": {map[string]http.Handler{
+			"a.example": archive(200),
+			"b.example": archive(60),
+		}, []string{
+			"-resume",
+			"",
+			"-max-pages=0",
+			"http://a.example/archive/0",
+			"http://b.example/archive/0",
+		}, 40 * time.Second, tool.ExitOK,
 			[]string{"The pace was kept."}},
-		"two hosts": {map[string]http.Handler{"a.example": archive(80), "www.a-rather-long-name-of-a-host.a.example": archive(30)}, []string{"-compare", "", "http://a.example/archive/0", "http://www.a-rather-long-name-of-a-host.a.example/archive/0"}, 0, tool.ExitOK,
+		"two hosts": {map[string]http.Handler{
+			"a.example": archive(80),
+			"www.a-rather-long-name-of-a-host.a.example": archive(30),
+		}, []string{
+			"-compare",
+			"",
+			"http://a.example/archive/0",
+			"http://www.a-rather-long-name-of-a-host.a.example/archive/0",
+		}, 0, tool.ExitOK,
 			[]string{"Since the earlier crawl"}},
-		"ports and pauses": {map[string]http.Handler{"a.example:8080": busy, "a.example": archive(30), "b.example": archive(12)},
-			[]string{"-max-time=5m", "http://a.example:8080/archive/0", "http://a.example/archive/0", "http://b.example/archive/0"}, 0, tool.ExitOK,
+		"ports and pauses": {map[string]http.Handler{
+			"a.example:8080": busy,
+			"a.example":      archive(30),
+			"b.example":      archive(12),
+		},
+			[]string{
+				"-max-time=5m",
+				"http://a.example:8080/archive/0",
+				"http://a.example/archive/0",
+				"http://b.example/archive/0",
+			}, 0, tool.ExitOK,
 			[]string{`a.example:8080`, "pauses"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +147,11 @@ func TestReport_States(t *testing.T) {
 					dir = *reports
 				}
 				file := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".html")
-				args := append([]string{"-report", file, "-user-agent=ExampleBot/1.0 (+https://example.com/bot)"}, state.args...)
+				args := append([]string{
+					"-report",
+					file,
+					"-user-agent=ExampleBot/1.0 (+https://example.com/bot)",
+				}, state.args...)
 				var base http.RoundTripper
 				if state.hosts == nil {
 					_, base = demoInternet(t)
@@ -114,7 +169,13 @@ func TestReport_States(t *testing.T) {
 					case arg == "" && args[i-1] == "-compare":
 						args[i] = filepath.Join(t.TempDir(), "earlier.jsonl")
 						var earlier bytes.Buffer
-						command := tool.Command{Crawl: Crawl, Args: []string{agent, "-json", "-max-pages=40", args[len(args)-2]}, Base: base, Stdout: &earlier, Stderr: io.Discard}
+						command := tool.Command{
+							Crawl:  Crawl,
+							Args:   []string{agent, "-json", "-max-pages=40", args[len(args)-2]},
+							Base:   base,
+							Stdout: &earlier,
+							Stderr: io.Discard,
+						}
 						command.Run(t.Context())
 						if err := os.WriteFile(args[i], earlier.Bytes(), 0o600); err != nil {
 							t.Fatal(err)
@@ -127,7 +188,13 @@ func TestReport_States(t *testing.T) {
 					if state.limit > 0 {
 						ctx, cancel = context.WithTimeout(ctx, state.limit)
 					}
-					status = tool.Command{Crawl: Crawl, Args: args, Base: base, Stdout: io.Discard, Stderr: io.Discard}.Run(ctx)
+					status = tool.Command{
+						Crawl:  Crawl,
+						Args:   args,
+						Base:   base,
+						Stdout: io.Discard,
+						Stderr: io.Discard,
+					}.Run(ctx)
 					cancel()
 					time.Sleep(20 * time.Second)
 				}

@@ -39,7 +39,8 @@ func TestCrawl_Bomb(t *testing.T) {
 		w.Header().Set("Content-Encoding", "gzip")
 		bomb(w)
 	})
-	mux.HandleFunc("/broken.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed") })
+	mux.HandleFunc("/broken.xml.gz",
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed") })
 	dir := t.TempDir()
 	out := runOn(t, mux, tool.ExitOK, "-pages", dir)
 	if !strings.Contains(out, "4 pages fetched, 1 failed") || !strings.Contains(out, "gzip: invalid header") {

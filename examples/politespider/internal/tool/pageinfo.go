@@ -17,10 +17,14 @@ import (
 // spider itself does not use pages in these ways, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-// newPageInfo returns the directives of a page, and the preferences and licenses in
-// the input.
+// newPageInfo returns the directives of a page, and the preferences and licenses
+// in the input.
 func newPageInfo(r *colly.Response, directives robotsmw.Page, in preference.Input) record.PageInfo {
-	info := record.PageInfo{Examined: directives.State.String(), Directives: slices.Collect(directives.Rules())}
+	info := record.PageInfo{
+		Examined:   directives.State.String(),
+		Directives: slices.Collect(directives.Rules()),
+		Uses:       usePreferences(in),
+	}
 	if directives.State == robotsmw.PageComplete && len(r.Body) > htmlmeta.Window {
 		info.Examined = robotsmw.PagePartial.String()
 	}
@@ -28,18 +32,11 @@ func newPageInfo(r *colly.Response, directives robotsmw.Page, in preference.Inpu
 		info.Coding = r.Headers.Get("Content-Encoding")
 	}
 	info.UnavailableAfter, _ = directives.UnavailableAfter()
-	for _, use := range uses {
-		info.Uses = append(info.Uses, in.For(use))
-	}
-	hasEvidence := func(v preference.Verdict) bool { return len(v.Evidence) > 0 }
-	if !slices.ContainsFunc(info.Uses, hasEvidence) {
-		info.Uses = nil
-	}
-	if reuse, by := in.ContentUse(); reuse != "" {
+	if use, statement := in.ContentUse(); use != "" {
 		info.Reuse = &preference.Verdict{
-			Use:      preference.Use(reuse),
-			Answer:   by.Answer,
-			Evidence: []preference.Statement{by},
+			Use:      preference.Use(use),
+			Answer:   statement.Answer,
+			Evidence: []preference.Statement{statement},
 		}
 	}
 	for _, l := range in.Licenses() {
@@ -48,9 +45,24 @@ func newPageInfo(r *colly.Response, directives robotsmw.Page, in preference.Inpu
 	return info
 }
 
+// usePreferences returns the preferences for the uses, or nil if the owner has
+// not stated any.
+func usePreferences(in preference.Input) (verdicts []preference.Verdict) {
+	stated := false
+	for _, use := range uses {
+		v := in.For(use)
+		stated = stated || len(v.Evidence) > 0
+		verdicts = append(verdicts, v)
+	}
+	if !stated {
+		return nil
+	}
+	return verdicts
+}
+
 // classifyLinks returns the links that may be followed and the links that may
 // not be followed, each once.
-func classifyLinks(page *pagelinks.Page) (links keptLinks) {
+func classifyLinks(page *pagelinks.Page) (links storedLinks) {
 	known := make(map[string]bool)
 	for _, u := range page.Queue() {
 		links.Follow = append(links.Follow, u.String())
@@ -62,16 +74,16 @@ func classifyLinks(page *pagelinks.Page) (links keptLinks) {
 			continue
 		}
 		known[link] = true
-		links.Leave = append(links.Leave, link)
+		links.NotFollow = append(links.NotFollow, link)
 	}
 	return links
 }
 
 // addLinkFacts sets those fields of info that are derived from links:
 // NotFollowed, Licenses, Canonical and Refresh.
-func addLinkFacts(page *pagelinks.Page, links keptLinks, info *record.PageInfo) {
+func addLinkFacts(page *pagelinks.Page, links storedLinks, info *record.PageInfo) {
 	if !page.Says.NoFollow() {
-		info.NotFollowed = slices.Clone(links.Leave)
+		info.NotFollowed = slices.Clone(links.NotFollow)
 	}
 	for _, l := range page.Licenses {
 		info.Licenses = append(info.Licenses, record.License{URL: l.String(), Where: "link"})

@@ -25,7 +25,7 @@ type Visit struct {
 	response   *colly.Response // nil means there was no response
 	directives robotsmw.Page
 	info       record.PageInfo
-	links      keptLinks
+	links      storedLinks
 	linksError error // why the links could not be read; nil if they were read
 }
 
@@ -42,7 +42,7 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 			}
 			v := &Visit{job: j, page: page}
 			v.check = j.health.check(record.Origin(page.URL), page.URL)
-			j.witness.attempts.Store(v.URL(), &v.attempt)
+			j.recorder.attempts.Store(v.URL(), &v.attempt)
 			if !yield(v) {
 				return
 			}
@@ -51,14 +51,14 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 }
 
 // begin starts the output and queues the start URLs. Visits calls it once,
-// before the first page is handed out.
+// before it yields the first page.
 func (j *Job) begin() {
 	j.ledger.Begin()
 	for _, u := range j.opts.start {
 		j.frontier.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
 	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
-		j.say("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
+		j.printf("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
 	}
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)

@@ -268,7 +268,10 @@ func TestRedis_AnotherCrawl(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	openRedis(t, server, Options{About: frontier.About{Start: []string{"http://a.example/"}}})
-	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", About: frontier.About{Start: []string{"http://b.example/"}}})
+	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{
+		Crawl: "crawl",
+		About: frontier.About{Start: []string{"http://b.example/"}},
+	})
 	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is a different one: it began at http://a.example/`) {
 		t.Errorf("%v; want one that says what the crawl is of", err)
 	}
@@ -298,7 +301,10 @@ func TestRedis_Away(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := new(linesHandler)
-			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond}),
+			r := openRedisWith(t, server.client(&redis.UniversalOptions{
+				ReadTimeout: 200 * time.Millisecond,
+				DialTimeout: 200 * time.Millisecond,
+			}),
 				Options{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
 			r.Add(newPage(t, pageURL(0)))
 			var workers sync.WaitGroup
@@ -327,7 +333,10 @@ func TestRedis_Away(t *testing.T) {
 				t.Error(err)
 			}
 			for i, line := range log.lines {
-				if want := []string{"Redis is unreachable; the crawl is paused", "Redis is reachable again; resuming the crawl"}[i%2]; line != want {
+				if want := []string{
+					"Redis is unreachable; the crawl is paused",
+					"Redis is reachable again; resuming the crawl",
+				}[i%2]; line != want {
 					t.Errorf("line %d of the log is %q, want %q", i, line, want)
 				}
 			}
@@ -440,7 +449,10 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel", "+xlen")
 	const lease = 150 * time.Millisecond
 	as := func() *Queue {
-		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Lease: lease, Limits: frontier.Limits{Refused: 1}})
+		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{
+			Lease:  lease,
+			Limits: frontier.Limits{Refused: 1},
+		})
 	}
 	dead, live := as(), as()
 	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
@@ -459,7 +471,10 @@ func TestRedis_NeedsFewRights(t *testing.T) {
 		t.Errorf("%+v", live.State())
 	}
 
-	live = openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Crawl: "refusing", Limits: frontier.Limits{Refused: 1}})
+	live = openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{
+		Crawl:  "refusing",
+		Limits: frontier.Limits{Refused: 1},
+	})
 	live.Add(newPage(t, "http://a.example/"), newPage(t, "http://a.example/1"))
 	p, _ := live.Take(t.Context())
 	live.Refuse(p, time.Now(), 0)
@@ -488,7 +503,8 @@ func TestRedis_Refused(t *testing.T) {
 	}
 	for _, process := range []*Queue{first, second} {
 		if p, ok := process.Take(t.Context()); ok || process.Ended()["a.example"] != 4 || process.State().Queued != 4 {
-			t.Errorf("%v, %t, %v, %+v; want the end, with 4 pages left", p, ok, process.Ended(), process.State())
+			t.Errorf("%v, %t, %v, %+v; want the end, with 4 pages left",
+				p, ok, process.Ended(), process.State())
 		}
 	}
 	for _, run := range []struct{ limit, taken, left int }{{2, 0, 4}, {3, 1, 3}, {0, 3, 0}} {
@@ -503,11 +519,15 @@ func TestRedis_Refused(t *testing.T) {
 			process.Refuse(p, time.Now(), 0)
 		}
 		if taken != run.taken || process.Ended()["a.example"] != run.left || process.State().Queued != run.left {
-			t.Errorf("at a limit of %d: %d pages, %v, %+v; want %d, and %d left", run.limit, taken, process.Ended(), process.State(), run.taken, run.left)
+			t.Errorf("at a limit of %d: %d pages, %v, %+v; want %d, and %d left",
+				run.limit, taken, process.Ended(), process.State(), run.taken, run.left)
 		}
 	}
 	keys, err := server.client(&redis.UniversalOptions{}).Keys(t.Context(), "*").Result()
-	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"{politespider:crawl}:meta", "{politespider:crawl}:seen"}) {
+	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{
+		"{politespider:crawl}:meta",
+		"{politespider:crawl}:seen",
+	}) {
 		t.Errorf("after the end, Redis has %q (%v)", keys, err)
 	}
 }
@@ -538,7 +558,11 @@ func TestRedis_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: time.Minute})
+	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{
+		Crawl:  "crawl",
+		Limits: frontier.Limits{Pages: 10},
+		Lease:  time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -576,7 +600,12 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	server := startRedis(t)
 	ctx, ctrlC := context.WithCancel(t.Context())
 	away := make(linesChannel, 1)
-	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
+	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{
+		Crawl:  "crawl",
+		Limits: frontier.Limits{Pages: 10},
+		Lease:  300 * time.Millisecond,
+		Logger: slog.New(away),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

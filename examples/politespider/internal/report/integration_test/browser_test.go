@@ -116,7 +116,10 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	tb.run(
 		func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
 			_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				{
+					Name:  "prefers-color-scheme",
+					Value: scheme,
+				}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			}})
 			return none, err
 		},

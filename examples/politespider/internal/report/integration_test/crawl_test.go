@@ -25,7 +25,8 @@ import (
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	c := report.New("http://www.example/ and what it links to", "ExampleBot/1.0 (+https://example.com/bot)", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
+	c := report.New("http://www.example/ and what it links to",
+		"ExampleBot/1.0 (+https://example.com/bot)", time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC), time.Second)
 	var s record.Summary
 	checker := inventedChecker(t)
 	words := strings.Fields("archive garden history map minutes museum news opening orders people prices river school station tickets visit weather winter")
@@ -94,7 +95,16 @@ func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summ
 				r.Verdict, r.Status, r.Error = record.Failed, 0, "read: connection reset by peer"
 			case dice < 16:
 				r.NoIndex = true
-				r.PageInfo = record.PageInfo{Examined: "complete", Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Line: 4, Name: "noindex", Known: true, Raw: "noindex"}}}
+				r.PageInfo = record.PageInfo{
+					Examined: "complete",
+					Directives: []robotsmeta.Rule{{
+						Source: robotsmeta.Meta,
+						Line:   4,
+						Name:   "noindex",
+						Known:  true,
+						Raw:    "noindex",
+					}},
+				}
 			case dice < 20:
 				r.NoIndex = dice == 19
 				r.PageInfo = record.PageInfo{Examined: "complete", Uses: []preference.Verdict{{Use: preference.TrainAI, Answer: preference.Deny, Evidence: []preference.Statement{{
@@ -132,7 +142,11 @@ func inventedChecker(t testing.TB) *robotsmw.Checker { return newChecker(t, inve
 
 func newChecker(t testing.TB, robotsTxt string) *robotsmw.Checker {
 	t.Helper()
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{robotsTxt}})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		KeepFiles: true,
+		Base:      everywhere{robotsTxt},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +157,12 @@ func newChecker(t testing.TB, robotsTxt string) *robotsmw.Checker {
 type everywhere struct{ text string }
 
 func (e everywhere) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Request: req, Header: make(http.Header), Body: io.NopCloser(strings.NewReader(e.text))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Request:    req,
+		Header:     make(http.Header),
+		Body:       io.NopCloser(strings.NewReader(e.text)),
+	}, nil
 }
 
 func check(t testing.TB, c *robotsmw.Checker, rawURL string) *robotsmw.Decision {
@@ -174,18 +193,42 @@ func hostile(t *testing.T) (*report.Crawl, record.Summary) {
 	s := record.Summary{Seconds: 100, Fetched: len(smuggled), Disallowed: len(smuggled)}
 	for n, text := range smuggled {
 		host, u, at := text, "http://a.example/"+text, float64(5*n)
-		add(c, record.Record{Seconds: at, Verdict: record.RobotsTxt, URL: u, Host: host, Status: 200, Error: text, Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}}})
+		add(c, record.Record{
+			Seconds:  at,
+			Verdict:  record.RobotsTxt,
+			URL:      u,
+			Host:     host,
+			Status:   200,
+			Error:    text,
+			Requests: []record.Request{{URL: u, Host: host, At: at, Status: 200, Interval: 1}},
+		})
 		add(c, record.Record{Seconds: at + 1, Verdict: record.Fetched, URL: u, Host: host, Status: 200, Location: text, Requests: []record.Request{{At: at + 1, Status: 200, Interval: 1}}, PageInfo: record.PageInfo{
 			Examined: "not examined", Coding: text, Canonical: text, Refresh: text, NotFollowed: []string{text},
 			Directives: []robotsmeta.Rule{{Source: robotsmeta.Meta, Scope: text, Name: text, Raw: text}},
 		}})
 		line := strings.NewReplacer("\n", "", "\r", "").Replace(text)
-		transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", KeepFiles: true, Base: everywhere{"# " + line + "\nUser-agent: *\nDisallow: /a" + line + "\nDisallow: /*\n"}})
+		transport, err := robotsmw.NewTransport(robotsmw.Options{
+			UserAgent: "ExampleBot/1.0",
+			KeepFiles: true,
+			Base:      everywhere{"# " + line + "\nUser-agent: *\nDisallow: /a" + line + "\nDisallow: /*\n"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(c, record.Record{Seconds: at + 2, Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, transport.Checker(), "http://a.example/x")})
-		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: 2, Fetched: 1, Disallowed: 1, RobotsTxt: text})
+		add(c, record.Record{
+			Seconds:  at + 2,
+			Verdict:  record.Disallowed,
+			URL:      u,
+			Host:     host,
+			Decision: check(t, transport.Checker(), "http://a.example/x"),
+		})
+		s.Hosts = append(s.Hosts, record.HostSummary{
+			Host:       host,
+			Requests:   2,
+			Fetched:    1,
+			Disallowed: 1,
+			RobotsTxt:  text,
+		})
 		s.Lost = append(s.Lost, record.Record{URL: u, Host: host, Error: text, Verdict: record.Failed})
 	}
 	return c, s

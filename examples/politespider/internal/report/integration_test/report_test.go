@@ -83,7 +83,8 @@ func TestDemo(t *testing.T) {
 		t.Logf("%s after %v", look.name, time.Since(began).Round(time.Millisecond))
 		tb.run(chromedp.EmulateViewport(look.width, look.screen))
 		for _, section := range []string{"pace", "lanes", "disallowed", "directives", "all"} {
-			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`, section))
+			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`,
+				section))
 			tb.screenshot("demo-" + look.name + "-" + section)
 		}
 	}
@@ -139,7 +140,10 @@ func TestFilter(t *testing.T) {
 		n, _ = strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 		return n
 	}
-	count := func(what string) int { return eval[int](tb, fmt.Sprintf(`document.querySelectorAll(%q).length`, what)) }
+	count := func(what string) int {
+		return eval[int](tb, fmt.Sprintf(`document.querySelectorAll(%q).length`,
+			what))
+	}
 
 	for _, tt := range []struct{ text, every string }{
 		{"connection reset", "connection reset"},
@@ -160,7 +164,8 @@ func TestFilter(t *testing.T) {
 		if got := count("#all-table tbody tr"); got != min(want, 100) {
 			t.Errorf("%q: %d rows, want %d", tt.text, got, want)
 		}
-		if bad := eval[int](tb, fmt.Sprintf(`[...document.querySelectorAll('#all-table tbody tr')].filter(r => !r.textContent.includes(%q)).length`, tt.every)); bad != 0 {
+		if bad := eval[int](tb, fmt.Sprintf(`[...document.querySelectorAll('#all-table tbody tr')].filter(r => !r.textContent.includes(%q)).length`,
+			tt.every)); bad != 0 {
 			t.Errorf("%q: %d rows do not match", tt.text, bad)
 		}
 	}
@@ -269,7 +274,20 @@ func TestKeyboard(t *testing.T) {
 		order = append(order, id)
 	}
 	last := -1
-	for _, id := range []string{"theme", "find", "fetched", "order", "in", "lane-", "host-table", "rules", "text", "urls", "directives-list", "lost-list"} {
+	for _, id := range []string{
+		"theme",
+		"find",
+		"fetched",
+		"order",
+		"in",
+		"lane-",
+		"host-table",
+		"rules",
+		"text",
+		"urls",
+		"directives-list",
+		"lost-list",
+	} {
 		at := -1
 		for i, got := range order {
 			if strings.HasPrefix(got, id) {
@@ -289,7 +307,15 @@ func TestKeyboard(t *testing.T) {
 	for _, step := range []struct {
 		key  string
 		want int
-	}{{kb.ArrowRight, 1}, {kb.ArrowRight, 2}, {kb.ArrowLeft, 1}, {kb.ArrowLeft, 1}, {kb.End, marks}, {kb.PageUp, marks - 10}, {kb.Home, 1}} {
+	}{
+		{kb.ArrowRight, 1},
+		{kb.ArrowRight, 2},
+		{kb.ArrowLeft, 1},
+		{kb.ArrowLeft, 1},
+		{kb.End, marks},
+		{kb.PageUp, marks - 10},
+		{kb.Home, 1},
+	} {
 		press(step.key)
 		if got := active("ariaValueNow"); got != strconv.Itoa(step.want) {
 			t.Errorf("after %q mark %s is chosen, want %d", step.key, got, step.want)
@@ -361,7 +387,10 @@ func TestThemes(t *testing.T) {
 		tb := open(t, path, 800, 900, dark)
 		tb.wait(`document.querySelector('canvas[data-marks]')`)
 		papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
-		if says, want := eval[string](tb, `theme.textContent`), map[bool]string{false: "Switch to dark", true: "Switch to light"}[dark]; says != want {
+		if says, want := eval[string](tb, `theme.textContent`), map[bool]string{
+			false: "Switch to dark",
+			true:  "Switch to light",
+		}[dark]; says != want {
 			t.Errorf("dark is %v, and the button says %q", dark, says)
 		}
 		for range 2 { // switch the theme, and switch it back
@@ -371,7 +400,8 @@ func TestThemes(t *testing.T) {
 	}
 	for i, want := range []int{0, 1, 0, 1, 0, 1} {
 		if want == 1 && (papers[i] == papers[0] || lanes[i] == lanes[0]) || want == 0 && (papers[i] != papers[0] || lanes[i] != lanes[0]) {
-			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q", papers, lanes)
+			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q",
+				papers, lanes)
 			break
 		}
 	}
@@ -389,7 +419,8 @@ func TestPhone(t *testing.T) {
 			tb.do(`document.getElementById('all').scrollIntoView()`)
 			tb.wait(`document.getElementById('all-table')`)
 			if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 360 {
-				t.Errorf("the page is %d pixels wide: %q", got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
+				t.Errorf("the page is %d pixels wide: %q",
+					got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
 			}
 			if got := eval[int](tb, `document.querySelector('.lane canvas').clientWidth`); got < 300 {
 				t.Errorf("a timeline is %d pixels wide", got)
@@ -417,14 +448,30 @@ func TestDisallowed_Folds(t *testing.T) {
 	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
 	same, other := inventedChecker(t), newChecker(t, "User-agent: *\nDisallow: /private/\n")
-	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://b.example/private/3", "http://b.example:8080/private/4", "http://c.example/private/5"} {
+	for n, u := range []string{
+		"http://a.example/private/1",
+		"http://a.example/private/2",
+		"http://b.example/private/3",
+		"http://b.example:8080/private/4",
+		"http://c.example/private/5",
+	} {
 		checker, host := same, u[len("http://"):][:len("a.example")]
 		if n == 3 {
 			checker = other
 		}
-		add(c, record.Record{Seconds: float64(n), Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, checker, u)})
+		add(c, record.Record{
+			Seconds:  float64(n),
+			Verdict:  record.Disallowed,
+			URL:      u,
+			Host:     host,
+			Decision: check(t, checker, u),
+		})
 	}
-	s.Hosts = []record.HostSummary{{Host: "a.example", Disallowed: 2}, {Host: "b.example", Disallowed: 2}, {Host: "c.example", Disallowed: 1}}
+	s.Hosts = []record.HostSummary{
+		{Host: "a.example", Disallowed: 2},
+		{Host: "b.example", Disallowed: 2},
+		{Host: "c.example", Disallowed: 1},
+	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
 	if got, want := eval[string](tb, `document.getElementById('rules').textContent`),
 		"a.example and 2 more hostshttp://b.example/robots.txtc.example"+"line 8Disallow: /private/4"+
@@ -449,7 +496,13 @@ func TestSaid_Folds(t *testing.T) {
 	var s record.Summary
 	for n := range 39 {
 		host := fmt.Sprintf("h%02d.example", n)
-		add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, NoIndex: true})
+		add(c, record.Record{
+			Seconds: float64(n),
+			Verdict: record.Fetched,
+			URL:     "http://" + host + "/",
+			Host:    host,
+			NoIndex: true,
+		})
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Fetched: 1})
 	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
@@ -467,8 +520,22 @@ func TestSaid_Folds(t *testing.T) {
 func TestKinds_HaveShapes(t *testing.T) {
 	t.Parallel()
 	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)
-	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Disallowed, record.Failed, record.RobotsTxt} {
-		add(c, record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
+	for n, verdict := range []record.Verdict{
+		record.Fetched,
+		record.Unchanged,
+		record.Moved,
+		record.NotFound,
+		record.PutOff,
+		record.Disallowed,
+		record.Failed,
+		record.RobotsTxt,
+	} {
+		add(c, record.Record{
+			Seconds: float64(n),
+			Verdict: verdict,
+			URL:     "http://a.example/",
+			Host:    "a.example",
+		})
 	}
 	tb := open(t, write(t, c, record.Summary{Hosts: []record.HostSummary{{Host: "a.example"}}}), 1400, 900, false)
 	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
@@ -485,7 +552,14 @@ func TestSlowest_NeedsTwoAnswers(t *testing.T) {
 	var s record.Summary
 	for host, answers := range map[string]int{"once.example": 1, "twice.example": 2} {
 		for n := range answers {
-			add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, Status: 200, Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}}})
+			add(c, record.Record{
+				Seconds:  float64(n),
+				Verdict:  record.Fetched,
+				URL:      "http://" + host + "/",
+				Host:     host,
+				Status:   200,
+				Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}},
+			})
 		}
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: answers})
 	}
@@ -546,7 +620,8 @@ func TestBig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("200 hosts with %d pages each: %.1f MB, written in %v", pages, float64(info.Size())/1e6, time.Since(began).Round(time.Millisecond))
+	t.Logf("200 hosts with %d pages each: %.1f MB, written in %v",
+		pages, float64(info.Size())/1e6, time.Since(began).Round(time.Millisecond))
 	began = time.Now()
 	tb := open(t, path, 1280, 900, false)
 	tb.wait(`document.querySelector('canvas[data-marks]')`)
@@ -567,7 +642,8 @@ func TestBig(t *testing.T) {
 	}
 	began = time.Now()
 	tb.filter(`search.value = 'museum'; search.dispatchEvent(new Event('input'))`)
-	t.Logf("filtered in %v, of which 150 ms wait for the next letter", time.Since(began).Round(time.Millisecond))
+	t.Logf("filtered in %v, of which 150 ms wait for the next letter",
+		time.Since(began).Round(time.Millisecond))
 	began = time.Now()
 	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
 	tb.do(`document.getElementById('all').scrollIntoView()`)
