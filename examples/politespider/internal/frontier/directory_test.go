@@ -280,7 +280,7 @@ func TestDirectory_SaysWhatIsLost(t *testing.T) {
 	whole := readFile(t, dir)
 	for added, want := range map[string]string{
 		``:                     ``,
-		`{"done":"http://a.ex`: `level=WARN msg="the end of the journal is damaged; the requests recorded there are repeated" directory=DIR error="the last line is cut short" bytes=20`,
+		`{"done":"http://a.ex`: `level=WARN msg="the end of the journal is damaged; the requests recorded there are repeated" directory=DIR error="the last line is incomplete" bytes=20`,
 		"\x00\n" + `{"done":"http://a.example/"}` + "\n": `level=WARN msg="the end of the journal is damaged; the requests recorded there are repeated" directory=DIR error="line 3 is damaged: invalid character '\\x00' looking for beginning of value" bytes=31`,
 	} {
 		dir := directoryWith(t, append(bytes.Clone(whole), added...))

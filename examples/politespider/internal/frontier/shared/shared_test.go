@@ -238,7 +238,7 @@ func TestRedis_End(t *testing.T) {
 	select {
 	case <-ended:
 		t.Error("a process left while another had a page out")
-	case <-time.After(3 * poll):
+	case <-time.After(3 * pollInterval):
 	}
 	first.Done(p, time.Now(), 0)
 	if state := <-ended; state != (frontier.State{Spent: 1}) {
