@@ -126,7 +126,7 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, &stderr)
 	}
 	took := time.Since(began)
-	summary, _ := parseOutput(t, &out)
+	summary, _ := parseOutput(t, out.String())
 	log := stop()
 
 	// The audit of the server's log gets the robots.txt files from the demo. It

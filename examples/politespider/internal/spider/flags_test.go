@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
+func runSite(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(site)
 	defer server.Close()
@@ -35,7 +35,7 @@ func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) stri
 
 func TestRun_Depth(t *testing.T) {
 	site := &chain{pages: 9, at: func(*http.Request, int) {}}
-	runOn(t, site, tool.ExitOK, "-depth=2")
+	runSite(t, site, tool.ExitOK, "-depth=2")
 	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2"; got != want {
 		t.Errorf("asked for %s, want %s", got, want)
 	}
@@ -49,7 +49,7 @@ func TestRun_DepthOfARedirect(t *testing.T) {
 	})
 	mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
 	mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
-	if out := runOn(t, mux, tool.ExitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
+	if out := runSite(t, mux, tool.ExitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
 		t.Errorf("the redirect was not followed:\n%s", out)
 	}
 }
@@ -60,7 +60,7 @@ func TestRun_Scope(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<a href=/docs/1>1</a> <a href=/docs/>docs</a> <a href=/shop/>shop</a>")
 	})
-	if out := runOn(t, mux, tool.ExitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
+	if out := runSite(t, mux, tool.ExitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
 		t.Errorf("the prefix of /0 is /:\n%s", out)
 	}
 	server := httptest.NewServer(mux)
@@ -93,7 +93,7 @@ func TestCrawl_MaxTime(t *testing.T) {
 func TestRun_MaxTime(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 1 << 30, at: func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }}
-	if out := runOn(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
+	if out := runSite(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
 		t.Errorf("%s", out)
 	}
 }
@@ -204,7 +204,7 @@ func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
 	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
 	start := time.Now()
-	runOn(t, site, tool.ExitOK, "-adaptive=10")
+	runSite(t, site, tool.ExitOK, "-adaptive=10")
 	if took := time.Since(start); took < 3*200*time.Millisecond {
 		t.Errorf("the crawl took %v, want 3 rests of 200 ms at least", took)
 	}
@@ -309,7 +309,7 @@ func TestRun_Pages(t *testing.T) {
 		{[]string{"-pages-all"}, "/0 /file /noarchive /noindex /odd"},
 	} {
 		dir := t.TempDir()
-		runOn(t, pagesSite(), tool.ExitOK, append(tt.args, "-pages", dir)...)
+		runSite(t, pagesSite(), tool.ExitOK, append(tt.args, "-pages", dir)...)
 		index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
 		if err != nil {
 			t.Fatal(err)

@@ -42,7 +42,7 @@ func TestCrawl_Bomb(t *testing.T) {
 	mux.HandleFunc("/broken.xml.gz",
 		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed") })
 	dir := t.TempDir()
-	out := runOn(t, mux, tool.ExitOK, "-pages", dir)
+	out := runSite(t, mux, tool.ExitOK, "-pages", dir)
 	if !strings.Contains(out, "4 pages fetched, 1 failed") || !strings.Contains(out, "gzip: invalid header") {
 		t.Errorf("%s", out)
 	}
