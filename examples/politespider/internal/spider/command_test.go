@@ -155,7 +155,7 @@ func TestRun_UsageError(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			runArgs := func(stdout, stderr io.Writer) int { return run(t.Context(), tt.args, stdout, stderr) }
-			tooltest.CheckMistake(t, runArgs, tt.want)
+			tooltest.CheckUsageError(t, runArgs, tt.want)
 		})
 	}
 }
