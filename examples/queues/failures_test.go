@@ -52,7 +52,8 @@ func TestSteady500(t *testing.T) {
 			t.Parallel()
 			const retry, failures = 2 * time.Second, 4
 			const rounding = time.Second // asynq's times are in whole seconds
-			flags := append(e.flags[:len(e.flags):len(e.flags)], "-retry="+retry.String(), fmt.Sprintf("-failures=%d", failures))
+			flags := append(e.flags[:len(e.flags):len(e.flags)], "-retry="+retry.String(), fmt.Sprintf("-failures=%d",
+				failures))
 			r := newRun(t, e.name, e.parts, e.start(t), flags, new(site))
 			broken := &brokenSite{second: make(chan bool, 1), times: make(map[string][]time.Time)}
 			proxy := httptest.NewServer(broken)

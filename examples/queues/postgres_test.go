@@ -49,7 +49,8 @@ func startPostgres(t *testing.T) []string {
 		return cmd
 	}
 	data := filepath.Join(dir, "data")
-	if err := command("initdb", "--pgdata="+data, "--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C").Run(); err != nil {
+	if err := command("initdb",
+		"--pgdata="+data, "--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C").Run(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, log.Bytes())
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -38,9 +38,28 @@ var engines = []struct {
 	killed []string      // so that the test with a killed worker need not wait for an hour
 	late   time.Duration // when the pages of a killed worker are retried, by the command's doc
 }{
-	{name: "asynq", start: startRedis, late: 2 * time.Minute}, // the first, because after a kill it takes longest
-	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}, late: 10 * time.Second},
-	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}, late: 70 * time.Second},
+	{
+		name:  "asynq",
+		start: startRedis,
+		late:  2 * time.Minute,
+	}, // the first, because after a kill it takes longest
+	{
+		name:   "nats",
+		parts:  true,
+		start:  startNATS,
+		flags:  []string{"-ack-wait=1h"},
+		killed: []string{"-ack-wait=10s"},
+		late:   10 * time.Second,
+	},
+	{
+		name:   "river",
+		parts:  true,
+		seeds:  true,
+		start:  startPostgres,
+		flags:  []string{"-rescue=1h"},
+		killed: []string{"-rescue=10s"},
+		late:   70 * time.Second,
+	},
 }
 
 // few is for tests in which worker 1 must get some of the 60 pages: the other
@@ -92,7 +111,13 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range engines {
-		for _, args := range []string{"work -part=1", "put http://example.com/ -workers=5", "put example.com", "put ftp://example.com/", ""} {
+		for _, args := range []string{
+			"work -part=1",
+			"put http://example.com/ -workers=5",
+			"put example.com",
+			"put ftp://example.com/",
+			"",
+		} {
 			out, err := exec.Command(filepath.Join(dir, e.name), strings.Fields(args)...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "URL") {
 				t.Errorf("%s %s: %v, and it said\n%s", e.name, args, err, out)
@@ -111,7 +136,8 @@ func TestSixtyHosts(t *testing.T) {
 			r := newRun(t, e.name, e.parts, e.start(t), e.flags, &site{hosts: 60, pages: 20, unit: delay})
 			took, ideal := r.crawl(e.seeds), r.site.ideal()
 			if r.deliveries > 3 || took > 2*ideal { // other tests run beside it: see TestTime
-				t.Errorf("it took %v and %.2f deliveries a page, want at most 2 times %v and 3", took, r.deliveries, ideal)
+				t.Errorf("it took %v and %.2f deliveries a page, want at most 2 times %v and 3",
+					took, r.deliveries, ideal)
 			}
 		})
 	}
@@ -134,11 +160,16 @@ func TestTime(t *testing.T) {
 				if wait != "" {
 					flags = append(slices.Clip(flags), "-wait="+wait)
 				}
-				r := newRun(t, e.name, e.parts, e.start(t), flags, &site{hosts: 60, pages: 20, unit: time.Second})
+				r := newRun(t, e.name, e.parts, e.start(t), flags, &site{
+					hosts: 60,
+					pages: 20,
+					unit:  time.Second,
+				})
 				took, ideal := r.crawl(e.seeds), r.site.ideal()
 				t.Logf("%.2f times the ideal time", took.Seconds()/ideal.Seconds())
 				if wait == "" && (r.deliveries > 3 || took.Seconds() > 1.3*ideal.Seconds()) {
-					t.Errorf("it took %v and %.2f deliveries a page, want at most 1.3 times %v and 3", took, r.deliveries, ideal)
+					t.Errorf("it took %v and %.2f deliveries a page, want at most 1.3 times %v and 3",
+						took, r.deliveries, ideal)
 				}
 			})
 		}
@@ -193,7 +224,14 @@ func newRun(t *testing.T, name string, parts bool, server, flags []string, s *si
 	s.seen = make(map[string]int)
 	proxy := httptest.NewServer(s)
 	t.Cleanup(proxy.Close)
-	return &run{t: t, program: filepath.Join(dir, name), parts: parts, flags: append(server, flags...), site: s, proxy: proxy.URL}
+	return &run{
+		t:       t,
+		program: filepath.Join(dir, name),
+		parts:   parts,
+		flags:   append(server, flags...),
+		site:    s,
+		proxy:   proxy.URL,
+	}
 }
 
 // crawl puts the pages into the queue, starts three workers, does to worker 1
@@ -278,7 +316,8 @@ func (r *run) crawl(seeds bool) time.Duration {
 	if r.t.Failed() {
 		r.t.Log(outputs)
 	}
-	r.t.Logf("%v, ideal %v, %.2f deliveries a page", ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
+	r.t.Logf("%v, ideal %v, %.2f deliveries a page",
+		ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
 	return ended.Sub(started)
 }
 
@@ -298,7 +337,10 @@ func (r *run) put(urls ...string) {
 func (r *run) serverFlags() []string { return r.flags[:1:1] }
 
 func (r *run) command(n int, what string) *exec.Cmd {
-	args := append([]string{"-delay=" + delay.String(), "-user-agent=TestBot/1.0 (+https://example.com/bot) " + []string{"zero", "one", "two"}[n]}, r.flags...)
+	args := append([]string{
+		"-delay=" + delay.String(),
+		"-user-agent=TestBot/1.0 (+https://example.com/bot) " + []string{"zero", "one", "two"}[n],
+	}, r.flags...)
 	if r.parts {
 		args = append(args, "-workers=3", fmt.Sprintf("-part=%d", n), "-rest="+retryAfter.String())
 	}
@@ -359,7 +401,13 @@ func startNATS(t *testing.T) []string {
 	if url := os.Getenv("COURTESY_NATS"); url != "" {
 		return []string{"-nats=" + url}
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	s, err := server.NewServer(&server.Options{
+		Host:      "127.0.0.1",
+		Port:      -1,
+		JetStream: true,
+		StoreDir:  t.TempDir(),
+		NoSigs:    true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

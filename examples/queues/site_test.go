@@ -143,7 +143,8 @@ func (s *site) check(t *testing.T, killed string) (started, ended time.Time) {
 			failed = true
 			for _, q := range s.log {
 				if q.host == host {
-					t.Logf("%7v %s %d to worker %s", q.at.Sub(s.log[0].at).Round(time.Millisecond), q.path, q.status, q.worker)
+					t.Logf("%7v %s %d to worker %s",
+						q.at.Sub(s.log[0].at).Round(time.Millisecond), q.path, q.status, q.worker)
 				}
 			}
 		}
