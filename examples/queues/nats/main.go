@@ -97,7 +97,8 @@ func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 		return nil, nil, err
 	}
 	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: "PAGES", Subjects: []string{"pages.*"},
+		Name:      "PAGES",
+		Subjects:  []string{"pages.*"},
 		Retention: jetstream.WorkQueuePolicy, // acknowledged messages are removed
 	})
 	return conn, stream, err
@@ -121,7 +122,8 @@ func put(ctx context.Context, urls []string) error {
 		}
 		// With an ID, a page that is put twice within two minutes is added once.
 		id := sha256.Sum256([]byte(url))
-		if _, err := js.Publish(ctx, subject(part), []byte(url), jetstream.WithMsgID(hex.EncodeToString(id[:]))); err != nil {
+		withID := jetstream.WithMsgID(hex.EncodeToString(id[:]))
+		if _, err := js.Publish(ctx, subject(part), []byte(url), withID); err != nil {
 			return err
 		}
 	}
@@ -140,9 +142,12 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	}
 	defer conn.Close()
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: fmt.Sprintf("part-%d", settings.Part), FilterSubject: subject(settings.Part),
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: *ackWait,
-		MaxDeliver: -1, MaxAckPending: 10_000,
+		Durable:       fmt.Sprintf("part-%d", settings.Part),
+		FilterSubject: subject(settings.Part),
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       *ackWait,
+		MaxDeliver:    -1,
+		MaxAckPending: 10_000,
 	})
 	if err != nil {
 		return nil, err
