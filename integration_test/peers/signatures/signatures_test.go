@@ -143,8 +143,13 @@ func TestCrawl(t *testing.T) {
 				defer base.CloseIdleConnections()
 				client, err := robotsmw.NewClient(robotsmw.Options{
 					UserAgent: "ExampleBot/1.0 (+https://bot.example/)",
-					Base:      &webbotauth.Transport{Base: base, Key: private, Agent: agent, LegacyAgent: legacy},
-					Limiter:   &politeness.Limiter{Delay: -1},
+					Base: &webbotauth.Transport{
+						Base:        base,
+						Key:         private,
+						Agent:       agent,
+						LegacyAgent: legacy,
+					},
+					Limiter: &politeness.Limiter{Delay: -1},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -237,7 +242,8 @@ func forgeries(r *http.Request, n int) func(yield func(string, *http.Request) bo
 		each := func(what, value string, first, step int, set func(forged *http.Request, value string) bool) bool {
 			for i := first; i < len(value); i += step {
 				forged := r.Clone(context.Background())
-				if set(forged, value[:i]+otherByte(value[i])+value[i+1:]) && !yield(fmt.Sprintf("%s (byte %d)", what, i), forged) {
+				if set(forged, value[:i]+otherByte(value[i])+value[i+1:]) && !yield(fmt.Sprintf("%s (byte %d)",
+					what, i), forged) {
 					return false
 				}
 			}
@@ -250,8 +256,10 @@ func forgeries(r *http.Request, n int) func(yield func(string, *http.Request) bo
 			})
 		}
 		path, query, _ := strings.Cut(r.RequestURI, "?")
-		_ = each("@method", r.Method, 0, 1, func(forged *http.Request, value string) bool { forged.Method = value; return true }) &&
-			each("@authority", r.Host, 0, 1, func(forged *http.Request, value string) bool { forged.Host = value; return true }) &&
+		_ = each("@method",
+			r.Method, 0, 1, func(forged *http.Request, value string) bool { forged.Method = value; return true }) &&
+			each("@authority",
+				r.Host, 0, 1, func(forged *http.Request, value string) bool { forged.Host = value; return true }) &&
 			each("@path", path, 0, 1, func(forged *http.Request, value string) bool {
 				if query != "" {
 					value += "?" + query
@@ -293,11 +301,16 @@ func TestDirectory(t *testing.T) {
 	req := httptest.NewRequest(http.MethodGet, agent, nil)
 	d.ServeHTTP(w, req)
 	answer := func() *http.Response {
-		return &http.Response{StatusCode: w.Code, Header: w.Header().Clone(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes()))}
+		return &http.Response{
+			StatusCode: w.Code,
+			Header:     w.Header().Clone(),
+			Body:       io.NopCloser(bytes.NewReader(w.Body.Bytes())),
+		}
 	}
 	for label, key := range map[string]ed25519.PrivateKey{"binding": first, "binding2": second} {
 		public := key.Public().(ed25519.PublicKey)
-		fields := httpsign.NewFields().AddHeaderExt("@authority", false, false, true, false).AddHeader("content-digest")
+		fields := httpsign.NewFields().AddHeaderExt("@authority",
+			false, false, true, false).AddHeader("content-digest")
 		config := httpsign.NewVerifyConfig().SetKeyID(webbotauth.KeyID(public)).SetAllowedTags([]string{"http-message-signatures-directory"})
 		config.SetNotOlderThan(time.Minute)
 		verifier, err := httpsign.NewEd25519Verifier(public, config, *fields)
@@ -328,16 +341,25 @@ func TestDirectory(t *testing.T) {
 // CheckDirectory accepts a directory that httpsign has signed.
 func TestCheckDirectory(t *testing.T) {
 	public, private := newKey(t)
-	made, body, err := (&webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{private}}).Response(time.Now())
+	made, body, err := (&webbotauth.Directory{
+		Authority: "bot.example",
+		Keys:      []ed25519.PrivateKey{private},
+	}).Response(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	base := roundTripper(func(req *http.Request) (*http.Response, error) {
-		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}
+		resp := &http.Response{
+			StatusCode: http.StatusOK,
+			Header:     http.Header{},
+			Body:       io.NopCloser(bytes.NewReader(body)),
+			Request:    req,
+		}
 		for _, name := range []string{"Content-Type", "Content-Digest"} {
 			resp.Header.Set(name, made.Get(name))
 		}
-		fields := httpsign.NewFields().AddHeader("content-digest").AddHeaderExt("@authority", false, false, true, false).AddHeader("content-type")
+		fields := httpsign.NewFields().AddHeader("content-digest").AddHeaderExt("@authority",
+			false, false, true, false).AddHeader("content-type")
 		config := httpsign.NewSignConfig().SetKeyID(webbotauth.KeyID(public)).SetTag("http-message-signatures-directory").SetExpires(time.Now().Add(time.Hour).Unix())
 		signer, err := httpsign.NewEd25519Signer(private, config, *fields)
 		if err != nil {

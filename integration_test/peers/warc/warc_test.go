@@ -73,8 +73,10 @@ func internet() *robotstest.Internet {
 		w.Header().Set("Retry-After", "120")
 		http.Error(w, "later", http.StatusServiceUnavailable)
 	})
-	answer("nothing.example", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	web.Handle("cut.example", robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nX-Odd: a\tb\r\nX-Odd: c\r\n\r\nUser-agent: *\n"))
+	answer("nothing.example",
+		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	web.Handle("cut.example",
+		robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nX-Odd: a\tb\r\nX-Odd: c\r\n\r\nUser-agent: *\n"))
 	web.Handle("gone.example", robotstest.Reset(""))
 	return &web
 }
@@ -82,14 +84,33 @@ func internet() *robotstest.Internet {
 // A strict reader accepts each record that a crawl writes.
 func TestAStrictReaderTakesEachRecord(t *testing.T) {
 	dir := t.TempDir()
-	hosts := []string{"plain", "empty", "binary", "large", "coded", "same", "moved", "none", "wall", "busy", "nothing", "cut", "gone"}
+	hosts := []string{
+		"plain",
+		"empty",
+		"binary",
+		"large",
+		"coded",
+		"same",
+		"moved",
+		"none",
+		"wall",
+		"busy",
+		"nothing",
+		"cut",
+		"gone",
+	}
 	synctest.Test(t, func(t *testing.T) {
 		logger := slog.New(slog.DiscardHandler)
 		rec, err := evidence.Open(dir, evidence.Options{Logger: logger})
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts := robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: internet(), Limiter: new(politeness.Limiter), Logger: logger}
+		opts := robotsmw.Options{
+			UserAgent: "ExampleBot/1.0",
+			Base:      internet(),
+			Limiter:   new(politeness.Limiter),
+			Logger:    logger,
+		}
 		if err := rec.Observe(&opts); err != nil {
 			t.Fatal(err)
 		}
