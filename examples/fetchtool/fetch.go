@@ -19,8 +19,8 @@ import (
 const (
 	maxBytes  = 1 << 20          // of a page
 	maxTime   = 30 * time.Second // for robots.txt, redirects, the page and all waits
-	freshness = 5 * time.Minute  // for which a page is not requested again
-	maxPages  = 64               // that are kept for freshness
+	freshness = 5 * time.Minute  // the time for which a page is not requested again
+	maxPages  = 64               // that are kept in memory
 )
 
 // A fetcher fetches pages and remembers the latest ones.
@@ -31,7 +31,7 @@ type fetcher struct {
 	pages   pageCache
 }
 
-// newFetcher returns the error of the options.
+// newFetcher returns a fetcher. The error is about the options.
 func newFetcher(opts robotsmw.Options) (*fetcher, error) {
 	opts.KeepFiles = true // for the preferences
 	robots, err := robotsmw.NewTransport(opts)
@@ -48,23 +48,22 @@ type document struct {
 	title       string
 	text        []rune
 	isTruncated bool     // the page has more than maxBytes
-	preferences []string // of the owner, about the use by AI
+	preferences []string // of the owner, for the use of the page by AI
 }
 
-// Errors of fetch, beside those of an http.Client that obeys robots.txt.
+// These are errors of fetch, in addition to those of the http.Client.
 var (
 	errURL     = errors.New("not an http or https URL")
 	errTooSlow = errors.New("the time limit was reached")
-
-	errForgotten = errors.New("the page is unchanged, but its text is no longer in memory")
+	errEvicted = errors.New("the page is unchanged, but its text is no longer in memory")
 )
 
-// A statusError is a response that has no page: its status is not 2xx.
+// A statusError is the error of a response whose status is not 2xx.
 type statusError struct{ status string }
 
 func (e *statusError) Error() string { return "the server responded with " + e.status }
 
-// A blockedError is a response of bot protection instead of the page.
+// A blockedError is the error of a response of bot protection.
 type blockedError struct{ refusal refusal.Refusal }
 
 func (e *blockedError) Error() string { return "the site refused: " + e.refusal.String() }
@@ -78,7 +77,7 @@ func (f *fetcher) fetch(ctx context.Context, raw string) (*document, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.maxTime, errTooSlow)
 	defer cancel()
 	d, err := f.get(ctx, u, "")
-	if errors.Is(err, errForgotten) {
+	if errors.Is(err, errEvicted) {
 		d, err = f.get(ctx, u, "no-store") // so that revisit requests the whole page
 	}
 	if err != nil && context.Cause(ctx) == errTooSlow {
@@ -87,6 +86,8 @@ func (f *fetcher) fetch(ctx context.Context, raw string) (*document, error) {
 	return d, err
 }
 
+// get is fetch without the time limit. If cacheControl is not "", it is sent
+// with the request.
 func (f *fetcher) get(ctx context.Context, u *url.URL, cacheControl string) (*document, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -100,36 +101,55 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, cacheControl string) (*do
 		return nil, err
 	}
 	defer resp.Body.Close()
-	final := resp.Request.URL
 	if visit, ok := revisit.Of(resp); ok && visit.Unchanged {
-		if d := f.pages.get(final.String()); d != nil {
+		if d := f.pages.get(resp.Request.URL.String()); d != nil {
 			return d, nil
 		}
-		return nil, errForgotten
+		return nil, errEvicted
 	}
+	d, err := f.read(resp)
+	if err != nil {
+		return nil, err
+	}
+	f.pages.put(d)
+	return d, nil
+}
+
+// minText is the number of characters below which a page with an indicator of
+// bot protection counts as a challenge.
+const minText = 1000
+
+// read returns the page in a response. It returns an error if the response has
+// none.
+func (f *fetcher) read(resp *http.Response) (*document, error) {
 	if page := robotsmw.PageDirectives(resp); page.Refusal.Sure {
 		return nil, &blockedError{page.Refusal}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, &statusError{resp.Status}
 	}
-	shown, isTruncated, err := readable.ReadResponse(resp, maxBytes)
+	page, isTruncated, err := readable.ReadResponse(resp, maxBytes)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{url: final.String(), title: shown.Title, text: []rune(shown.Text), isTruncated: isTruncated}
-	// A mark of bot protection in HTML is only a sign. But if there is hardly
-	// any text besides, the page is a challenge.
-	if page := robotsmw.PageDirectives(resp); page.Refusal.Kind != 0 && len(d.text) < 1000 {
-		return nil, &blockedError{page.Refusal}
+	d := &document{
+		url:         resp.Request.URL.String(),
+		title:       page.Title,
+		text:        []rune(page.Text),
+		isTruncated: isTruncated,
+		preferences: f.preferences(resp),
 	}
-	d.preferences = f.preferences(resp)
-	f.pages.put(d)
+	// An indicator of bot protection in HTML is not sufficient by itself. If
+	// the page has little text as well, it is a challenge.
+	refusal := robotsmw.PageDirectives(resp).Refusal
+	if refusal.Kind != 0 && len(d.text) < minText {
+		return nil, &blockedError{refusal}
+	}
 	return d, nil
 }
 
-// preferences lists what the owner of the page has stated about its use by AI,
-// in robots.txt, in the header and in the page.
+// preferences lists the statements of the page's owner on its use by AI, in
+// robots.txt, in the header and in the page.
 func (f *fetcher) preferences(resp *http.Response) (stated []string) {
 	in := preference.Input{
 		Tokens: f.tokens,

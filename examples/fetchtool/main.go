@@ -7,7 +7,10 @@
 // Without -http, it speaks the protocol on standard input and output, as
 // clients start it:
 //
-//	{"mcpServers": {"fetch": {"command": "fetchtool", "args": ["-user-agent", "ExampleBot/1.0 (+https://example.com/bot)"]}}}
+//	{"mcpServers": {"fetch": {
+//	  "command": "fetchtool",
+//	  "args": ["-user-agent", "ExampleBot/1.0 (+https://example.com/bot)"]
+//	}}}
 //
 // With -http, it serves http://127.0.0.1:8600/mcp, on loopback only.
 //
@@ -26,21 +29,21 @@
 //
 // # What other fetch tools do
 //
-// The table is from the sources of November 2026: the fetch server of
+// The table compares the sources of November 2026: the fetch server of
 // modelcontextprotocol/servers (0075ab9, Python), tinytrail/gofetch (251d959,
 // Go) and the fetch tool of docker/docker-agent (7c1086d, Go). The tests of
-// this program run each row on fetchtool.
+// this program contain each row for fetchtool.
 //
 //	scenario                     servers   gofetch   docker-agent     fetchtool
-//	robots.txt answers 500       fetches   fetches   refuses          refuses
-//	robots.txt does not answer   refuses   fetches   fetches          refuses
+//	robots.txt with status 500   fetches   fetches   refuses          refuses
+//	robots.txt without response  refuses   fetches   fetches          refuses
 //	Allow and wildcards          obeys     ignores   obeys            obeys
 //	rules with a query           obeys     ignores   ignores          obeys
 //	redirect to disallowed page  fetches   fetches   fetches          refuses
 //	redirect to private address  fetches   fetches   refuses          refuses
 //	DNS rebinding                fetches   fetches   refuses          refuses
-//	Crawl-delay                  ignores   ignores   ignores          keeps
-//	429 with Retry-After         ignores   ignores   ignores          keeps
+//	Crawl-delay                  ignores   ignores   ignores          obeys
+//	429 with Retry-After         ignores   ignores   ignores          obeys
 //	a page of 50 MB              reads it  reads it  reads 1 MiB      reads 1 MiB
 //	a challenge with status 200  returned  returned  returned         refused
 package main
@@ -71,87 +74,123 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until ctx or standard input ends. It returns the exit status: 0
-// after that, 1 if the tool cannot serve, 2 for a wrong command line.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	fail := func(status int, err error) int {
-		fmt.Fprintln(stderr, "fetchtool:", err)
-		return status
-	}
+// errHelp is the error of a command line that requests help or the version,
+// which parseFlags has printed.
+var errHelp = errors.New("help was printed")
+
+// settings are the values of the flags.
+type settings struct {
+	userAgent    string
+	address      string // of the HTTP server; "" means standard input and output
+	delay        time.Duration
+	allowPrivate bool
+}
+
+// parseFlags parses the command line.
+func parseFlags(args []string, stdout io.Writer) (settings, error) {
+	var s settings
 	flags := flag.NewFlagSet("fetchtool", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	agent := flags.String("user-agent", "",
+	flags.StringVar(&s.userAgent, "user-agent", "",
 		"`name` and address of your agent, such as \"ExampleBot/1.0 (+https://example.com/bot)\"; required")
-	address := flags.String("http", "", "serve HTTP at this loopback `address` instead of standard input and output")
-	delay := flags.Duration("delay", politeness.DefaultDelay, "minimum `time` between two requests to a host")
-	private := flags.Bool("allow-private", false, "also connect to loopback and private addresses")
-	version := flags.Bool("version", false, "print the version of this build and of the Go that built it, and exit")
+	flags.StringVar(&s.address, "http", "",
+		"serve HTTP at this loopback `address` instead of standard input and output")
+	flags.DurationVar(&s.delay, "delay", politeness.DefaultDelay,
+		"minimum `time` between two requests to a host")
+	flags.BoolVar(&s.allowPrivate, "allow-private", false,
+		"also connect to loopback and private addresses")
+	version := flags.Bool("version", false,
+		"print the version of this build and of the Go that built it, and exit")
 	rest, err := cli.Parse(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprintln(stdout, "usage: fetchtool -user-agent NAME [flags]")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
-		return 0
-	case err == nil && *version:
+		return s, errHelp
+	case err != nil:
+	case *version:
 		fmt.Fprintln(stdout, "fetchtool "+cli.Version())
-		return 0
-	case err == nil && len(rest) > 0:
+		return s, errHelp
+	case len(rest) > 0:
 		err = fmt.Errorf("unexpected argument %q: fetchtool takes only flags", rest[0])
-	case err == nil && *delay <= 0:
+	case s.delay <= 0:
 		err = errors.New("-delay must be more than 0")
 	}
 	if err != nil {
-		return fail(2, fmt.Errorf("%w (fetchtool -h lists the flags)", err))
+		return s, fmt.Errorf("%w (fetchtool -h lists the flags)", err)
 	}
-	opts := robotsmw.Options{UserAgent: *agent, Limiter: &politeness.Limiter{Delay: *delay}}
-	if !*private {
+	return s, nil
+}
+
+// run serves until ctx or standard input ends. It returns the exit status: 0
+// after that, 1 if the tool cannot serve, 2 for a wrong command line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	s, err := parseFlags(args, stdout)
+	if err == errHelp {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "fetchtool:", err)
+		return 2
+	}
+	opts := robotsmw.Options{UserAgent: s.userAgent, Limiter: &politeness.Limiter{Delay: s.delay}}
+	if !s.allowPrivate {
 		opts.RefuseAddress = robotsmw.PublicOnly
 	}
 	f, err := newFetcher(opts)
 	if err != nil {
-		return fail(2, fmt.Errorf("-user-agent %q: %w", *agent, err))
+		fmt.Fprintf(stderr, "fetchtool: -user-agent %q: %v\n", s.userAgent, err)
+		return 2
 	}
-	server := newServer(f)
-	if *address != "" {
-		err = serveHTTP(ctx, server, *address, stderr)
-	} else {
-		err = server.Run(ctx, &mcp.StdioTransport{})
-	}
-	if err != nil && ctx.Err() == nil {
-		return fail(1, err)
+	if err := serve(ctx, newServer(f), s.address, stderr); err != nil && ctx.Err() == nil {
+		fmt.Fprintln(stderr, "fetchtool:", err)
+		return 1
 	}
 	return 0
 }
 
-// Arguments are those of the tool. The schema that clients get is made of them.
+// serve serves HTTP at the address or, if it is "", on standard input and
+// output.
+func serve(ctx context.Context, server *mcp.Server, address string, stderr io.Writer) error {
+	if address == "" {
+		return server.Run(ctx, &mcp.StdioTransport{})
+	}
+	return serveHTTP(ctx, server, address, stderr)
+}
+
+// Arguments are the arguments of the tool. Clients receive their schema.
 type Arguments struct {
 	URL        string `json:"url" jsonschema:"the URL of the page, with http:// or https://"`
 	MaxLength  int    `json:"max_length,omitempty" jsonschema:"return at most this many characters; default 5000"`
-	StartIndex int    `json:"start_index,omitempty" jsonschema:"skip this many characters, to read on where the last result ended"`
+	StartIndex int    `json:"start_index,omitempty" jsonschema:"skip this many characters, to continue the last result"`
 }
 
+// newServer returns a server with the tool.
 func newServer(f *fetcher) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "courtesy-fetchtool", Version: cli.Version()}, nil)
 	openWorld := true
 	tool := &mcp.Tool{
 		Name: "fetch",
-		Description: "Fetch a web page and return its text. The tool obeys the site's robots.txt and waits between requests. " +
+		Description: "Fetch a web page and return its text. " +
+			"The tool obeys the site's robots.txt and waits between requests. " +
 			"If it refuses, do not try to get the page in another way: tell the user the reason.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &openWorld},
 	}
-	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, args Arguments) (*mcp.CallToolResult, any, error) {
+	type result = *mcp.CallToolResult
+	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, args Arguments) (result, any, error) {
 		text, err := f.call(ctx, args)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		content := []mcp.Content{&mcp.TextContent{Text: text}}
+		return &mcp.CallToolResult{Content: content}, nil, nil
 	})
 	return server
 }
 
 // serveHTTP serves until ctx ends. Only programs of this machine may connect,
-// and no page that is open in a browser here.
+// but not web pages that are open in a browser.
 func serveHTTP(ctx context.Context, server *mcp.Server, address string, stderr io.Writer) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -159,7 +198,8 @@ func serveHTTP(ctx context.Context, server *mcp.Server, address string, stderr i
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
 		listener.Close()
-		return fmt.Errorf("-http %s is not on loopback; any host that reaches the address could use the tool", address)
+		return fmt.Errorf("-http %s is not on loopback; any host that reaches the address could use the tool",
+			address)
 	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
 	mux := http.NewServeMux()

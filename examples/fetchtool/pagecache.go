@@ -25,6 +25,8 @@ func (c *pageCache) get(url string) *document {
 	return d
 }
 
+// put adds a document, and evicts the least recently used one if there are more
+// than maxPages.
 func (c *pageCache) put(d *document) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

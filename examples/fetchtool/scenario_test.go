@@ -14,60 +14,140 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// The rows of the table in the documentation of this program, and more. Each
-// row is a call of the tool over the protocol.
+// withRobots returns a site with this robots.txt.
+func withRobots(robots string) map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"/robots.txt": text(robots),
+		"/page":       text("the page"),
+		"/private":    text("secret"),
+	}
+}
+
+// withPage returns a site with this page at the path, and an empty robots.txt
+// unless the path is that of robots.txt.
+func withPage(path string, page http.HandlerFunc) map[string]http.HandlerFunc {
+	pages := withRobots("")
+	pages[path] = page
+	return pages
+}
+
+// TestScenarios contains the rows of the table in the documentation of this
+// program, and more. Each row is a call of the tool over the protocol.
 func TestScenarios(t *testing.T) {
-	robots := func(s string) map[string]http.HandlerFunc {
-		return map[string]http.HandlerFunc{"/robots.txt": text(s), "/page": text("the page"), "/private": text("secret")}
-	}
-	with := func(pages map[string]http.HandlerFunc, path string, page http.HandlerFunc) map[string]http.HandlerFunc {
-		pages[path] = page
-		return pages
-	}
+	redirectToPrivate := withRobots("User-agent: *\nDisallow: /private\n")
+	redirectToPrivate["/hop"] = redirectTo("/private")
 	for _, tt := range []struct {
 		name    string
 		pages   map[string]http.HandlerFunc
 		path    string
-		refused bool
-		says    string // in the result
-		never   string // a URI that is never requested
+		isError bool
+		want    string // a part of the result
+		never   string // a URI that must not be requested; "" means none
 	}{
-		{name: "no robots.txt", pages: map[string]http.HandlerFunc{"/page": text("the page")}, path: "/page", says: "the page"},
-		{name: "robots.txt answers 500", pages: with(robots(""), "/robots.txt", status(500)), path: "/page",
-			refused: true, says: "The rules of the site are not known", never: "/page"},
-		{name: "a disallowed page", pages: robots("User-agent: *\nDisallow: /private\n"), path: "/private",
-			refused: true, says: `rule "Disallow: /private", line 2`, never: "/private"},
-		{name: "Allow", pages: robots("User-agent: *\nDisallow: /\nAllow: /page\n"), path: "/page", says: "the page"},
-		{name: "a wildcard", pages: robots("User-agent: *\nDisallow: /*vate$\n"), path: "/private",
-			refused: true, says: "Disallow: /*vate$", never: "/private"},
-		{name: "a rule with a query", pages: robots("User-agent: *\nDisallow: /page?print\n"), path: "/page?print=1",
-			refused: true, says: "Disallow: /page?print", never: "/page?print=1"},
-		{name: "a redirect to a disallowed page",
-			pages: with(robots("User-agent: *\nDisallow: /private\n"), "/hop", redirectTo("/private")), path: "/hop",
-			refused: true, says: "Disallow: /private", never: "/private"},
-		{name: "a redirect to a private address", pages: with(robots(""), "/hop", redirectTo("http://127.0.0.2:1/")), path: "/hop",
-			refused: true, says: "private network"},
-		{name: "a redirect of robots.txt to a private address",
-			pages: with(robots(""), "/robots.txt", redirectTo("http://127.0.0.2:1/robots.txt")), path: "/page",
-			refused: true, says: "private network", never: "/page"},
-		{name: "a challenge with status 200", pages: with(robots(""), "/page", challenge), path: "/page",
-			refused: true, says: "does not serve this page to programs"},
-		{name: "a 404", pages: robots(""), path: "/nothing", refused: true, says: "There is no such page"},
-		{name: "an image", pages: with(robots(""), "/page", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "image/png")
-		}), path: "/page", refused: true, says: `"image/png"`},
-		{name: "preferences", pages: robots("User-agent: *\nContent-Signal: ai-input=no, search=yes\n"), path: "/page",
-			says: "ai-input: deny by Content-Signal in robots.txt, line 2"},
+		{
+			name:  "a missing robots.txt",
+			pages: map[string]http.HandlerFunc{"/page": text("the page")},
+			path:  "/page",
+			want:  "the page",
+		},
+		{
+			name:    "a robots.txt with status 500",
+			pages:   withPage("/robots.txt", status(500)),
+			path:    "/page",
+			isError: true,
+			want:    "The rules of the site are not known",
+			never:   "/page",
+		},
+		{
+			name:    "a disallowed page",
+			pages:   withRobots("User-agent: *\nDisallow: /private\n"),
+			path:    "/private",
+			isError: true,
+			want:    `rule "Disallow: /private", line 2`,
+			never:   "/private",
+		},
+		{
+			name:  "an Allow rule",
+			pages: withRobots("User-agent: *\nDisallow: /\nAllow: /page\n"),
+			path:  "/page",
+			want:  "the page",
+		},
+		{
+			name:    "a wildcard",
+			pages:   withRobots("User-agent: *\nDisallow: /*vate$\n"),
+			path:    "/private",
+			isError: true,
+			want:    "Disallow: /*vate$",
+			never:   "/private",
+		},
+		{
+			name:    "a rule with a query",
+			pages:   withRobots("User-agent: *\nDisallow: /page?print\n"),
+			path:    "/page?print=1",
+			isError: true,
+			want:    "Disallow: /page?print",
+			never:   "/page?print=1",
+		},
+		{
+			name:    "a redirect to a disallowed page",
+			pages:   redirectToPrivate,
+			path:    "/hop",
+			isError: true,
+			want:    "Disallow: /private",
+			never:   "/private",
+		},
+		{
+			name:    "a redirect to a private address",
+			pages:   withPage("/hop", redirectTo("http://127.0.0.2:1/")),
+			path:    "/hop",
+			isError: true,
+			want:    "private network",
+		},
+		{
+			name:    "a redirect of robots.txt to a private address",
+			pages:   withPage("/robots.txt", redirectTo("http://127.0.0.2:1/robots.txt")),
+			path:    "/page",
+			isError: true,
+			want:    "private network",
+			never:   "/page",
+		},
+		{
+			name:    "a challenge with status 200",
+			pages:   withPage("/page", challenge),
+			path:    "/page",
+			isError: true,
+			want:    "does not serve this page to programs",
+		},
+		{
+			name:    "a missing page",
+			pages:   withRobots(""),
+			path:    "/nothing",
+			isError: true,
+			want:    "There is no such page",
+		},
+		{
+			name: "an image",
+			pages: withPage("/page", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "image/png")
+			}),
+			path:    "/page",
+			isError: true,
+			want:    `"image/png"`,
+		},
+		{
+			name:  "preferences",
+			pages: withRobots("User-agent: *\nContent-Signal: ai-input=no, search=yes\n"),
+			path:  "/page",
+			want:  "ai-input: deny by Content-Signal in robots.txt, line 2",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, tt.pages)
-			got, refused := fetch(t, connect(t, newTestFetcher(t, nil)), map[string]any{"url": s.URL + tt.path})
-			if refused != tt.refused || !strings.Contains(got, tt.says) {
-				t.Errorf("refused %t, want %t and %q:\n%s", refused, tt.refused, tt.says, got)
-			}
-			if tt.never != "" && s.count(tt.never) > 0 {
-				t.Errorf("%s was requested", tt.never)
+			result := fetch(t, connect(t, newTestFetcher(t, nil)), map[string]any{"url": s.URL + tt.path})
+			result.check(t, tt.isError, []string{tt.want})
+			if tt.never != "" {
+				s.wantRequests(t, tt.never, 0)
 			}
 		})
 	}
@@ -84,8 +164,8 @@ func challenge(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "<title>Just a moment...</title>")
 }
 
-// A site whose robots.txt never comes is not waited for beyond the time limit.
-func TestRobotsTxtDoesNotAnswer(t *testing.T) {
+// If there is no response for robots.txt, the tool gives up at its time limit.
+func TestFetch_NoRobotsResponse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{
 		"/robots.txt": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -93,14 +173,12 @@ func TestRobotsTxtDoesNotAnswer(t *testing.T) {
 	})
 	f := newTestFetcher(t, func(o *robotsmw.Options) { o.RobotsTimeout = time.Second })
 	f.maxTime = 200 * time.Millisecond
-	got, refused := fetch(t, connect(t, f), map[string]any{"url": s.URL + "/page"})
-	if !refused || !strings.Contains(got, errTooSlow.Error()) || s.count("/page") > 0 {
-		t.Errorf("refused %t, %d requests:\n%s", refused, s.count("/page"), got)
-	}
+	fetch(t, connect(t, f), map[string]any{"url": s.URL + "/page"}).wantError(t, errTooSlow.Error())
+	s.wantRequests(t, "/page", 0)
 }
 
-// A 429 with Retry-After ends requests to the host until then.
-func TestRetryAfter(t *testing.T) {
+// After a 429 with Retry-After, no request is sent to the host until then.
+func TestFetch_RetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{
 		"/busy": func(w http.ResponseWriter, _ *http.Request) {
@@ -110,52 +188,45 @@ func TestRetryAfter(t *testing.T) {
 		"/page": text("the page"),
 	})
 	c := connect(t, newTestFetcher(t, nil))
-	if got, refused := fetch(t, c, map[string]any{"url": s.URL + "/busy"}); !refused {
-		t.Error(got)
-	}
-	got, refused := fetch(t, c, map[string]any{"url": s.URL + "/page"})
-	if !refused || !strings.Contains(got, "must not get a request before") || s.count("/page") > 0 {
-		t.Errorf("refused %t, %d requests:\n%s", refused, s.count("/page"), got)
-	}
+	fetch(t, c, map[string]any{"url": s.URL + "/busy"}).wantError(t)
+	fetch(t, c, map[string]any{"url": s.URL + "/page"}).wantError(t, "must not get a request before")
+	s.wantRequests(t, "/page", 0)
 }
 
-// Two requests to a host are apart by the Crawl-delay.
-func TestCrawlDelay(t *testing.T) {
+// The tool waits for the Crawl-delay between two pages.
+func TestFetch_CrawlDelay(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{
-		"/robots.txt": text("User-agent: *\nCrawl-delay: 1\n"), "/a": text("a"), "/b": text("b"),
+		"/robots.txt": text("User-agent: *\nCrawl-delay: 1\n"),
+		"/a":          text("a"),
+		"/b":          text("b"),
 	})
 	c := connect(t, newTestFetcher(t, nil))
 	began := time.Now()
 	for _, path := range []string{"/a", "/b"} {
-		if got, refused := fetch(t, c, map[string]any{"url": s.URL + path}); refused {
-			t.Error(got)
-		}
+		fetch(t, c, map[string]any{"url": s.URL + path}).wantPage(t)
 	}
 	if took := time.Since(began); took < time.Second {
-		t.Errorf("two pages in %v", took)
+		t.Errorf("two pages took %v, want at least the Crawl-delay of 1s", took)
 	}
 }
 
-// A Crawl-delay that is longer than the time limit is not waited for.
-func TestCrawlDelay_TooLong(t *testing.T) {
+// The tool does not wait for a Crawl-delay that is longer than its time limit.
+func TestFetch_LongCrawlDelay(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{
-		"/robots.txt": text("User-agent: *\nCrawl-delay: 50\n"), "/a": text("a"), "/b": text("b"),
+		"/robots.txt": text("User-agent: *\nCrawl-delay: 50\n"),
+		"/a":          text("a"),
+		"/b":          text("b"),
 	})
 	c := connect(t, newTestFetcher(t, nil))
-	if got, refused := fetch(t, c, map[string]any{"url": s.URL + "/a"}); refused {
-		t.Error(got)
-	}
-	got, refused := fetch(t, c, map[string]any{"url": s.URL + "/b"})
-	if !refused || !strings.Contains(got, "must not get a request before") || s.count("/b") > 0 {
-		t.Errorf("refused %t, %d requests:\n%s", refused, s.count("/b"), got)
-	}
+	fetch(t, c, map[string]any{"url": s.URL + "/a"}).wantPage(t)
+	fetch(t, c, map[string]any{"url": s.URL + "/b"}).wantError(t, "must not get a request before")
+	s.wantRequests(t, "/b", 0)
 }
 
-// Of a page of 50 MB, 1 MiB is returned in parts, and the server does not send
-// the rest.
-func TestLargePage(t *testing.T) {
+// The tool reads 1 MiB of a page of 50 MB. The server cannot send the rest.
+func TestFetch_LargePage(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
 	s := newSite(t, map[string]http.HandlerFunc{"/large": func(w http.ResponseWriter, _ *http.Request) {
@@ -169,19 +240,21 @@ func TestLargePage(t *testing.T) {
 		}
 	}})
 	c := connect(t, newTestFetcher(t, nil))
-	got, refused := fetch(t, c, map[string]any{"url": s.URL + "/large", "start_index": maxBytes - 10, "max_length": 100})
-	if refused || !strings.Contains(got, "longer than 1 MiB") || !strings.Contains(got, strings.Repeat("x", 10)+"\n---") {
-		t.Errorf("refused %t:\n%.1000s", refused, got)
+	lastCharacters := map[string]any{
+		"url":         s.URL + "/large",
+		"start_index": maxBytes - 10,
+		"max_length":  100,
 	}
+	fetch(t, c, lastCharacters).wantPage(t, "longer than 1 MiB", strings.Repeat("x", 10)+"\n---")
 	s.CloseClientConnections()
 	if n := sent.Load(); n > 16<<20 {
-		t.Errorf("the server sent %d MiB", n>>20)
+		t.Errorf("server has sent %d MiB, want at most 16", n>>20)
 	}
 }
 
-// A name that first has a public address and then a private one does not lead
-// to the private one, because the address of each connection is checked.
-func TestDNSRebinding(t *testing.T) {
+// A name that first has a public address and then a private one does not lead to
+// the private one, because the address of each connection is checked.
+func TestFetch_DNSRebinding(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{"/page": text("the page")})
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
@@ -190,25 +263,25 @@ func TestDNSRebinding(t *testing.T) {
 	}
 	dialer := &net.Dialer{Resolver: rebindingResolver(t), Control: robotsmw.DialControl(refusePrivate)}
 	f := newTestFetcher(t, func(o *robotsmw.Options) {
-		o.RefuseAddress = nil // the dialer has it
+		o.RefuseAddress = nil // the dialer checks addresses
 		o.Base = &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
 	})
-	got, refused := fetch(t, connect(t, f), map[string]any{"url": "http://rebinding.test:" + port + "/page"})
-	if !refused || !strings.Contains(got, "127.0.0.2 is private") || s.count("/robots.txt") != 1 || s.count("/page") != 0 {
-		t.Errorf("refused %t, %q:\n%s", refused, s.requests, got)
-	}
+	url := "http://rebinding.test:" + port + "/page"
+	fetch(t, connect(t, f), map[string]any{"url": url}).wantError(t, "127.0.0.2 is private")
+	s.wantRequests(t, "/robots.txt", 1)
+	s.wantRequests(t, "/page", 0)
 }
 
-// The tool itself connects to public addresses only.
-func TestPrivateAddress(t *testing.T) {
+// By default, the tool connects only to public addresses.
+func TestFetch_PrivateAddress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{"/page": text("the page")})
 	f := newTestFetcher(t, func(o *robotsmw.Options) {
 		o.RefuseAddress = robotsmw.PublicOnly
 		o.Limiter = &politeness.Limiter{}
 	})
-	got, refused := fetch(t, connect(t, f), map[string]any{"url": s.URL + "/page"})
-	if !refused || !strings.Contains(got, "private network") || len(s.requests) > 0 {
-		t.Errorf("refused %t, %q:\n%s", refused, s.requests, got)
+	fetch(t, connect(t, f), map[string]any{"url": s.URL + "/page"}).wantError(t, "private network")
+	if len(s.requests) > 0 {
+		t.Errorf("requests were for %q, want none", s.requests)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 const agent = "TestBot/1.0 (+https://example.com/bot)"
 
-// A site records what it is asked for.
+// A site records the URIs that are requested.
 type site struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -59,6 +59,7 @@ func (s *site) count(uri string) int {
 	return n
 }
 
+// text returns a page of plain text.
 func text(s string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -66,12 +67,13 @@ func text(s string) http.HandlerFunc {
 	}
 }
 
+// status returns a page with a status and no text.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// privateForTests is the address that the tests take for a private one. The
-// sites are on 127.0.0.1.
+// privateForTests is the address that counts as private in the tests. The sites
+// are at 127.0.0.1.
 var privateForTests = netip.MustParseAddr("127.0.0.2")
 
 func refusePrivate(a netip.Addr) error {
@@ -81,7 +83,7 @@ func refusePrivate(a netip.Addr) error {
 	return nil
 }
 
-// newTestFetcher has no delay to speak of, so that tests do not wait.
+// newTestFetcher returns a fetcher without a delay. edit may change its options.
 func newTestFetcher(t *testing.T, edit func(*robotsmw.Options)) *fetcher {
 	t.Helper()
 	opts := robotsmw.Options{
@@ -109,6 +111,7 @@ func connect(t *testing.T, f *fetcher) *mcp.ClientSession {
 	return session(t, theirs)
 }
 
+// session connects a client through the transport.
 func session(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -120,8 +123,14 @@ func session(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	return s
 }
 
-// fetch calls the tool and returns its text, and whether it is a refusal.
-func fetch(t *testing.T, s *mcp.ClientSession, args map[string]any) (text string, refused bool) {
+// A callResult is the result of a call of the tool.
+type callResult struct {
+	text    string
+	isError bool
+}
+
+// fetch calls the tool.
+func fetch(t *testing.T, s *mcp.ClientSession, args map[string]any) callResult {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: args})
 	if err != nil {
@@ -131,11 +140,43 @@ func fetch(t *testing.T, s *mcp.ClientSession, args map[string]any) (text string
 	for _, c := range result.Content {
 		b.WriteString(c.(*mcp.TextContent).Text)
 	}
-	return b.String(), result.IsError
+	return callResult{b.String(), result.IsError}
 }
 
-// rebindingResolver answers the first question for an address of a name with
-// 127.0.0.1, and all later ones with the private address.
+// wantPage checks that the result is not an error and contains all parts.
+func (r callResult) wantPage(t *testing.T, parts ...string) {
+	t.Helper()
+	r.check(t, false, parts)
+}
+
+// wantError checks that the result is an error and contains all parts.
+func (r callResult) wantError(t *testing.T, parts ...string) {
+	t.Helper()
+	r.check(t, true, parts)
+}
+
+func (r callResult) check(t *testing.T, wantError bool, parts []string) {
+	t.Helper()
+	if r.isError != wantError {
+		t.Errorf("result is an error: %t, want %t:\n%.1000s", r.isError, wantError, r.text)
+	}
+	for _, part := range parts {
+		if !strings.Contains(r.text, part) {
+			t.Errorf("result does not contain %q:\n%.1000s", part, r.text)
+		}
+	}
+}
+
+// wantRequests checks how often a URI was requested.
+func (s *site) wantRequests(t *testing.T, uri string, want int) {
+	t.Helper()
+	if got := s.count(uri); got != want {
+		t.Errorf("%s was requested %d times, want %d", uri, got, want)
+	}
+}
+
+// rebindingResolver returns a resolver whose first response is 127.0.0.1, and
+// whose later responses are the private address.
 func rebindingResolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -144,7 +185,7 @@ func rebindingResolver(t *testing.T) *net.Resolver {
 	}
 	t.Cleanup(func() { conn.Close() })
 	go func() {
-		answers := 0
+		queries := 0
 		for buf := make([]byte, 512); ; {
 			n, from, err := conn.ReadFrom(buf)
 			if err != nil {
@@ -154,18 +195,14 @@ func rebindingResolver(t *testing.T) *net.Resolver {
 			if m.Unpack(buf[:n]) != nil || len(m.Questions) != 1 {
 				continue
 			}
-			m.Response = true
-			m.Additionals = nil
-			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-				address := [4]byte{127, 0, 0, 1}
-				if answers++; answers > 1 {
-					address = privateForTests.As4()
-				}
-				m.Answers = []dnsmessage.Resource{{
-					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
-					Body:   &dnsmessage.AResource{A: address},
-				}}
+			address := [4]byte{127, 0, 0, 1}
+			if m.Questions[0].Type == dnsmessage.TypeA {
+				queries++
 			}
+			if queries > 1 {
+				address = privateForTests.As4()
+			}
+			answer(&m, address)
 			if reply, err := m.Pack(); err == nil {
 				conn.WriteTo(reply, from)
 			}
@@ -173,5 +210,20 @@ func rebindingResolver(t *testing.T) *net.Resolver {
 	}()
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+}
+
+// answer turns a query into a response. If the query is for IPv4 addresses, the
+// response contains the address.
+func answer(m *dnsmessage.Message, address [4]byte) {
+	m.Response = true
+	m.Additionals = nil
+	q := m.Questions[0]
+	if q.Type != dnsmessage.TypeA {
+		return
+	}
+	m.Answers = []dnsmessage.Resource{{
+		Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+		Body:   &dnsmessage.AResource{A: address},
 	}}
 }

@@ -26,7 +26,7 @@ import (
 func startPostgres(t *testing.T) []string {
 	t.Helper()
 	initdb, err := exec.LookPath("initdb")
-	if err != nil { // Debian has it in no directory of PATH
+	if err != nil { // Debian installs it outside PATH
 		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 		if len(found) == 0 {
 			t.Skip("SKIPPED: PostgreSQL is not installed: install Debian's postgresql to run this test")
@@ -45,11 +45,16 @@ func startPostgres(t *testing.T) []string {
 	var log bytes.Buffer
 	command := func(program string, args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(filepath.Dir(initdb), program), args...)
-		cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, attr, &log, &log
+		cmd.Dir = dir
+		cmd.SysProcAttr = attr
+		cmd.Stdout = &log
+		cmd.Stderr = &log
 		return cmd
 	}
 	data := filepath.Join(dir, "data")
-	if err := command("initdb", "--pgdata="+data, "--username=postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C").Run(); err != nil {
+	init := command("initdb", "--pgdata="+data, "--username=postgres", "--auth=trust", "--no-sync",
+		"--encoding=UTF8", "--locale=C")
+	if err := init.Run(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, log.Bytes())
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,13 +80,14 @@ func startPostgres(t *testing.T) []string {
 			return []string{"-postgres=" + url}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("PostgreSQL does not start: %v", err)
+			t.Fatalf("PostgreSQL accepts no connection after 30 s: %v", err)
 		}
 	}
 }
 
-// unprivileged returns how a process runs as a user who is not root, and gives
-// the directory to that user.
+// unprivileged returns the attributes of a process of a user that is not root,
+// and makes that user the owner of the directory. It returns nil if this process
+// does not run as root.
 func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -103,49 +109,54 @@ func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 	return nil
 }
 
-// Somebody locks all jobs, in the order opposite to that of links, as River
-// does with some. No transaction that stores a page is ended by a deadlock: the
-// page would be fetched again.
-func TestDeadlock(t *testing.T) {
-	t.Parallel()
-	r := newRun(t, "river", true, startPostgres(t), nil, &site{hosts: 3, pages: 6, unit: delay})
-	locking, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer locking.Close(context.Background())
-	ctx, cancel := context.WithCancel(t.Context())
-	var locker sync.WaitGroup
-	locker.Go(func() {
-		locking.Exec(ctx, "SET deadlock_timeout = '3s'") // of two that wait, who has the longer one goes on
-		for ctx.Err() == nil {
-			locking.Exec(ctx, "SELECT pg_sleep(0.01) FROM (SELECT id FROM river_job ORDER BY id DESC FOR UPDATE) AS job")
-			time.Sleep(200 * time.Millisecond)
-		}
-	})
-	r.crawl(true)
-	cancel()
-	locker.Wait()
-}
+var river = engines[2]
 
-// The database is so slow that two pages of a host are stored at the same time.
-// Neither ends the other by a deadlock: the page would be fetched again.
-func TestSlowPostgres(t *testing.T) {
-	t.Parallel()
-	r := newRun(t, "river", true, startPostgres(t), nil, &site{hosts: 3, pages: 8, unit: delay})
-	if out, err := r.command(0, "put").CombinedOutput(); err != nil { // the tables
-		t.Fatalf("put: %v\n%s", err, out)
-	}
+// connectPostgres returns a connection to the server of a run.
+func connectPostgres(t *testing.T, r *run) *pgx.Conn {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), strings.TrimPrefix(r.flags[0], "-postgres="))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), `
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// Another session locks all jobs, in the order opposite to that of links, as
+// River does with some jobs. The session does not end a transaction that stores
+// a page by a deadlock, after which the page would be fetched again.
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, river, nil, &site{hosts: 3, pages: 6, unit: delay})
+	conn := connectPostgres(t, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	var session sync.WaitGroup
+	session.Go(func() {
+		// PostgreSQL ends the transaction with the shorter deadlock_timeout.
+		conn.Exec(ctx, "SET deadlock_timeout = '3s'")
+		const lock = "SELECT pg_sleep(0.01) FROM (SELECT id FROM river_job ORDER BY id DESC FOR UPDATE) AS job"
+		for ctx.Err() == nil {
+			conn.Exec(ctx, lock)
+			time.Sleep(200 * time.Millisecond)
+		}
+	})
+	r.crawl()
+	cancel()
+	session.Wait()
+}
+
+// The database is so slow that two pages of a host are stored at the same time.
+// Neither transaction ends the other by a deadlock, after which the page would
+// be fetched again.
+func TestSlowPostgres(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, river, nil, &site{hosts: 3, pages: 8, unit: delay})
+	r.put() // creates the tables
+	_, err := connectPostgres(t, r).Exec(t.Context(), `
 		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1.2); RETURN NULL; END';
 		CREATE TRIGGER slow AFTER INSERT OR UPDATE ON page EXECUTE FUNCTION slow()`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.crawl(true)
+	r.crawl()
 }

@@ -27,64 +27,90 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// engines are the commands. Each start returns the flags by which the command
-// finds a server, which is empty. A worker has the flags in addition.
-var engines = []struct {
-	name   string
-	parts  bool // each worker has a part of the queue
-	seeds  bool // the command follows links, so that one page of a host is enough
-	start  func(*testing.T) []string
-	flags  []string
-	killed []string      // so that the test with a killed worker need not wait for an hour
-	late   time.Duration // when the pages of a killed worker are retried, by the command's doc
-}{
-	{name: "asynq", start: startRedis, late: 2 * time.Minute}, // the first, because after a kill it takes longest
-	{name: "nats", parts: true, start: startNATS, flags: []string{"-ack-wait=1h"}, killed: []string{"-ack-wait=10s"}, late: 10 * time.Second},
-	{name: "river", parts: true, seeds: true, start: startPostgres, flags: []string{"-rescue=1h"}, killed: []string{"-rescue=10s"}, late: 70 * time.Second},
+// An engine is a command.
+type engine struct {
+	name        string
+	hasParts    bool                      // each worker has a part of the queue
+	findsLinks  bool                      // the command follows links, so that one page of a host is enough
+	start       func(*testing.T) []string // starts an empty server, and returns the flags with its address
+	flags       []string                  // further flags of a worker
+	killedFlags []string                  // with these flags, the pages of a killed worker are retried soon
+	killedDelay time.Duration             // when the pages of a killed worker are retried, by the command's doc
 }
 
-// few is for tests in which worker 1 must get some of the 60 pages: the other
-// two could have all of them in hand.
-const few = "-at-once=16"
+// The first engine is asynq, because its test with a killed worker takes
+// longest.
+var engines = []engine{
+	{
+		name:        "asynq",
+		start:       startRedis,
+		killedDelay: 2 * time.Minute,
+	},
+	{
+		name:        "nats",
+		hasParts:    true,
+		start:       startNATS,
+		flags:       []string{"-ack-wait=1h"},
+		killedFlags: []string{"-ack-wait=10s"},
+		killedDelay: 10 * time.Second,
+	},
+	{
+		name:        "river",
+		hasParts:    true,
+		findsLinks:  true,
+		start:       startPostgres,
+		flags:       []string{"-rescue=1h"},
+		killedFlags: []string{"-rescue=10s"},
+		killedDelay: 70 * time.Second,
+	},
+}
 
-// A worker that is told to end by SIGTERM gives its pages back. They come again
-// at once: no server would give them away for dead within this test.
+// atOnce is a flag for tests in which worker 1 must get some of the 60 pages.
+// Without the flag, the other two workers could get all of them.
+const atOnce = "-at-once=16"
+
+// A worker that ends by SIGTERM returns its pages to the queue. They are retried
+// immediately: no server would consider the worker dead within this test.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, e.name, e.parts, e.start(t), append(slices.Clip(e.flags), few), &site{hosts: 6, pages: 8, unit: delay})
-			r.end, r.by = syscall.SIGTERM, 1
-			took := r.crawl(e.seeds)
-			if most := r.site.ideal() + 25*time.Second; took > most {
-				t.Errorf("it took %v, want at most %v: pages were not given back", took, most)
+			r := newRun(t, e, append(slices.Clip(e.flags), atOnce), &site{hosts: 6, pages: 8, unit: delay})
+			r.signal = syscall.SIGTERM
+			r.signalAt = 1
+			took := r.crawl()
+			if limit := r.site.ideal() + 25*time.Second; took > limit {
+				t.Errorf("crawl took %v, want at most %v", took, limit)
 			}
 		})
 	}
 }
 
 // A worker is killed while it fetches a page, and started again. No page is
-// lost, and none but those of the killed worker is fetched twice. They come
-// again as soon as the command's doc says.
+// lost, and only pages of the killed worker are fetched twice. They are retried
+// as soon as the command's doc promises.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, e.name, e.parts, e.start(t), append(slices.Clip(e.killed), few), &site{hosts: 6, pages: 8, unit: delay})
-			r.end, r.by = syscall.SIGKILL, 3
-			took, ideal := r.crawl(e.seeds), r.site.ideal()
+			r := newRun(t, e, append(slices.Clip(e.killedFlags), atOnce), &site{hosts: 6, pages: 8, unit: delay})
+			r.signal = syscall.SIGKILL
+			r.signalAt = 3
+			took := r.crawl()
+			ideal := r.site.ideal()
 			t.Logf("%v more than the ideal time", took-ideal)
-			if most := ideal + e.late + 15*time.Second; took > most {
-				t.Errorf("it took %v, want at most %v", took, most)
+			if limit := ideal + e.killedDelay + 15*time.Second; took > limit {
+				t.Errorf("crawl took %v, want at most %v", took, limit)
 			}
 		})
 	}
 }
 
-// A flag after the command work would be without effect, and a second worker
-// would serve part 0. So it is refused, and so is what is not a page's URL.
+// A flag after the command "work" would have no effect, so that a second worker
+// would serve part 0. It is an error, as is an argument that is not a page's
+// URL.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir, err := build()
@@ -92,40 +118,59 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range engines {
-		for _, args := range []string{"work -part=1", "put http://example.com/ -workers=5", "put example.com", "put ftp://example.com/", ""} {
-			out, err := exec.Command(filepath.Join(dir, e.name), strings.Fields(args)...).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "URL") {
-				t.Errorf("%s %s: %v, and it said\n%s", e.name, args, err, out)
+		for _, args := range []string{
+			"work -part=1",
+			"put http://example.com/ -workers=5",
+			"put example.com",
+			"put ftp://example.com/",
+			"",
+		} {
+			cmd := exec.Command(filepath.Join(dir, e.name), strings.Fields(args)...)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Errorf("%s %s: exit status is 0, want an error", e.name, args)
+			}
+			if !strings.Contains(string(out), "URL") {
+				t.Errorf("%s %s: output is %q, want an error about the URL", e.name, args, out)
 			}
 		}
 	}
 }
 
-// Sixty hosts of twenty pages are crawled in little more than the slowest host
-// needs. A page is delivered three times at most, on average.
+// Sixty hosts of twenty pages are crawled in little more time than the slowest
+// host needs. A page is delivered at most three times, on average.
 func TestSixtyHosts(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, e.name, e.parts, e.start(t), e.flags, &site{hosts: 60, pages: 20, unit: delay})
-			took, ideal := r.crawl(e.seeds), r.site.ideal()
-			if r.deliveries > 3 || took > 2*ideal { // other tests run beside it: see TestTime
-				t.Errorf("it took %v and %.2f deliveries a page, want at most 2 times %v and 3", took, r.deliveries, ideal)
-			}
+			r := newRun(t, e, e.flags, &site{hosts: 60, pages: 20, unit: delay})
+			took := r.crawl()
+			r.wantFast(took, 2) // other tests run at the same time: see TestTime
 		})
 	}
 }
 
-// Alone on the machine, the same takes at most 1.3 times what the slowest host
-// needs. With -v, the test prints the figures for other values of MaxWait.
+// wantFast checks that a crawl took at most so many times the ideal time, with
+// at most three deliveries a page.
+func (r *run) wantFast(took time.Duration, factor float64) {
+	r.t.Helper()
+	limit := time.Duration(factor * float64(r.site.ideal()))
+	if r.deliveries > 3 || took > limit {
+		r.t.Errorf("crawl took %v and %.2f deliveries a page, want at most %v and 3", took, r.deliveries, limit)
+	}
+}
+
+// Alone on the machine, the same crawl takes at most 1.3 times the time that the
+// slowest host needs. With -v, the test prints the figures for other values of
+// MaxWait.
 func TestTime(t *testing.T) {
 	if os.Getenv("COURTESY_QUEUES") == "" {
 		t.Skip("SKIPPED: it takes ten minutes: set COURTESY_QUEUES=1 to run it")
 	}
 	for _, e := range engines {
 		waits := []string{""} // the default
-		if !e.parts {
+		if !e.hasParts {
 			waits = []string{"", "-1s", "1s", "3s"}
 		}
 		for _, wait := range waits {
@@ -134,11 +179,11 @@ func TestTime(t *testing.T) {
 				if wait != "" {
 					flags = append(slices.Clip(flags), "-wait="+wait)
 				}
-				r := newRun(t, e.name, e.parts, e.start(t), flags, &site{hosts: 60, pages: 20, unit: time.Second})
-				took, ideal := r.crawl(e.seeds), r.site.ideal()
-				t.Logf("%.2f times the ideal time", took.Seconds()/ideal.Seconds())
-				if wait == "" && (r.deliveries > 3 || took.Seconds() > 1.3*ideal.Seconds()) {
-					t.Errorf("it took %v and %.2f deliveries a page, want at most 1.3 times %v and 3", took, r.deliveries, ideal)
+				r := newRun(t, e, flags, &site{hosts: 60, pages: 20, unit: time.Second})
+				took := r.crawl()
+				t.Logf("%.2f times the ideal time", took.Seconds()/r.site.ideal().Seconds())
+				if wait == "" {
+					r.wantFast(took, 1.3)
 				}
 			})
 		}
@@ -147,18 +192,19 @@ func TestTime(t *testing.T) {
 
 // A run is a crawl by three workers.
 type run struct {
+	engine
 	t       *testing.T
 	program string
-	parts   bool
 	flags   []string
 	site    *site
 	proxy   string
 
-	end        syscall.Signal // what worker 1 gets at its page number by; 0 means nothing
-	by         int
-	deliveries float64 // how often a page was delivered, of the workers that ended by themselves
+	signal     syscall.Signal // the signal that worker 1 gets during a page; 0 means none
+	signalAt   int            // the number of that page
+	deliveries float64        // deliveries a page, to the workers that were not killed
 }
 
+// build builds the commands, and returns their directory.
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "queues")
 	if err != nil {
@@ -184,109 +230,153 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-func newRun(t *testing.T, name string, parts bool, server, flags []string, s *site) *run {
+// newRun returns a run of an engine, whose server it starts.
+func newRun(t *testing.T, e engine, flags []string, s *site) *run {
 	t.Helper()
 	dir, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.seen = make(map[string]int)
+	s.pagesBy = make(map[string]int)
 	proxy := httptest.NewServer(s)
 	t.Cleanup(proxy.Close)
-	return &run{t: t, program: filepath.Join(dir, name), parts: parts, flags: append(server, flags...), site: s, proxy: proxy.URL}
+	return &run{
+		engine:  e,
+		t:       t,
+		program: filepath.Join(dir, e.name),
+		flags:   append(e.start(t), flags...),
+		site:    s,
+		proxy:   proxy.URL,
+	}
 }
 
-// crawl puts the pages into the queue, starts three workers, does to worker 1
-// what r says, starts it again, and waits until the queue is empty. It checks
-// what the site has seen, and returns the time from the first request to the
+// crawl puts the pages into the queue, starts three workers, sends the signal to
+// worker 1 and starts it again, and waits until the queue is empty. It checks
+// the requests to the site, and returns the time from the first request to the
 // last.
-func (r *run) crawl(seeds bool) time.Duration {
+func (r *run) crawl() time.Duration {
+	r.putAll()
+	signalNow := r.holdPage()
+	var workers [3]*process
+	for n := range workers {
+		workers[n] = r.startWorker(n)
+	}
+	ctx, cancel := context.WithTimeout(r.t.Context(), r.site.ideal()+5*time.Minute)
+	defer cancel()
+	outputs := ""
+	if r.signal != 0 {
+		select {
+		case <-signalNow:
+		case <-ctx.Done():
+			r.t.Fatalf("worker 1 has not requested %d pages:\n%s", r.signalAt, workers[1].output())
+		}
+		outputs += r.endWorker(ctx, workers[1])
+		workers[1] = r.startWorker(1)
+	}
+	for n, w := range workers {
+		if err := w.wait(ctx); err != nil {
+			r.t.Errorf("worker %d ended with the error %v:\n%s", n, err, w.output())
+		}
+		if !strings.Contains(w.output(), "summary:") {
+			r.t.Errorf("output of worker %d has no summary:\n%s", n, w.output())
+		}
+		outputs += w.output()
+	}
+	r.countDeliveries(outputs)
+	started, ended := r.site.check(r.t, r.killed())
+	if r.t.Failed() {
+		r.t.Log(outputs)
+	}
+	r.t.Logf("%v, ideal %v, %.2f deliveries a page",
+		ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
+	return ended.Sub(started)
+}
+
+// killed returns the name of the worker that is killed, or "" if none is.
+func (r *run) killed() string {
+	if r.signal == syscall.SIGKILL {
+		return "one"
+	}
+	return ""
+}
+
+// putAll puts the site's pages into the queue. If the command finds links, one
+// page of each host is enough.
+func (r *run) putAll() {
 	var urls []string
 	for n := range r.site.hosts {
 		for _, path := range r.site.paths() {
-			if !seeds || path == "/0" {
+			if !r.findsLinks || path == "/0" {
 				urls = append(urls, r.site.url(n, path))
 			}
 		}
 	}
 	r.put(urls...)
+}
 
-	now := make(chan bool, 1)
+// holdPage makes the site delay the page during which worker 1 gets the signal.
+// The returned channel gets a value when the page is requested.
+func (r *run) holdPage() <-chan bool {
+	requested := make(chan bool, 1)
 	r.site.mu.Lock()
-	r.site.hook = func(worker string, pages int, req *http.Request) {
-		if r.end == 0 || worker != "one" || pages != r.by {
+	defer r.site.mu.Unlock()
+	r.site.onPage = func(worker string, pages int, req *http.Request) {
+		if r.signal == 0 || worker != "one" || pages != r.signalAt {
 			return
 		}
-		now <- true
-		hold := 500 * time.Millisecond // until the worker has got the signal
-		if r.end == syscall.SIGKILL {
-			hold = 10 * time.Second
+		requested <- true
+		longEnough := 500 * time.Millisecond // for the signal to arrive
+		if r.signal == syscall.SIGKILL {
+			longEnough = 10 * time.Second
 		}
 		select {
-		case <-req.Context().Done(): // it is dead
-		case <-time.After(hold):
+		case <-req.Context().Done(): // the worker is dead
+		case <-time.After(longEnough):
 		}
 	}
-	r.site.mu.Unlock()
-	var workers [3]*process
-	for n := range workers {
-		workers[n] = r.start(n)
+	return requested
+}
+
+// endWorker sends the signal to a worker, and returns its output.
+func (r *run) endWorker(ctx context.Context, w *process) string {
+	w.cmd.Process.Signal(r.signal)
+	err := w.wait(ctx)
+	if r.signal == syscall.SIGKILL {
+		return w.output()
 	}
-	ctx, cancel := context.WithTimeout(r.t.Context(), r.site.ideal()+5*time.Minute)
-	defer cancel()
-	killed := ""
-	outputs := ""
-	if r.end != 0 {
-		select {
-		case <-now:
-		case <-ctx.Done():
-			r.t.Fatalf("worker 1 has not asked for %d pages:\n%s", r.by, workers[1].output())
-		}
-		workers[1].cmd.Process.Signal(r.end)
-		err := workers[1].wait(ctx)
-		if r.end == syscall.SIGKILL {
-			killed = "one"
-		} else if err != nil || !strings.Contains(workers[1].output(), "summary:") {
-			r.t.Errorf("after SIGTERM: %v, and it said\n%s", err, workers[1].output())
-		}
-		outputs += workers[1].output()
-		workers[1] = r.start(1)
+	if err != nil || !strings.Contains(w.output(), "summary:") {
+		r.t.Errorf("after SIGTERM, worker 1 ended with the error %v, want none and a summary:\n%s", err, w.output())
 	}
-	for n, w := range workers {
-		if err := w.wait(ctx); err != nil {
-			r.t.Errorf("worker %d: %v\n%s", n, err, w.output())
-		}
-		if !strings.Contains(w.output(), "summary:") {
-			r.t.Errorf("worker %d printed no summary:\n%s", n, w.output())
-		}
-		outputs += w.output()
-	}
-	delivered, done := 0, 0
-	for _, m := range regexp.MustCompile(`summary: (\d+) fetched, (\d+) dropped, (\d+) put back`).FindAllStringSubmatch(outputs, -1) {
-		fetched, _ := strconv.Atoi(m[1])
-		dropped, _ := strconv.Atoi(m[2])
-		back, _ := strconv.Atoi(m[3])
+	return w.output()
+}
+
+var summaryLine = regexp.MustCompile(`summary: (\d+) fetched, (\d+) dropped, (\d+) put back`)
+
+// countDeliveries sets r.deliveries by the summaries in the workers' outputs. It
+// checks that all pages were done, unless a worker was killed.
+func (r *run) countDeliveries(outputs string) {
+	r.t.Helper()
+	delivered := 0
+	done := 0
+	for _, match := range summaryLine.FindAllStringSubmatch(outputs, -1) {
+		fetched, _ := strconv.Atoi(match[1])
+		dropped, _ := strconv.Atoi(match[2])
+		putBack, _ := strconv.Atoi(match[3])
 		done += fetched + dropped
-		delivered += fetched + dropped + back
+		delivered += fetched + dropped + putBack
 	}
 	r.deliveries = float64(delivered) / float64(max(done, 1))
 	all := r.site.hosts * len(r.site.paths())
-	if killed == "" && done != all {
-		r.t.Errorf("the workers have done %d pages, want %d", done, all)
+	if r.killed() == "" && done != all {
+		r.t.Errorf("workers have done %d pages, want %d", done, all)
 	}
-	started, ended := r.site.check(r.t, killed)
-	if r.t.Failed() {
-		r.t.Log(outputs)
-	}
-	r.t.Logf("%v, ideal %v, %.2f deliveries a page", ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
-	return ended.Sub(started)
 }
 
 // put puts pages into the queue.
 func (r *run) put(urls ...string) {
 	r.t.Helper()
 	put := r.command(0, "put")
-	if !r.parts {
+	if !r.hasParts {
 		put = exec.Command(r.program, append(r.serverFlags(), "put")...)
 	}
 	put.Stdin = strings.NewReader(strings.Join(urls, "\n"))
@@ -295,11 +385,16 @@ func (r *run) put(urls ...string) {
 	}
 }
 
+// serverFlags returns the flag with the address of the server.
 func (r *run) serverFlags() []string { return r.flags[:1:1] }
 
+// command returns the command of the n-th worker, "put" or "work".
 func (r *run) command(n int, what string) *exec.Cmd {
-	args := append([]string{"-delay=" + delay.String(), "-user-agent=TestBot/1.0 (+https://example.com/bot) " + []string{"zero", "one", "two"}[n]}, r.flags...)
-	if r.parts {
+	args := append([]string{
+		"-delay=" + delay.String(),
+		"-user-agent=TestBot/1.0 (+https://example.com/bot) " + []string{"zero", "one", "two"}[n],
+	}, r.flags...)
+	if r.hasParts {
 		args = append(args, "-workers=3", fmt.Sprintf("-part=%d", n), "-rest="+retryAfter.String())
 	}
 	cmd := exec.CommandContext(r.t.Context(), r.program, append(args, what)...)
@@ -307,7 +402,7 @@ func (r *run) command(n int, what string) *exec.Cmd {
 	return cmd
 }
 
-// A process is a worker's.
+// A process is the process of a worker.
 type process struct {
 	cmd    *exec.Cmd
 	out    bytes.Buffer
@@ -315,9 +410,11 @@ type process struct {
 	status error
 }
 
-func (r *run) start(n int) *process {
+// start starts the n-th worker.
+func (r *run) startWorker(n int) *process {
 	p := &process{cmd: r.command(n, "work"), ended: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.Stdout = &p.out
+	p.cmd.Stderr = &p.out
 	if err := p.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -332,6 +429,7 @@ func (r *run) start(n int) *process {
 	return p
 }
 
+// wait waits until the process has ended. When ctx ends, it kills the process.
 func (p *process) wait(ctx context.Context) error {
 	select {
 	case <-p.ended:
@@ -339,7 +437,7 @@ func (p *process) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("it does not end: %w", p.status)
+		return fmt.Errorf("process did not end in time: %w", p.status)
 	}
 }
 
@@ -353,18 +451,27 @@ func (p *process) output() string {
 	}
 }
 
-// startNATS starts a server in this process. If COURTESY_NATS is set, it is the
-// URL of a server whose stream PAGES may be used.
+// startNATS starts a server in this process. If the variable COURTESY_NATS has
+// the URL of a server, startNATS uses the stream PAGES of that server.
 func startNATS(t *testing.T) []string {
 	if url := os.Getenv("COURTESY_NATS"); url != "" {
 		return []string{"-nats=" + url}
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoSigs: true})
+	s, err := server.NewServer(&server.Options{
+		Host:      "127.0.0.1",
+		Port:      -1,
+		JetStream: true,
+		StoreDir:  t.TempDir(),
+		NoSigs:    true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	go s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("NATS does not start")
 	}

@@ -13,26 +13,32 @@ import (
 )
 
 const (
-	delay      = time.Second // what the workers keep without a Crawl-delay
+	delay      = time.Second // the interval of hosts without a Crawl-delay
 	retryAfter = 2 * time.Second
-	// A request is seen after it was sent, on a busy machine 500 ms after it.
-	// So two may be seen closer together than they were sent.
+
+	// lag is by how much a request may be logged after it was sent. On a busy
+	// machine, that is 500 ms. Two requests may therefore be closer together in
+	// the log than when they were sent.
 	lag = 600 * time.Millisecond
 )
 
-// A site is a proxy that answers for many hosts. Each host has a Crawl-delay,
-// pages that link to all others, and a disallowed part. One page of each host
-// is answered with 429 when it is first asked for.
+// A site is a proxy that serves many hosts. Each host has a Crawl-delay, pages
+// that link to all others, and a disallowed part. The first response for one
+// page of each host is a 429.
 type site struct {
 	hosts, pages int
 	unit         time.Duration // the Crawl-delays are 1, 2 and 3 units
 
-	mu   sync.Mutex
-	log  []request
-	hook func(worker string, pages int, r *http.Request) // called for each page, with how many the worker has asked for
-	seen map[string]int
+	mu      sync.Mutex
+	log     []request
+	pagesBy map[string]int // the number of pages that each worker has requested
+
+	// onPage is called for each page, with the number of pages that the worker
+	// has requested.
+	onPage func(worker string, pages int, r *http.Request)
 }
 
+// A request is a request to the site.
 type request struct {
 	host, path, worker string
 	at                 time.Time
@@ -58,27 +64,24 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such host", http.StatusBadGateway)
 		return
 	}
-	seen := request{host: r.URL.Host, path: r.URL.Path, worker: worker, at: time.Now(), status: http.StatusOK}
-	page := r.URL.Path != "/robots.txt"
+	isPage := r.URL.Path != "/robots.txt"
 	s.mu.Lock()
-	if page && r.URL.Path == "/2" && !slices.ContainsFunc(s.log, func(q request) bool { return q.host == seen.host && q.path == "/2" }) {
-		seen.status = http.StatusTooManyRequests
+	status := s.add(r, worker)
+	if isPage {
+		s.pagesBy[worker]++
 	}
-	s.log = append(s.log, seen)
-	if page {
-		s.seen[worker]++
-	}
-	n, hook := s.seen[worker], s.hook
+	pages := s.pagesBy[worker]
+	onPage := s.onPage
 	s.mu.Unlock()
-	if page && hook != nil {
-		hook(worker, n, r)
+	if isPage && onPage != nil {
+		onPage(worker, pages, r)
 	}
 	switch {
-	case !page:
+	case !isPage:
 		fmt.Fprintf(w, "User-agent: *\nCrawl-delay: %g\nDisallow: /private/\n", s.crawlDelay(number).Seconds())
-	case seen.status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", fmt.Sprint(int(retryAfter.Seconds())))
-		w.WriteHeader(seen.status)
+		w.WriteHeader(status)
 	default:
 		w.Header().Set("Content-Type", "text/html")
 		for _, path := range s.paths() {
@@ -87,77 +90,119 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check reports each request that should not have been made, and each page that
-// is missing. A page that the killed worker asked for may come twice.
+// add adds a request to the log, and returns the status of its response. The
+// caller holds s.mu.
+func (s *site) add(r *http.Request, worker string) (status int) {
+	const busyPath = "/2"
+	isRepeated := slices.ContainsFunc(s.log, func(q request) bool {
+		return q.host == r.URL.Host && q.path == r.URL.Path
+	})
+	status = http.StatusOK
+	if r.URL.Path == busyPath && !isRepeated {
+		status = http.StatusTooManyRequests
+	}
+	s.log = append(s.log, request{
+		host:   r.URL.Host,
+		path:   r.URL.Path,
+		worker: worker,
+		at:     time.Now(),
+		status: status,
+	})
+	return status
+}
+
+// check checks the requests to each host: their times, and that each page was
+// fetched. A page that the killed worker requested may be fetched twice. check
+// returns the times of the first and the last request.
 func (s *site) check(t *testing.T, killed string) (started, ended time.Time) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortStableFunc(s.log, func(a, b request) int { return a.at.Compare(b.at) })
-	failed := t.Failed() // the requests of the first host with a fault are printed
-	for n := range s.hosts {
-		host := s.host(n)
-		times := make(map[string]int)
-		byKilled := make(map[string]bool)
-		// These are the earliest times at which requests may have been sent.
-		// The lag counts once for a host: many intervals that are each a bit
-		// too short are noticed.
-		var last, lastPage, rest time.Time
-		for _, q := range s.log {
-			if q.host != host {
-				continue
-			}
-			due := last.Add(delay)
-			if q.path != "/robots.txt" {
-				due = latest(due, lastPage.Add(s.crawlDelay(n)), rest)
-			}
-			if early := due.Sub(q.at); early > 0 {
-				t.Errorf("%s%s came at least %v too soon", host, q.path, early)
-				due = q.at
-			}
-			last = latest(due, q.at.Add(-lag))
-			if q.path == "/robots.txt" {
-				continue
-			}
-			lastPage = last
-			if q.status == http.StatusTooManyRequests {
-				rest = q.at.Add(retryAfter)
-				continue
-			}
-			if !s.allowed(q.path) {
-				t.Errorf("%s%s is disallowed", host, q.path)
-			}
-			times[q.path]++
-			byKilled[q.path] = byKilled[q.path] || q.worker == killed
-		}
-		for _, path := range s.paths() {
-			want := 1
-			if killed != "" && byKilled[path] {
-				want = 2
-			}
-			if got := times[path]; s.allowed(path) && (got < 1 || got > want) {
-				t.Errorf("%s%s was fetched %d times, want 1 to %d", host, path, got, want)
-			}
-		}
-		if t.Failed() && !failed {
-			failed = true
-			for _, q := range s.log {
-				if q.host == host {
-					t.Logf("%7v %s %d to worker %s", q.at.Sub(s.log[0].at).Round(time.Millisecond), q.path, q.status, q.worker)
-				}
-			}
-		}
-	}
 	if len(s.log) == 0 {
-		t.Fatal("no request was made")
+		t.Fatal("no request was sent")
+	}
+	slices.SortStableFunc(s.log, func(a, b request) int { return a.at.Compare(b.at) })
+	for n := range s.hosts {
+		hasFailed := t.Failed()
+		log := s.hostLog(n)
+		s.checkPace(t, n, log)
+		s.checkPages(t, n, log, killed)
+		if t.Failed() && !hasFailed { // print the requests of the first host with an error
+			for _, q := range log {
+				t.Logf("%7v %s %d to worker %s",
+					q.at.Sub(s.log[0].at).Round(time.Millisecond), q.path, q.status, q.worker)
+			}
+		}
 	}
 	return s.log[0].at, s.log[len(s.log)-1].at
 }
 
+// hostLog returns the requests to the n-th host.
+func (s *site) hostLog(n int) (log []request) {
+	for _, q := range s.log {
+		if q.host == s.host(n) {
+			log = append(log, q)
+		}
+	}
+	return log
+}
+
+// checkPace checks that no request to the n-th host was too early. It uses the
+// earliest times at which requests may have been sent. The lag counts once for a
+// host, so that many intervals that are each a bit too short are noticed.
+func (s *site) checkPace(t *testing.T, n int, log []request) {
+	t.Helper()
+	var last, lastPage, pausedUntil time.Time
+	for _, q := range log {
+		isPage := q.path != "/robots.txt"
+		due := last.Add(delay)
+		if isPage {
+			due = latest(due, lastPage.Add(s.crawlDelay(n)), pausedUntil)
+		}
+		if early := due.Sub(q.at); early > 0 {
+			t.Errorf("%s%s was requested at least %v too early", q.host, q.path, early)
+			due = q.at
+		}
+		last = latest(due, q.at.Add(-lag))
+		if isPage {
+			lastPage = last
+		}
+		if q.status == http.StatusTooManyRequests {
+			pausedUntil = q.at.Add(retryAfter)
+		}
+	}
+}
+
+// checkPages checks how often each page of the n-th host was fetched.
+func (s *site) checkPages(t *testing.T, n int, log []request, killed string) {
+	t.Helper()
+	fetches := make(map[string]int)
+	byKilled := make(map[string]bool) // whether the killed worker has requested the page
+	for _, q := range log {
+		if q.path == "/robots.txt" || q.status == http.StatusTooManyRequests {
+			continue
+		}
+		if !s.allowed(q.path) {
+			t.Errorf("%s%s was requested, which is disallowed", q.host, q.path)
+		}
+		fetches[q.path]++
+		byKilled[q.path] = byKilled[q.path] || q.worker == killed
+	}
+	for _, path := range s.paths() {
+		limit := 1
+		if killed != "" && byKilled[path] {
+			limit = 2
+		}
+		if got := fetches[path]; s.allowed(path) && (got < 1 || got > limit) {
+			t.Errorf("%s was fetched %d times, want 1 to %d", s.url(n, path), got, limit)
+		}
+	}
+}
+
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// ideal is the least time that the slowest host needs: its robots.txt, an
-// interval for each page but the last, and the pause after the 429.
+// ideal returns the least time that the slowest host needs: its robots.txt, an
+// interval for each page except the last, and the pause after the 429.
 func (s *site) ideal() (least time.Duration) {
 	for n := range s.hosts {
 		crawl := s.crawlDelay(n)

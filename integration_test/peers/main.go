@@ -31,8 +31,8 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 15, "how often to measure each")
-	atLeast := flag.Duration("time", 5*time.Millisecond, "how long to measure each time")
+	rounds := flag.Int("rounds", 15, "how often to measure each parser")
+	atLeast := flag.Duration("time", 5*time.Millisecond, "how long each measurement takes at least")
 	flag.Parse()
 	if err := run(os.Stdout, *rounds, *atLeast); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -40,48 +40,75 @@ func main() {
 	}
 }
 
+// run measures the parsers and prints the tables.
 func run(out io.Writer, rounds int, atLeast time.Duration) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "parse and select\tbytes\tcourtesy\ttemoto\ttemoto/courtesy\tcourtesy MB/s\tallocations\tof temoto\t")
 	files, err := parseWorkloads()
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		ours, theirs := compare(rounds, atLeast, f.parseOurs, f.parseTemoto)
-		fmt.Fprintf(w, "%s\t%d\t%.0f ns\t%.0f ns\t%.1f\t%.0f\t%d\t%d\t\n", f.name, f.size(), ours, theirs, theirs/ours,
-			1e3*float64(f.size())/ours, allocations(f.parseOurs)/len(f.bodies), allocations(f.parseTemoto)/len(f.bodies))
-	}
-	w.Flush()
-
+	printParsing(out, files, rounds, atLeast)
 	if err := firstVerdicts(out, files, rounds, atLeast); err != nil {
 		return err
 	}
 	printQuestions(out, files[0], rounds, atLeast)
+	printMatching(out, rounds, atLeast)
+	return printVerdicts(out)
+}
 
+// newTable returns a writer that aligns columns, which end with a tab.
+func newTable(out io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+// printParsing prints how long each parser takes to parse the files and to
+// select a group, and how much it allocates for a file.
+func printParsing(out io.Writer, files []parseWorkload, rounds int, atLeast time.Duration) {
+	w := newTable(out)
+	defer w.Flush()
+	fmt.Fprintln(w, "parse and select\tbytes\tcourtesy\ttemoto\ttemoto/courtesy\t"+
+		"courtesy MB/s\tallocations\tof temoto\t")
+	for _, f := range files {
+		ours, theirs := compare(rounds, atLeast, f.parseOurs, f.parseTemoto)
+		megabytesPerSecond := 1e3 * float64(f.size()) / ours
+		fmt.Fprintf(w, "%s\t%d\t%.0f ns\t%.0f ns\t%.1f\t%.0f\t%d\t%d\t\n",
+			f.name, f.size(), ours, theirs, theirs/ours, megabytesPerSecond,
+			allocations(f.parseOurs)/len(f.bodies), allocations(f.parseTemoto)/len(f.bodies))
+	}
+}
+
+// printMatching prints how long each parser takes to match a URL, and how that
+// time grows with the number of rules.
+func printMatching(out io.Writer, rounds int, atLeast time.Duration) {
+	w := newTable(out)
 	fmt.Fprintln(w, "\nmatch one URL\trules\tcourtesy\ttemoto\ttemoto/courtesy\tbytes kept\tof patterns\t")
-	times := map[string]float64{}
+	times := make(map[string]float64) // Courtesy's, by the name of the workload
 	for _, m := range matchWorkloads() {
-		ours, theirs := m.matchers()
-		a, b := compare(rounds, atLeast, ours, theirs)
-		a, b = a/float64(len(m.urls)), b/float64(len(m.urls))
-		times[m.name] = a
-		fmt.Fprintf(w, "%s\t%d\t%.1f ns\t%.1f ns\t%.1f\t%d\t%d\t\n", m.name, m.rules, a, b, b/a, m.kept(), m.nbytes)
+		matchOurs, matchTemoto := m.matchers()
+		ours, theirs := compare(rounds, atLeast, matchOurs, matchTemoto)
+		ours /= float64(len(m.urls))
+		theirs /= float64(len(m.urls))
+		times[m.name] = ours
+		fmt.Fprintf(w, "%s\t%d\t%.1f ns\t%.1f ns\t%.1f\t%d\t%d\t\n",
+			m.name, m.rules, ours, theirs, theirs/ours, m.kept(), m.nbytes)
 	}
 	w.Flush()
 	for _, kind := range []string{"literal", "wildcard"} {
-		fmt.Fprintf(out, "growth from 10 to 10,000 %s rules: %.2f\n", kind, times[kind+" 10000"]/times[kind+" 10"])
+		growth := times[kind+" 10000"] / times[kind+" 10"]
+		fmt.Fprintf(out, "growth from 10 to 10,000 %s rules: %.2f\n", kind, growth)
 	}
+}
 
+// printVerdicts prints how many verdicts of each parser on the conformance cases
+// are as expected. It prints nothing if there are no cases.
+func printVerdicts(out io.Writer) error {
 	verdicts, err := compareVerdicts()
-	if err != nil {
+	if err != nil || verdicts == nil {
 		return err
 	}
-	if verdicts != nil {
-		fmt.Fprintln(w, "\nverdicts\tas expected\terrors\tof\t")
-		for _, v := range verdicts {
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", v.name, v.right, v.errors, v.all)
-		}
+	w := newTable(out)
+	fmt.Fprintln(w, "\nverdicts\tas expected\terrors\tof\t")
+	for _, v := range verdicts {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t\n", v.name, v.right, v.errors, v.all)
 	}
 	return w.Flush()
 }

@@ -16,20 +16,20 @@ import (
 )
 
 // Peers that are not in go.mod are built from clones of their repositories, in
-// the directory that COURTESY_PEERS names. Each becomes a program that measures
-// itself.
+// the directory COURTESY_PEERS. Each becomes a program that measures itself.
 
 //go:embed runners
 var runners embed.FS
 
+// An outsider is a parser that is not in go.mod.
 type outsider struct {
 	name  string
 	clone string // the directory of the peer's package
 	path  string // the path of the program that was built
 }
 
-// outsiders looks for clones of peers in the directory that COURTESY_PEERS
-// names. For each clone, it builds a program in dir.
+// outsiders looks for clones of peers in COURTESY_PEERS. For each clone, it
+// builds a program in dir.
 func outsiders(dir string) ([]outsider, error) {
 	peers := os.Getenv("COURTESY_PEERS")
 	if peers == "" {
@@ -41,7 +41,8 @@ func outsiders(dir string) ([]outsider, error) {
 		{name: "benjaminestes", clone: "benjaminestes/v2"},
 		{name: "google", clone: "google"},
 	} {
-		o.clone, o.path = filepath.Join(peers, o.clone), filepath.Join(dir, o.name)
+		o.clone = filepath.Join(peers, o.clone)
+		o.path = filepath.Join(dir, o.name)
 		if _, err := os.Stat(o.clone); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -100,6 +101,7 @@ func (o outsider) buildGo(dir string) error {
 	return command("go", "build", "-overlay", file, "-o", o.path, "./outside/"+o.name)
 }
 
+// buildGoogle builds the runner for the parser in C++.
 func (o outsider) buildGoogle(dir string) error {
 	body, err := runners.ReadFile("runners/google.cc")
 	if err != nil {
@@ -109,10 +111,12 @@ func (o outsider) buildGoogle(dir string) error {
 	if err := os.WriteFile(runner, body, 0o600); err != nil {
 		return err
 	}
-	return command("g++", "-std=c++17", "-O2", "-DNDEBUG", "-I", o.clone, "-o", o.path, runner, filepath.Join(o.clone, "robots.cc"),
+	return command("g++", "-std=c++17", "-O2", "-DNDEBUG", "-I", o.clone, "-o", o.path,
+		runner, filepath.Join(o.clone, "robots.cc"),
 		"-labsl_strings", "-labsl_strings_internal", "-labsl_throw_delegate", "-labsl_raw_logging_internal")
 }
 
+// command runs a command. The error contains the output.
 func command(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -125,7 +129,7 @@ func command(name string, args ...string) error {
 func (o outsider) measure(atLeast time.Duration, url string, files []string) (float64, error) {
 	args := append([]string{strconv.FormatInt(atLeast.Nanoseconds(), 10), url}, files...)
 	out, err := exec.Command(o.path, args...).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		first, _, _ := bytes.Cut(exit.Stderr, []byte("\n"))
 		return 0, fmt.Errorf("%s: %w: %s", o.name, err, first)
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/temoto/robotstxt"
 )
 
+// A parseWorkload is a set of robots.txt files to parse.
 type parseWorkload struct {
 	name   string
 	bodies [][]byte
 }
 
+// size returns the total size of the files.
 func (p parseWorkload) size() (n int) {
 	for _, b := range p.bodies {
 		n += len(b)
@@ -36,40 +38,62 @@ func (p parseWorkload) parseTemoto() {
 	}
 }
 
+// maxFile is the size of the large files: 500 KiB, which RFC 9309 requires
+// crawlers to parse.
+const maxFile = 500 << 10
+
+// parseWorkloads returns the files to parse. The first workload has real files,
+// if COURTESY_SHARED is set.
 func parseWorkloads() ([]parseWorkload, error) {
-	half := 250 << 10
-	many := strings.Builder{}
-	for i := 0; many.Len() < 2*half-1000; i++ {
-		many.WriteString(fmt.Sprintf("User-agent: bot%c%c\n", 'a'+i/26%26, 'a'+i%26))
-		many.WriteString(strings.TrimPrefix(crawlWorkload("", 20, 5).robots, "User-agent: *\n"))
-	}
-	many.WriteString("User-agent: *\nDisallow: /tmp/\n")
-	one := crawlWorkload("", 14_000, 0).robots
-	files := []parseWorkload{
+	oneGroup := crawlWorkload("", 14_000, 0).robots
+	generated := []parseWorkload{
 		{"1.5 KB", [][]byte{[]byte(crawlWorkload("", 45, 8).robots)[:1500]}},
-		{"500 KiB, many groups", [][]byte{[]byte(many.String())}},
-		{"500 KiB, one group", [][]byte{[]byte(one)[:min(len(one), 2*half)]}},
+		{"500 KiB, many groups", [][]byte{[]byte(manyGroups())}},
+		{"500 KiB, one group", [][]byte{[]byte(oneGroup)[:min(len(oneGroup), maxFile)]}},
 	}
 	if shared() == "" {
-		return files, nil
+		return generated, nil
 	}
-	paths, err := filepath.Glob(filepath.Join(shared(), "corpus", "core", "*.txt"))
-	if err != nil || len(paths) == 0 {
-		return nil, fmt.Errorf("no files in corpus/core of COURTESY_SHARED=%s: %w", shared(), err)
+	core, err := coreCorpus()
+	if err != nil {
+		return nil, err
 	}
+	return append([]parseWorkload{core}, generated...), nil
+}
+
+// manyGroups returns a file with a group for each of many robots.
+func manyGroups() string {
+	var b strings.Builder
+	for i := 0; b.Len() < maxFile-1000; i++ {
+		fmt.Fprintf(&b, "User-agent: bot%c%c\n", 'a'+i/26%26, 'a'+i%26)
+		b.WriteString(strings.TrimPrefix(crawlWorkload("", 20, 5).robots, "User-agent: *\n"))
+	}
+	b.WriteString("User-agent: *\nDisallow: /tmp/\n")
+	return b.String()
+}
+
+// coreCorpus returns the real files in COURTESY_SHARED.
+func coreCorpus() (parseWorkload, error) {
 	core := parseWorkload{name: "core corpus"}
+	paths, err := filepath.Glob(filepath.Join(shared(), "corpus", "core", "*.txt"))
+	if err != nil {
+		return core, err
+	}
+	if len(paths) == 0 {
+		return core, fmt.Errorf("COURTESY_SHARED=%s has no files in corpus/core", shared())
+	}
 	for _, path := range paths {
 		body, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return core, err
 		}
 		core.bodies = append(core.bodies, body)
 	}
-	return append([]parseWorkload{core}, files...), nil
+	return core, nil
 }
 
-// shared returns the directory that COURTESY_SHARED names, or "" if the
-// variable is not set. A relative name starts at the repository's root.
+// shared returns the directory in COURTESY_SHARED, or "" if the variable is not
+// set. A relative path starts at the repository's root.
 func shared() string {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" || filepath.IsAbs(dir) {

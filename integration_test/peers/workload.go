@@ -23,9 +23,10 @@ var words = strings.Fields(`about account admin ajax api app archive article ass
 	support survey system tag team template temp term test theme thread ticket tool topic track trial update upload
 	user vendor video view vote widget wiki wishlist work`)
 
+// word returns a random word.
 func word(rng *rand.Rand) string { return words[rng.IntN(len(words))] }
 
-// literalPath makes a path like those of real sites: a few words and some
+// literalPath returns a path like those of real sites: a few words and some
 // numbers.
 func literalPath(rng *rand.Rand) string {
 	switch rng.IntN(4) {
@@ -40,6 +41,7 @@ func literalPath(rng *rand.Rand) string {
 	}
 }
 
+// wildPattern returns a pattern with a wildcard.
 func wildPattern(rng *rand.Rand) string {
 	switch rng.IntN(5) {
 	case 0:
@@ -64,6 +66,7 @@ func matchingURL(rng *rand.Rand, pattern string) string {
 	return url + word(rng)
 }
 
+// crawlURL returns a URL like those of a crawl.
 func crawlURL(rng *rand.Rand) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -77,9 +80,9 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawlWorkload makes a workload with 200 URLs. Of its rules, literals have
-// no wildcard, and wilds have one. About 30% of the URLs are made to match a
-// rule.
+// crawlWorkload returns a workload with 200 URLs. It has as many rules without a
+// wildcard as literals, and as many with one as wilds. About 30% of the URLs
+// match a rule.
 func crawlWorkload(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))
 	seen := map[string]bool{}

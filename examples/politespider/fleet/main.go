@@ -15,4 +15,4 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool"
 )
 
-func main() { tool.Command{Crawl: spider.Crawl, Shared: new(place)}.Main() }
+func main() { tool.Command{Crawl: spider.Crawl, Shared: new(redisCrawl)}.Main() }

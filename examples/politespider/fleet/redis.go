@@ -18,34 +18,37 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/redisstore"
 )
 
-// A place is a crawl in Redis. It implements tool.Sharing.
-type place struct {
+// A redisCrawl is a crawl in Redis. It implements tool.Sharing.
+type redisCrawl struct {
 	url   string
 	crawl string        // the crawl's name in Redis
 	lease time.Duration // how long a process may be silent before others take over its pages
 }
 
 // Define defines the flags that identify the crawl.
-func (p *place) Define(flags *flag.FlagSet) {
-	flags.StringVar(&p.url, "redis", "",
-		"share the crawl with other processes through the Redis or Valkey at this `URL`,\nas in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
-	flags.StringVar(&p.crawl, "crawl", "crawl", "`name` of the crawl; the name of a complete crawl cannot be reused")
-	flags.DurationVar(&p.lease, "lease", 15*time.Second,
+func (c *redisCrawl) Define(flags *flag.FlagSet) {
+	flags.StringVar(&c.url, "redis", "",
+		"share the crawl with other processes through the Redis or Valkey at this `URL`,\n"+
+			"as in redis://user:password@127.0.0.1:6379/0; rediss for TLS; required")
+	flags.StringVar(&c.crawl, "crawl", "crawl",
+		"`name` of the crawl; the name of a complete crawl cannot be reused")
+	flags.DurationVar(&c.lease, "lease", 15*time.Second,
 		"`time` that a process may be silent before others take over its pages")
 }
 
 // Check returns an error if a flag has a bad value. It does not connect to
 // Redis.
-func (p *place) Check() error {
+func (c *redisCrawl) Check() error {
 	switch {
-	case p.url == "":
-		return errors.New("-redis is required: the URL of the Redis server that the processes of the crawl share")
-	case p.crawl == "" || strings.ContainsAny(p.crawl, `{}*?[]\ `):
-		return fmt.Errorf("-crawl %q: must be a name without spaces, braces, brackets, *, ? and \\", p.crawl)
-	case p.lease < time.Second:
-		return fmt.Errorf("-lease %v: must be at least 1s", p.lease)
+	case c.url == "":
+		return errors.New("-redis is required: the URL of the Redis server that " +
+			"the processes of the crawl share")
+	case c.crawl == "" || strings.ContainsAny(c.crawl, `{}*?[]\ `):
+		return fmt.Errorf("-crawl %q: must be a name without spaces, braces, brackets, *, ? and \\", c.crawl)
+	case c.lease < time.Second:
+		return fmt.Errorf("-lease %v: must be at least 1s", c.lease)
 	}
-	client, err := newClient(p.url, time.Second)
+	client, err := newClient(c.url, time.Second)
 	if err != nil {
 		return err
 	}
@@ -53,33 +56,38 @@ func (p *place) Check() error {
 }
 
 // Open joins the crawl, or begins it.
-func (p *place) Open(ctx context.Context, opts keep.Options) (*keep.Kept, error) {
+func (c *redisCrawl) Open(ctx context.Context, opts keep.Options) (*keep.Kept, error) {
 	logging.Disable() // no log is needed: the calls return the important errors
-	client, err := newClient(p.url, 5*time.Second)
+	client, err := newClient(c.url, 5*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	// The store and the fleet share the client named hasty. They can go on
-	// while Redis does not answer, so this client waits only briefly for Redis.
-	hasty, err := newClient(p.url, 500*time.Millisecond)
+	// The store and the fleet can continue while Redis does not respond, so
+	// they share a client that waits only briefly for Redis.
+	briefClient, err := newClient(c.url, 500*time.Millisecond)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, client.Close())
 	}
-	kept, err := p.open(ctx, client, hasty, opts)
+	kept, err := c.open(ctx, client, briefClient, opts)
 	if err != nil {
-		return nil, errors.Join(err, client.Close(), hasty.Close())
+		return nil, errors.Join(err, client.Close(), briefClient.Close())
 	}
 	return kept, nil
 }
 
-func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, opts keep.Options) (*keep.Kept, error) {
-	store, err := redisstore.New(hasty, "politespider:")
+// open is Open with two clients, which Disconnect of the result closes.
+func (c *redisCrawl) open(
+	ctx context.Context,
+	client, briefClient redis.UniversalClient,
+	opts keep.Options,
+) (*keep.Kept, error) {
+	store, err := redisstore.New(briefClient, "politespider:")
 	if err != nil {
 		return nil, err
 	}
-	fleet, err := redislimit.New(hasty, redislimit.Options{
-		Namespace: "politespider:" + p.crawl,
-		Lease:     max(p.lease, 5*time.Second), // redislimit requires at least 5 s
+	fleet, err := redislimit.New(briefClient, redislimit.Options{
+		Namespace: "politespider:" + c.crawl,
+		Lease:     max(c.lease, 5*time.Second), // redislimit requires at least 5 s
 		Logger:    opts.Logger,
 	})
 	if err != nil {
@@ -87,75 +95,66 @@ func (p *place) open(ctx context.Context, client, hasty redis.UniversalClient, o
 	}
 	opts.About.Flags = nil // the flags of the processes may differ
 	q, err := shared.Open(ctx, client, shared.Options{
-		Crawl:  p.crawl,
+		Crawl:  c.crawl,
 		About:  opts.About,
 		Limits: opts.Limits,
-		Lease:  p.lease,
+		Lease:  c.lease,
 		Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
 	return &keep.Kept{
-		Queue:    q,
-		Store:    store,
-		Fleet:    fleet,
-		GoOn:     "the other processes continue the crawl; to resume it here, run the same command again",
-		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl", p.crawl),
+		Queue: q,
+		Store: store,
+		Fleet: fleet,
+		GoOn:  "the other processes continue the crawl; to resume it here, run the same command again",
+		Complete: fmt.Sprintf("the crawl %q is complete; to crawl again, use another name with -crawl",
+			c.crawl),
 		Disconnect: func() {
 			if err := fleet.Close(); err != nil {
 				opts.Logger.Warn("politespider: the hosts of this process could not be released", "error", err)
 			}
 			client.Close()
-			hasty.Close()
+			briefClient.Close()
 		},
 	}, nil
 }
 
-// newClient returns a client for what the URL names: a server, sentinels (with
-// ?master_name=…) or a cluster (with ?addr=…).
+// newClient returns a client for the servers in the URL: one server, sentinels
+// (with ?master_name=…) or a cluster (with ?addr=…).
 func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
-	bad := func(err error) error {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // drops the URL, which may contain a password
-		}
-		return fmt.Errorf("-redis: %w; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)", err)
+	client, err := parseClient(rawURL, timeout)
+	if err == nil {
+		return client, nil
 	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // drops the URL, which may contain a password
+	}
+	const format = "-redis: %w; example: redis://user:password@127.0.0.1:6379/0 (rediss for TLS)"
+	return nil, fmt.Errorf(format, err)
+}
+
+// parseClient is newClient without the example in the error.
+func parseClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
 	u, err := url.Parse(rawURL)
-	switch {
-	case err != nil:
-		return nil, bad(err)
-	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix":
-		return nil, bad(errors.New("not a Redis URL"))
+	if err != nil {
+		return nil, err
+	}
+	switch u.Scheme {
+	case "redis", "rediss", "unix":
+	default:
+		return nil, errors.New("not a Redis URL")
 	}
 	switch query := u.Query(); {
 	case query.Has("master_name"):
-		opts, err := redis.ParseFailoverURL(rawURL)
-		if err != nil {
-			return nil, bad(err)
-		}
-		opts.DialTimeout = timeout
-		opts.ReadTimeout = timeout
-		opts.WriteTimeout = timeout
-		opts.ContextTimeoutEnabled = true
-		opts.DisableIdentity = true
-		opts.MaxRetries = -1
-		return redis.NewFailoverClient(opts), nil
+		return newFailoverClient(rawURL, timeout)
 	case query.Has("addr"):
-		opts, err := redis.ParseClusterURL(rawURL)
-		if err != nil {
-			return nil, bad(err)
-		}
-		opts.DialTimeout = timeout
-		opts.ReadTimeout = timeout
-		opts.WriteTimeout = timeout
-		opts.ContextTimeoutEnabled = true
-		opts.DisableIdentity = true
-		return redis.NewClusterClient(opts), nil
+		return newClusterClient(rawURL, timeout)
 	}
 	opts, err := redis.ParseURL(rawURL)
 	if err != nil {
-		return nil, bad(err)
+		return nil, err
 	}
 	opts.DialTimeout = timeout
 	opts.ReadTimeout = timeout
@@ -164,4 +163,31 @@ func newClient(rawURL string, timeout time.Duration) (redis.UniversalClient, err
 	opts.DisableIdentity = true
 	opts.MaxRetries = -1
 	return redis.NewClient(opts), nil
+}
+
+func newFailoverClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
+	opts, err := redis.ParseFailoverURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	opts.DialTimeout = timeout
+	opts.ReadTimeout = timeout
+	opts.WriteTimeout = timeout
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
+	opts.MaxRetries = -1
+	return redis.NewFailoverClient(opts), nil
+}
+
+func newClusterClient(rawURL string, timeout time.Duration) (redis.UniversalClient, error) {
+	opts, err := redis.ParseClusterURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	opts.DialTimeout = timeout
+	opts.ReadTimeout = timeout
+	opts.WriteTimeout = timeout
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
+	return redis.NewClusterClient(opts), nil
 }

@@ -15,14 +15,17 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// If Redis does not answer at the end, the process cannot give its hosts back
-// to the fleet. A warning says so.
-func TestDisconnect_RedisGone(t *testing.T) {
+// If Redis does not respond at the end, the process cannot give its hosts back
+// to the fleet. It logs a warning.
+func TestDisconnect_RedisUnreachable(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
 	log := new(syncBuffer)
-	p := &place{url: "redis://" + server.Addr, crawl: "crawl", lease: time.Minute}
-	kept, err := p.Open(t.Context(), keep.Options{Limits: frontier.Limits{Pages: 1}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	c := &redisCrawl{url: "redis://" + server.Addr, crawl: "crawl", lease: time.Minute}
+	kept, err := c.Open(t.Context(), keep.Options{
+		Limits: frontier.Limits{Pages: 1},
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +40,14 @@ func TestDisconnect_RedisGone(t *testing.T) {
 	}
 	server.Kill()
 	kept.Disconnect()
-	if got := log.String(); !strings.Contains(got, `msg="politespider: the hosts of this process could not be released" error="redislimit: Close: Redis does not answer`) {
-		t.Errorf("it logs\n%s", got)
+	const want = `msg="politespider: the hosts of this process could not be released" ` +
+		`error="redislimit: Close: Redis does not answer`
+	if got := log.String(); !strings.Contains(got, want) {
+		t.Errorf("log is\n%s\nwant it to contain %s", got, want)
 	}
 }
 
-// A syncBuffer is a buffer for several goroutines.
+// A syncBuffer is a bytes.Buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

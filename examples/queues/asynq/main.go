@@ -25,7 +25,8 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, failed and place; then the error putBack, with
+//     Fetch without its count, retryTime, failed
+//     and schedule; then the error putBack, with
 //     RetryDelayFunc, which returns the time until the page may be retried,
 //     and IsFailure, which returns true only for a 5xx. Therefore asynq counts
 //     the 5xx of a page, in GetRetryCount, and neither a host that is not due
@@ -88,14 +89,19 @@ func main() {
 	settings.Main(put, work)
 }
 
+// connect returns a client for Redis.
 func connect(ctx context.Context) (redis.UniversalClient, error) {
-	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{*server}, ContextTimeoutEnabled: true})
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs:                 []string{*server},
+		ContextTimeoutEnabled: true,
+	})
 	if err := client.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("connect to Redis at %s: %w", *server, err)
 	}
 	return client, nil
 }
 
+// put adds pages to the queue.
 func put(ctx context.Context, urls []string) error {
 	client, err := connect(ctx)
 	if err != nil {
@@ -104,7 +110,7 @@ func put(ctx context.Context, urls []string) error {
 	defer client.Close()
 	tasks := asynq.NewClientFromRedisClient(client)
 	for _, url := range urls {
-		// With the URL as its id, a page cannot be in the queue twice.
+		// With the URL as its ID, a page cannot be in the queue twice.
 		task := asynq.NewTask("page", []byte(url),
 			asynq.Queue(queue),
 			asynq.TaskID(url),
@@ -130,15 +136,19 @@ func isFailure(err error) bool {
 	return errors.Is(err, worker.ErrFailed)
 }
 
+// retryDelay returns how long a task waits after an error.
 func retryDelay(n int, err error, task *asynq.Task) time.Duration {
-	if back, ok := errors.AsType[putBack](err); ok {
-		return time.Until(back.again)
-	} else if errors.Is(err, asynq.ErrLeaseExpired) {
-		return 0 // its worker was killed
+	if page, ok := errors.AsType[putBack](err); ok {
+		return time.Until(page.again)
+	}
+	if errors.Is(err, asynq.ErrLeaseExpired) { // the worker of the task was killed
+		return 0
 	}
 	return asynq.DefaultRetryDelayFunc(n, err, task)
 }
 
+// work fetches the pages of the queue until it is empty or ctx ends. It returns
+// a summary.
 func work(ctx context.Context) (fmt.Stringer, error) {
 	client, err := connect(ctx)
 	if err != nil {
@@ -168,7 +178,24 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 		ShutdownTimeout:          time.Minute,
 		LogLevel:                 asynq.ErrorLevel,
 	})
-	err = tasks.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+	if err := tasks.Start(handler(w)); err != nil {
+		return nil, err
+	}
+	inspector := asynq.NewInspectorFromRedisClient(client)
+	err = w.Follow(ctx, os.Stdout, func(context.Context) (int, error) {
+		info, err := inspector.GetQueueInfo(queue)
+		if err != nil {
+			return 0, err
+		}
+		return info.Pending + info.Active + info.Scheduled + info.Retry, nil
+	})
+	tasks.Shutdown() // pages that have begun are fetched to their end
+	return w, err
+}
+
+// handler returns the handler that fetches the page of a task.
+func handler(w *worker.Worker) asynq.Handler {
+	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 		failures := func() (int, error) {
 			n, ok := asynq.GetRetryCount(ctx)
 			if !ok {
@@ -184,20 +211,7 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 			return putBack{again, err}
 		}
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)
-	}))
-	if err != nil {
-		return nil, err
-	}
-	inspector := asynq.NewInspectorFromRedisClient(client)
-	err = w.Follow(ctx, os.Stdout, func(context.Context) (int, error) {
-		info, err := inspector.GetQueueInfo(queue)
-		if err != nil {
-			return 0, err
-		}
-		return info.Pending + info.Active + info.Scheduled + info.Retry, nil
 	})
-	tasks.Shutdown() // pages that have begun are fetched to their end
-	return w, err
 }
 
 // save is where the page is stored. This one only reads it.

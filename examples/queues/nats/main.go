@@ -25,8 +25,9 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, failed and place; then in handle, the three
-//     answers: Ack, NakWithDelay until the page's time, and Term for what
+//     Fetch without its count, retryTime, failed
+//     and schedule; then in handle, the three
+//     acknowledgments: Ack, NakWithDelay until the page's time, and Term for what
 //     robots.txt forbids and for a page that failed too often.
 //   - The bucket of failures. NATS counts deliveries, and a page is delivered
 //     each time that it was put back, so the number of its 5xx needs a place of
@@ -76,7 +77,8 @@ import (
 var (
 	settings worker.Settings
 	server   = flag.String("nats", nats.DefaultURL, "the server's `URL`")
-	ackWait  = flag.Duration("ack-wait", time.Minute, "how long after a worker was killed its pages are retried")
+	ackWait  = flag.Duration("ack-wait",
+		time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {
@@ -84,7 +86,7 @@ func main() {
 	settings.Main(put, work)
 }
 
-// queue connects to the server and makes the stream if it is not there.
+// queue connects to the server, and creates the stream if there is none.
 func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 	conn, err := nats.Connect(*server, nats.MaxReconnects(-1))
 	if err != nil {
@@ -95,12 +97,14 @@ func queue(ctx context.Context) (*nats.Conn, jetstream.Stream, error) {
 		return nil, nil, err
 	}
 	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: "PAGES", Subjects: []string{"pages.*"},
-		Retention: jetstream.WorkQueuePolicy, // what is acknowledged is gone
+		Name:      "PAGES",
+		Subjects:  []string{"pages.*"},
+		Retention: jetstream.WorkQueuePolicy, // acknowledged messages are removed
 	})
 	return conn, stream, err
 }
 
+// put adds pages to the queue.
 func put(ctx context.Context, urls []string) error {
 	conn, _, err := queue(ctx)
 	if err != nil {
@@ -116,16 +120,21 @@ func put(ctx context.Context, urls []string) error {
 		if err != nil {
 			return err
 		}
-		id := sha256.Sum256([]byte(url)) // a page that is put twice within two minutes is there once
-		if _, err := js.Publish(ctx, subject(part), []byte(url), jetstream.WithMsgID(hex.EncodeToString(id[:]))); err != nil {
+		// With an ID, a page that is put twice within two minutes is added once.
+		id := sha256.Sum256([]byte(url))
+		withID := jetstream.WithMsgID(hex.EncodeToString(id[:]))
+		if _, err := js.Publish(ctx, subject(part), []byte(url), withID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// subject returns the subject of the pages of a part.
 func subject(part int) string { return fmt.Sprintf("pages.%d", part) }
 
+// work fetches the pages of a part of the queue until the queue is empty or ctx
+// ends. It returns a summary.
 func work(ctx context.Context) (fmt.Stringer, error) {
 	conn, stream, err := queue(ctx)
 	if err != nil {
@@ -133,9 +142,12 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	}
 	defer conn.Close()
 	consumer, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: fmt.Sprintf("part-%d", settings.Part), FilterSubject: subject(settings.Part),
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: *ackWait,
-		MaxDeliver: -1, MaxAckPending: 10_000,
+		Durable:       fmt.Sprintf("part-%d", settings.Part),
+		FilterSubject: subject(settings.Part),
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       *ackWait,
+		MaxDeliver:    -1,
+		MaxAckPending: 10_000,
 	})
 	if err != nil {
 		return nil, err
@@ -144,7 +156,10 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err != nil {
 		return nil, err
 	}
-	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: "FAILURES", TTL: 7 * 24 * time.Hour})
+	bucket, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: "FAILURES",
+		TTL:    7 * 24 * time.Hour,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -165,39 +180,41 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	})
 	stop()
 	workers.Wait()
-	return w, errors.Join(err, conn.Flush()) // the server has the answers
+	return w, errors.Join(err, conn.Flush()) // sends the acknowledgments
 }
 
-// handOut requests a page from the server whenever a place is free, until ctx
-// ends. It does not cancel these requests: if the server sent a page while its
-// request was being canceled, no worker would fetch the page before its AckWait
-// has passed.
+// handOut requests a page from the server whenever the worker can process one
+// more, until ctx ends. It does not cancel these requests: if the server sent a
+// page while its request was being canceled, no worker would fetch the page
+// before its AckWait has passed.
 func handOut(ctx context.Context, consumer jetstream.Consumer, workers *sync.WaitGroup, h *handler) {
-	places := make(chan struct{}, settings.Concurrency)
+	slots := make(chan struct{}, settings.Concurrency)
 	for ctx.Err() == nil {
-		places <- struct{}{}
+		slots <- struct{}{}
 		msg, err := consumer.Next(jetstream.FetchMaxWait(time.Second))
 		if err == nil {
 			workers.Go(func() {
 				h.handle(ctx, msg)
-				<-places
+				<-slots
 			})
 			continue
 		}
-		<-places
-		if !errors.Is(err, nats.ErrTimeout) {
-			time.Sleep(time.Second) // the server is away
+		<-slots
+		if !errors.Is(err, nats.ErrTimeout) { // the server is unreachable
+			time.Sleep(time.Second)
 		}
 	}
 }
 
+// A handler fetches the pages of messages.
 type handler struct {
 	worker   *worker.Worker
 	failures jetstream.KeyValue // how many times the page of a message has failed
 }
 
-// handle fetches the page of a message and answers the message. When ctx has
-// ended, no page begins; one that has begun is fetched to its end.
+// handle fetches the page of a message and acknowledges the message. If ctx has
+// ended, it returns the page to the queue. It does not cancel a fetch that has
+// begun.
 func (h *handler) handle(ctx context.Context, msg jetstream.Msg) {
 	if ctx.Err() != nil {
 		msg.Nak()
@@ -234,12 +251,14 @@ func (h *handler) count(ctx context.Context, msg jetstream.Msg) (int, error) {
 	entry, err := h.failures.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return 0, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(string(entry.Value()))
 }
 
+// setCount stores how many times the page of a message has failed.
 func (h *handler) setCount(ctx context.Context, msg jetstream.Msg, n int) error {
 	key, err := key(msg)
 	if err != nil {
@@ -253,11 +272,11 @@ func (h *handler) setCount(ctx context.Context, msg jetstream.Msg, n int) error 
 // a message have the same sequence number and timestamp. A stream that was
 // deleted and created again has the same numbers for other messages.
 func key(msg jetstream.Msg) (string, error) {
-	about, err := msg.Metadata()
+	metadata, err := msg.Metadata()
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d.%d", about.Sequence.Stream, about.Timestamp.UnixNano()), nil
+	return fmt.Sprintf("%d.%d", metadata.Sequence.Stream, metadata.Timestamp.UnixNano()), nil
 }
 
 // save is where the page is stored. This one only reads it.

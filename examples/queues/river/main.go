@@ -10,27 +10,28 @@
 //	go run ./river -part 2 work
 //
 // Debian has initdb and postgres in /usr/lib/postgresql/*/bin; they do not run
-// as root. The command put makes the tables. The workers follow links and
+// as root. The command put creates the tables. The workers follow links and
 // redirects within the hosts that you put.
 //
 // Flags, such as -postgres and -user-agent, precede put or work. Without
 // arguments, put reads URLs from standard input.
 //
 // A worker ends when the whole queue is empty, not just its part. SIGTERM or
-// Ctrl-C ends it sooner: its pages go back. (go run does not pass SIGTERM on;
-// build the command for that.) A worker that was killed is started again with
-// the same part.
+// Ctrl-C ends it earlier, and its pages are returned to the queue. (go run does
+// not forward SIGTERM, so build the command for that.) A worker that was killed
+// should be started again with the same part.
 //
 // A page whose server responds with 5xx is retried after a minute, then after
-// 2, 4 and so on, up to an hour. After the eighth such answer, two hours after
-// the first, its job is canceled (flags -failures and -retry). A page that got
-// no answer, or could not be stored, is retried after a minute, without a
-// limit. The worker prints why.
+// 2, 4 and so on, up to an hour. After the eighth such response, two hours
+// after the first, its job is canceled (flags -failures and -retry). A page
+// without a response, or one that could not be stored, is retried after a
+// minute, without a limit. The worker prints the reason.
 //
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, failed and place; then in Work, JobSnooze until
+//     Fetch without its count, retryTime, failed
+//     and schedule; then in Work, JobSnooze until
 //     the page's time, which counts as no attempt, and JobCancel for what
 //     robots.txt forbids and for a page that failed too often.
 //   - The number of 5xx in the output of the job, which River stores in the
@@ -82,7 +83,8 @@ import (
 var (
 	settings worker.Settings
 	database = flag.String("postgres", os.Getenv("DATABASE_URL"), "the database's `URL`")
-	rescue   = flag.Duration("rescue", 5*time.Minute, "how long after a worker was killed its pages are retried")
+	rescue   = flag.Duration("rescue",
+		5*time.Minute, "how long after a worker was killed its pages are retried")
 )
 
 func main() {
@@ -98,13 +100,14 @@ type PageArgs struct {
 // Kind returns the name of the job's kind.
 func (PageArgs) Kind() string { return "page" }
 
+// part returns the name of the queue of a part.
 func part(n int) string { return fmt.Sprintf("pages_%d", n) }
 
 // enqueue adds those of the URLs that were never seen to the table of pages,
-// and a job for each, in the queue of its host's part. In place of the table,
-// River's unique jobs would do, but to insert one again locks it. River's
-// scheduler locks jobs in another order, and PostgreSQL would end one of the
-// two transactions because of the deadlock.
+// and a job for each, in the queue of its host's part. River's unique jobs could
+// replace the table, but inserting such a job again locks it. River's scheduler
+// locks jobs in another order, and PostgreSQL would end one of the two
+// transactions because of the deadlock.
 func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls []string) error {
 	const insert = "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 " +
 		"ON CONFLICT (url) DO NOTHING RETURNING url"
@@ -122,12 +125,16 @@ func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls 
 		if err != nil {
 			return err
 		}
-		jobs = append(jobs, river.InsertManyParams{Args: PageArgs{page}, InsertOpts: &river.InsertOpts{Queue: part(n)}})
+		jobs = append(jobs, river.InsertManyParams{
+			Args:       PageArgs{page},
+			InsertOpts: &river.InsertOpts{Queue: part(n)},
+		})
 	}
 	_, err = client.InsertManyTx(ctx, tx, jobs)
 	return err
 }
 
+// put creates the tables and adds pages to the queue.
 func put(ctx context.Context, urls []string) error {
 	pool, err := pgxpool.New(ctx, *database)
 	if err != nil {
@@ -153,6 +160,8 @@ func put(ctx context.Context, urls []string) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return enqueue(ctx, client, tx, urls) })
 }
 
+// work fetches the pages of a part of the queue until the queue is empty or ctx
+// ends. It returns a summary.
 func work(ctx context.Context) (fmt.Stringer, error) {
 	pool, err := pgxpool.New(ctx, *database)
 	if err != nil {
@@ -165,11 +174,14 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	}
 	pages := river.NewWorkers()
 	river.AddWorker(pages, &pageWorker{worker: w, pool: pool})
+	queue := river.QueueConfig{MaxWorkers: settings.Concurrency}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Queues:  map[string]river.QueueConfig{part(settings.Part): {MaxWorkers: settings.Concurrency}},
-		Workers: pages, FetchPollInterval: 200 * time.Millisecond,
-		JobTimeout: min(*rescue, time.Minute), RescueStuckJobsAfter: *rescue,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Queues:               map[string]river.QueueConfig{part(settings.Part): queue},
+		Workers:              pages,
+		FetchPollInterval:    200 * time.Millisecond,
+		JobTimeout:           min(*rescue, time.Minute),
+		RescueStuckJobsAfter: *rescue,
+		Logger:               slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
 		return nil, err
@@ -177,13 +189,15 @@ func work(ctx context.Context) (fmt.Stringer, error) {
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
-	err = w.Follow(ctx, os.Stdout, func(ctx context.Context) (n int, err error) {
-		err = pool.QueryRow(ctx, "SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled', 'discarded')").Scan(&n)
-		return n, err
+	err = w.Follow(ctx, os.Stdout, func(ctx context.Context) (left int, err error) {
+		const count = "SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled', 'discarded')"
+		err = pool.QueryRow(ctx, count).Scan(&left)
+		return left, err
 	})
 	return w, errors.Join(err, client.Stop(context.Background())) // pages that have begun are fetched to their end
 }
 
+// A pageWorker fetches the pages of jobs.
 type pageWorker struct {
 	river.WorkerDefaults[PageArgs]
 	worker *worker.Worker

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,24 +13,29 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The five lines in the doc of otelrobots let Prometheus read metrics of a
-// crawl.
+// The doc of otelrobots contains the lines of withMetrics.
 func TestDoc(t *testing.T) {
-	doc, err := os.ReadFile("../../../robotsmw/otelrobots/otelrobots.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("metrics.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, code, _ := strings.Cut(string(source), "// doc {\n")
+	doc := readFile(t, "../../../robotsmw/otelrobots/otelrobots.go")
+	source := readFile(t, "metrics.go")
+	_, code, _ := strings.Cut(source, "// doc {\n")
 	code, _, _ = strings.Cut(code, "\t// }\n")
 	code = strings.TrimSpace(strings.ReplaceAll("\n"+code, "\n\t", "\n//\t"))
-	if !strings.Contains(string(doc), "\n"+code+"\n") {
-		t.Errorf("the doc of otelrobots does not show\n%s", code)
+	if !strings.Contains(doc, "\n"+code+"\n") {
+		t.Errorf("doc of otelrobots does not contain\n%s", code)
 	}
+}
 
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// With these lines, Prometheus can read the metrics of a crawl.
+func TestWithMetrics(t *testing.T) {
 	var internet robotstest.Internet
 	internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -44,19 +50,19 @@ func TestDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp, err := client.Get("http://a.example/yes"); err != nil {
-		t.Error(err)
-	} else {
-		resp.Body.Close()
+	resp, err := client.Get("http://a.example/yes")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := client.Get("http://a.example/no"); err == nil {
-		t.Error("/no was fetched")
+	resp.Body.Close()
+	if _, err := client.Get("http://a.example/no"); !errors.Is(err, robotsmw.ErrDisallowed) {
+		t.Errorf("error for /no is %v, want %v", err, robotsmw.ErrDisallowed)
 	}
-	answer := httptest.NewRecorder()
-	http.DefaultServeMux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	rec := httptest.NewRecorder()
+	http.DefaultServeMux.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{"robots_decisions", `allowed="false"`} {
-		if !strings.Contains(answer.Body.String(), want) {
-			t.Errorf("/metrics says nothing of %q:\n%s", want, answer.Body.String())
+		if !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("/metrics does not contain %q:\n%s", want, rec.Body.String())
 		}
 	}
 }

@@ -17,13 +17,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
+// composedWeb returns an internet with a site that disallows /private/ and whose
+// page /shaky fails two times of three.
 func composedWeb() *robotstest.Internet {
 	var web robotstest.Internet
 	tries := 0
 	mux := http.NewServeMux()
 	mux.Handle("/", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private/\n"})
 	mux.HandleFunc("/shaky", func(w http.ResponseWriter, r *http.Request) {
-		if tries++; tries%3 != 0 {
+		tries++
+		if tries%3 != 0 {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
@@ -37,9 +40,13 @@ func Example_retriesInside() {
 	web := composedWeb()
 	retries := retryablehttp.NewClient()
 	retries.Logger = nil
-	retries.RetryWaitMin, retries.RetryWaitMax = time.Millisecond, time.Millisecond
+	retries.RetryWaitMin = time.Millisecond
+	retries.RetryWaitMax = time.Millisecond
 	retries.HTTPClient.Timeout = 0 // a Timeout would include the wait; use AttemptTimeout of politeness.Transport
-	retries.HTTPClient.Transport = &politeness.Transport{Base: web, Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond}}
+	retries.HTTPClient.Transport = &politeness.Transport{
+		Base:    web,
+		Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond},
+	}
 
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
@@ -70,9 +77,8 @@ func Example_retriesInside() {
 	// https://shop.example/shaky 200
 }
 
-// Here retries are above robotsmw, and the client must be told that a
-// DisallowedError is final. By default it retries after every error that it
-// does not know.
+// If retries are above robotsmw, CheckRetry must treat a DisallowedError as
+// final. By default, the client retries after every error that it does not know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -100,70 +106,93 @@ func Example_retriesOutside() {
 	// Output: true 1
 }
 
-// With the default CheckRetry, the client tries again after a DisallowedError.
-// Courtesy then refuses from memory and sends nothing.
-func TestRetriesOutsideRepeatARefusal(t *testing.T) {
+// With the default CheckRetry, the client retries after a DisallowedError. The
+// retries are disallowed from memory, and no request is sent.
+func TestRetriesOutside_Disallowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()
 		transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: web})
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := 0
+		disallowed := 0
 		retries := retryablehttp.NewClient()
 		retries.Logger = nil
 		retries.HTTPClient.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
 			resp, err := transport.RoundTrip(r)
 			if errors.Is(err, robotsmw.ErrDisallowed) {
-				refused++
+				disallowed++
 			}
 			return resp, err
 		})
 		if _, err := retries.Get("https://shop.example/private/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("%v", err)
+			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
 		}
-		if refused != 5 || len(web.Log()) != 1 {
-			t.Errorf("refused %d times, %d requests", refused, len(web.Log()))
+		if n := len(web.Log()); disallowed != 5 || n != 1 {
+			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt", disallowed, n)
 		}
 	})
 }
 
-func TestRetriesInsideSeeARefusalNever(t *testing.T) {
+// A retriesInside is a client whose retries are below robotsmw.
+type retriesInside struct {
+	*http.Client
+	attempts int // number of attempts at pages
+}
+
+func newRetriesInside(t *testing.T, web http.RoundTripper) *retriesInside {
+	t.Helper()
+	r := new(retriesInside)
+	retries := retryablehttp.NewClient()
+	retries.Logger = nil
+	retries.RequestLogHook = func(_ retryablehttp.Logger, req *http.Request, _ int) {
+		if req.URL.Path != "/robots.txt" {
+			r.attempts++
+		}
+	}
+	retries.HTTPClient.Transport = &politeness.Transport{Base: web}
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0",
+		Base:      &retryablehttp.RoundTripper{Client: retries},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Client = &http.Client{Transport: transport}
+	return r
+}
+
+// A disallowed page is not attempted.
+func TestRetriesInside_Disallowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newRetriesInside(t, composedWeb())
+		start := time.Now()
+		if _, err := client.Get("https://shop.example/private/"); !errors.Is(err, robotsmw.ErrDisallowed) {
+			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
+		}
+		if took := time.Since(start); client.attempts != 0 || took != 0 {
+			t.Errorf("page was attempted %d times in %v, want no attempt and no time", client.attempts, took)
+		}
+	})
+}
+
+// Each retry waits for the interval of its host.
+func TestRetriesInside_Interval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := composedWeb()
-		retries := retryablehttp.NewClient()
-		retries.Logger = nil
-		attempts := 0
-		retries.RequestLogHook = func(_ retryablehttp.Logger, r *http.Request, _ int) {
-			if r.URL.Path != "/robots.txt" {
-				attempts++
-			}
-		}
-		retries.HTTPClient.Transport = &politeness.Transport{Base: web}
-		transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &retryablehttp.RoundTripper{Client: retries}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		client := &http.Client{Transport: transport}
-		if _, err := client.Get("https://shop.example/private/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("%v", err)
-		}
-		if attempts != 0 || time.Since(start) != 0 {
-			t.Errorf("%d attempts in %v", attempts, time.Since(start))
-		}
+		client := newRetriesInside(t, web)
 		resp, err := client.Get("https://shop.example/shaky")
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if attempts != 3 {
-			t.Errorf("%d attempts, want 3", attempts)
+		if client.attempts != 3 {
+			t.Errorf("page was attempted %d times, want 3", client.attempts)
 		}
 		var last time.Time
 		for _, r := range web.Log() {
 			if gap := r.Time.Sub(last); gap < time.Second {
-				t.Errorf("a retry after %v: it did not wait its turn", gap)
+				t.Errorf("%s was requested %v after the previous request, want at least 1s", r.URL, gap)
 			}
 			last = r.Time
 		}

@@ -34,9 +34,15 @@ func newKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
 	return public, private
 }
 
-// referee returns a function that verifies the signature of a request with a
+// verifyConfig returns the configuration of a verifier for a key and a tag.
+func verifyConfig(public ed25519.PublicKey, tag string) *httpsign.VerifyConfig {
+	config := httpsign.NewVerifyConfig().SetKeyID(webbotauth.KeyID(public)).SetAllowedTags([]string{tag})
+	return config.SetNotOlderThan(time.Minute) // the crawl takes more than the usual 10 s on a busy machine
+}
+
+// newVerifier returns a function that verifies the signature of a request with a
 // public key.
-func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
+func newVerifier(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
 	t.Helper()
 	fields := httpsign.NewFields().AddHeaders("@authority", "@method", "@path")
 	if legacy {
@@ -44,23 +50,21 @@ func referee(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Req
 	} else {
 		fields.AddDictHeader("signature-agent", "sig1")
 	}
-	config := httpsign.NewVerifyConfig().SetKeyID(webbotauth.KeyID(public)).SetAllowedTags([]string{"web-bot-auth"})
-	config.SetNotOlderThan(time.Minute) // the crawl takes more than the usual 10 s on a busy machine
-	verifier, err := httpsign.NewEd25519Verifier(public, config, *fields)
+	verifier, err := httpsign.NewEd25519Verifier(public, verifyConfig(public, "web-bot-auth"), *fields)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func(r *http.Request) error { return httpsign.VerifyRequest("sig1", *verifier, r) }
 }
 
-// A server answers for every host over TLS, and keeps each request as it was
-// received.
+// A server serves every host over TLS, and keeps each request unchanged.
 type server struct {
 	*httptest.Server
-	mu   sync.Mutex
-	seen []*http.Request
+	mu       sync.Mutex
+	requests []*http.Request
 }
 
+// newServer starts a server.
 func newServer(t *testing.T, http2 bool) *server {
 	s := new(server)
 	s.Server = httptest.NewUnstartedServer(s)
@@ -74,7 +78,7 @@ func newServer(t *testing.T, http2 bool) *server {
 func (s *server) base(http2 bool) *http.Transport {
 	return &http.Transport{
 		ForceAttemptHTTP2: http2,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server's certificate names none of these hosts
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // the server's certificate is for none of these hosts
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, s.Listener.Addr().String())
 		},
@@ -85,7 +89,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kept := r.Clone(context.Background())
 	kept.Body = http.NoBody
 	s.mu.Lock()
-	s.seen = append(s.seen, kept)
+	s.requests = append(s.requests, kept)
 	s.mu.Unlock()
 	switch r.URL.Path {
 	case "/robots.txt":
@@ -120,15 +124,14 @@ var targets = []string{
 	"https://a.example/moved",
 }
 
-// This URL is tested only without HTTP/2. For a host with capitals outside
-// ASCII, net/http (Go 1.26) waits for an HTTP/2 connection and never stops.
-const capitals = "https://BÜCHER.example/"
-
+// targetsFor returns the URLs to request. For a host with capitals outside
+// ASCII, net/http (Go 1.26) waits for an HTTP/2 connection and never stops, so
+// such a URL is requested only without HTTP/2.
 func targetsFor(http2 bool) []string {
 	if http2 {
 		return targets
 	}
-	return append([]string{capitals}, targets...)
+	return append([]string{"https://BÜCHER.example/"}, targets...)
 }
 
 // Each request of a crawl has a valid signature, including requests for
@@ -143,8 +146,13 @@ func TestCrawl(t *testing.T) {
 				defer base.CloseIdleConnections()
 				client, err := robotsmw.NewClient(robotsmw.Options{
 					UserAgent: "ExampleBot/1.0 (+https://bot.example/)",
-					Base:      &webbotauth.Transport{Base: base, Key: private, Agent: agent, LegacyAgent: legacy},
-					Limiter:   &politeness.Limiter{Delay: -1},
+					Base: &webbotauth.Transport{
+						Base:        base,
+						Key:         private,
+						Agent:       agent,
+						LegacyAgent: legacy,
+					},
+					Limiter: &politeness.Limiter{Delay: -1},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -153,14 +161,14 @@ func TestCrawl(t *testing.T) {
 					get(t, client, http.MethodGet, target)
 				}
 				get(t, client, http.MethodHead, "https://a.example/head")
-				verify(t, s, referee(t, public, legacy), len(targets)+3)
+				verify(t, s, newVerifier(t, public, legacy), len(targets)+3)
 			})
 		}
 	}
 }
 
-// Signatures are valid without robotsmw too. In this case, hosts stay as the
-// caller wrote them.
+// Signatures are valid without robotsmw too, which does not normalize the hosts
+// then.
 func TestTransportAlone(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 %v", http2), func(t *testing.T) {
@@ -173,11 +181,12 @@ func TestTransportAlone(t *testing.T) {
 				get(t, client, http.MethodGet, target)
 			}
 			get(t, client, http.MethodPost, "https://a.example/post")
-			verify(t, s, referee(t, public, false), len(targets)+3)
+			verify(t, s, newVerifier(t, public, false), len(targets)+3)
 		})
 	}
 }
 
+// get sends a request and reads the response.
 func get(t *testing.T, client *http.Client, method, target string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
@@ -192,168 +201,223 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// oneOf is how few of the bytes of a request's header fields are changed, which
-// are much the same in all requests. Another request has the next ones changed,
-// so that over a crawl each of them is.
-const oneOf = 8
+// headerStep is the distance of the bytes of a header field that are changed,
+// because header fields are similar in all requests. In each request, the
+// changed bytes are other ones, so that a crawl covers all of them.
+const headerStep = 8
 
-// verify calls judge() for every request that the server saw. Each request must
-// be valid as it was received, and invalid if a signed byte is changed.
-func verify(t *testing.T, s *server, judge func(*http.Request) error, atLeast int) {
+// verify checks every request that the server received. The request must be
+// valid unchanged, and invalid if a signed byte is changed.
+func verify(t *testing.T, s *server, check func(*http.Request) error, minRequests int) {
 	t.Helper()
-	if len(s.seen) < atLeast {
-		t.Errorf("%d requests, want %d at least", len(s.seen), atLeast)
+	if len(s.requests) < minRequests {
+		t.Errorf("%d requests were received, want at least %d", len(s.requests), minRequests)
 	}
 	hosts := make(map[string]bool)
-	for n, r := range s.seen {
+	for n, r := range s.requests {
 		hosts[r.Host] = true
-		if err := judge(r); err != nil {
-			t.Errorf("%s %s%s: %v\n%v", r.Method, r.Host, r.RequestURI, err, r.Header)
+		if err := check(r); err != nil {
+			t.Errorf("signature of %s %s%s is invalid: %v\n%v", r.Method, r.Host, r.RequestURI, err, r.Header)
 			continue
 		}
-		changed := 0
-		for what, forged := range forgeries(r, n) {
-			changed++
-			if judge(forged) == nil {
-				t.Errorf("%s %s%s: still verified with another %s", r.Method, r.Host, r.RequestURI, what)
-			}
+		all := forgeries(r, n)
+		if minForgeries := 300 / headerStep; len(all) < minForgeries {
+			t.Errorf("%s%s has %d forgeries, want at least %d", r.Host, r.RequestURI, len(all), minForgeries)
 		}
-		if changed < 300/oneOf {
-			t.Errorf("%s%s: %d forgeries alone", r.Host, r.RequestURI, changed)
+		for _, f := range all {
+			if check(f.request) == nil {
+				t.Errorf("signature of %s %s%s is valid after a change of %s",
+					r.Method, r.Host, r.RequestURI, f.changed)
+			}
 		}
 	}
 	for _, host := range []string{"xn--bcher-kva.example", "xn--r8jz45g.xn--zckzah:8443"} {
 		if !hosts[host] {
-			t.Errorf("%s was not asked; these were: %v", host, hosts)
+			t.Errorf("requests were sent to %v, want also to %s", hosts, host)
 		}
 	}
 }
 
-// forgeries yields copies of the request. In each copy, another signed byte is
-// changed; in header fields every oneOf-th, counted from n. The string that
-// comes with the copy says which byte.
-func forgeries(r *http.Request, n int) func(yield func(string, *http.Request) bool) {
-	return func(yield func(string, *http.Request) bool) {
-		each := func(what, value string, first, step int, set func(forged *http.Request, value string) bool) bool {
-			for i := first; i < len(value); i += step {
-				forged := r.Clone(context.Background())
-				if set(forged, value[:i]+otherByte(value[i])+value[i+1:]) && !yield(fmt.Sprintf("%s (byte %d)", what, i), forged) {
-					return false
-				}
+// A forgery is a copy of a request in which one signed byte is changed.
+type forgery struct {
+	request *http.Request
+	changed string // the component and the index of the byte
+}
+
+// forgeries returns the forgeries of the n-th request.
+func forgeries(r *http.Request, n int) (all []forgery) {
+	// add adds a forgery for each step-th byte of a component, beginning with
+	// the first one. set changes the component, or returns false if no server
+	// would accept the value.
+	add := func(component, value string, first, step int, set func(forged *http.Request, value string) bool) {
+		for i := first; i < len(value); i += step {
+			forged := r.Clone(context.Background())
+			if set(forged, value[:i]+otherByte(value[i])+value[i+1:]) {
+				all = append(all, forgery{forged, fmt.Sprintf("%s (byte %d)", component, i)})
 			}
-			return true
 		}
-		header := func(name string) bool {
-			return each(name, r.Header.Get(name), n%oneOf, oneOf, func(forged *http.Request, value string) bool {
-				forged.Header.Set(name, value)
-				return true
-			})
-		}
-		path, query, _ := strings.Cut(r.RequestURI, "?")
-		_ = each("@method", r.Method, 0, 1, func(forged *http.Request, value string) bool { forged.Method = value; return true }) &&
-			each("@authority", r.Host, 0, 1, func(forged *http.Request, value string) bool { forged.Host = value; return true }) &&
-			each("@path", path, 0, 1, func(forged *http.Request, value string) bool {
-				if query != "" {
-					value += "?" + query
-				}
-				u, err := url.ParseRequestURI(value)
-				if err != nil {
-					return false // no server would accept this path
-				}
-				forged.RequestURI, forged.URL = value, u
-				return true
-			}) && header("Signature-Agent") && header("Signature-Input") && header("Signature")
 	}
+	add("@method", r.Method, 0, 1, func(forged *http.Request, value string) bool {
+		forged.Method = value
+		return true
+	})
+	add("@authority", r.Host, 0, 1, func(forged *http.Request, value string) bool {
+		forged.Host = value
+		return true
+	})
+	path, query, _ := strings.Cut(r.RequestURI, "?")
+	add("@path", path, 0, 1, func(forged *http.Request, value string) bool {
+		if query != "" {
+			value += "?" + query
+		}
+		u, err := url.ParseRequestURI(value)
+		forged.RequestURI = value
+		forged.URL = u
+		return err == nil
+	})
+	for _, name := range []string{"Signature-Agent", "Signature-Input", "Signature"} {
+		add(name, r.Header.Get(name), n%headerStep, headerStep, func(forged *http.Request, value string) bool {
+			forged.Header.Set(name, value)
+			return true
+		})
+	}
+	return all
 }
 
 // otherByte returns a byte that is neither equal nor equivalent to c.
 func otherByte(c byte) string {
-	switch {
-	case strings.IndexByte("AQgw", c) >= 0: // only two bits count in the last base64 digit of a signature
-		return string("QgwA"[strings.IndexByte("AQgw", c)])
-	case c == '9':
-		return "8"
+	// Only two bits count in the last base64 digit of a signature.
+	const lastDigits = "AQgw"
+	isLetter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	switch i := strings.IndexByte(lastDigits, c); {
+	case i >= 0:
+		return string(lastDigits[(i+1)%len(lastDigits)])
 	case '0' <= c && c < '9':
 		return string(rune(c + 1))
-	case c == 'f' || c == 'F':
+	case c == '9':
+		return "8"
+	case c == 'f' || c == 'F' || c == 'z' || c == 'Z':
 		return "a"
-	case 'a' <= c && c < 'z' || 'A' <= c && c < 'Z':
+	case isLetter:
 		return string(rune(c + 1))
 	}
 	return "a"
 }
 
+// directoryTag is the tag of the signatures of a key directory.
+const directoryTag = "http-message-signatures-directory"
+
+// directoryFields returns the components of a signature of a key directory.
+func directoryFields() *httpsign.Fields {
+	fields := httpsign.NewFields().AddHeader("content-digest")
+	return fields.AddHeaderExt("@authority", false, false, true, false)
+}
+
+// A directoryResponse is the response of a Directory to a request.
+type directoryResponse struct {
+	recorder *httptest.ResponseRecorder
+	request  *http.Request
+}
+
+// response returns a copy of the response.
+func (d directoryResponse) response() *http.Response {
+	return &http.Response{
+		StatusCode: d.recorder.Code,
+		Header:     d.recorder.Header().Clone(),
+		Body:       io.NopCloser(bytes.NewReader(d.recorder.Body.Bytes())),
+	}
+}
+
+// verify verifies the signature with this label in a response to a request.
+func (d directoryResponse) verify(
+	label string,
+	public ed25519.PublicKey,
+	resp *http.Response,
+	req *http.Request,
+) error {
+	verifier, err := httpsign.NewEd25519Verifier(public, verifyConfig(public, directoryTag), *directoryFields())
+	if err != nil {
+		return err
+	}
+	if err := httpsign.VerifyResponse(label, *verifier, resp, req); err != nil {
+		return err
+	}
+	body := io.NopCloser(bytes.NewReader(d.recorder.Body.Bytes()))
+	digests := resp.Header.Values("Content-Digest")
+	return httpsign.ValidateContentDigestHeader(digests, &body, []string{httpsign.DigestSha256})
+}
+
 // httpsign accepts each signature of a Directory. If the Content-Digest or the
 // authority is changed, httpsign rejects the signature.
 func TestDirectory(t *testing.T) {
-	_, first := newKey(t)
-	_, second := newKey(t)
-	d := &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{first, second}}
-	w := httptest.NewRecorder()
-	req := httptest.NewRequest(http.MethodGet, agent, nil)
-	d.ServeHTTP(w, req)
-	answer := func() *http.Response {
-		return &http.Response{StatusCode: w.Code, Header: w.Header().Clone(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes()))}
-	}
-	for label, key := range map[string]ed25519.PrivateKey{"binding": first, "binding2": second} {
-		public := key.Public().(ed25519.PublicKey)
-		fields := httpsign.NewFields().AddHeaderExt("@authority", false, false, true, false).AddHeader("content-digest")
-		config := httpsign.NewVerifyConfig().SetKeyID(webbotauth.KeyID(public)).SetAllowedTags([]string{"http-message-signatures-directory"})
-		config.SetNotOlderThan(time.Minute)
-		verifier, err := httpsign.NewEd25519Verifier(public, config, *fields)
-		if err != nil {
-			t.Fatal(err)
+	firstPublic, first := newKey(t)
+	secondPublic, second := newKey(t)
+	directory := &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{first, second}}
+	d := directoryResponse{httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, agent, nil)}
+	directory.ServeHTTP(d.recorder, d.request)
+	for label, public := range map[string]ed25519.PublicKey{"binding": firstPublic, "binding2": secondPublic} {
+		if err := d.verify(label, public, d.response(), d.request); err != nil {
+			t.Errorf("signature %s is invalid: %v\n%v", label, err, d.recorder.Header())
 		}
-		judge := func(resp *http.Response, req *http.Request) error {
-			if err := httpsign.VerifyResponse(label, *verifier, resp, req); err != nil {
-				return err
-			}
-			body := io.NopCloser(bytes.NewReader(w.Body.Bytes()))
-			return httpsign.ValidateContentDigestHeader(resp.Header.Values("Content-Digest"), &body, []string{httpsign.DigestSha256})
+		resp := d.response()
+		digest := resp.Header.Get("Content-Digest")
+		resp.Header.Set("Content-Digest", strings.Replace(digest, ":", ":A", 1))
+		if d.verify(label, public, resp, d.request) == nil {
+			t.Errorf("signature %s is valid with another Content-Digest", label)
 		}
-		if err := judge(answer(), req); err != nil {
-			t.Errorf("%s: %v\n%v", label, err, w.Header())
-		}
-		resp := answer()
-		resp.Header.Set("Content-Digest", strings.Replace(resp.Header.Get("Content-Digest"), ":", ":A", 1))
-		if judge(resp, req) == nil {
-			t.Errorf("%s is verified with another Content-Digest", label)
-		}
-		if judge(answer(), httptest.NewRequest(http.MethodGet, "https://other.example"+webbotauth.DirectoryPath, nil)) == nil {
-			t.Errorf("%s is verified for another authority", label)
+		const otherURL = "https://other.example" + webbotauth.DirectoryPath
+		if d.verify(label, public, d.response(), httptest.NewRequest(http.MethodGet, otherURL, nil)) == nil {
+			t.Errorf("signature %s is valid for another authority", label)
 		}
 	}
+}
+
+// signedDirectory returns the directory of a key, signed by httpsign.
+func signedDirectory(req *http.Request, public ed25519.PublicKey, private ed25519.PrivateKey) (*http.Response, error) {
+	directory := &webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{private}}
+	header, body, err := directory.Response(time.Now())
+	if err != nil {
+		return nil, err
+	}
+	resp := &http.Response{
+		StatusCode: http.StatusOK,
+		Header:     make(http.Header),
+		Body:       io.NopCloser(bytes.NewReader(body)),
+		Request:    req,
+	}
+	for _, name := range []string{"Content-Type", "Content-Digest"} {
+		resp.Header.Set(name, header.Get(name))
+	}
+	config := httpsign.NewSignConfig().SetKeyID(webbotauth.KeyID(public)).SetTag(directoryTag)
+	config.SetExpires(time.Now().Add(time.Hour).Unix())
+	signer, err := httpsign.NewEd25519Signer(private, config, *directoryFields().AddHeader("content-type"))
+	if err != nil {
+		return nil, err
+	}
+	input, signature, err := httpsign.SignResponse("theirs", *signer, resp, req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Header.Set("Signature-Input", input)
+	resp.Header.Set("Signature", signature)
+	return resp, nil
 }
 
 // CheckDirectory accepts a directory that httpsign has signed.
 func TestCheckDirectory(t *testing.T) {
 	public, private := newKey(t)
-	made, body, err := (&webbotauth.Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{private}}).Response(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
 	base := roundTripper(func(req *http.Request) (*http.Response, error) {
-		resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}
-		for _, name := range []string{"Content-Type", "Content-Digest"} {
-			resp.Header.Set(name, made.Get(name))
-		}
-		fields := httpsign.NewFields().AddHeader("content-digest").AddHeaderExt("@authority", false, false, true, false).AddHeader("content-type")
-		config := httpsign.NewSignConfig().SetKeyID(webbotauth.KeyID(public)).SetTag("http-message-signatures-directory").SetExpires(time.Now().Add(time.Hour).Unix())
-		signer, err := httpsign.NewEd25519Signer(private, config, *fields)
-		if err != nil {
-			return nil, err
-		}
-		input, signature, err := httpsign.SignResponse("theirs", *signer, resp, req)
-		if err != nil {
-			return nil, err
-		}
-		resp.Header.Set("Signature-Input", input)
-		resp.Header.Set("Signature", signature)
-		return resp, nil
+		return signedDirectory(req, public, private)
 	})
 	keys, problems := webbotauth.CheckDirectory(t.Context(), base, agent)
-	if len(problems) > 0 || len(keys) != 1 || keys[0].ID != webbotauth.KeyID(public) || keys[0].Until.IsZero() {
-		t.Errorf("%+v, %q", keys, problems)
+	if len(problems) > 0 {
+		t.Errorf("problems are %q, want none", problems)
+	}
+	if len(keys) != 1 {
+		t.Fatalf("keys are %+v, want one", keys)
+	}
+	if keys[0].ID != webbotauth.KeyID(public) || keys[0].Until.IsZero() {
+		t.Errorf("key is %+v, want the ID %s and a time", keys[0], webbotauth.KeyID(public))
 	}
 }
 

@@ -1,12 +1,12 @@
-// Package demosite serves a small internet on loopback: a handful of hosts that
-// show what a polite crawler meets. Each host is a text file in hosts/. For
-// each page, the file also says what the page shows and what a crawler must
-// conclude from it. [Site.Pages] returns these conclusions, and a test compares
-// a crawl with them.
+// Package demosite serves a small internet on loopback: a handful of hosts with
+// pages that a polite crawler must treat in different ways. Each host is a text
+// file in hosts/. For each page, the file also contains what the page shows and
+// what a crawler must conclude from it. A test of the spider compares a crawl
+// with these conclusions.
 //
-// One listener serves all hosts. [Site.DialContext] takes the place of DNS. It
-// connects every host name of the demo to that listener and knows no other
-// name, so a crawl cannot leave the demo.
+// One listener serves all hosts. [Site.DialContext] connects every host name of
+// the demo to that listener without DNS. It knows no other name, so a crawl
+// cannot leave the demo.
 //
 //	site, err := demosite.Start()
 //	…
@@ -36,14 +36,14 @@ const Front = "http://town.example/"
 type Site struct {
 	server *http.Server
 
-	mu    sync.Mutex // guards the answers of the hosts
+	mu    sync.Mutex // guards the responses of the hosts
 	hosts map[string]host
 }
 
-// New returns the demo without a listener. [Site.ServeHTTP] answers for the
-// hosts that [Site.Hosts] lists. The Site has a copy of the demo for each of
-// the domains. The hosts and the links of the copy for "2.example" have names
-// such as museum.2.example. The demo itself is the one for "example".
+// New returns the demo without a listener. [Site.ServeHTTP] serves the hosts
+// that [Site.Hosts] lists. The Site has a copy of the demo for each of the
+// domains. The hosts and the links of the copy for "2.example" have names such
+// as museum.2.example. The demo itself is the one for "example".
 func New(domains ...string) (*Site, error) {
 	s := &Site{hosts: make(map[string]host)}
 	for _, domain := range domains {
@@ -72,8 +72,7 @@ func Start() (*Site, error) {
 // Close stops the listener and closes its connections.
 func (s *Site) Close() error { return s.server.Close() }
 
-// Hosts returns the host names, sorted. [Site.ServeHTTP] answers for each of
-// them.
+// Hosts returns the host names, sorted.
 func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 
 // DialContext connects to the listener if addr names a host of the demo. For
@@ -82,14 +81,18 @@ func (s *Site) Hosts() []string { return slices.Sorted(maps.Keys(s.hosts)) }
 func (s *Site) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	name, _, _ := net.SplitHostPort(addr)
 	if _, ok := s.hosts[strings.ToLower(name)]; !ok {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}}
+		return nil, &net.OpError{
+			Op:  "dial",
+			Net: network,
+			Err: &net.DNSError{Err: "no such host", Name: name, IsNotFound: true},
+		}
 	}
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, network, s.server.Addr)
 }
 
-// ServeHTTP gives the next answer of the host that the request names for the
-// request's target, or 404. A page that the client has as it is gets a 304.
+// ServeHTTP sends the next response of the requested host for the requested
+// target, or 404. If the client already has the page, it sends a 304.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
 	h, ok := s.hosts[name]
@@ -97,27 +100,35 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such host", http.StatusMisdirectedRequest)
 		return
 	}
-	target := r.URL.RequestURI()
-	s.mu.Lock()
-	answers := h[target]
-	if len(answers) > 1 {
-		h[target] = answers[1:]
-	}
-	s.mu.Unlock()
-	if len(answers) == 0 {
+	resp, ok := s.next(h, r.URL.RequestURI())
+	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	a := answers[0]
-	maps.Copy(w.Header(), a.header)
-	if a.status == http.StatusOK {
-		etag := fmt.Sprintf(`"%x"`, crc32.ChecksumIEEE(a.body))
+	maps.Copy(w.Header(), resp.header)
+	if resp.status == http.StatusOK {
+		etag := fmt.Sprintf(`"%x"`, crc32.ChecksumIEEE(resp.body))
 		w.Header().Set("ETag", etag)
 		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	w.WriteHeader(a.status)
-	w.Write(a.body) // net/http drops the body if the request is a HEAD
+	w.WriteHeader(resp.status)
+	w.Write(resp.body) // net/http drops the body if the request is a HEAD
+}
+
+// next returns the next response of a host for a target. The last response is
+// repeated.
+func (s *Site) next(h host, target string) (_ response, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	responses := h[target]
+	if len(responses) == 0 {
+		return response{}, false
+	}
+	if len(responses) > 1 {
+		h[target] = responses[1:]
+	}
+	return responses[0], true
 }

@@ -15,39 +15,40 @@ import (
 )
 
 // Each host has a file, which is named after the host. A file begins with a
-// remark. Then come the host's answers:
+// remark. Then come the host's responses:
 //
 //	-- TARGET STATUS --
-//	# What is to be seen here.
+//	# What the page shows.
 //	=> What a polite crawler concludes.
 //	Header: value
 //
 //	body
 //
 // The target is the path and query of a request. If a target has several
-// answers, each request gets the next answer. The last answer is repeated. The
-// lines with # and => are for readers and tests. They stand beside the target's
-// first answer.
+// responses, each request gets the next response. The last response is repeated.
+// The lines with # and => are for readers and tests. They are part of the
+// target's first response.
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
-// headers name. A line "N × text" stands for N lines of text.
+// headers contain. A line "N × text" represents N lines of text.
 //
 //go:embed hosts/*.txt
 var files embed.FS
 
-type answer struct {
+// A response is a response of a host.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// A host has the answers of one host, by their targets. Each list has at least
-// one answer.
-type host map[string][]answer
+// A host contains the responses of one host, by their targets. Each list has at
+// least one response.
+type host map[string][]response
 
 // readHosts reads the embedded files and adds their hosts to the map. In the
 // files and in their names, it replaces ".example" by a dot and the domain. It
-// fails only if a file has a mistake.
+// returns an error only if a file is invalid.
 func readHosts(hosts map[string]host, domain string) error {
 	entries, err := files.ReadDir("hosts")
 	if err != nil {
@@ -68,37 +69,48 @@ func readHosts(hosts map[string]host, domain string) error {
 	return nil
 }
 
+// parseHost parses the file of a host.
 func parseHost(text string) (host, error) {
 	h := make(host)
 	sections := strings.Split("\n"+strings.ReplaceAll(text, "\r\n", "\n"), "\n-- ")
 	for _, section := range sections[1:] { // the first section is the remark
-		title, rest, _ := strings.Cut(section, " --\n")
+		title, content, _ := strings.Cut(section, " --\n")
 		target, code, _ := strings.Cut(title, " ")
 		status, err := strconv.Atoi(code)
 		if err != nil || !strings.HasPrefix(target, "/") {
 			return nil, fmt.Errorf("section %q: want -- /target STATUS --", title)
 		}
-		head, body, _ := strings.Cut(rest, "\n\n")
-		a := answer{status: status, header: make(http.Header)}
-		for line := range strings.Lines(head) {
-			line = strings.TrimSpace(line)
-			if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "=> ") {
-				continue
-			}
-			name, value, ok := strings.Cut(line, ":")
-			if !ok {
-				return nil, fmt.Errorf("section %q: %q is not a header", title, line)
-			}
-			a.header.Add(textproto.TrimString(name), textproto.TrimString(value))
+		head, body, _ := strings.Cut(content, "\n\n")
+		header, err := parseHeader(head)
+		if err != nil {
+			return nil, fmt.Errorf("section %q: %w", title, err)
 		}
-		a.body = encode(repeated(strings.TrimSuffix(body, "\n")), a.header)
-		h[target] = append(h[target], a)
+		body = repeatLines(strings.TrimSuffix(body, "\n"))
+		h[target] = append(h[target], response{status, header, encode(body, header)})
 	}
 	return h, nil
 }
 
-// repeated replaces each line "N × text" of a body by N lines of text.
-func repeated(body string) string {
+// parseHeader parses the lines before the body of a response.
+func parseHeader(head string) (http.Header, error) {
+	header := make(http.Header)
+	for line := range strings.Lines(head) {
+		line = strings.TrimSpace(line)
+		isRemark := strings.HasPrefix(line, "#") || strings.HasPrefix(line, "=> ")
+		if line == "" || isRemark {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, fmt.Errorf("%q is not a header", line)
+		}
+		header.Add(textproto.TrimString(name), textproto.TrimString(value))
+	}
+	return header, nil
+}
+
+// repeatLines replaces each line "N × text" of a body by N lines of text.
+func repeatLines(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
 		count, text, _ := strings.Cut(line, " × ")
@@ -111,7 +123,7 @@ func repeated(body string) string {
 	return b.String()
 }
 
-// encode returns the body in the charset and the coding that the header names.
+// encode returns the body in the charset and the coding of the header.
 func encode(body string, h http.Header) []byte {
 	b := []byte(body)
 	if strings.Contains(h.Get("Content-Type"), "utf-16") {

@@ -8,7 +8,7 @@
 //
 //   - [NewQueue] makes one that lives as long as its process.
 //   - [OpenDirectory] makes one with a journal: a crawl that was stopped, even
-//     by kill -9, continues where it was.
+//     by kill -9, continues where it stopped.
 //   - package shared has one in Redis, for any number of processes.
 //
 // A page is queued, out (handed out), or done. The crawl is over when no page
@@ -35,16 +35,16 @@ type Page struct {
 	Puts int    `json:"puts,omitempty"` // how many times the server has put the page off
 
 	// Due is the earliest time at which the page may be handed out, even if its
-	// host is due earlier. A zero Due means at once. Set Due before
-	// PutBack. Take resets it to zero.
+	// host is due earlier. Zero means immediately. Set Due before PutBack. Take
+	// resets it to zero.
 	Due time.Time `json:"due,omitzero"`
 
-	Depth   int  `json:"depth,omitempty"`   // how many links lead from a start URL to the page, on the first path found
+	Depth   int  `json:"depth,omitempty"`   // number of links from a start URL to the page, on the first path found
 	Sitemap bool `json:"sitemap,omitempty"` // the page is a sitemap: its URLs count as start URLs
 
-	Ready time.Time `json:"-"` // from this time on, the page waited only for its host's pace; set by Take
+	Ready time.Time `json:"-"` // since when the page waited only for its host's pace; set by Take
 
-	ID string `json:"-"` // names the page in a frontier that processes share; else ""
+	ID string `json:"-"` // identifies the page in a frontier that processes share; otherwise ""
 }
 
 // SetHost sets the Host of a page that was read from its JSON. It returns an

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,11 +32,12 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
+// A queue is a frontier.
 type queue interface {
 	Add(pages ...*frontier.Page) int
 	Take(ctx context.Context) (*frontier.Page, bool)
-	Done(p *frontier.Page, asked time.Time, interval time.Duration)
-	Refuse(p *frontier.Page, asked time.Time, interval time.Duration)
+	Done(p *frontier.Page, lastRequest time.Time, interval time.Duration)
+	Refuse(p *frontier.Page, lastRequest time.Time, interval time.Duration)
 	Refund(p *frontier.Page)
 	PutBack(p *frontier.Page, until time.Time)
 	State() frontier.State
@@ -45,6 +45,7 @@ type queue interface {
 	Close() error
 }
 
+// A setting is a test with one kind of frontier.
 type setting struct {
 	*testing.T
 	with func(frontier.Limits) queue // returns an empty frontier
@@ -60,7 +61,28 @@ func (s setting) open(max int) queue { return s.with(frontier.Limits{Pages: max}
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
-		s.Errorf("after %v, want %v", got, want)
+		s.Errorf("%v have passed, want %v", got, want)
+	}
+}
+
+// take takes a page and checks its path.
+func (s setting) take(f queue, wantPath string) *frontier.Page {
+	s.Helper()
+	p, ok := f.Take(s.Context())
+	if !ok {
+		s.Fatalf("no page was handed out, want %s", wantPath)
+	}
+	if urlPath(p) != wantPath {
+		s.Fatalf("%s was handed out, want %s", p.URL, wantPath)
+	}
+	return p
+}
+
+// wantNoPage checks that no page is left.
+func (s setting) wantNoPage(f queue) {
+	s.Helper()
+	if p, ok := f.Take(s.Context()); ok {
+		s.Errorf("%s was handed out, want no page", p.URL)
 	}
 }
 
@@ -70,27 +92,41 @@ func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return frontier.NewQueue(limits) }})
+			test(setting{
+				T:    t,
+				unit: time.Minute,
+				with: func(limits frontier.Limits) queue { return frontier.NewQueue(limits) },
+			})
 		})
 	})
 	t.Run("directory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			test(setting{T: t, unit: time.Minute, with: func(limits frontier.Limits) queue { return openLimited(t, t.TempDir(), limits) }})
+			test(setting{
+				T:    t,
+				unit: time.Minute,
+				with: func(limits frontier.Limits) queue { return openLimited(t, t.TempDir(), limits) },
+			})
 		})
 	})
 	t.Run("redis", func(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: redisserver.Start(t).Addr})
 		t.Cleanup(func() { client.Close() })
 		n := 0
-		test(setting{T: t, unit: 300 * time.Millisecond, real: true, with: func(limits frontier.Limits) queue {
+		openNext := func(limits frontier.Limits) queue {
 			n++
-			q, err := shared.Open(t.Context(), client, shared.Options{Crawl: fmt.Sprint("crawl", n), Limits: limits, Lease: 15 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+			q, err := shared.Open(t.Context(), client, shared.Options{
+				Crawl:  fmt.Sprint("crawl", n),
+				Limits: limits,
+				Lease:  15 * time.Second,
+				Logger: slog.New(slog.DiscardHandler),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { q.Close() })
 			return q
-		}})
+		}
+		test(setting{T: t, unit: 300 * time.Millisecond, real: true, with: openNext})
 	})
 }
 
@@ -120,14 +156,17 @@ func newPage(t testing.TB, rawURL string) *frontier.Page {
 
 func urlPath(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
-func TestHostsTakeTurns(t *testing.T) {
+// Hosts take turns. Only one page of a host is out at a time.
+func TestTake_HostsTakeTurns(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
-		for _, u := range []string{"http://a.example/1", "http://a.example/2", "http://a.example/3", "http://b.example/1"} {
+		for _, u := range []string{
+			"http://a.example/1",
+			"http://a.example/2",
+			"http://a.example/3",
+			"http://b.example/1",
+		} {
 			f.Add(newPage(s, u))
-		}
-		if f.Add(newPage(s, "http://a.example/2")) != 0 {
-			s.Error("a URL was added twice")
 		}
 		first, _ := f.Take(s.Context())
 		second, _ := f.Take(s.Context())
@@ -136,34 +175,42 @@ func TestHostsTakeTurns(t *testing.T) {
 		}
 		f.Done(first, time.Now(), 0)
 		f.Done(second, time.Now(), 0)
-		var rest []string
-		for {
-			p, ok := f.Take(s.Context())
-			if !ok {
-				break
-			}
-			rest = append(rest, p.URL)
-			f.Done(p, time.Now(), 0)
-		}
-		if want := []string{"http://a.example/2", "http://a.example/3"}; !slices.Equal(rest, want) {
-			s.Errorf("then came %q, want %q", rest, want)
-		}
-		if state := f.State(); state != (frontier.State{Spent: 4}) {
-			s.Errorf("at the end: %+v", state)
+		f.Done(s.take(f, "/2"), time.Now(), 0)
+		f.Done(s.take(f, "/3"), time.Now(), 0)
+		s.wantNoPage(f)
+		if got, want := f.State(), (frontier.State{Spent: 4}); got != want {
+			s.Errorf("state at the end is %+v, want %+v", got, want)
 		}
 	})
 }
 
-func TestPage(t *testing.T) {
+func TestAdd_Twice(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
-		p := newPage(s, "http://a.example/ü?b=%2F&c")
-		p.From, p.Depth, p.Sitemap = "http://a.example/", 3, true
-		f.Add(p)
+		f.Add(newPage(s, "http://a.example/"))
+		if n := f.Add(newPage(s, "http://a.example/")); n != 0 {
+			s.Errorf("adding a URL again: Add returned %d, want 0", n)
+		}
+	})
+}
+
+// All fields of a page are kept when the page is put back.
+func TestPutBack_Fields(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.open(10)
+		want := newPage(s, "http://a.example/ü?b=%2F&c")
+		want.From = "http://a.example/"
+		want.Depth = 3
+		want.Sitemap = true
+		f.Add(want)
 		for puts := range 3 {
 			got, ok := f.Take(s.Context())
-			if !ok || got.URL != p.URL || got.From != p.From || got.Puts != puts || got.Depth != 3 || !got.Sitemap {
-				s.Fatalf("%+v, %t; want %+v with %d puts", got, ok, p, puts)
+			if !ok {
+				s.Fatal("no page was handed out")
+			}
+			fields := fmt.Sprint(got.URL, got.From, got.Depth, got.Sitemap, got.Puts)
+			if want := fmt.Sprint(want.URL, want.From, want.Depth, want.Sitemap, puts); fields != want {
+				s.Fatalf("after %d put-backs, the page is %s, want %s", puts, fields, want)
 			}
 			got.Puts++
 			f.PutBack(got, time.Now())
@@ -171,91 +218,76 @@ func TestPage(t *testing.T) {
 	})
 }
 
+// The whole host waits until the time of PutBack, not only the page.
 func TestPutBack(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(2)
 		f.Add(newPage(s, "http://a.example/busy"))
-		p, _ := f.Take(s.Context())
+		p := s.take(f, "/busy")
 		start := time.Now()
 		f.PutBack(p, start.Add(s.unit))
 
-		f.Add(newPage(s, "http://a.example/other")) // the whole host waits, not only the page
+		f.Add(newPage(s, "http://a.example/other"))
 		first, ok := f.Take(s.Context())
 		if !ok {
-			s.Fatal("nothing was handed out")
+			s.Fatal("no page was handed out")
 		}
 		s.since(start, s.unit)
 		f.Done(first, time.Now(), 0)
 		second, ok := f.Take(s.Context())
 		if !ok || urlPath(second) == urlPath(first) {
-			s.Error("a page was lost")
+			s.Errorf("second page is %v after %v, want the other page", second, first)
 		}
 	})
 }
 
 // While a page waits until its Due, other pages of its host are handed out,
-// including new ones. When the page is due, it comes before these other pages.
-func TestWaitsByItself(t *testing.T) {
+// including new ones. When the page is due, it precedes these other pages.
+func TestPage_Due(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		f.Add(newPage(s, "http://a.example/1"), newPage(s, "http://a.example/2"))
 		start := time.Now()
-		p, _ := f.Take(s.Context())
-		p.Puts, p.Due = 1, start.Add(2*s.unit)
+		p := s.take(f, "/1")
+		p.Puts = 1
+		p.Due = start.Add(2 * s.unit)
 		f.PutBack(p, start)
-		takes := func(path string, after time.Duration) *frontier.Page {
-			s.Helper()
-			p, ok := f.Take(s.Context())
-			if !ok || urlPath(p) != path {
-				s.Fatalf("%v was handed out, want %s", p, path)
-			}
-			s.since(start, after)
-			return p
-		}
-		f.Done(takes("/2", 0), start, 0)
+		f.Done(s.take(f, "/2"), start, 0)
 		if n := f.State().Queued; n != 1 {
-			s.Errorf("%d are queued, want the one that waits", n)
+			s.Errorf("%d pages are queued, want only the one that waits", n)
 		}
 
-		var late sync.WaitGroup
-		late.Go(func() {
+		var adding sync.WaitGroup
+		adding.Go(func() {
 			time.Sleep(s.unit)
 			f.Add(newPage(s, "http://a.example/3"), newPage(s, "http://a.example/4"))
 		})
-		third := takes("/3", s.unit)
-		late.Wait()
+		third := s.take(f, "/3")
+		s.since(start, s.unit)
+		adding.Wait()
 		time.Sleep(s.unit)
 		f.Done(third, start, 0)
-		again := takes("/1", 2*s.unit)
+		again := s.take(f, "/1")
+		s.since(start, 2*s.unit)
 		if again.Puts != 1 {
-			s.Errorf("it was put off %d times, want 1", again.Puts)
+			s.Errorf("Puts is %d, want 1", again.Puts)
 		}
 		f.Done(again, start, 0)
-		f.Done(takes("/4", 2*s.unit), start, 0)
-		if _, ok := f.Take(s.Context()); ok {
-			s.Error("there was a page more")
-		}
+		f.Done(s.take(f, "/4"), start, 0)
+		s.wantNoPage(f)
 		if state := f.State(); state.Queued != 0 || state.Spent != 4 {
-			s.Errorf("at the end: %+v", state)
+			s.Errorf("state at the end is %+v, want 0 queued and 4 spent", state)
 		}
 	})
 }
 
 // If a host's latest page was put off, the next page comes from the end of the
 // host's queue, even if another page has waited until its Due.
-func TestHurt(t *testing.T) {
+func TestTake_AfterPutOff(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		for _, path := range []string{"/1", "/2", "/3", "/4", "/5"} {
 			f.Add(newPage(s, "http://a.example"+path))
-		}
-		take := func(want string) *frontier.Page {
-			s.Helper()
-			p, ok := f.Take(s.Context())
-			if !ok || urlPath(p) != want {
-				s.Fatalf("%v was handed out, want %s", p, want)
-			}
-			return p
 		}
 		putOff := func(p *frontier.Page) {
 			p.Puts++
@@ -263,39 +295,34 @@ func TestHurt(t *testing.T) {
 			f.PutBack(p, time.Now())
 			time.Sleep(30 * time.Millisecond)
 		}
-		putOff(take("/1"))
-		fifth := take("/5")
-		f.PutBack(fifth, time.Now()) // /5 was not requested
-		f.Refund(take("/5"))         // /5 needed no request
-		f.Done(take("/4"), time.Now(), 0)
-		again := take("/1")
-		f.Done(again, time.Now(), 0) // the page is given up
-		f.Done(take("/3"), time.Now(), 0)
-		putOff(take("/2"))
-		f.Done(take("/2"), time.Now(), 0) // /2 comes again, because no other page is left
-		if _, ok := f.Take(s.Context()); ok {
-			s.Error("there was a page more")
-		}
+		putOff(s.take(f, "/1"))
+		f.PutBack(s.take(f, "/5"), time.Now()) // /5 was not requested
+		f.Refund(s.take(f, "/5"))              // /5 needed no request
+		f.Done(s.take(f, "/4"), time.Now(), 0)
+		f.Done(s.take(f, "/1"), time.Now(), 0) // /1 is given up
+		f.Done(s.take(f, "/3"), time.Now(), 0)
+		putOff(s.take(f, "/2"))
+		f.Done(s.take(f, "/2"), time.Now(), 0) // no other page is left
+		s.wantNoPage(f)
 	})
 }
 
-// A page with a Due also waits until its host may be asked.
-func TestWaitsForItsHost(t *testing.T) {
+// A page with a Due also waits until its host is due.
+func TestPage_DueBeforeHost(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		f.Add(newPage(s, "http://a.example/1"))
 		start := time.Now()
-		p, _ := f.Take(s.Context())
+		p := s.take(f, "/1")
 		p.Due = start.Add(s.unit)
 		f.PutBack(p, start.Add(2*s.unit))
-		if _, ok := f.Take(s.Context()); !ok {
-			s.Fatal("nothing was handed out")
-		}
+		s.take(f, "/1")
 		s.since(start, 2*s.unit)
 	})
 }
 
-func TestInterval(t *testing.T) {
+// After Done, no page of the host is handed out until the interval has passed.
+func TestDone_Interval(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		f.Add(newPage(s, "http://a.example/"), newPage(s, "http://b.example/"))
@@ -304,93 +331,74 @@ func TestInterval(t *testing.T) {
 		f.Done(p, start, s.unit)
 		f.Add(newPage(s, "http://"+p.Host+"/late"))
 
-		other, _ := f.Take(s.Context())
+		other := s.take(f, "/")
 		if other.Host == p.Host {
-			s.Fatalf("%s was not left alone", p.Host)
+			s.Fatalf("a page of %s was handed out, want one of the other host", p.Host)
 		}
-		late, ok := f.Take(s.Context())
-		if !ok || urlPath(late) != "/late" {
-			s.Fatalf("%v, %t", late, ok)
-		}
+		s.take(f, "/late")
 		s.since(start, s.unit)
 	})
 }
 
-func TestBudget(t *testing.T) {
+// The maximum number of pages does not include refunded pages.
+func TestTake_MaxPages(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(1)
-		f.Add(newPage(s, "http://a.example/blocked"), newPage(s, "http://a.example/1"), newPage(s, "http://a.example/2"))
-		p, _ := f.Take(s.Context())
-		f.Refund(p)
-		p, ok := f.Take(s.Context())
-		if !ok {
-			s.Fatal("a page that cost nothing was counted")
+		for _, path := range []string{"/disallowed", "/1", "/2"} {
+			f.Add(newPage(s, "http://a.example"+path))
 		}
-		f.Done(p, time.Now(), 0)
-		if _, ok := f.Take(s.Context()); ok {
-			s.Error("more pages than the budget allows")
-		}
+		f.Refund(s.take(f, "/disallowed"))
+		f.Done(s.take(f, "/1"), time.Now(), 0)
+		s.wantNoPage(f)
 		if state := f.State(); state.Queued != 1 || state.Spent != 1 || state.Free != 1 {
-			s.Errorf("%+v, want 1 queued, 1 spent, 1 free", state)
+			s.Errorf("state is %+v, want 1 queued, 1 spent, 1 free", state)
 		}
 	})
 }
 
 // When a host has refused as many pages as permitted, its other pages stay
-// queued, even those that are found later, and the crawl goes on with the other
-// hosts. Pages that were fetched or put back do not count.
-func TestRefused(t *testing.T) {
+// queued, even those that are found later, and the crawl of the other hosts
+// continues. Pages that were fetched or put back do not count.
+func TestRefuse(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.with(frontier.Limits{Pages: 100, Refused: 2})
 		for n := range 7 {
 			f.Add(newPage(s, fmt.Sprintf("http://a.example/%d", n)))
 		}
-		f.Add(newPage(s, "http://b.example/0"), newPage(s, "http://b.example/1"))
-		var taken []string
-		refused := 0
-		for {
-			p, ok := f.Take(s.Context())
-			if !ok {
-				break
-			}
-			taken = append(taken, p.URL)
-			switch {
-			case p.Host == "b.example":
-				f.Refuse(p, time.Now(), 0) // once for each of its pages: the limit, with no page left
-			case urlPath(p) == "/0" && p.Puts == 0:
-				p.Puts++
-				f.PutBack(p, time.Now())
-			case urlPath(p) == "/1" || urlPath(p) == "/3":
-				refused++
-				f.Refuse(p, time.Now(), 0)
-			default:
-				f.Done(p, time.Now(), 0)
-			}
-			if refused == 2 {
-				refused++
-				f.Add(newPage(s, "http://a.example/late"), newPage(s, "http://c.example/"))
-			}
-		}
-		ofA := 0
-		for _, url := range taken {
-			if strings.HasPrefix(url, "http://a.example/") {
-				ofA++
-			}
-		}
-		if ofA != 4 || !slices.Contains(taken, "http://c.example/") || slices.Contains(taken, "http://a.example/4") {
-			s.Errorf("taken: %q; want a.example's pages to /3, /0 at the end of the queue, and all of the others", taken)
-		}
+		p := s.take(f, "/0")
+		p.Puts++
+		f.PutBack(p, time.Now())
+		f.Refuse(s.take(f, "/1"), time.Now(), 0)
+		f.Done(s.take(f, "/2"), time.Now(), 0)
+		f.Refuse(s.take(f, "/3"), time.Now(), 0)
+		f.Add(newPage(s, "http://a.example/late"), newPage(s, "http://b.example/other"))
+		f.Done(s.take(f, "/other"), time.Now(), 0)
+		s.wantNoPage(f)
 		if got, want := f.Ended(), map[string]int{"a.example": 5}; !maps.Equal(got, want) {
-			s.Errorf("ended: %v, want %v", got, want)
+			s.Errorf("ended hosts are %v, want %v", got, want)
 		}
 		if state := f.State(); state.Queued != 5 || state.Out != 0 || state.Hosts != 0 {
-			s.Errorf("%+v, want 5 queued, no host that is due", state)
+			s.Errorf("state is %+v, want 5 queued pages and no host that is due", state)
+		}
+	})
+}
+
+// A host that has refused as many pages as permitted has not ended if none of
+// its pages is left.
+func TestRefuse_LastPage(t *testing.T) {
+	everyFrontier(t, func(s setting) {
+		f := s.with(frontier.Limits{Pages: 100, Refused: 2})
+		f.Add(newPage(s, "http://a.example/0"), newPage(s, "http://a.example/1"))
+		f.Refuse(s.take(f, "/0"), time.Now(), 0)
+		f.Refuse(s.take(f, "/1"), time.Now(), 0)
+		if ended := f.Ended(); len(ended) != 0 {
+			s.Errorf("ended hosts are %v, want none", ended)
 		}
 	})
 }
 
 // Without a limit, no refused page ends the crawl of a host.
-func TestRefused_NoLimit(t *testing.T) {
+func TestRefuse_NoLimit(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(100)
 		for n := range 30 {
@@ -406,33 +414,32 @@ func TestRefused_NoLimit(t *testing.T) {
 			f.Refuse(p, time.Now(), 0)
 		}
 		if ended := f.Ended(); taken != 30 || len(ended) != 0 {
-			s.Errorf("%d pages, and ended: %v; want 30, and none", taken, ended)
+			s.Errorf("%d pages were handed out and the hosts %v have ended, want 30 and none", taken, ended)
 		}
 	})
 }
 
-// The pages of a host that is in the middle of its pause wait no longer when
-// its crawl ends: the crawl is over at once.
-func TestRefused_EndsAtOnce(t *testing.T) {
+// If the only host ends while it is paused, the crawl is over immediately.
+func TestRefuse_DuringPause(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.with(frontier.Limits{Pages: 100, Refused: 1})
 		f.Add(newPage(s, "http://a.example/0"), newPage(s, "http://a.example/1"))
-		p, _ := f.Take(s.Context())
-		f.Refuse(p, time.Now(), time.Hour)
+		f.Refuse(s.take(f, "/0"), time.Now(), time.Hour)
 		start := time.Now()
-		if p, ok := f.Take(s.Context()); ok || time.Since(start) > time.Minute {
-			s.Errorf("%v, %t after %v; want the end of the crawl", p, ok, time.Since(start))
+		s.wantNoPage(f)
+		if waited := time.Since(start); waited > time.Minute {
+			s.Errorf("Take waited %v, want an immediate end", waited)
 		}
 	})
 }
 
 // If no page is queued but another worker has a page, Take waits, because that
 // worker may find links.
-func TestWaitsForLinks(t *testing.T) {
+func TestTake_WaitsForLinks(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		f.Add(newPage(s, "http://a.example/"))
-		p, _ := f.Take(s.Context())
+		p := s.take(f, "/")
 		taken := make(chan bool)
 		go func() {
 			_, ok := f.Take(s.Context())
@@ -441,13 +448,14 @@ func TestWaitsForLinks(t *testing.T) {
 		time.Sleep(s.unit)
 		f.Add(newPage(s, "http://b.example/"))
 		if !<-taken {
-			s.Error("the worker went home before the link was found")
+			s.Error("Take returned false, want the page that was found meanwhile")
 		}
 		f.Done(p, time.Now(), 0)
 	})
 }
 
-func TestContextEnds(t *testing.T) {
+// Take returns when its context ends. No page is lost.
+func TestTake_ContextEnds(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(10)
 		f.Add(newPage(s, "http://a.example/"))
@@ -456,28 +464,43 @@ func TestContextEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(s.Context(), s.unit)
 		defer cancel()
 		start := time.Now()
-		if _, ok := f.Take(ctx); ok {
-			s.Error("a page was handed out before its time")
+		if p, ok := f.Take(ctx); ok {
+			s.Errorf("%s was handed out before its time, want no page", p.URL)
 		}
 		s.since(start, s.unit)
 		f.Add(newPage(s, "http://b.example/"))
-		if _, ok := f.Take(ctx); ok {
-			s.Error("a page was handed out after the context had ended")
+		if p, ok := f.Take(ctx); ok {
+			s.Errorf("%s was handed out after the context had ended, want no page", p.URL)
 		}
 		if left := f.State().Queued; left != 2 {
-			s.Errorf("%d pages left, want 2: nothing is lost", left)
+			s.Errorf("%d pages are queued, want 2", left)
 		}
 	})
 }
 
 // Many workers find each page of a site several times. They fetch each page
 // once, and only one page of a host at a time.
-func TestManyWorkers(t *testing.T) {
+func TestTake_ManyWorkers(t *testing.T) {
 	everyFrontier(t, func(s setting) {
 		f := s.open(1000)
 		f.Add(newPage(s, pageURL(0)))
 		var mu sync.Mutex
-		fetched, busy := make(map[string]int), make(map[string]bool)
+		fetched := make(map[string]int)
+		busy := make(map[string]bool)
+		fetch := func(p *frontier.Page) {
+			mu.Lock()
+			if busy[p.Host] {
+				s.Errorf("two pages of %s were out at a time", p.Host)
+			}
+			busy[p.Host] = true
+			fetched[p.URL]++
+			mu.Unlock()
+			f.Add(newLinks(s, p)...)
+			mu.Lock()
+			busy[p.Host] = false
+			mu.Unlock()
+			f.Done(p, time.Now(), 0)
+		}
 		var workers sync.WaitGroup
 		for range 16 {
 			workers.Go(func() {
@@ -486,18 +509,7 @@ func TestManyWorkers(t *testing.T) {
 					if !ok {
 						return
 					}
-					mu.Lock()
-					if busy[p.Host] {
-						s.Errorf("two pages of %s were out at a time", p.Host)
-					}
-					busy[p.Host] = true
-					fetched[p.URL]++
-					mu.Unlock()
-					f.Add(newLinks(s, p)...)
-					mu.Lock()
-					busy[p.Host] = false
-					mu.Unlock()
-					f.Done(p, time.Now(), 0)
+					fetch(p)
 				}
 			})
 		}
@@ -507,17 +519,18 @@ func TestManyWorkers(t *testing.T) {
 			want[pageURL(n)] = 1
 		}
 		if !maps.Equal(fetched, want) {
-			s.Errorf("fetched %v, want each of %d pages once", fetched, sitePages)
+			s.Errorf("fetched pages are %v, want each of %d pages once", fetched, sitePages)
 		}
 	})
 }
 
-// sitePages is how many pages the tests' site has, on five hosts. Each page
-// links to three pages at most. All pages can be reached from page 0.
+// sitePages is the number of pages of the tests' site, on five hosts. Each page
+// links to at most three pages. All pages can be reached from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
 
+// newLinks returns the links of a page of the tests' site.
 func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
 	if _, err := fmt.Sscanf(urlPath(p), "/%d", &n); err != nil {
@@ -535,8 +548,8 @@ func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 }
 
 // The links of a page lead to many hosts, each with a fragment of a megabyte,
-// which is no part of the page's URL. The queue keeps the names of the hosts,
-// and not the links.
+// which is not part of the page's URL. The queue keeps the names of the hosts in
+// memory, but not the links.
 func TestHostKey_KeepsNoLink(t *testing.T) {
 	q := frontier.NewQueue(frontier.Limits{Pages: 100})
 	before := testmain.Heap()
@@ -549,9 +562,9 @@ func TestHostKey_KeepsNoLink(t *testing.T) {
 		q.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
 	}
 	if grown := testmain.Heap() - before; grown > 10<<20 {
-		t.Errorf("50 pages take %d bytes", grown)
+		t.Errorf("50 pages take %d bytes, want at most %d", grown, 10<<20)
 	}
 	if n := q.State().Queued; n != 50 {
-		t.Errorf("%d pages are queued", n)
+		t.Errorf("%d pages are queued, want 50", n)
 	}
 }

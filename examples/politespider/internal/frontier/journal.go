@@ -55,7 +55,7 @@ const (
 	journalVersion = 1
 
 	// syncPeriod is the least time between two syncs of the journal to the
-	// disk. A power cut may lose the lines that were written after the last
+	// disk. A power failure may lose the lines that were written after the last
 	// sync. The next run fetches the pages in these lines again. If the process
 	// is killed but the system keeps running, the journal keeps all lines.
 	syncPeriod = time.Second
@@ -70,15 +70,19 @@ type journal struct {
 	synced time.Time
 }
 
+// openJournal opens the journal in dir, and creates both if necessary.
 func openJournal(dir string) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
-	if ok, err := lock.TryLock(); err != nil {
+	ok, err := lock.TryLock()
+	if err != nil {
 		return nil, err
-	} else if !ok {
-		return nil, fmt.Errorf("another process is crawling in %s; wait until it ends, or use another directory", dir)
+	}
+	if !ok {
+		const format = "another process is crawling in %s; wait until it ends, or use another directory"
+		return nil, fmt.Errorf(format, dir)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -89,31 +93,35 @@ func openJournal(dir string) (*journal, error) {
 
 // read calls take with each line of the journal, up to the first damaged line.
 // It cuts off the rest, and logs why. A killed process may leave an incomplete
-// last line, and a power cut may damage several lines. The lines after a
+// last line, and a power failure may damage several lines. The lines after a
 // damaged line are not used, because they may mark a page as done although the
 // links of the page are lost.
 func (j *journal) read(take func(line) error, logger *slog.Logger) error {
-	good, err := readJournal(j.file, take)
-	why := cmp.Or(err, errors.New("the last line is cut short"))
-	if err != nil && !errors.Is(err, ErrDamaged) {
-		return err
+	good, damage := readJournal(j.file, take)
+	if damage != nil && !errors.Is(damage, ErrDamaged) {
+		return damage
+	}
+	if damage == nil {
+		damage = errors.New("the last line is incomplete")
 	}
 	info, err := j.file.Stat()
 	if err != nil {
 		return err
 	}
 	if lost := info.Size() - good; lost > 0 {
-		logger.Warn("the end of the journal is damaged; the requests recorded there are repeated", "error", why, "bytes", lost)
+		logger.Warn("the end of the journal is damaged; the requests recorded there are repeated",
+			"error", damage, "bytes", lost)
 	}
 	return j.file.Truncate(good)
 }
 
-// readJournal calls take with each line, up to the first damaged line, whose
-// error it returns. It also returns how many bytes the lines before have.
+// readJournal calls take with each line up to the first damaged line. It returns
+// the error of that line, and the number of bytes of the lines before it.
 func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 	isFirst := true
 	good, err = ReadLines(r, func(l line) error {
-		if isFirst && (l.Version != journalVersion || l.Crawl == nil) {
+		isHeader := l.Version == journalVersion && l.Crawl != nil
+		if isFirst && !isHeader {
 			return errNoJournal
 		}
 		isFirst = false
@@ -134,7 +142,8 @@ var errNoJournal = errors.New(journalName + " is not the journal of a crawl, " +
 
 // errOldJournal is the error for a line that this version cannot read. Earlier
 // versions rewrote journals, with lines such as {"seen":[…]}.
-var errOldJournal = errors.New("this crawl was started by an older version of this program; start a new crawl in another directory")
+var errOldJournal = errors.New("this crawl was started by an older version of this program; " +
+	"start a new crawl in another directory")
 
 // ReadAbout returns the description of the crawl in dir, with the flags of its
 // last run. It returns nil if there is no crawl.
@@ -151,10 +160,10 @@ func ReadAbout(dir string) (about *About, err error) {
 		about = cmp.Or(l.Crawl, about)
 		return nil
 	})
-	if errors.Is(err, ErrDamaged) {
-		err = nil
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return nil, err
 	}
-	return about, err
+	return about, nil
 }
 
 // append adds a line, and syncs the file if the last sync is long ago.

@@ -2,27 +2,36 @@ package frontier
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
-// The tests in package frontier_test use these.
+// JournalName and CloseJournal are for the tests in package frontier_test.
 const JournalName = journalName
 
 func (q *Queue) CloseJournal() { q.journal.file.Close() }
 
-// readJournal does not panic on any journal. If what follows the first damaged
-// line is cut off, it reads the same again.
+// readJournal does not panic on any journal. If the first damaged line and the
+// lines after it are cut off, the journal has the same content as before.
 func FuzzJournal(f *testing.F) {
-	for _, seed := range []string{
-		`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}` + "\n" +
-			`{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}` + "\n",
-		`{"add":[{"url":"//a"}]}` + "\n" + `{"put":"//a","puts":2,"next":"2026-11-21T12:10:00Z"}` + "\n" + `{"done":"//a","free":true}`,
-		`{"add":[{"url":"//a/%41"},{"url":"//a/A"},{"url":"HTTP://a"},{"url":"http://a"}]}` + "\n",
-		`{"add":[{},{"url":"http://:80/"}]}` + "\n" + `{"done":"http://:80/"}` + "\n",
-		`{"add":[null]}` + "\n",
-		`{"put":"","next":"2026-11-21T12:00:00Z"}` + "\n{",
+	const header = `{"version":1,"crawl":{}}`
+	for _, lines := range [][]string{
+		{
+			`{"add":[{"url":"http://a.example/","puts":1},{"url":"http://b.example/","from":"http://a.example/"}]}`,
+			`{"done":"http://a.example/","next":"2026-11-21T12:00:01Z","interval":1}`,
+			``,
+		},
+		{
+			`{"add":[{"url":"//a"}]}`,
+			`{"put":"//a","puts":2,"next":"2026-11-21T12:10:00Z"}`,
+			`{"done":"//a","free":true}`,
+		},
+		{`{"add":[{"url":"//a/%41"},{"url":"//a/A"},{"url":"HTTP://a"},{"url":"http://a"}]}`, ``},
+		{`{"add":[{},{"url":"http://:80/"}]}`, `{"done":"http://:80/"}`, ``},
+		{`{"add":[null]}`, ``},
+		{`{"put":"","next":"2026-11-21T12:00:00Z"}`, `{`},
 	} {
-		f.Add([]byte(`{"version":1,"crawl":{}}` + "\n" + seed))
+		f.Add([]byte(header + "\n" + strings.Join(lines, "\n")))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, good, err := replayBytes(data)
@@ -31,16 +40,26 @@ func FuzzJournal(f *testing.F) {
 		}
 		second, again, err := replayBytes(data[:good])
 		if err != nil || again != good {
-			t.Fatalf("%v after %d bytes of the %d that were read", err, again, good)
+			t.Fatalf("reading the %d good bytes: %d good bytes and error %v, want all", good, again, err)
 		}
-		if a, b := len(first.queued), len(second.queued); a != b || first.state.Spent != second.state.Spent || len(first.seen) != len(second.seen) {
-			t.Errorf("%d pages, then %d; %d spent, then %d; %d seen, then %d", a, b, first.state.Spent, second.state.Spent, len(first.seen), len(second.seen))
+		for name, values := range map[string][2]int{
+			"queued": {len(first.queued), len(second.queued)},
+			"spent":  {first.state.Spent, second.state.Spent},
+			"seen":   {len(first.seen), len(second.seen)},
+		} {
+			if values[0] != values[1] {
+				t.Errorf("%s: %d pages in the whole journal, %d in its good part", name, values[0], values[1])
+			}
 		}
 	})
 }
 
 func replayBytes(journal []byte) (*replay, int64, error) {
-	r := &replay{Queue: NewQueue(Limits{Pages: 1000}), queued: make(map[string]*Page), rests: make(map[string]line)}
+	r := &replay{
+		Queue:  NewQueue(Limits{Pages: 1000}),
+		queued: make(map[string]*Page),
+		paces:  make(map[string]hostPace),
+	}
 	good, err := readJournal(bytes.NewReader(journal), r.line)
 	return r, good, err
 }

@@ -11,16 +11,18 @@ import (
 // ErrDamaged is the error of ReadLines about a line that it cannot read.
 var ErrDamaged = errors.New("damaged")
 
-// ReadLines calls take with each line of JSON, and leaves out an incomplete
-// last line. It returns how many bytes these lines have. At the first error, of
-// a line, of r or of take, it stops and returns the error, too.
+// ReadLines calls take with each line of JSON, except an incomplete last line.
+// It stops at the first error, which may be about a line, or of r or of take.
+// It returns this error, and the number of bytes of the lines that take has
+// accepted.
 func ReadLines[T any](r io.Reader, take func(T) error) (good int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return good, nil
-		} else if err != nil {
+		}
+		if err != nil {
 			return good, err
 		}
 		var line T

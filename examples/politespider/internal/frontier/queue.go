@@ -55,14 +55,27 @@ func (h *hostQueue) due() time.Time {
 	return h.pausedUntil
 }
 
-// pop removes a page from the queue and returns it. Usually this is a page
-// whose Due has passed, because such a page has been queued for longer. If the
-// latest page of the host was put off, it is the last page of the queue, which
-// is probably the least similar to that page. Otherwise, several failing pages
-// in a row would make the Limiter pause the host for longer and longer. If ten
-// adjacent pages are broken and a hundred others are not, the crawl takes
-// almost a third less time.
-func (h *hostQueue) pop(now time.Time) (p *Page) {
+// pop removes the next page from the queue and returns it.
+func (h *hostQueue) pop(now time.Time) *Page {
+	p := h.popPage(now)
+	for _, t := range []time.Time{p.Due, h.idleSince} {
+		if t.After(p.Ready) {
+			p.Ready = t
+		}
+	}
+	p.Due = time.Time{}
+	return p
+}
+
+// popPage is pop without the change of the page's times.
+//
+// Usually it returns a page whose Due has passed, because such a page has been
+// queued for longer. If the latest page of the host was put off, it returns the
+// last page of the queue, which is probably the least similar to that page.
+// Otherwise, several failing pages in a row would make the Limiter pause the
+// host for longer and longer. If ten adjacent pages are broken and a hundred
+// others are not, the crawl takes almost a third less time.
+func (h *hostQueue) popPage(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {
 	case h.wasPutOff && last >= 0:
@@ -75,13 +88,20 @@ func (h *hostQueue) pop(now time.Time) (p *Page) {
 		p = h.pages[0]
 		h.pages = h.pages[1:]
 	}
-	for _, t := range []time.Time{p.Due, h.idleSince} {
-		if t.After(p.Ready) {
-			p.Ready = t
-		}
-	}
-	p.Due = time.Time{}
 	return p
+}
+
+// insert adds a page to the queue: to later, if its Due has not passed.
+func (h *hostQueue) insert(p *Page, now time.Time) {
+	if !p.Due.After(now) {
+		h.pages = append(h.pages, p)
+		return
+	}
+	// Of pages with the same Due, the one that was inserted first is due first.
+	i, _ := slices.BinarySearchFunc(h.later, p.Due, func(other *Page, due time.Time) int {
+		return cmp.Or(other.Due.Compare(due), -1)
+	})
+	h.later = slices.Insert(h.later, i, p)
 }
 
 // NewQueue returns an empty frontier without a journal.
@@ -132,7 +152,7 @@ func (q *Queue) write(l line) bool {
 }
 
 // Take hands out the next page, and waits for one if necessary. It returns
-// false in four cases: no page is left but those of hosts whose crawl has
+// false in four cases: no page is left except those of hosts whose crawl has
 // ended, the maximum number of pages was handed out, the context has ended, or
 // an error has ended the crawl.
 func (q *Queue) Take(ctx context.Context) (*Page, bool) {
@@ -157,20 +177,21 @@ func (q *Queue) Take(ctx context.Context) (*Page, bool) {
 	return nil, false
 }
 
-// tryTake returns a page if one may be handed out now. Otherwise it returns a
+// tryTake returns a page if one may be handed out now. Otherwise, it returns a
 // channel that is closed when something changes. It also returns how long to
 // wait for the next host, or 0 if there is no host to wait for. If there is
 // neither a page nor a channel, the crawl is over.
 func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	full := q.state.Spent+q.state.Out >= q.limits.Pages
-	// If no page is out, each host that is due is in q.due.
-	over := q.state.Out == 0 && (len(q.due) == 0 || full)
-	if q.state.Err != nil || over {
+	if q.state.Err != nil {
 		return nil, nil, 0
 	}
-	if len(q.due) == 0 || full {
+	isFull := q.state.Spent+q.state.Out >= q.limits.Pages
+	if len(q.due) == 0 || isFull {
+		if q.state.Out == 0 { // no page can be put back, so nothing will change
+			return nil, nil, 0
+		}
 		return nil, q.changed, 0
 	}
 	host := q.due[0]
@@ -190,28 +211,30 @@ func (q *Queue) tryTake() (*Page, <-chan struct{}, time.Duration) {
 // time. Add the links of the page before you call Done. If you call Done first,
 // a crash between the two calls loses the links, because a page that is done is
 // not fetched again.
-func (q *Queue) Done(p *Page, asked time.Time, interval time.Duration) {
-	q.done(p, asked, interval, false)
+func (q *Queue) Done(p *Page, lastRequest time.Time, interval time.Duration) {
+	q.done(p, lastRequest, interval, false)
 }
 
 // Refuse is like Done for a page that the server has refused. When a host has
 // refused as many pages as Limits.Refused permits, no page of the host is
 // handed out any more.
-func (q *Queue) Refuse(p *Page, asked time.Time, interval time.Duration) {
-	q.done(p, asked, interval, true)
+func (q *Queue) Refuse(p *Page, lastRequest time.Time, interval time.Duration) {
+	q.done(p, lastRequest, interval, true)
 }
 
-func (q *Queue) done(p *Page, asked time.Time, interval time.Duration, refused bool) {
+// done is Done, or Refuse if refused is true.
+func (q *Queue) done(p *Page, lastRequest time.Time, interval time.Duration, refused bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	next := asked.Add(interval)
+	next := lastRequest.Add(interval)
 	q.write(line{Done: p.URL, Refused: refused, Next: next.UTC(), Interval: interval.Seconds()})
 	q.state.Spent++
 	if refused {
 		q.refused[p.Host]++
 	}
 	host := q.hosts[p.Host]
-	host.wasPutOff, host.idleSince = p.Puts > 0, time.Now()
+	host.wasPutOff = p.Puts > 0
+	host.idleSince = time.Now()
 	q.release(host, next)
 }
 
@@ -235,7 +258,8 @@ func (q *Queue) PutBack(p *Page, until time.Time) {
 	q.write(line{Put: p.URL, Puts: p.Puts, Due: p.Due.UTC(), Next: until.UTC()})
 	q.push(p, until)
 	host := q.hosts[p.Host]
-	host.wasPutOff, host.idleSince = host.wasPutOff || !p.Due.IsZero(), time.Now()
+	host.wasPutOff = host.wasPutOff || !p.Due.IsZero()
+	host.idleSince = time.Now()
 	q.release(host, until)
 }
 
@@ -247,7 +271,8 @@ func (q *Queue) State() State {
 	s.Hosts = len(q.due)
 	if len(q.due) > 0 && s.Spent+s.Out < q.limits.Pages {
 		if wait := time.Until(q.due[0].due()); wait > 0 {
-			s.Next, s.Wait = q.due[0].name, wait
+			s.Next = q.due[0].name
+			s.Wait = wait
 		}
 	}
 	return s
@@ -285,20 +310,15 @@ func (q *Queue) Close() error {
 }
 
 // push queues a page. If its host is new, no page of the host is handed out
-// before the time rest.
-func (q *Queue) push(p *Page, rest time.Time) {
+// before the time pausedUntil.
+func (q *Queue) push(p *Page, pausedUntil time.Time) {
 	host := q.hosts[p.Host]
 	if host == nil {
-		host = &hostQueue{name: p.Host, pausedUntil: rest, index: -1}
+		host = &hostQueue{name: p.Host, pausedUntil: pausedUntil, index: -1}
 		q.hosts[p.Host] = host
 	}
 	p.Ready = time.Now()
-	if p.Due.After(p.Ready) {
-		at, _ := slices.BinarySearchFunc(host.later, p, func(a, b *Page) int { return cmp.Or(a.Due.Compare(b.Due), -1) })
-		host.later = slices.Insert(host.later, at, p)
-	} else {
-		host.pages = append(host.pages, p)
-	}
+	host.insert(p, p.Ready)
 	q.state.Queued++
 	switch {
 	case host.index >= 0:
@@ -327,19 +347,26 @@ func (q *Queue) signal() {
 	q.changed = make(chan struct{})
 }
 
+// A hostHeap is a heap of hosts (package container/heap). The host that is due
+// first is at the top.
 type hostHeap []*hostQueue
 
-func (h hostHeap) Len() int           { return len(h) }
+func (h hostHeap) Len() int { return len(h) }
+
 func (h hostHeap) Less(i, j int) bool { return h[i].due().Before(h[j].due()) }
+
 func (h hostHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+	h[i].index = i
+	h[j].index = j
 }
+
 func (h *hostHeap) Push(x any) {
 	host := x.(*hostQueue)
 	host.index = len(*h)
 	*h = append(*h, host)
 }
+
 func (h *hostHeap) Pop() any {
 	old := *h
 	host := old[len(old)-1]

@@ -12,22 +12,24 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/preference"
 )
 
-// A Verdict is what became of a URL.
+// A Verdict is the outcome of a URL.
 type Verdict string
 
 const (
 	Fetched     Verdict = "fetched"     // the server sent the page: 2xx
-	Unchanged   Verdict = "unchanged"   // 304: the page is as it was in an earlier crawl
+	Unchanged   Verdict = "unchanged"   // 304: the page has not changed since an earlier crawl
 	Moved       Verdict = "moved"       // the server redirected: 3xx; the target is queued as a new URL
 	NotFound    Verdict = "not found"   // there is no such page: 404 or 410
-	Refused     Verdict = "refused"     // a 4xx other than 404, 410 and 429, or a 2xx or 3xx that is surely a refusal
-	Disallowed  Verdict = "disallowed"  // a rule of robots.txt forbids the URL; nothing was sent
+	Refused     Verdict = "refused"     // another 4xx except 429, or a 2xx or 3xx that is surely a refusal
+	Disallowed  Verdict = "disallowed"  // a rule of robots.txt forbids the URL; no request was sent
 	Unreachable Verdict = "unreachable" // robots.txt could not be fetched, so everything is disallowed
 	PutOff      Verdict = "put off"     // 429 or 503: the page goes back into the queue
 	GivenUp     Verdict = "given up"    // 429 or 503 too often
-	Failed      Verdict = "failed"      // no answer, a truncated one, or another status, such as 500
-	RobotsTxt   Verdict = "robots.txt"  // not about a page: a robots.txt was fetched
-	Checked     Verdict = "checked"     // a page was requested again, only to find out if its server answers
+	Failed      Verdict = "failed"      // no response, a truncated one, or another status, such as 500
+
+	// The next two verdicts are not on pages.
+	RobotsTxt Verdict = "robots.txt" // a robots.txt was fetched
+	Checked   Verdict = "checked"    // a page was requested again, only to check its server
 )
 
 // Verdicts lists the final verdicts on pages, in the order of the summary.
@@ -36,23 +38,32 @@ var Verdicts = []Verdict{Fetched, Unchanged, Moved, NotFound, Refused, Disallowe
 // kinds contains the properties of each verdict that the outputs use.
 var kinds = map[Verdict]struct {
 	letter byte   // stands for the verdict in the report
-	color  string // of the verdict on a terminal (ECMA-48, SGR)
+	color  string // on a terminal
 	lost   bool
-	count  func(*Summary) *int // how many URLs have this final verdict; nil if it is not a final one
+	count  func(*Summary) *int // the count of URLs with this final verdict; nil if the verdict is not final
 }{
-	Fetched:     {'f', "32", false, func(s *Summary) *int { return &s.Fetched }},
-	Unchanged:   {'e', "32", false, func(s *Summary) *int { return &s.Unchanged }},
-	Moved:       {'m', "32", false, func(s *Summary) *int { return &s.Moved }},
-	NotFound:    {'n', "33", false, func(s *Summary) *int { return &s.NotFound }},
-	Refused:     {'d', "31", true, func(s *Summary) *int { return &s.Refused }},
-	Disallowed:  {'b', "33", false, func(s *Summary) *int { return &s.Disallowed }},
-	Unreachable: {'u', "31", true, func(s *Summary) *int { return &s.Unreachable }},
-	PutOff:      {'p', "36", false, nil},
-	GivenUp:     {'g', "31", true, func(s *Summary) *int { return &s.GivenUp }},
-	Failed:      {'x', "31", true, func(s *Summary) *int { return &s.Failed }},
-	RobotsTxt:   {'r', "2", false, nil},
-	Checked:     {'c', "2", false, nil},
+	Fetched:     {'f', green, false, func(s *Summary) *int { return &s.Fetched }},
+	Unchanged:   {'e', green, false, func(s *Summary) *int { return &s.Unchanged }},
+	Moved:       {'m', green, false, func(s *Summary) *int { return &s.Moved }},
+	NotFound:    {'n', yellow, false, func(s *Summary) *int { return &s.NotFound }},
+	Refused:     {'d', red, true, func(s *Summary) *int { return &s.Refused }},
+	Disallowed:  {'b', yellow, false, func(s *Summary) *int { return &s.Disallowed }},
+	Unreachable: {'u', red, true, func(s *Summary) *int { return &s.Unreachable }},
+	PutOff:      {'p', cyan, false, nil},
+	GivenUp:     {'g', red, true, func(s *Summary) *int { return &s.GivenUp }},
+	Failed:      {'x', red, true, func(s *Summary) *int { return &s.Failed }},
+	RobotsTxt:   {'r', dim, false, nil},
+	Checked:     {'c', dim, false, nil},
 }
+
+// These are codes of styles on a terminal (ECMA-48, SGR).
+const (
+	dim    = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
 
 // Letter returns the letter that stands for the verdict in the report.
 func (v Verdict) Letter() byte { return kinds[v].letter }
@@ -63,9 +74,9 @@ func (v Verdict) Color() string { return kinds[v].color }
 // Lost reports whether the crawl failed to get a page that probably exists.
 func (v Verdict) Lost() bool { return kinds[v].lost }
 
-// VerdictOf returns the verdict on a response with this status. It does not
-// take bot protection into account.
-func VerdictOf(status int) Verdict {
+// StatusVerdict returns the verdict on a response with this status. It does not
+// consider bot protection.
+func StatusVerdict(status int) Verdict {
 	switch {
 	case status >= 200 && status <= 299:
 		return Fetched
@@ -83,12 +94,12 @@ func VerdictOf(status int) Verdict {
 	return Failed
 }
 
-// MaxTries is the maximum number of requests for a page whose server answers
-// 429 or 503.
+// MaxTries is the maximum number of requests for a page whose server responds
+// with 429 or 503.
 const MaxTries = 4
 
-// A Record is one event of a crawl: what became of a page, or of a robots.txt.
-// The JSON output has one line for each Record.
+// A Record is one event of a crawl: the outcome of a page, or of the fetch of a
+// robots.txt. The JSON output has one line for each Record.
 type Record struct {
 	Seconds   float64 `json:"seconds"` // seconds since the run began
 	Verdict   Verdict `json:"verdict"`
@@ -97,15 +108,15 @@ type Record struct {
 	From      string  `json:"from,omitempty"` // the page on which the URL was found
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
-	Location  string  `json:"location,omitempty"`   // where the redirect leads, if the Verdict is Moved
+	Location  string  `json:"location,omitempty"`   // the target of the redirect, if the Verdict is Moved
 	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta or X-Robots-Tag has noindex
 	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag has nofollow
-	Links     int     `json:"links,omitempty"`      // how many new links of the page were queued
-	LinksLeft int     `json:"links_left,omitempty"` // how many links were left out because of nofollow
-	Tries     int     `json:"tries,omitempty"`      // how many times the page was requested, if the Verdict is PutOff or GivenUp
-	Again     float64 `json:"again,omitempty"`      // seconds until the next try, if the Verdict is PutOff
+	Links     int     `json:"links,omitempty"`      // number of new links that were queued
+	LinksLeft int     `json:"links_left,omitempty"` // number of links omitted because of nofollow
+	Tries     int     `json:"tries,omitempty"`      // number of requests, if the Verdict is PutOff or GivenUp
+	RetryIn   float64 `json:"again,omitempty"`      // seconds until the next try, if the Verdict is PutOff
 	For       string  `json:"for,omitempty"`        // the page that was put off, if the Verdict is Checked
-	Redirects int     `json:"redirects,omitempty"`  // how many redirects were followed, if the Verdict is RobotsTxt
+	Redirects int     `json:"redirects,omitempty"`  // number of redirects followed, if the Verdict is RobotsTxt
 	Error     string  `json:"error,omitempty"`
 
 	// Refusal is the bot protection that responded instead of the page, with
@@ -122,7 +133,7 @@ type Record struct {
 	// host.
 	PausedUntil float64 `json:"paused_until,omitempty"`
 
-	Said // set only if the Verdict is Fetched or Moved
+	PageInfo // set only if the Verdict is Fetched or Moved
 
 	// Decision is the decision of robots.txt, with the rule and its line. It is
 	// nil if robots.txt was not consulted.
@@ -134,26 +145,29 @@ type Request struct {
 	URL      string  `json:"url,omitempty"`    // set if the Verdict is RobotsTxt; otherwise see Record.URL
 	Host     string  `json:"host,omitempty"`   // set if the Verdict is RobotsTxt; otherwise see Record.Host
 	At       float64 `json:"at"`               // when the request started, in seconds since the run began
-	Took     float64 `json:"took"`             // seconds until the answer began
-	Status   int     `json:"status,omitempty"` // the status of the answer; 0 if there was no answer
+	Took     float64 `json:"took"`             // seconds until the response began
+	Status   int     `json:"status,omitempty"` // the status of the response; 0 if there was no response
 	Interval float64 `json:"interval"`         // minimum seconds from At to the next request to the host
-	Asked    string  `json:"asked,omitempty"`  // the signature that the response requests, in words
+
+	// RequestedSignature describes the signature that the response requests. It
+	// is "" if the response requests none.
+	RequestedSignature string `json:"asked,omitempty"`
 }
 
 // Brief returns the record as the lists of the summary contain it: without
-// Decision, Said and Requests. A long Location or Error is truncated, because a
-// server can send megabytes.
+// Decision, PageInfo and Requests. A long Location or Error is truncated,
+// because a server can send megabytes.
 func (r Record) Brief() Record {
 	r.Decision = nil
-	r.Said = Said{}
+	r.PageInfo = PageInfo{}
 	r.Requests = nil
-	r.Location = beginning(r.Location)
-	r.Error = beginning(r.Error)
+	r.Location = truncate(r.Location)
+	r.Error = truncate(r.Error)
 	return r
 }
 
-// beginning returns a text, or a copy of its first 2 KiB.
-func beginning(text string) string {
+// truncate returns a copy of the text, or of its first 2 KiB followed by "…".
+func truncate(text string) string {
 	const maxBytes = 2 << 10
 	if len(text) <= maxBytes {
 		return strings.Clone(text)
@@ -161,33 +175,39 @@ func beginning(text string) string {
 	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
 }
 
-// A Summary is the outcome of a crawl. Stopped is empty, or the reason why the
-// crawl stopped early: "interrupted", "max-pages", "max-refused", "max-time" or
-// "failed".
+// A Summary is the outcome of a crawl.
 type Summary struct {
-	Seconds     float64       `json:"seconds"`           // summed over all runs of the crawl that are known
-	Runs        int           `json:"runs,omitempty"`    // number of runs of the crawl; omitted if no other run is known
-	Stopped     string        `json:"stopped,omitempty"` // why it stopped early, such as "max-pages"; "" if it did not
-	Fetched     int           `json:"fetched"`
-	Unchanged   int           `json:"unchanged,omitempty"` // only with -revisit
-	Moved       int           `json:"moved"`
-	NotFound    int           `json:"not_found"`
-	Refused     int           `json:"refused"`
-	Disallowed  int           `json:"disallowed"`
-	Unreachable int           `json:"unreachable"`
-	GivenUp     int           `json:"given_up"`
-	Failed      int           `json:"failed"`
-	Statuses    map[int]int   `json:"statuses"`            // how many pages were answered with each status
-	Left        int           `json:"left"`                // how many URLs are still queued, those of Ended included
-	Ended       []EndedHost   `json:"ended,omitempty"`     // hosts whose crawl has stopped at -max-refused, by name
-	Elsewhere   int           `json:"elsewhere,omitempty"` // how many other URLs unknown runs and processes of this crawl have finished
-	NoIndex     int           `json:"noindex"`
-	NoFollow    int           `json:"nofollow"`
-	Hosts       []HostSummary `json:"hosts"`              // sorted by name
-	Lost        []Record      `json:"lost"`               // the Records whose Verdict is Refused, Unreachable, GivenUp or Failed
-	NotToKeep   []Record      `json:"not_to_keep"`        // fetched and moved pages with noindex
-	Doubtful    []Record      `json:"doubtful,omitempty"` // fetched pages that are perhaps refusals
-	Uses        []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
+	Seconds float64 `json:"seconds"`        // summed over all runs of the crawl that are known
+	Runs    int     `json:"runs,omitempty"` // number of runs of the crawl; omitted if no other run is known
+
+	// Stopped is why the crawl stopped early: "interrupted", "max-pages",
+	// "max-refused", "max-time" or "failed". It is "" if it did not stop early.
+	Stopped string `json:"stopped,omitempty"`
+
+	Fetched     int         `json:"fetched"`
+	Unchanged   int         `json:"unchanged,omitempty"` // only with -revisit
+	Moved       int         `json:"moved"`
+	NotFound    int         `json:"not_found"`
+	Refused     int         `json:"refused"`
+	Disallowed  int         `json:"disallowed"`
+	Unreachable int         `json:"unreachable"`
+	GivenUp     int         `json:"given_up"`
+	Failed      int         `json:"failed"`
+	Statuses    map[int]int `json:"statuses"`        // number of responses to requests for pages, by status
+	Left        int         `json:"left"`            // number of URLs in the queue, including those of Ended
+	Ended       []EndedHost `json:"ended,omitempty"` // hosts whose crawl has stopped at -max-refused, by name
+
+	// Elsewhere is the number of other URLs that other processes of the crawl,
+	// and runs that are not known, have finished.
+	Elsewhere int `json:"elsewhere,omitempty"`
+
+	NoIndex   int           `json:"noindex"`
+	NoFollow  int           `json:"nofollow"`
+	Hosts     []HostSummary `json:"hosts"`              // sorted by name
+	Lost      []Record      `json:"lost"`               // the Records of lost pages: see Verdict.Lost
+	NotToKeep []Record      `json:"not_to_keep"`        // fetched and moved pages with noindex
+	Doubtful  []Record      `json:"doubtful,omitempty"` // fetched pages that are perhaps refusals
+	Uses      []UseSummary  `json:"uses,omitempty"`     // only uses that some page allows or denies
 
 	// Drafts maps each signal that was seen to the draft that defines it.
 	// Signals that no draft defines are not in the map.
@@ -210,17 +230,23 @@ type UseSummary struct {
 
 // A HostSummary is the outcome of a crawl at one host.
 type HostSummary struct {
-	Host       string  `json:"host"`
-	Requests   int     `json:"requests"`                   // includes requests for robots.txt and repeated requests
-	Interval   float64 `json:"interval"`                   // the least number of seconds that must pass from one page to the next
-	Longest    float64 `json:"longest_interval,omitempty"` // that of the port with the longest Crawl-delay, if they differ
+	Host     string `json:"host"`
+	Requests int    `json:"requests"` // includes requests for robots.txt and repeated requests
+
+	// Interval is the least number of seconds that must pass from one page to
+	// the next. If the ports of the host differ, Interval is that of the port
+	// with the shortest Crawl-delay, and LongestInterval that of the port with
+	// the longest.
+	Interval        float64 `json:"interval"`
+	LongestInterval float64 `json:"longest_interval,omitempty"`
+
 	Fetched    int     `json:"fetched"`
 	Moved      int     `json:"moved"`
 	NotFound   int     `json:"not_found"`
 	Disallowed int     `json:"disallowed"`
 	Lost       int     `json:"lost"`
-	Paused     float64 `json:"paused,omitempty"`  // seconds that the responses of the host paused it
-	Closest    float64 `json:"closest,omitempty"` // shortest time in seconds that passed between two pages; 0 if fewer than two
+	Paused     float64 `json:"paused,omitempty"`  // seconds that responses of the host paused it
+	Closest    float64 `json:"closest,omitempty"` // shortest time between two pages, in seconds; 0 if fewer than two
 	Addresses  int     `json:"addresses"`         // number of origins whose robots.txt was requested; 1 if none was
 	RobotsTxt  string  `json:"robots_txt"`        // the outcome of fetching robots.txt, for each origin if there are several
 }

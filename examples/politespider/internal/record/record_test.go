@@ -6,17 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// A server redirects each page to a URL of a megabyte. The summary has the
-// beginning of the URL.
+// A server redirects each page to a URL of a megabyte. The summary contains
+// only the beginning of the URL.
 func TestBrief_LongTexts(t *testing.T) {
 	long := strings.Repeat("é", 1<<19)
-	r := Record{URL: "http://a.example/", Location: "http://b.example/x" + long, Error: "parse " + long}.Brief()
-	for _, text := range []string{r.Location, r.Error} {
-		if len(text) > 3<<10 || !utf8.ValidString(text) || !strings.HasSuffix(text, "é…") {
-			t.Errorf("%d bytes: %q", len(text), text[len(text)-10:])
+	brief := Record{
+		URL:      "http://a.example/",
+		Location: "http://b.example/x" + long,
+		Error:    "parse " + long,
+	}.Brief()
+	for name, text := range map[string]string{"Location": brief.Location, "Error": brief.Error} {
+		if len(text) > 3<<10 {
+			t.Errorf("%s has %d bytes, want at most %d", name, len(text), 3<<10)
+		}
+		if !utf8.ValidString(text) || !strings.HasSuffix(text, "é…") {
+			t.Errorf("%s ends with %q, want a whole character and …", name, text[max(len(text)-10, 0):])
 		}
 	}
-	if r := (Record{Location: "http://b.example/", Error: "timeout"}).Brief(); r.Location != "http://b.example/" || r.Error != "timeout" {
-		t.Errorf("%+v", r)
+}
+
+func TestBrief_ShortTexts(t *testing.T) {
+	brief := Record{Location: "http://b.example/", Error: "timeout"}.Brief()
+	if brief.Location != "http://b.example/" || brief.Error != "timeout" {
+		t.Errorf("Location %q and Error %q have changed", brief.Location, brief.Error)
 	}
 }

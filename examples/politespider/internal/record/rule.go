@@ -13,16 +13,21 @@ type Rule struct {
 	Lines  []string `json:"lines,omitempty"` // all lines of the file; nil if an earlier Rule has them
 }
 
-// RuleOf returns the rule that disallowed the record's URL, or nil if none did.
-// The keys of known are the hashes of robots.txt files whose lines are part of
-// an earlier Rule. If the hash of the rule's file is new, RuleOf adds it to
-// known, and sets Rule.Lines.
-func RuleOf(r Record, known map[string]bool) *Rule {
+// DisallowedBy returns the rule that disallowed the record's URL, or nil if no
+// rule did. The keys of known are the hashes of the robots.txt files whose
+// lines are part of an earlier Rule. If the hash of the rule's file is new,
+// DisallowedBy adds it to known and sets Rule.Lines.
+func (r Record) DisallowedBy(known map[string]bool) *Rule {
 	d := r.Decision
 	if r.Verdict != Disallowed || d == nil {
 		return nil
 	}
-	rule := &Rule{Robots: d.RobotsURL, SHA256: d.SHA256(), Line: d.Line, Text: fmt.Sprintf("%v: %s", d.Kind, d.Rule)}
+	rule := &Rule{
+		Robots: d.RobotsURL,
+		SHA256: d.SHA256(),
+		Line:   d.Line,
+		Text:   fmt.Sprintf("%v: %s", d.Kind, d.Rule),
+	}
 	for _, agent := range d.Group {
 		rule.Group = append(rule.Group, agent.Line)
 	}

@@ -15,9 +15,13 @@ func Printable(s string) string { return cli.Printable(s, 100) }
 
 // Cause returns the text of an error without the addresses and the URL in it,
 // because the output shows the URL anyway.
-func Cause(text string) string { return address.ReplaceAllString(text, "") }
+func Cause(text string) string { return place.ReplaceAllString(text, "") }
 
-var address = regexp.MustCompile(`\b(dial|read|write) \w+( \S+)?: (\w+: )?(lookup \S+( on \S+)?: )?|\bparse "[^"]*": `)
+// place matches the parts of an error in which package net names the addresses,
+// and package url the URL.
+var place = regexp.MustCompile(
+	`\b(dial|read|write) \w+( \S+)?: (\w+: )?(lookup \S+( on \S+)?: )?` +
+		`|\bparse "[^"]*": `)
 
 // Count returns a number with its noun, such as "2 links".
 func Count(n int, noun string) string { return fmt.Sprintf("%d %s", n, cli.Noun(n, noun)) }
@@ -32,11 +36,11 @@ func Duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
-// Since returns how many seconds have passed since the given time.
-func Since(then time.Time) float64 { return Seconds(time.Since(then)) }
+// Since returns the number of seconds that have passed since t.
+func Since(t time.Time) float64 { return Seconds(time.Since(t)) }
 
-// OriginOf returns the scheme, host and port of a URL, or "" if it has none.
-func OriginOf(rawURL string) string {
+// Origin returns the scheme, host and port of a URL, or "" if it has none.
+func Origin(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
 		return ""

@@ -18,18 +18,30 @@ func BenchmarkAdd(b *testing.B) {
 		urls[i] = fmt.Sprintf("http://a.example/archive/%d", i)
 	}
 	c := New("", "", time.Now(), time.Second)
-	c.room = math.MaxInt
+	c.marksLeft = math.MaxInt
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
-		add(c, record.Record{Verdict: record.Fetched, URL: urls[n%len(urls)], Host: "a.example", Status: 200,
-			Requests: []record.Request{{At: float64(n), Took: 0.1, Status: 200, Interval: 1}}})
+		add(c, fetched(urls[n%len(urls)], "a.example", n))
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(len(c.hosts["a.example"].marks)), "B/mark")
+	marks := len(c.hosts["a.example"].marks)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(marks), "B/mark")
+}
+
+// fetched returns the record of a page that was requested in the given second.
+func fetched(url, host string, second int) record.Record {
+	request := record.Request{At: float64(second), Took: 0.1, Status: 200, Interval: 1}
+	return record.Record{
+		Verdict:  record.Fetched,
+		URL:      url,
+		Host:     host,
+		Status:   200,
+		Requests: []record.Request{request},
+	}
 }
 
 func BenchmarkWrite(b *testing.B) {
@@ -37,8 +49,7 @@ func BenchmarkWrite(b *testing.B) {
 	for h := range 200 {
 		host := fmt.Sprintf("host-%d.example", h)
 		for n := range 5000 {
-			add(c, record.Record{Verdict: record.Fetched, URL: fmt.Sprintf("http://%s/archive/%d", host, n), Host: host, Status: 200,
-				Requests: []record.Request{{At: float64(n), Took: 0.1, Status: 200, Interval: 1}}})
+			add(c, fetched(fmt.Sprintf("http://%s/archive/%d", host, n), host, n))
 		}
 	}
 	var out counter

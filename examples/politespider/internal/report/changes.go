@@ -12,9 +12,10 @@ import (
 // maxChanged is the maximum length of each list of changed hosts or URLs.
 const maxChanged = 50
 
+// changes are the differences between an earlier crawl and this one.
 type changes struct {
 	Counts  []change
-	Hosts   []change // hosts whose count of fetched pages has changed, the largest change first
+	Hosts   []change // see changedHosts
 	NowLost []string // URLs that were lost only in this crawl
 	Found   []string // URLs that were lost only in the earlier crawl
 	More    int      // how many hosts and URLs are not listed
@@ -40,39 +41,50 @@ func changesSince(before *record.Summary, now record.Summary) *changes {
 	if before == nil {
 		return nil
 	}
-	c := new(changes)
-	for _, v := range record.Verdicts {
-		row := change{What: string(v), Then: before.Count(v), Now: now.Count(v)}
-		if row.Then != 0 || row.Now != 0 {
-			row.Worse = row.Now > row.Then && v.Lost()
-			if v == record.Fetched {
-				row.Worse = row.Now < row.Then
-			}
-			c.Counts = append(c.Counts, row)
-		}
-	}
-	c.Counts = append(c.Counts, change{What: "seconds", Then: int(before.Seconds), Now: int(now.Seconds)})
-
-	fetched := make(map[string]change) // by host
-	for _, h := range before.Hosts {
-		fetched[h.Host] = change{What: h.Host, Then: h.Fetched}
-	}
-	for _, h := range now.Hosts {
-		fetched[h.Host] = change{What: h.Host, Then: fetched[h.Host].Then, Now: h.Fetched}
-	}
-	for _, row := range fetched {
-		if row.Then != row.Now {
-			row.Worse = row.Now < row.Then
-			c.Hosts = append(c.Hosts, row)
-		}
-	}
-	slices.SortFunc(c.Hosts, func(a, b change) int {
-		return cmp.Or(cmp.Compare(abs(b.Now-b.Then), abs(a.Now-a.Then)), cmp.Compare(a.What, b.What))
-	})
-	c.Hosts = truncate(c.Hosts, &c.More)
+	c := &changes{Counts: changedCounts(*before, now)}
+	c.Hosts = truncate(changedHosts(before.Hosts, now.Hosts), &c.More)
 	c.NowLost = truncate(onlyIn(now.Lost, before.Lost), &c.More)
 	c.Found = truncate(onlyIn(before.Lost, now.Lost), &c.More)
 	return c
+}
+
+// changedCounts returns the count of each verdict that occurred in one of the
+// crawls, and their duration in seconds.
+func changedCounts(before, now record.Summary) (counts []change) {
+	for _, v := range record.Verdicts {
+		c := change{What: string(v), Then: before.Count(v), Now: now.Count(v)}
+		if c.Then == 0 && c.Now == 0 {
+			continue
+		}
+		c.Worse = c.Now > c.Then && v.Lost()
+		if v == record.Fetched {
+			c.Worse = c.Now < c.Then
+		}
+		counts = append(counts, c)
+	}
+	return append(counts, change{What: "seconds", Then: int(before.Seconds), Now: int(now.Seconds)})
+}
+
+// changedHosts returns the hosts whose number of fetched pages has changed, the
+// largest change first.
+func changedHosts(before, now []record.HostSummary) (changed []change) {
+	byHost := make(map[string]change)
+	for _, h := range before {
+		byHost[h.Host] = change{What: h.Host, Then: h.Fetched}
+	}
+	for _, h := range now {
+		byHost[h.Host] = change{What: h.Host, Then: byHost[h.Host].Then, Now: h.Fetched}
+	}
+	for _, c := range byHost {
+		if c.Then != c.Now {
+			c.Worse = c.Now < c.Then
+			changed = append(changed, c)
+		}
+	}
+	slices.SortFunc(changed, func(a, b change) int {
+		return cmp.Or(cmp.Compare(abs(b.Now-b.Then), abs(a.Now-a.Then)), cmp.Compare(a.What, b.What))
+	})
+	return changed
 }
 
 // onlyIn returns the URLs of records that others do not contain, each followed

@@ -5,23 +5,22 @@
 // write the Crawl:
 //
 //	crawl := report.New("http://example.com/", "ExampleBot/1.0", time.Now(), time.Second)
-//	crawl.Add(r, record.RuleOf(r, known), 0) // each record
+//	crawl.Add(r, r.DisallowedBy(known), 0) // each record
 //	err := crawl.Write(file, summary)
 //
-// For each host, the file shows when requests were sent, the interval that they
-// had to keep, and the pauses after a 429 or 503. It shows which line of which
+// For each host, the file shows when requests were sent, the required intervals
+// between them, and the pauses after a 429 or 503. It shows which line of which
 // robots.txt disallowed which URLs, and the directives and preferences of
-// pages.
-// It also shows what was lost, and which hosts are slow.
+// pages. It also shows which URLs were lost, and which hosts are slow.
 //
 // Much of the text comes from the crawled sites. The report treats this text as
 // data and never as markup. A Content-Security-Policy allows only the report's
 // own script and style, and forbids the report to load anything.
 //
-// # What is kept
+// # Memory
 //
 // While a crawl runs, a Crawl keeps a mark for each request, and for each URL
-// that was left alone. A mark takes about 100 bytes. There are at most
+// that was not requested. A mark takes about 100 bytes. There are at most
 // [MaxMarks] marks. The Crawl also keeps up to [MaxText] bytes of text:
 // robots.txt files that disallowed something, statements, errors. Whatever
 // exceeds these limits is omitted, and the report mentions the omission.
@@ -38,7 +37,7 @@ import (
 
 // MaxMarks and MaxText limit what a Crawl keeps in memory.
 const (
-	MaxMarks = 1_000_000 // requests, and URLs that were left alone
+	MaxMarks = 1_000_000 // requests, and URLs that were not requested
 	MaxText  = 16 << 20  // bytes of text
 )
 
@@ -54,15 +53,17 @@ type Crawl struct {
 	Before *record.Summary  // an earlier crawl to compare with; nil if there is none
 	Proofs map[string]Proof // by disallowed URL: the proof to which the report links
 
-	what, userAgent string
-	interval        time.Duration
+	what      string
+	userAgent string
+	interval  time.Duration
 
 	hosts map[string]*host
 	files map[string][]string // the lines of each robots.txt, by its hash
-	room  int                 // how many marks may still be added
-	cut   int                 // how many marks were left out
-	text  int                 // how many bytes of text may still be added
-	full  bool                // whether text was left out
+
+	marksLeft    int  // how many marks may still be added
+	marksOmitted int  // how many marks were not added
+	textLeft     int  // how many bytes of text may still be added
+	textOmitted  bool // whether some text was not added
 }
 
 // A Proof is the line of an evidence record that proves why a URL was
@@ -72,27 +73,32 @@ type Proof struct {
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
 }
 
+// A host is what the report shows of a host.
 type host struct {
-	origin  string // the origin of the host's first URL
-	marks   []mark
-	notes   []string // without repetitions; the first note is empty
-	noted   map[string]uint32
-	rules   []*rule
-	ruled   map[string]*rule // by URL and hash of the robots.txt, and line
-	groups  []*pageGroup
-	grouped map[string]*pageGroup // the key is made of Flags and Evidence
+	origin string // the origin of the host's first URL
+	marks  []mark
+
+	notes       []string // without repetitions; the first note is empty
+	noteNumbers map[string]uint32
+
+	rules      []*rule
+	rulesByKey map[string]*rule // the key is made of the URL and hash of the robots.txt, and the line
+
+	groups      []*pageGroup
+	groupsByKey map[string]*pageGroup // the key is made of Flags and Evidence
 }
 
-// A mark is a request, or a URL that was not requested.
+// A mark is a request, or a URL that was not requested. Its times begin when
+// the crawl began.
 type mark struct {
-	at     time.Duration // from the crawl's beginning to the request, or to the decision to send none
-	paused time.Duration // from the crawl's start to the end of the pause after the answer; 0 if none
-	took   time.Duration // how long it took until the answer began; -1 ms if nothing was sent
-	owed   time.Duration // how long the host must be left alone, from the start of the request
-	url    string
-	note   uint32
-	status uint16
-	letter byte // the letter that stands for the verdict
+	at       time.Duration // when the request was sent, or was decided against
+	paused   time.Duration // when the pause ends that the response caused; 0 if it caused none
+	took     time.Duration // how long it took until the response began; -1 ms if no request was sent
+	interval time.Duration // the required interval from the start of the request to the next page
+	url      string
+	note     uint32 // an index in host.notes
+	status   uint16
+	letter   byte // stands for the verdict
 }
 
 // A rule is a line of a robots.txt that disallowed something.
@@ -128,74 +134,92 @@ func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl
 		interval:  interval,
 		hosts:     make(map[string]*host),
 		files:     make(map[string][]string),
-		room:      MaxMarks,
-		text:      MaxText,
+		marksLeft: MaxMarks,
+		textLeft:  MaxText,
 	}
 }
 
-// Add adds a record of a run that began at a time after the crawl's beginning:
-// 0 for the first run. A record of an earlier run has no Decision, so the
-// caller passes the rule that disallowed the URL, or nil if none did.
-func (c *Crawl) Add(r record.Record, rule *record.Rule, began time.Duration) {
+// Add adds a record. The run of the record began at the given time after the
+// beginning of the crawl, which is 0 for the first run. The rule is the one that
+// disallowed the record's URL, or nil if none did: a record of an earlier run
+// has no Decision that would contain it.
+func (c *Crawl) Add(r record.Record, rule *record.Rule, runBegan time.Duration) {
 	h := c.host(r.Host)
 	note := details(r, rule)
 	if rule != nil {
 		c.addDisallowed(h, rule, h.noteNumber(c, note))
 	}
 	h.addToGroup(c, r)
-
-	m := mark{url: r.URL, letter: r.Verdict.Letter()}
-	if len(r.Requests) == 0 {
-		m.at = began + record.Duration(r.Seconds)
-		m.took = -time.Millisecond
-		m.note = h.noteNumber(c, note)
-		c.addMark(h, m)
+	if len(r.Requests) > 0 {
+		c.addRequests(r, note, runBegan)
+		return
 	}
+	c.addMark(h, mark{
+		at:     runBegan + record.Duration(r.Seconds),
+		took:   -time.Millisecond,
+		url:    r.URL,
+		note:   h.noteNumber(c, note),
+		letter: r.Verdict.Letter(),
+	})
+}
+
+// addRequests adds a mark for each request of a record. The note, and the pause
+// after the response, belong to the last request.
+func (c *Crawl) addRequests(r record.Record, note string, runBegan time.Duration) {
 	for i, request := range r.Requests {
-		h, m := c.host(cmp.Or(request.Host, r.Host)), m
-		m.at = began + record.Duration(request.At)
-		m.took = record.Duration(request.Took)
-		m.owed = record.Duration(request.Interval)
-		m.url = cmp.Or(request.URL, r.URL)
-		m.status = uint16(request.Status)
-		if last := i == len(r.Requests)-1; last {
+		h := c.host(cmp.Or(request.Host, r.Host))
+		m := mark{
+			at:       runBegan + record.Duration(request.At),
+			took:     record.Duration(request.Took),
+			interval: record.Duration(request.Interval),
+			url:      cmp.Or(request.URL, r.URL),
+			status:   uint16(request.Status),
+			letter:   r.Verdict.Letter(),
+		}
+		isLast := i == len(r.Requests)-1
+		switch {
+		case isLast:
 			m.note = h.noteNumber(c, note)
 			if r.PausedUntil > 0 {
-				m.paused = began + record.Duration(r.PausedUntil)
+				m.paused = runBegan + record.Duration(r.PausedUntil)
 			}
-		} else if r.Verdict != record.RobotsTxt {
-			m.letter = record.PutOff.Letter() // net/http sent the request again
+		case r.Verdict != record.RobotsTxt: // net/http sent the request again
+			m.letter = record.PutOff.Letter()
 		}
 		c.addMark(h, m)
 	}
 }
 
-var robotsTxt = record.RobotsTxt.Letter()
-
-// addDisallowed counts a URL that a line of robots.txt has disallowed, and
-// keeps the lines of the file.
-func (c *Crawl) addDisallowed(h *host, by *record.Rule, note uint32) {
-	key := fmt.Sprint(by.Robots, " ", by.SHA256, " ", by.Line)
-	if known := h.ruled[key]; known != nil {
+// addDisallowed counts a URL that the rule has disallowed, and keeps the lines
+// of the rule's file.
+func (c *Crawl) addDisallowed(h *host, disallowedBy *record.Rule, note uint32) {
+	key := fmt.Sprint(disallowedBy.Robots, " ", disallowedBy.SHA256, " ", disallowedBy.Line)
+	if known := h.rulesByKey[key]; known != nil {
 		known.Count++
 		return
 	}
-	if !c.reserveText(len(by.Text)) {
+	if !c.reserveText(len(disallowedBy.Text)) {
 		return
 	}
-	known := &rule{Rule: *by, Note: note, Count: 1}
-	known.Lines = nil
-	h.rules = append(h.rules, known)
-	h.ruled[key] = known
-	if c.files[by.SHA256] != nil {
+	added := &rule{Rule: *disallowedBy, Note: note, Count: 1}
+	added.Lines = nil
+	h.rules = append(h.rules, added)
+	h.rulesByKey[key] = added
+	c.addFile(disallowedBy.SHA256, disallowedBy.Lines)
+}
+
+// addFile keeps the lines of a robots.txt, unless they are known already or too
+// long. If lines is nil, it does nothing.
+func (c *Crawl) addFile(sha256 string, lines []string) {
+	if lines == nil || c.files[sha256] != nil {
 		return
 	}
 	size := 0
-	for _, line := range by.Lines {
-		size += len(line) + 16
+	for _, line := range lines {
+		size += len(line) + 16 // the header of a string
 	}
-	if by.Lines != nil && c.reserveText(size) {
-		c.files[by.SHA256] = by.Lines
+	if c.reserveText(size) {
+		c.files[sha256] = lines
 	}
 }
 
@@ -217,14 +241,14 @@ func (h *host) addToGroup(c *Crawl, r record.Record) {
 		return
 	}
 	key := strings.Join(flags, "\n") + "\n\n" + strings.Join(evidence, "\n")
-	group := h.grouped[key]
+	group := h.groupsByKey[key]
 	if group == nil {
 		if !c.reserveText(2*len(key) + 64) {
 			return
 		}
 		group = &pageGroup{Flags: append([]string{}, flags...), Evidence: evidence}
 		h.groups = append(h.groups, group)
-		h.grouped[key] = group
+		h.groupsByKey[key] = group
 	}
 	group.Count++
 	group.Links += len(links)
@@ -240,10 +264,10 @@ func (c *Crawl) host(name string) *host {
 	h := c.hosts[name]
 	if h == nil {
 		h = &host{
-			notes:   []string{""},
-			noted:   map[string]uint32{"": 0},
-			ruled:   make(map[string]*rule),
-			grouped: make(map[string]*pageGroup),
+			notes:       []string{""},
+			noteNumbers: map[string]uint32{"": 0},
+			rulesByKey:  make(map[string]*rule),
+			groupsByKey: make(map[string]*pageGroup),
 		}
 		c.hosts[name] = h
 	}
@@ -254,25 +278,25 @@ func (c *Crawl) host(name string) *host {
 // there is no room for a new note, noteNumber returns 0, the number of the
 // empty note.
 func (h *host) noteNumber(c *Crawl, text string) uint32 {
-	n, ok := h.noted[text]
+	n, ok := h.noteNumbers[text]
 	if !ok && c.reserveText(len(text)+48) {
 		n = uint32(len(h.notes))
 		h.notes = append(h.notes, text)
-		h.noted[text] = n
+		h.noteNumbers[text] = n
 	}
 	return n
 }
 
-// addMark adds a mark if there is room. Otherwise, it counts the mark as left
-// out.
+// addMark adds a mark. If there are already MaxMarks marks, it only counts the
+// mark as omitted.
 func (c *Crawl) addMark(h *host, m mark) {
-	if c.room == 0 {
-		c.cut++
+	if c.marksLeft == 0 {
+		c.marksOmitted++
 		return
 	}
-	c.room--
+	c.marksLeft--
 	if h.origin == "" {
-		h.origin = record.OriginOf(m.url)
+		h.origin = record.Origin(m.url)
 	}
 	h.marks = append(h.marks, m)
 }
@@ -280,11 +304,11 @@ func (c *Crawl) addMark(h *host, m mark) {
 // reserveText reports whether there is room for nbytes more bytes of text. If
 // so, it counts these bytes as used.
 func (c *Crawl) reserveText(nbytes int) bool {
-	if nbytes > c.text {
-		c.full = true
+	if nbytes > c.textLeft {
+		c.textOmitted = true
 		return false
 	}
-	c.text -= nbytes
+	c.textLeft -= nbytes
 	return true
 }
 

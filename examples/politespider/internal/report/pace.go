@@ -4,7 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
+
+// robotsLetter is the letter of the marks of requests for robots.txt.
+var robotsLetter = record.RobotsTxt.Letter()
 
 // tolerance allows for times that are rounded to the millisecond.
 const tolerance = 2 * time.Millisecond
@@ -15,12 +20,12 @@ type pace struct {
 	earlyBy []time.Duration // by how much each request was too early; 0 if it was not
 	Early   int             `json:"early"` // how many requests were too early
 
-	// Tightest and Owed describe the pair of consecutive requests whose gap
+	// Tightest and Required describe the pair of consecutive requests whose gap
 	// exceeded the required interval by the least, or fell short of it by the
 	// most. Tightest is the gap, or -1 if there are fewer than two requests.
-	// Owed is the required interval.
+	// Required is the required interval.
 	Tightest int64 `json:"tightest"`
-	Owed     int64 `json:"owed"`
+	Required int64 `json:"required"`
 
 	// The next four fields describe the times until a response began. They are
 	// negative if there was no response.
@@ -28,63 +33,70 @@ type pace struct {
 	P90     int64 `json:"p90"`
 	P99     int64 `json:"p99"`
 	Slowest int64 `json:"slowest"`
-	Answers int   `json:"answers"` // number of requests with a response
+
+	Responses int `json:"responses"` // number of requests with a response
 }
 
 // measurePace sorts the marks by time, and measures how they kept the pace of
-// the host. Between two pages, at least the interval of the host must pass,
-// which the marks contain. Between any two requests, at least the interval of
-// the crawl must pass, which is the second argument. No request may be sent
-// during a pause that a response has caused.
+// the host. A mark's own interval must pass between its page and the next page.
+// The crawl's interval, which is the second argument, must pass between any two
+// requests. During a pause that a response has caused, no request may be sent.
 func measurePace(marks []mark, interval time.Duration) pace {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
-	p := pace{
-		earlyBy:  make([]time.Duration, len(marks)),
-		Tightest: -1,
-		Median:   -1,
-		P90:      -1,
-		P99:      -1,
-		Slowest:  -1,
-	}
-	var free, freeForPages time.Duration
-	last := time.Duration(-1) // when the latest request was sent
-	var took []time.Duration
+	p := pace{earlyBy: make([]time.Duration, len(marks)), Tightest: -1}
+	var due, pageDue time.Duration    // when the next request, and the next page, may be sent
+	previous := time.Duration(-1)     // when the latest request was sent; -1 if there was none
+	var responseTimes []time.Duration // of the requests with a response
 	for i, m := range marks {
 		if m.took < 0 {
-			continue
+			continue // no request was sent
 		}
-		owedFrom := free
-		if m.letter != robotsTxt {
-			owedFrom = max(free, freeForPages)
+		earliest := due
+		if m.letter != robotsLetter {
+			earliest = max(due, pageDue)
 		}
-		if last >= 0 {
-			if early := owedFrom - m.at; early > tolerance {
-				p.earlyBy[i] = early
-				p.Early++
-			}
-			gap := ms(m.at - last)
-			owed := ms(owedFrom - last)
-			if p.Tightest < 0 || gap-owed < p.Tightest-p.Owed {
-				p.Tightest = gap
-				p.Owed = owed
-			}
+		if early := earliest - m.at; previous >= 0 && early > tolerance {
+			p.earlyBy[i] = early
+			p.Early++
+		}
+		if previous >= 0 {
+			p.addGap(ms(m.at-previous), ms(earliest-previous))
 		}
 		if m.status != 0 {
-			took = append(took, m.took)
+			responseTimes = append(responseTimes, m.took)
 		}
-		last = m.at
-		free = max(free, m.at+interval, m.paused)
-		freeForPages = max(freeForPages, m.at+m.owed)
+		previous = m.at
+		due = max(due, m.at+interval, m.paused)
+		pageDue = max(pageDue, m.at+m.interval)
 	}
-	p.Answers = len(took)
-	if p.Answers > 0 {
-		slices.Sort(took)
-		// This is the nearest-rank method: the p90 of ten values is the ninth.
-		rank := func(percent int) int64 { return ms(took[(len(took)*percent+99)/100-1]) }
-		p.Median = ms(took[len(took)/2])
-		p.P90 = rank(90)
-		p.P99 = rank(99)
-		p.Slowest = rank(100)
-	}
+	p.setResponseTimes(responseTimes)
 	return p
+}
+
+// addGap updates Tightest and Required with the gap between two requests and
+// the interval that was required between them.
+func (p *pace) addGap(gap, required int64) {
+	if p.Tightest < 0 || gap-required < p.Tightest-p.Required {
+		p.Tightest = gap
+		p.Required = required
+	}
+}
+
+// setResponseTimes sets the fields on response times. It sorts the times.
+func (p *pace) setResponseTimes(times []time.Duration) {
+	p.Responses = len(times)
+	if len(times) == 0 {
+		p.Median = -1
+		p.P90 = -1
+		p.P99 = -1
+		p.Slowest = -1
+		return
+	}
+	slices.Sort(times)
+	// This is the nearest-rank method: the p90 of ten values is the ninth.
+	percentile := func(p int) int64 { return ms(times[(len(times)*p+99)/100-1]) }
+	p.Median = ms(times[len(times)/2])
+	p.P90 = percentile(90)
+	p.P99 = percentile(99)
+	p.Slowest = percentile(100)
 }

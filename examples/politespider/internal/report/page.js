@@ -1,27 +1,30 @@
 'use strict';
 (() => {
-// Everything that comes from a crawled site reaches the page through textContent or a canvas, never as markup.
+// All text from a crawled site reaches the page through textContent or a canvas, never as markup.
 const $ = id => document.getElementById(id);
 const overview = JSON.parse($('overview').textContent);
 const hosts = overview.hosts;
 hosts.forEach((h, number) => { h.number = number; });
 
 const kinds = [ // letters: see the map "kinds" of package record
-	{name: 'fetched', letters: 'f', colour: '--fetched', shape: 'dot'},
-	{name: 'unchanged', letters: 'e', colour: '--fetched', shape: 'ring'},
-	{name: 'moved', letters: 'm', colour: '--moved', shape: 'triangle'},
-	{name: 'robots.txt', letters: 'r', colour: '--robots', shape: 'diamond'},
-	{name: 'checked', letters: 'c', colour: '--robots', shape: 'dot'},
-	{name: 'not found', letters: 'n', colour: '--notfound', shape: 'frame'},
-	{name: 'put off', letters: 'p', colour: '--later', shape: 'square'},
-	{name: 'disallowed', letters: 'b', colour: '--disallowed', shape: 'no entry'},
-	{name: 'lost', letters: 'dgux', colour: '--lost', shape: 'cross'},
+	{name: 'fetched', letters: 'f', color: '--fetched', shape: 'dot'},
+	{name: 'unchanged', letters: 'e', color: '--fetched', shape: 'ring'},
+	{name: 'moved', letters: 'm', color: '--moved', shape: 'triangle'},
+	{name: 'robots.txt', letters: 'r', color: '--robots', shape: 'diamond'},
+	{name: 'checked', letters: 'c', color: '--robots', shape: 'dot'},
+	{name: 'not found', letters: 'n', color: '--notfound', shape: 'frame'},
+	{name: 'put off', letters: 'p', color: '--later', shape: 'square'},
+	{name: 'disallowed', letters: 'b', color: '--disallowed', shape: 'no entry'},
+	{name: 'lost', letters: 'dgux', color: '--lost', shape: 'cross'},
 ];
-const kindOf = {};
-for (const k of kinds) for (const letter of k.letters) kindOf[letter] = k;
-const words = {f: 'fetched', e: 'unchanged', m: 'moved', r: 'robots.txt', c: 'checked', n: 'not found', d: 'refused', p: 'put off', b: 'disallowed', g: 'given up', u: 'unreachable', x: 'failed'};
+const kindByLetter = {};
+for (const k of kinds) for (const letter of k.letters) kindByLetter[letter] = k;
+const verdictNames = {
+	f: 'fetched', e: 'unchanged', m: 'moved', n: 'not found', d: 'refused', b: 'disallowed',
+	p: 'put off', g: 'given up', u: 'unreachable', x: 'failed', r: 'robots.txt', c: 'checked',
+};
 
-// ---- small things
+// ---- helpers
 
 // element returns a new element with these attributes and children. A child that is a string becomes text.
 function element(name, attributes = {}, ...children) {
@@ -55,7 +58,8 @@ function clock(ms, step = 1000) {
 	return Math.floor(s / 60) + ':' + two(s % 60) + fraction;
 }
 
-const many = (n, noun) => n.toLocaleString('en') + ' ' + noun + (n === 1 ? '' : 's');
+// count returns a number with its noun, such as "2 links".
+const count = (n, noun) => n.toLocaleString('en') + ' ' + noun + (n === 1 ? '' : 's');
 
 // ---- data
 
@@ -64,22 +68,29 @@ function timeline(h) {
 	if (!h.timeline) {
 		const d = JSON.parse($('timeline-' + h.number).textContent);
 		d.pausedUntil = new Map(d.pauses);
-		d.earlyOf = new Map(d.early);
+		d.earlyBy = new Map(d.early);
 		d.matches = null; // one byte for each mark; null: all match
 		h.timeline = d;
 	}
 	return h.timeline;
 }
 
-const urlOf = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
+// markURL returns the URL of a mark, which d contains without the host's origin.
+const markURL = (h, d, i) => (d.urls[i].startsWith('/') ? h.origin : '') + d.urls[i];
 
-// colourOf returns the color of a mark. It depends on the kind of the mark, but a request that came too early has the color bad,
-// and an unreachable robots.txt or a check that failed the color lost.
-function colourOf(d, i) {
-	const p = colours(), status = d.status[i];
-	if (d.earlyOf.has(i)) return p.bad;
-	if ((d.verdicts[i] === 'r' || d.verdicts[i] === 'c') && (status === 0 || status === 429 || status >= 500)) return p.lost;
-	return p[kindOf[d.verdicts[i]].colour.slice(2)];
+// isTrouble reports whether a request for robots.txt or a check of the server failed.
+function isTrouble(d, i) {
+	const status = d.status[i];
+	const failed = status === 0 || status === 429 || status >= 500;
+	return failed && (d.verdicts[i] === 'r' || d.verdicts[i] === 'c');
+}
+
+// markColor returns the color of a mark. Usually it is the color of the mark's kind.
+function markColor(d, i) {
+	const p = colors();
+	if (d.earlyBy.has(i)) return p.bad;
+	if (isTrouble(d, i)) return p.lost;
+	return p[kindByLetter[d.verdicts[i]].color.slice(2)];
 }
 
 // firstAt returns the first mark at or after a time.
@@ -98,20 +109,26 @@ function sentBefore(d, i) {
 	return i;
 }
 
-// pauseOf returns how long a host is left alone after a mark's answer.
-const pauseOf = (d, i) => d.pausedUntil.get(i) - d.at[i] - d.took[i];
+// pauseLength returns for how long the response to a mark paused the host.
+const pauseLength = (d, i) => d.pausedUntil.get(i) - d.at[i] - d.took[i];
 
 // describe returns everything about a mark, in lines.
 function describe(h, d, i) {
-	const letter = d.verdicts[i], lines = [visible(urlOf(h, d, i))];
-	let what = words[letter] + (d.status[i] ? ' ' + d.status[i] : '') + ' at ' + clock(d.at[i], 10);
-	what += d.took[i] < 0 ? ', nothing was sent' : (d.status[i] ? ', answered in ' : ', no answer for ') + seconds(d.took[i]);
-	lines.push(what);
+	const sent = d.took[i] >= 0, status = d.status[i];
+	const lines = [visible(markURL(h, d, i))];
+	let outcome = verdictNames[d.verdicts[i]] + (status ? ' ' + status : '') + ' at ' + clock(d.at[i], 10);
+	if (!sent) outcome += ', no request was sent';
+	else outcome += (status ? ', response after ' : ', no response for ') + seconds(d.took[i]);
+	lines.push(outcome);
 	if (d.note[i]) lines.push(visible(d.notes[d.note[i]]));
 	const before = sentBefore(d, i);
-	if (d.took[i] >= 0 && before >= 0) lines.push(seconds(d.at[i] - d.at[before]) + ' after the request before' + (d.earlyOf.has(i) ? ', ' + seconds(d.earlyOf.get(i)) + ' too early' : ''));
-	if (d.took[i] >= 0 && d.owed[i]) lines.push('then the host was owed ' + seconds(d.owed[i]));
-	if (d.pausedUntil.has(i)) lines.push('and left alone for ' + seconds(pauseOf(d, i)));
+	if (sent && before >= 0) {
+		let gap = seconds(d.at[i] - d.at[before]) + ' after the previous request';
+		if (d.earlyBy.has(i)) gap += ', ' + seconds(d.earlyBy.get(i)) + ' too early';
+		lines.push(gap);
+	}
+	if (sent && d.intervals[i]) lines.push('required interval after it: ' + seconds(d.intervals[i]));
+	if (d.pausedUntil.has(i)) lines.push('host paused for ' + seconds(pauseLength(d, i)));
 	return lines;
 }
 
@@ -121,7 +138,7 @@ const filter = {text: '', off: new Set(), generation: 0};
 const isFiltering = () => filter.text !== '' || filter.off.size > 0;
 
 function matches(h, d, i) {
-	if (filter.off.has(kindOf[d.verdicts[i]].name)) return false;
+	if (filter.off.has(kindByLetter[d.verdicts[i]].name)) return false;
 	return textMatches(h.name) || textMatches(d.urls[i]) || textMatches(d.notes[d.note[i]]);
 }
 const textMatches = s => filter.text === '' || s.toLowerCase().includes(filter.text);
@@ -156,29 +173,32 @@ async function applyFilter() {
 		found += h.found;
 	});
 	if (!done) return;
-	$('found').textContent = isFiltering() ? found.toLocaleString('en') + ' of ' + total.toLocaleString('en') + ' shown' : '';
+	const shown = found.toLocaleString('en') + ' of ' + total.toLocaleString('en') + ' shown';
+	$('found').textContent = isFiltering() ? shown : '';
 	for (const row of $('host-table').tBodies[0].rows) row.hidden = isFiltering() && !hosts[row.dataset.host].found;
 	showLanes();
 	showRules();
-	showSaid();
+	showDirectives();
 	showLost();
 	await showAll();
-	document.documentElement.dataset.settled = filter.generation; // for tests: the whole page shows the result of this filter
+	document.documentElement.dataset.settled = filter.generation; // for tests: the page shows the result of this filter
 }
 const total = hosts.reduce((n, h) => n + h.marks, 0);
 
+// glyph returns the shape of a kind, as an image.
 function glyph(k) {
 	const ns = 'http://www.w3.org/2000/svg';
 	const svg = document.createElementNS(ns, 'svg'), path = document.createElementNS(ns, 'path');
 	svg.setAttribute('viewBox', '0 0 14 14');
 	svg.setAttribute('aria-hidden', 'true');
 	path.setAttribute('d', {
-		dot: 'M7 2a5 5 0 1 0 .01 0z', triangle: 'M3 2l9 5-9 5z', diamond: 'M7 1l6 6-6 6-6-6z', square: 'M2 2h10v10H2z',
-		ring: 'M7 2a5 5 0 1 0 .01 0z', cross: 'M3 3l8 8M11 3l-8 8', frame: 'M3 3h8v8H3z', 'no entry': 'M7 2a5 5 0 1 0 .01 0zM4 7h6',
+		dot: 'M7 2a5 5 0 1 0 .01 0z', ring: 'M7 2a5 5 0 1 0 .01 0z', square: 'M2 2h10v10H2z', frame: 'M3 3h8v8H3z',
+		triangle: 'M3 2l9 5-9 5z', diamond: 'M7 1l6 6-6 6-6-6z', cross: 'M3 3l8 8M11 3l-8 8',
+		'no entry': 'M7 2a5 5 0 1 0 .01 0zM4 7h6',
 	}[k.shape]);
 	const outline = ['ring', 'cross', 'frame', 'no entry'].includes(k.shape);
-	path.style.fill = outline ? 'none' : `var(${k.colour})`;
-	path.style.stroke = outline ? `var(${k.colour})` : 'none';
+	path.style.fill = outline ? 'none' : `var(${k.color})`;
+	path.style.stroke = outline ? `var(${k.color})` : 'none';
 	path.style.strokeWidth = 2.4;
 	svg.append(path);
 	return svg;
@@ -213,8 +233,10 @@ const orders = {
 	tight: (a, b) => slack(a) - slack(b) || orders.name(a, b),
 	trouble: (a, b) => trouble(b) - trouble(a) || orders.requests(a, b),
 };
-const slack = h => h.tightest < 0 ? Infinity : h.tightest - h.owed;
-const trouble = h => h.early * 1e6 + ['p', 'd', 'g', 'u', 'x', 'b'].reduce((n, letter) => n + (h.counts[letter] || 0), 0);
+// slack returns by how much the tightest gap of a host exceeded the required interval.
+const slack = h => h.tightest < 0 ? Infinity : h.tightest - h.required;
+// trouble orders hosts by their early requests, and then by their URLs that were not fetched.
+const trouble = h => [...'pdguxb'].reduce((n, letter) => n + (h.counts[letter] || 0), h.early * 1e6);
 
 const visibleLanes = new Set();
 const watcher = new IntersectionObserver(entries => {
@@ -228,21 +250,23 @@ function showLanes() {
 	const shown = list.slice(0, lanesShown);
 	for (const canvas of visibleLanes) watcher.unobserve(canvas);
 	visibleLanes.clear();
-	$('lanes').replaceChildren(...shown.map(h => laneOf(h).element));
-	for (const h of shown) watcher.observe(laneOf(h).canvas);
+	$('lanes').replaceChildren(...shown.map(h => hostLane(h).element));
+	for (const h of shown) watcher.observe(hostLane(h).canvas);
 	$('more-lanes').hidden = shown.length === list.length;
-	$('more-lanes').textContent = 'Show all ' + many(list.length, 'host');
-	if (list.length === 0) $('lanes').replaceChildren(nothing());
+	$('more-lanes').textContent = 'Show all ' + count(list.length, 'host');
+	if (list.length === 0) $('lanes').replaceChildren(emptyNote());
 	drawAxis();
 }
-const nothing = () => element('p', {class: 'soft'}, isFiltering() ? 'Nothing of that.' : 'Nothing.');
+const emptyNote = () => element('p', {class: 'soft'}, isFiltering() ? 'No match.' : 'None.');
 
-function laneOf(h) {
+// hostLane returns the lane of a host: its heading and its timeline. It makes the lane if there is none.
+function hostLane(h) {
 	let lane = lanes.get(h);
 	if (lane) return lane;
 	const canvas = element('canvas', {
 		tabindex: 0, role: 'slider', 'aria-label': 'Requests to ' + visible(h.name), 'aria-orientation': 'horizontal',
-		'aria-valuemin': 0, 'aria-valuemax': h.marks, 'aria-valuenow': 0, 'aria-valuetext': 'none chosen', 'data-host': h.number,
+		'aria-valuemin': 0, 'aria-valuemax': h.marks, 'aria-valuenow': 0, 'aria-valuetext': 'none chosen',
+		'data-host': h.number,
 	});
 	canvas.addEventListener('keydown', e => onKey(e, h));
 	canvas.addEventListener('pointermove', e => onPointer(e, h));
@@ -254,15 +278,29 @@ function laneOf(h) {
 		e.preventDefault();
 		zoom(e.deltaY < 0 ? 1.4 : 1 / 1.4, timeAt(canvas, e.offsetX));
 	}, {passive: false});
-	const facts = element('p', {}, many(h.requests, 'request') + ', ' + (h.interval ? seconds(h.interval) + (h.longest ? ' to ' + seconds(h.longest) : '') + ' owed' : 'no interval'), element('br'));
-	if (h.early) facts.append(element('span', {class: 'bad'}, h.early.toLocaleString('en') + ' too early'));
-	else if (h.tightest >= 0) facts.append('tightest gap ' + seconds(h.tightest) + (h.owed !== h.interval ? ' of ' + seconds(h.owed) : ''));
-	lane = {canvas, chosen: -1, element: element('div', {class: 'lane', id: 'lane-' + h.number}, element('div', {}, element('h3', {}, visible(h.name)), facts), canvas)};
+	const heading = element('div', {}, element('h3', {}, visible(h.name)), laneFacts(h));
+	lane = {canvas, chosen: -1, element: element('div', {class: 'lane', id: 'lane-' + h.number}, heading, canvas)};
 	lanes.set(h, lane);
 	return lane;
 }
 
-const xOf = (t, width) => edge + (t - view.from) / (view.to - view.from) * (width - 2 * edge);
+// laneFacts returns the text beside a timeline.
+function laneFacts(h) {
+	let interval = 'no interval';
+	if (h.interval) interval = 'interval ' + seconds(h.interval);
+	if (h.longestInterval) interval += ' to ' + seconds(h.longestInterval);
+	const facts = element('p', {}, count(h.requests, 'request') + ', ' + interval, element('br'));
+	if (h.early) {
+		facts.append(element('span', {class: 'bad'}, h.early.toLocaleString('en') + ' too early'));
+	} else if (h.tightest >= 0) {
+		const required = h.required !== h.interval ? ' of ' + seconds(h.required) : '';
+		facts.append('tightest gap ' + seconds(h.tightest) + required);
+	}
+	return facts;
+}
+
+// pixelX returns the place of a time in a timeline, and timeAt is its inverse.
+const pixelX = (t, width) => edge + (t - view.from) / (view.to - view.from) * (width - 2 * edge);
 const timeAt = (canvas, x) => view.from + (x - edge) / (canvas.clientWidth - 2 * edge) * (view.to - view.from);
 
 // prepare sets a canvas's size in pixels and returns its context.
@@ -280,12 +318,12 @@ function prepare(canvas) {
 }
 
 let palette;
-function colours() {
+function colors() {
 	if (!palette) {
 		// A canvas does not support light-dark(), so let an element resolve it.
 		const probe = document.body.appendChild(element('i', {hidden: true}));
 		palette = {};
-		for (const name of ['ink', 'soft', 'line', 'card', 'bad', 'bad-paper', ...kinds.map(k => k.colour.slice(2))]) {
+		for (const name of ['ink', 'soft', 'line', 'card', 'bad', 'bad-paper', ...kinds.map(k => k.color.slice(2))]) {
 			probe.style.color = `var(--${name})`;
 			palette[name] = getComputedStyle(probe).color;
 		}
@@ -294,10 +332,19 @@ function colours() {
 	return palette;
 }
 
-// ticks returns the times at which the axis has labels.
+// tickSteps are the possible distances of two labels of the axis, up to a day. Longer ones are multiples of eight days.
+const tickSteps = [
+	10, 20, 50, 100, 200, 500, // ms
+	1e3, 2e3, 5e3, 10e3, 15e3, 30e3, // 1 s to 30 s
+	6e4, 12e4, 3e5, 6e5, 9e5, 18e5, // 1 min to 30 min
+	36e5, 72e5, 216e5, 864e5, // 1 h to 24 h
+];
+const day = 864e5;
+
+// ticks returns the times at which the axis has labels, and the distance between two labels.
 function ticks(width) {
-	const span = view.to - view.from, steps = [10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 216e5, 864e5];
-	const step = steps.find(s => s / span * width >= 70) || Math.ceil(span / 864e5 / 8) * 864e5;
+	const span = view.to - view.from;
+	const step = tickSteps.find(s => s / span * width >= 70) || Math.ceil(span / day / 8) * day;
 	const all = [];
 	for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) all.push(t);
 	return [all, step];
@@ -306,22 +353,22 @@ function ticks(width) {
 function drawAxis() {
 	const [c, width, height] = prepare($('axis'));
 	const [all, step] = ticks(width);
-	c.fillStyle = colours().soft;
+	c.fillStyle = colors().soft;
 	c.textAlign = 'center';
 	for (const t of all) {
-		const x = xOf(t, width), half = c.measureText(clock(t, step)).width / 2;
+		const x = pixelX(t, width), half = c.measureText(clock(t, step)).width / 2;
 		if (x + half <= width) c.fillText(clock(t, step), Math.max(x, half), 14);
 		c.fillRect(x - .5, height - 5, 1, 5);
 	}
 }
 
 function draw(canvas) {
-	const h = hosts[canvas.dataset.host], d = timeline(h), p = colours();
+	const h = hosts[canvas.dataset.host], d = timeline(h), p = colors();
 	const [c, width, height] = prepare(canvas);
 	c.fillStyle = p.card;
 	c.fillRect(0, 0, width, height);
 	c.fillStyle = p.line;
-	for (const t of ticks(width)[0]) c.fillRect(xOf(t, width) - .5, 0, 1, height);
+	for (const t of ticks(width)[0]) c.fillRect(pixelX(t, width) - .5, 0, 1, height);
 
 	const last = firstAt(d, view.to + 1);
 	let first = firstAt(d, view.from);
@@ -330,33 +377,35 @@ function draw(canvas) {
 	if (dense) drawDense(c, d, first, last, width, height);
 	else drawMarks(c, h, d, first, last, width, height);
 	drawPauses(c, d, width, height, dense);
-	const chosen = laneOf(h).chosen;
+	const chosen = hostLane(h).chosen;
 	if (chosen >= 0) {
-		const x = xOf(d.at[chosen], width);
+		const x = pixelX(d.at[chosen], width);
 		c.strokeStyle = p.ink;
 		c.lineWidth = 1.5;
 		c.strokeRect(x - 8, 2, 16, height - 4);
 	}
 }
 
-const baseline = 16; // pixels from the bottom to the baseline: requests are above the line, URLs for which nothing was sent below
+const baseline = 16; // pixels from the bottom to the baseline: requests are above the line, other URLs below
 
+// drawMarks draws each mark, with the interval that had to pass after it.
 function drawMarks(c, h, d, first, last, width, height) {
-	const p = colours(), floor = height - baseline, size = Math.min(Math.max(width / (last - first + 1) / 12, .6), 1);
+	const p = colors(), floor = height - baseline;
+	const size = Math.min(Math.max(width / (last - first + 1) / 12, .6), 1);
 	for (let i = Math.max(sentBefore(d, first), 0); i < last; i++) { // draw the bands first, so that marks cover them
 		if (d.took[i] < 0) continue;
-		const from = xOf(d.at[i], width), to = xOf(d.at[i] + d.owed[i], width);
+		const from = pixelX(d.at[i], width), to = pixelX(d.at[i] + d.intervals[i], width);
 		c.globalAlpha = .2;
 		c.fillStyle = p.fetched;
 		c.fillRect(from, 14, Math.max(to - from - 1, 0), floor - 14);
 		c.globalAlpha = 1;
 	}
 	for (let i = first; i < last; i++) {
-		const k = kindOf[d.verdicts[i]], x = xOf(d.at[i], width), sent = d.took[i] >= 0;
+		const k = kindByLetter[d.verdicts[i]], x = pixelX(d.at[i], width), sent = d.took[i] >= 0;
 		c.globalAlpha = d.matches && !d.matches[i] ? .15 : 1;
-		c.fillStyle = c.strokeStyle = colourOf(d, i);
+		c.fillStyle = c.strokeStyle = markColor(d, i);
 		if (sent) c.fillRect(x - 1, 10, 2, floor - 10);
-		if (d.earlyOf.has(i)) c.fillRect(xOf(d.at[i], width), floor, xOf(d.at[i] + d.earlyOf.get(i), width) - x, 4);
+		if (d.earlyBy.has(i)) c.fillRect(pixelX(d.at[i], width), floor, pixelX(d.at[i] + d.earlyBy.get(i), width) - x, 4);
 		shape(c, k.shape, x, sent ? 10 : height - 8, size);
 	}
 	c.globalAlpha = 1;
@@ -364,6 +413,7 @@ function drawMarks(c, h, d, first, last, width, height) {
 	c.fillRect(0, floor, width, 1);
 }
 
+// shape draws the shape of a kind.
 function shape(c, name, x, y, size) {
 	c.save();
 	c.translate(x, y);
@@ -383,86 +433,119 @@ function shape(c, name, x, y, size) {
 	c.restore();
 }
 
-// drawDense draws each gap between two requests relative to the gap that the host was owed. If a gap reaches the line, the second
-// request was in time. If several gaps share a column of pixels, it shows the smallest one. Ticks at the top are answers other than
-// pages. Ticks at the bottom are URLs for which nothing was sent.
+// requiredGap returns the gap that had to pass between two requests.
+function requiredGap(d, before, i) {
+	let interval = d.intervals[before];
+	if (d.verdicts[i] === 'r') interval = Math.min(interval, d.intervals[i]);
+	const pause = (d.pausedUntil.get(before) || 0) - d.at[before];
+	return Math.max(interval, pause);
+}
+
+// drawDense draws each gap between two requests relative to the gap that was required. If a gap reaches the line, the
+// second request was in time. If several gaps share a column of pixels, it shows the smallest one. Ticks at the top are
+// responses other than pages. Ticks at the bottom are URLs for which no request was sent.
 function drawDense(c, d, first, last, width, height) {
-	const p = colours(), floor = height - baseline, top = 16, line = top + (floor - top) / 3;
-	const columns = Math.ceil(width), least = new Float32Array(columns).fill(Infinity), shade = new Uint8Array(columns); // 1: too early, 2: not faded
-	const rare = new Map(); // by color and column
-	const columnOf = i => Math.min(Math.max(Math.round(xOf(d.at[i], width)), 0), columns - 1);
+	const p = colors(), floor = height - baseline, top = 16;
+	const columns = Math.ceil(width);
+	const column = i => Math.min(Math.max(Math.round(pixelX(d.at[i], width)), 0), columns - 1);
+	const gaps = new Float32Array(columns).fill(Infinity); // the smallest gap in each column
+	const early = new Uint8Array(columns); // 1: a request was too early
+	const matching = new Uint8Array(columns); // 1: a mark matches the filter
+	const rare = new Map(); // marks other than pages, without those that would look the same
 	let before = sentBefore(d, first);
 	const begin = before < 0 ? first : before;
 	for (let i = first; i < last; i++) {
-		const x = columnOf(i), letter = d.verdicts[i], faded = d.matches && !d.matches[i];
-		if (letter !== 'f' && !faded) rare.set(`${colourOf(d, i)} ${d.took[i] < 0} ${x}`, [colourOf(d, i), d.took[i] >= 0, x]);
-		if (d.took[i] < 0) continue;
+		const x = column(i), sent = d.took[i] >= 0, faded = d.matches && !d.matches[i];
+		if (d.verdicts[i] !== 'f' && !faded) {
+			const color = markColor(d, i);
+			rare.set(`${color} ${sent} ${x}`, {color, sent, x});
+		}
+		if (!sent) continue;
 		if (before >= 0) {
-			const owed = Math.max(letter === 'r' ? Math.min(d.owed[i], d.owed[before]) : d.owed[before], (d.pausedUntil.get(before) || 0) - d.at[before]);
-			const share = owed ? (d.at[i] - d.at[before]) / owed : 1.5;
-			for (let gap = columnOf(before); gap <= x; gap++) {
-				least[gap] = Math.min(least[gap], share);
-				if (!faded) shade[gap] |= 2;
+			const required = requiredGap(d, before, i);
+			const share = required ? (d.at[i] - d.at[before]) / required : 1.5;
+			for (let at = column(before); at <= x; at++) {
+				gaps[at] = Math.min(gaps[at], share);
+				if (!faded) matching[at] = 1;
 			}
 		}
-		if (d.earlyOf.has(i)) shade[x] |= 1;
+		if (d.earlyBy.has(i)) early[x] = 1;
 		before = i;
 	}
 	for (let x = 0; x < columns; x++) {
-		if (least[x] === Infinity) continue;
-		const tall = Math.min(least[x], 1.5) / 1.5 * (floor - top);
-		c.fillStyle = shade[x] & 1 ? p.bad : p.fetched;
-		c.globalAlpha = shade[x] & 1 ? 1 : shade[x] & 2 ? .38 : .12;
-		c.fillRect(x - (shade[x] & 1), floor - tall, 1 + 2 * (shade[x] & 1), tall);
+		if (gaps[x] === Infinity) continue;
+		const barHeight = Math.min(gaps[x], 1.5) / 1.5 * (floor - top);
+		c.fillStyle = early[x] ? p.bad : p.fetched;
+		c.globalAlpha = early[x] ? 1 : matching[x] ? .38 : .12;
+		if (early[x]) c.fillRect(x - 1, floor - barHeight, 3, barHeight);
+		else c.fillRect(x, floor - barHeight, 1, barHeight);
 	}
 	c.globalAlpha = 1;
-	for (const [colour, sent, x] of rare.values()) {
-		c.fillStyle = colour;
+	for (const {color, sent, x} of rare.values()) {
+		c.fillStyle = color;
 		if (sent) c.fillRect(x - 1, 3, 2.5, 9); else c.fillRect(x - 1, floor + 4, 2, 8);
 	}
 	c.fillStyle = p.line;
 	c.fillRect(0, floor, width, 1);
-	c.strokeStyle = p.ink;
+	const from = Math.max(pixelX(d.at[begin], width), 0), to = pixelX(d.at[Math.max(before, begin)], width);
+	drawRequiredLine(c, from, Math.min(to, width), top + (floor - top) / 3);
+}
+
+// drawRequiredLine draws the line that shows the required gap.
+function drawRequiredLine(c, from, to, y) {
+	c.strokeStyle = colors().ink;
 	c.lineWidth = 1;
 	c.setLineDash([4, 3]);
 	c.beginPath();
-	c.moveTo(Math.max(xOf(d.at[begin], width), 0), Math.round(line) + .5);
-	c.lineTo(Math.min(xOf(d.at[Math.max(before, begin)], width), width), Math.round(line) + .5);
+	c.moveTo(from, Math.round(y) + .5);
+	c.lineTo(to, Math.round(y) + .5);
 	c.globalAlpha = .6;
 	c.stroke();
 	c.globalAlpha = 1;
 	c.setLineDash([]);
 }
 
+// drawPauses draws the pauses of a host, each with its status and length if there is room.
 function drawPauses(c, d, width, height, dense) {
-	const p = colours(), floor = height - baseline;
-	let labelled = -Infinity; // x up to which a label covers the timeline
+	const p = colors(), floor = height - baseline;
+	let labeledTo = -Infinity; // x up to which labels cover the timeline
 	for (const [i, until] of d.pauses) {
-		const from = Math.max(xOf(d.at[i] + d.took[i], width), 0), to = Math.min(xOf(until, width), width);
+		const from = Math.max(pixelX(d.at[i] + d.took[i], width), 0), to = Math.min(pixelX(until, width), width);
 		if (to < 0 || from > width) continue;
-		c.save();
-		c.beginPath();
-		c.rect(from, 14, Math.max(to - from, 1), floor - 14);
-		c.clip();
-		c.fillStyle = c.strokeStyle = p.later;
-		c.globalAlpha = .16;
-		c.fillRect(from, 14, Math.max(to - from, 1), floor - 14);
-		c.globalAlpha = .6;
-		c.lineWidth = 1;
-		c.beginPath();
-		for (let x = from - height; x < to; x += 7) { c.moveTo(x, floor); c.lineTo(x + height, floor - height); }
-		c.stroke();
-		c.restore();
-		const text = (d.status[i] || 'no answer') + ': ' + seconds(pauseOf(d, i)), wide = c.measureText(text).width + 8;
-		const x = Math.min(from + 8, width - wide);
-		if (to - from < (dense ? wide + 16 : 3) || x < labelled || xOf(d.at[i + 1], width) < x + wide / 2) continue; // the next mark would strike it through
+		hatch(c, from, to, floor, height);
+		const label = (d.status[i] || 'no response') + ': ' + seconds(pauseLength(d, i));
+		const labelWidth = c.measureText(label).width + 8;
+		const x = Math.min(from + 8, width - labelWidth);
+		const tooShort = to - from < (dense ? labelWidth + 16 : 3);
+		const crossed = pixelX(d.at[i + 1], width) < x + labelWidth / 2; // the next mark would be drawn over the label
+		if (tooShort || crossed || x < labeledTo) continue;
 		c.fillStyle = p.card;
-		c.fillRect(x, 20, wide, 15);
+		c.fillRect(x, 20, labelWidth, 15);
 		c.fillStyle = p.later;
 		c.textAlign = 'left';
-		c.fillText(text, x + 4, 31);
-		labelled = x + wide + 4;
+		c.fillText(label, x + 4, 31);
+		labeledTo = x + labelWidth + 4;
 	}
+}
+
+// hatch fills the area of a pause with slanted lines.
+function hatch(c, from, to, floor, height) {
+	c.save();
+	c.beginPath();
+	c.rect(from, 14, Math.max(to - from, 1), floor - 14);
+	c.clip();
+	c.fillStyle = c.strokeStyle = colors().later;
+	c.globalAlpha = .16;
+	c.fillRect(from, 14, Math.max(to - from, 1), floor - 14);
+	c.globalAlpha = .6;
+	c.lineWidth = 1;
+	c.beginPath();
+	for (let x = from - height; x < to; x += 7) {
+		c.moveTo(x, floor);
+		c.lineTo(x + height, floor - height);
+	}
+	c.stroke();
+	c.restore();
 }
 
 function redraw() {
@@ -476,35 +559,40 @@ function redraw() {
 	}
 }
 
-function look(from, span) {
+// setView shows a part of the crawl in all timelines: span milliseconds from a time on.
+function setView(from, span) {
 	span = Math.min(Math.max(span, 50), end);
 	view.from = Math.min(Math.max(from, 0), end - span);
 	view.to = view.from + span;
 	redraw();
 }
-function zoom(factor, around = (view.from + view.to) / 2) {
+// zoom changes the scale of all timelines, but not the place of the time center.
+function zoom(factor, center = (view.from + view.to) / 2) {
 	const span = (view.to - view.from) / factor;
-	look(around - (around - view.from) / factor, span);
+	setView(center - (center - view.from) / factor, span);
 }
 $('in').addEventListener('click', () => zoom(2));
 $('out').addEventListener('click', () => zoom(.5));
-$('fit').addEventListener('click', () => look(0, end));
-$('position').addEventListener('input', e => { const span = view.to - view.from; look(e.target.value / 1000 * (end - span), span); });
+$('fit').addEventListener('click', () => setView(0, end));
+$('position').addEventListener('input', e => {
+	const span = view.to - view.from;
+	setView(e.target.value / 1000 * (end - span), span);
+});
 $('order').addEventListener('change', showLanes);
 $('more-lanes').addEventListener('click', () => { lanesShown = Infinity; showLanes(); });
 
 // choose selects one of a host's marks, or none (-1), and describes it.
 function choose(h, i) {
-	const lane = laneOf(h), d = timeline(h), canvas = lane.canvas;
+	const lane = hostLane(h), d = timeline(h), canvas = lane.canvas;
 	if (lane.chosen === i) return;
 	lane.chosen = i;
 	if (i >= 0) {
 		const span = view.to - view.from;
-		if (d.at[i] < view.from || d.at[i] > view.to) look(d.at[i] - span / 2, span);
+		if (d.at[i] < view.from || d.at[i] > view.to) setView(d.at[i] - span / 2, span);
 		const lines = describe(h, d, i);
 		canvas.setAttribute('aria-valuenow', i + 1);
 		canvas.setAttribute('aria-valuetext', (i + 1) + ' of ' + h.marks + ': ' + lines.join(', '));
-		showTip(canvas, xOf(d.at[i], canvas.clientWidth), lines);
+		showTip(canvas, pixelX(d.at[i], canvas.clientWidth), lines);
 	}
 	draw(canvas);
 }
@@ -513,7 +601,8 @@ function showTip(canvas, x, lines) {
 	const tip = $('tip'), box = canvas.getBoundingClientRect();
 	tip.replaceChildren(element('b', {}, lines[0]), ...lines.slice(1).map(line => element('div', {}, line)));
 	tip.hidden = false;
-	const left = Math.min(Math.max(box.left + x - tip.offsetWidth / 2, 8), document.documentElement.clientWidth - tip.offsetWidth - 8);
+	const maxLeft = document.documentElement.clientWidth - tip.offsetWidth - 8;
+	const left = Math.min(Math.max(box.left + x - tip.offsetWidth / 2, 8), maxLeft);
 	const below = box.bottom + tip.offsetHeight + 12 < innerHeight;
 	tip.style.left = left + scrollX + 'px';
 	tip.style.top = scrollY + (below ? box.bottom + 4 : box.top - tip.offsetHeight - 4) + 'px';
@@ -521,28 +610,35 @@ function showTip(canvas, x, lines) {
 function hideTip() { $('tip').hidden = true; }
 
 function onPointer(e, h) {
-	const canvas = laneOf(h).canvas, d = timeline(h);
+	const canvas = hostLane(h).canvas, d = timeline(h);
 	if (e.pointerType === 'mouse' && e.buttons === 1 && e.type === 'pointermove' && view.to - view.from < end) {
 		const perPixel = (view.to - view.from) / (canvas.clientWidth - 2 * edge);
 		hideTip();
-		look(view.from - e.movementX * perPixel, view.to - view.from);
+		setView(view.from - e.movementX * perPixel, view.to - view.from);
 		return;
 	}
 	const t = timeAt(canvas, e.offsetX), after = firstAt(d, t);
 	let nearest = -1, distance = 12; // pixels
 	for (let i = Math.max(after - 2, 0); i < Math.min(after + 3, d.at.length); i++) {
-		const away = Math.abs(xOf(d.at[i], canvas.clientWidth) - e.offsetX);
-		const other = (d.took[i] < 0) !== (e.offsetY > canvas.clientHeight - baseline) ? 4 : 0; // prefer marks on the pointer's side of the baseline
-		if (away + other < distance) [nearest, distance] = [i, away + other];
+		const away = Math.abs(pixelX(d.at[i], canvas.clientWidth) - e.offsetX);
+		const isBelow = d.took[i] < 0, pointsBelow = e.offsetY > canvas.clientHeight - baseline;
+		const penalty = isBelow !== pointsBelow ? 4 : 0; // prefer marks on the pointer's side of the baseline
+		if (away + penalty < distance) {
+			nearest = i;
+			distance = away + penalty;
+		}
 	}
-	if (nearest < 0) hideTip();
-	else if (laneOf(h).chosen === nearest) showTip(canvas, xOf(d.at[nearest], canvas.clientWidth), describe(h, d, nearest));
+	if (nearest < 0) {
+		hideTip();
+	} else if (hostLane(h).chosen === nearest) {
+		showTip(canvas, pixelX(d.at[nearest], canvas.clientWidth), describe(h, d, nearest));
+	}
 	choose(h, nearest);
 }
 
 function onKey(e, h) {
 	const d = timeline(h), n = d.at.length;
-	let i = laneOf(h).chosen;
+	let i = hostLane(h).chosen;
 	const step = (i, by) => { do i += by; while (i >= 0 && i < n && d.matches && !d.matches[i]); return i; };
 	switch (e.key) {
 	case 'ArrowRight': case 'ArrowUp': i = step(i, 1); break;
@@ -553,20 +649,28 @@ function onKey(e, h) {
 	case 'End': i = step(n, -1); break;
 	case '+': case '=': zoom(2, i < 0 ? undefined : d.at[i]); break;
 	case '-': zoom(.5, i < 0 ? undefined : d.at[i]); break;
-	case '0': look(0, end); break;
+	case '0': setView(0, end); break;
 	case 'Escape': hideTip(); choose(h, -1); return;
 	case 'Enter': {
 		const rule = i >= 0 && d.verdicts[i] === 'b' && h.rules.find(r => r.note === d.note[i]);
-		if (rule) { [...$('rules').querySelectorAll('button')].find(b => b.rule.key === keyOf(rule))?.click(); $('disallowed').scrollIntoView(); $('text')?.focus({preventScroll: true}); }
+		if (rule) showRule(rule);
 		return;
 	}
 	default: return;
 	}
 	e.preventDefault();
 	if (i < 0 || i >= n) return;
-	const lane = laneOf(h);
+	const lane = hostLane(h);
 	if (lane.chosen === i) lane.chosen = -1; // so that choose shows the mark again, perhaps at a new place
 	choose(h, i);
+}
+
+// showRule shows a line of a robots.txt in the list of lines that disallowed something.
+function showRule(rule) {
+	const buttons = [...$('rules').querySelectorAll('button')];
+	buttons.find(b => b.rule.key === ruleKey(rule))?.click();
+	$('disallowed').scrollIntoView();
+	$('text')?.focus({preventScroll: true});
 }
 
 // A link to a host leads to the host's timeline, even if the timeline is not shown yet.
@@ -575,9 +679,9 @@ addEventListener('click', e => {
 	if (!link) return;
 	e.preventDefault();
 	const h = hosts[link.getAttribute('href').slice('#lane-'.length)];
-	if (!laneOf(h).element.isConnected) { lanesShown = Infinity; showLanes(); }
-	laneOf(h).element.scrollIntoView({block: 'center'});
-	laneOf(h).canvas.focus({preventScroll: true});
+	if (!hostLane(h).element.isConnected) { lanesShown = Infinity; showLanes(); }
+	hostLane(h).element.scrollIntoView({block: 'center'});
+	hostLane(h).canvas.focus({preventScroll: true});
 });
 
 // ---- tables
@@ -609,34 +713,50 @@ sortable($('host-table').tHead.rows[0], (column, ascending) => {
 
 // list shows objects as a sortable table. At first it shows only some rows.
 function list(place, label, columns, objects) {
-	if (objects.length === 0) { place.replaceChildren(nothing()); return; }
+	if (objects.length === 0) {
+		place.replaceChildren(emptyNote());
+		return;
+	}
 	let shown = 100;
-	const body = element('tbody'), more = element('button', {type: 'button', class: 'more', onclick: () => { shown += 400; fill(); }});
+	const showMore = () => { shown += 400; fill(); };
+	const body = element('tbody'), more = element('button', {type: 'button', class: 'more', onclick: showMore});
+	const row = o => element('tr', {}, ...columns.map(c => element('td', {class: c.class}, ...[c.show(o)].flat())));
 	const fill = () => {
-		body.replaceChildren(...objects.slice(0, shown).map(o => element('tr', {}, ...columns.map(c => element('td', {class: c.class}, ...[c.show(o)].flat())))));
+		body.replaceChildren(...objects.slice(0, shown).map(row));
 		more.hidden = shown >= objects.length;
 		more.textContent = 'Show more of ' + objects.length.toLocaleString('en');
 	};
-	const head = element('tr', {}, ...columns.map(c => element('th', {class: c.class === 'n' ? 'n' : null}, c.head)));
+	const headings = columns.map(c => element('th', {class: c.class === 'n' ? 'n' : null}, c.head));
+	const head = element('tr', {}, ...headings);
 	sortable(head, (column, ascending) => {
-		const key = columns[column].key;
-		objects.sort((a, b) => { const x = key(a), y = key(b); return (x < y ? -1 : x > y ? 1 : 0) * (ascending ? 1 : -1); });
+		const key = columns[column].key, sign = ascending ? 1 : -1;
+		objects.sort((a, b) => sign * order(key(a), key(b)));
 		fill();
 	});
 	fill();
-	place.replaceChildren(element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, element('table', {class: 'stack'}, element('thead', {}, head), body)), more);
+	const table = element('table', {class: 'stack'}, element('thead', {}, head), body);
+	place.replaceChildren(scrollable(label, table), more);
 }
 
+// order returns -1, 0 or 1 if x is less than, equal to or greater than y.
+const order = (x, y) => x < y ? -1 : x > y ? 1 : 0;
+
+// scrollable returns a region in which a wide table can be scrolled.
+const scrollable = (label, table) =>
+	element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, table);
+
+// kindCell returns the verdict and the status, in the color of the verdict's kind.
 function kindCell(letter, status) {
-	const k = kindOf[letter], span = element('span', {class: 'kind'}, words[letter] + (status ? ' ' + status : ''));
-	span.style.color = `var(${k.colour})`;
+	const k = kindByLetter[letter], text = verdictNames[letter] + (status ? ' ' + status : '');
+	const span = element('span', {class: 'kind'}, text);
+	span.style.color = `var(${k.color})`;
 	return span;
 }
 
 // ---- disallowed
 
 let files;
-const keyOf = rule => rule.sha256 + ' ' + rule.line;
+const ruleKey = rule => rule.sha256 + ' ' + rule.line;
 
 // showRules lists the lines that disallowed something. Hosts whose robots.txt
 // is the same are listed once.
@@ -648,8 +768,8 @@ function showRules() {
 			if (notes && !notes.has(r.note)) continue;
 			if (!groups.has(r.sha256)) groups.set(r.sha256, {places: new Map(), lines: new Map()});
 			const {places, lines} = groups.get(r.sha256);
-			places.set(r.robots, h.rules.some(o => originOf(o.robots) !== originOf(r.robots)) ? r.robots : h.name);
-			if (!lines.has(r.line)) lines.set(r.line, {...r, key: keyOf(r), count: 0, of: [], places, lines});
+			places.set(r.robots, h.rules.some(o => urlOrigin(o.robots) !== urlOrigin(r.robots)) ? r.robots : h.name);
+			if (!lines.has(r.line)) lines.set(r.line, {...r, key: ruleKey(r), count: 0, of: [], places, lines});
 			lines.get(r.line).count += r.count;
 			lines.get(r.line).of.push({h, r});
 		}
@@ -658,12 +778,17 @@ function showRules() {
 	for (const {places, lines} of groups.values()) {
 		items.push(named('h3', [...new Set(places.values())], 'host'));
 		for (const r of [...lines.values()].sort((a, b) => b.count - a.count || a.line - b.line)) {
-			items.push(element('button', {type: 'button', 'aria-pressed': String(chosenRule === r.key), tabindex: -1, onclick: () => showFile(r)},
-				element('span', {class: 'soft'}, 'line ' + r.line), element('code', {}, visible(r.text)), element('span', {class: 'n'}, r.count.toLocaleString('en'))));
-			items.at(-1).rule = r;
+			const pressed = String(chosenRule === r.key);
+			const button = element('button',
+				{type: 'button', 'aria-pressed': pressed, tabindex: -1, onclick: () => showFile(r)},
+				element('span', {class: 'soft'}, 'line ' + r.line),
+				element('code', {}, visible(r.text)),
+				element('span', {class: 'n'}, r.count.toLocaleString('en')));
+			button.rule = r;
+			items.push(button);
 		}
 	}
-	$('rules').replaceChildren(...(items.length ? items : [nothing()]));
+	$('rules').replaceChildren(...(items.length ? items : [emptyNote()]));
 	const buttons = [...$('rules').querySelectorAll('button')];
 	const current = buttons.find(b => b.rule.key === chosenRule) || buttons[0];
 	if (!current) { $('file').replaceChildren(); chosenRule = null; return; }
@@ -673,9 +798,12 @@ function showRules() {
 
 // named shows the first of some names. The others can be unfolded.
 function named(kind, names, noun) {
-	if (names.length === 1) return element(kind, {}, visible(names[0]));
-	return element('details', {class: 'names'}, element('summary', {}, element(kind, {}, visible(names[0])), ' and ' + many(names.length - 1, 'more ' + noun)),
-		element('ul', {class: 'urls'}, ...names.slice(1).map(name => element('li', {}, visible(name)))));
+	const first = element(kind, {}, visible(names[0]));
+	if (names.length === 1) return first;
+	const others = names.slice(1);
+	return element('details', {class: 'names'},
+		element('summary', {}, first, ' and ' + count(others.length, 'more ' + noun)),
+		element('ul', {class: 'urls'}, ...others.map(name => element('li', {}, visible(name)))));
 }
 
 $('rules').addEventListener('keydown', e => {
@@ -694,127 +822,212 @@ function disallowedNotes(d) {
 	return notes;
 }
 
-const originOf = url => { try { return new URL(url).origin; } catch { return ''; } };
+const urlOrigin = url => { try { return new URL(url).origin; } catch { return ''; } };
 
 // ruleURLs returns the URLs that a rule disallowed and that match the filter,
 // each with its proof if there is one. Two ports of a host have a robots.txt
 // each, perhaps with the same rule.
 function ruleURLs(h, r) {
-	const d = timeline(h), urls = [], twins = h.rules.some(o => o !== r && o.note === r.note), origin = originOf(r.robots);
+	const d = timeline(h), urls = [], origin = urlOrigin(r.robots);
+	const isAmbiguous = h.rules.some(o => o !== r && o.note === r.note); // a rule of another port has the same note
 	for (let i = 0; i < d.at.length; i++) {
 		if (d.note[i] !== r.note || d.verdicts[i] !== 'b' || d.matches && !d.matches[i]) continue;
-		const url = urlOf(h, d, i);
-		if (!twins || originOf(url) === origin) urls.push({url, proof: d.proofs?.[i]});
+		const url = markURL(h, d, i);
+		if (!isAmbiguous || urlOrigin(url) === origin) urls.push({url, proof: d.proofs?.[i]});
 	}
 	return urls;
 }
 
 // proofLink returns a link to a line of the record. Some browsers scroll to that line.
-const proofLink = p => element('a', {href: p.file + '#:~:text=' + encodeURIComponent(`"n":${p.line},`), class: 'proof'}, 'proof: line ' + p.line);
+function proofLink(p) {
+	const href = p.file + '#:~:text=' + encodeURIComponent(`"n":${p.line},`);
+	return element('a', {href, class: 'proof'}, 'proof: line ' + p.line);
+}
 
 let chosenRule = null;
-const around = 200; // lines of a long file shown before and after the one that decided
+const contextLines = 200; // lines of a long file shown before and after the one that decided
+const maxURLs = 200; // disallowed URLs that are shown
 
+// showFile shows a rule in the text of its robots.txt, and the URLs that the rule disallowed.
 function showFile(r) {
 	chosenRule = r.key;
 	for (const b of $('rules').querySelectorAll('button')) {
 		b.setAttribute('aria-pressed', String(b.rule === r));
 		b.tabIndex = b.rule === r ? 0 : -1;
 	}
+	const text = fileText(r);
+	const title = element('div', {class: 'title'}, named('b', [...r.places.keys()], 'file'),
+		element('div', {class: 'soft'}, `line ${r.line} disallowed ${count(r.count, 'URL')}`));
+	$('file').replaceChildren(title, text, disallowedURLs(r));
+	const here = text.querySelector('.here');
+	text.scrollTop = here.offsetTop - text.clientHeight / 2;
+}
+
+// fileText returns the lines of a rule's robots.txt around the rule. If the file is not in the report, it returns only
+// the rule.
+function fileText(r) {
 	files ??= JSON.parse($('files').textContent);
-	const lines = files[r.sha256], place = element('div', {id: 'text', tabindex: 0, role: 'region', 'aria-label': 'Text of ' + visible(r.robots)});
-	const group = new Set(r.group);
+	const lines = files[r.sha256], group = new Set(r.group);
+	const label = 'Text of ' + visible(r.robots);
+	const text = element('div', {id: 'text', tabindex: 0, role: 'region', 'aria-label': label});
+	const line = (attributes, n, content) => text.append(
+		element('div', attributes, element('span', {}, n), element('code', {}, visible(content))));
 	if (!lines) {
-		place.append(element('div', {class: 'here'}, element('span', {}, r.line), element('code', {}, visible(r.text))));
-	} else {
-		const from = Math.max(r.line - around, 1), to = Math.min(r.line + around, lines.length);
-		const skipped = n => place.append(element('div', {class: 'skipped'}, many(n, 'line') + ' not shown'));
-		if (from > 1) skipped(from - 1);
-		for (let n = from; n <= to; n++) {
-			const kind = n === r.line ? 'here' : r.lines.has(n) ? 'deciding' : group.has(n) ? 'group' : null;
-			place.append(element('div', {class: kind, 'aria-current': n === r.line ? 'true' : null}, element('span', {}, n), element('code', {}, visible(lines[n - 1]))));
-		}
-		if (to < lines.length) skipped(lines.length - to);
+		line({class: 'here'}, r.line, r.text);
+		return text;
 	}
-	const all = r.of.flatMap(({h, r}) => ruleURLs(h, r)), most = 200;
+	const from = Math.max(r.line - contextLines, 1), to = Math.min(r.line + contextLines, lines.length);
+	const skipped = n => text.append(element('div', {class: 'skipped'}, count(n, 'line') + ' not shown'));
+	if (from > 1) skipped(from - 1);
+	for (let n = from; n <= to; n++) {
+		const kind = n === r.line ? 'here' : r.lines.has(n) ? 'deciding' : group.has(n) ? 'group' : null;
+		line({class: kind, 'aria-current': n === r.line ? 'true' : null}, n, lines[n - 1]);
+	}
+	if (to < lines.length) skipped(lines.length - to);
+	return text;
+}
+
+// disallowedURLs returns a list of the URLs that a rule disallowed, with their proofs.
+function disallowedURLs(r) {
+	const all = r.of.flatMap(({h, r}) => ruleURLs(h, r));
+	const item = u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : []));
 	const urls = element('div', {id: 'urls', tabindex: 0, role: 'region', 'aria-label': 'URLs that this line disallowed'},
-		element('ul', {class: 'urls'}, ...all.slice(0, most).map(u => element('li', {class: 'code'}, visible(u.url), ...(u.proof ? [' ', proofLink(u.proof)] : [])))));
-	if (all.length > most) urls.append(element('p', {class: 'soft'}, 'and ' + many(all.length - most, 'more URL')));
-	$('file').replaceChildren(element('div', {class: 'title'}, named('b', [...r.places.keys()], 'file'),
-		element('div', {class: 'soft'}, `line ${r.line} disallowed ${many(r.count, 'URL')}`)), place, urls);
-	const here = place.querySelector('.here');
-	place.scrollTop = here.offsetTop - place.clientHeight / 2;
+		element('ul', {class: 'urls'}, ...all.slice(0, maxURLs).map(item)));
+	if (all.length > maxURLs) {
+		urls.append(element('p', {class: 'soft'}, 'and ' + count(all.length - maxURLs, 'more URL')));
+	}
+	return urls;
 }
 
 // ---- page directives, lost URLs, slow hosts
 
-// showSaid lists the directives of pages. Hosts whose pages have the same
-// directives share a row.
-function showSaid() {
+// showDirectives lists the directives of pages. Hosts whose pages have the same directives share a row.
+function showDirectives() {
 	const rows = new Map();
-	for (const h of hosts) for (const s of h.said) {
-		if (![h.name, ...s.flags, ...s.evidence, ...s.urls.flatMap(u => [u.url, ...u.links || []])].some(textMatches)) continue;
-		const key = JSON.stringify([s.flags, s.evidence]);
-		if (!rows.has(key)) rows.set(key, {flags: s.flags, evidence: s.evidence, hosts: [], urls: [], count: 0, links: 0});
+	for (const h of hosts) for (const group of h.groups) {
+		const urls = group.urls.flatMap(u => [u.url, ...u.links || []]);
+		if (![h.name, ...group.flags, ...group.evidence, ...urls].some(textMatches)) continue;
+		const key = JSON.stringify([group.flags, group.evidence]);
+		if (!rows.has(key)) {
+			rows.set(key, {flags: group.flags, evidence: group.evidence, hosts: [], urls: [], pages: 0, links: 0});
+		}
 		const row = rows.get(key);
 		row.hosts.push(h.name);
-		row.urls.push(...s.urls);
-		row.count += s.count;
-		row.links += s.links;
+		row.urls.push(...group.urls);
+		row.pages += group.count;
+		row.links += group.links;
 	}
-	list($('said-list'), 'Page directives', [
+	const chip = flag => element('span', {class: 'chip no'}, visible(flag));
+	const line = text => element('div', {}, visible(text));
+	const counts = o => count(o.pages, 'page') + (o.links ? ', ' + count(o.links, 'link') : '');
+	list($('directives-list'), 'Page directives', [
 		{head: 'host', class: 'hosts', show: o => named('span', o.hosts, 'host'), key: o => o.hosts[0]},
-		{head: 'means', show: o => o.flags.map(f => element('span', {class: 'chip no'}, visible(f))), key: o => o.flags.join()},
-		{head: 'directive', class: 'url', show: o => o.evidence.map(e => element('div', {}, visible(e))), key: o => o.evidence.join()},
-		{head: 'pages', class: 'n', show: o => many(o.count, 'page') + (o.links ? ', ' + many(o.links, 'link') : ''), key: o => o.count},
-		{head: 'such as', class: 'url', show: o => {
-			const items = o.urls.slice(0, 20).map(u => element('li', {}, visible(u.url), ...u.links ? [element('details', {}, element('summary', {}, many(u.links.length, 'nofollow link')),
-				element('ul', {class: 'urls'}, ...u.links.map(l => element('li', {}, visible(l)))))] : []));
-			if (items.length < 4) return element('ul', {class: 'urls'}, ...items);
-			return element('details', {}, element('summary', {}, visible(o.urls[0].url)), element('ul', {class: 'urls'}, ...items));
-		}, key: o => o.urls[0]?.url || ''},
+		{head: 'means', show: o => o.flags.map(chip), key: o => o.flags.join()},
+		{head: 'directive', class: 'url', show: o => o.evidence.map(line), key: o => o.evidence.join()},
+		{head: 'pages', class: 'n', show: counts, key: o => o.pages},
+		{head: 'examples', class: 'url', show: o => examplePages(o.urls), key: o => o.urls[0]?.url || ''},
 	], [...rows.values()]);
 }
 
+// examplePages returns a list of pages, with those of their links that are not followed.
+function examplePages(pages) {
+	const item = page => {
+		const links = page.links || [];
+		if (links.length === 0) return element('li', {}, visible(page.url));
+		return element('li', {}, visible(page.url), element('details', {},
+			element('summary', {}, count(links.length, 'nofollow link')),
+			element('ul', {class: 'urls'}, ...links.map(l => element('li', {}, visible(l))))));
+	};
+	const items = element('ul', {class: 'urls'}, ...pages.slice(0, 20).map(item));
+	if (pages.length < 4) return items;
+	return element('details', {}, element('summary', {}, visible(pages[0].url)), items);
+}
+
 function showLost() {
-	const letterOf = {refused: 'd', 'given up': 'g', unreachable: 'u', failed: 'x'};
-	const rows = filter.off.has('lost') ? [] : overview.lost.filter(o => textMatches(o.url) || textMatches(o.host) || textMatches(o.why));
-	list($('lost-list'), 'What was lost', [
+	const letters = {refused: 'd', 'given up': 'g', unreachable: 'u', failed: 'x'};
+	const isShown = o => textMatches(o.url) || textMatches(o.host) || textMatches(o.why);
+	const rows = filter.off.has('lost') ? [] : overview.lost.filter(isShown);
+	list($('lost-list'), 'Lost URLs', [
 		{head: 'URL', class: 'url', show: o => visible(o.url), key: o => o.url},
-		{head: 'what', show: o => kindCell(letterOf[o.verdict], o.status), key: o => o.verdict},
-		{head: 'why', class: 'url', show: o => visible(o.why), key: o => o.why},
-		{head: 'at', class: 'n', show: o => clock(o.at, 10), key: o => o.at},
+		{head: 'verdict', show: o => kindCell(letters[o.verdict], o.status), key: o => o.verdict},
+		{head: 'reason', class: 'url', show: o => visible(o.why), key: o => o.why},
+		{head: 'time', class: 'n', show: o => clock(o.at, 10), key: o => o.at},
 	], rows);
 }
 
-// showSlow lists the slowest hosts. A host with a single response is omitted,
-// because one response does not show how fast it is.
+// showSlow lists the slowest hosts. A host with a single response is omitted, because one response does not show how
+// fast the host is.
 function showSlow() {
-	const slow = hosts.filter(h => h.answers > 1).sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
-	const most = Math.max(...slow.map(h => h.slowest), 1);
-	if (slow.length === 0) { $('slow-list').replaceWith(element('p', {class: 'soft'}, 'No host has answered twice.')); return; }
+	const measured = hosts.filter(h => h.responses > 1);
+	const slow = measured.sort((a, b) => b.median - a.median || b.slowest - a.slowest).slice(0, 10);
+	if (slow.length === 0) {
+		$('slow-list').replaceWith(element('p', {class: 'soft'}, 'No host has responded twice.'));
+		return;
+	}
+	const slowest = Math.max(...slow.map(h => h.slowest), 1);
 	$('slow-list').replaceChildren(...slow.map(h => {
 		const bar = element('div', {class: 'bar', 'aria-hidden': 'true'}, element('i'), element('i'));
-		bar.firstChild.style.width = 100 * h.slowest / most + '%';
-		bar.lastChild.style.width = 100 * h.median / most + '%';
-		return element('li', {}, element('span', {class: 'name'}, visible(h.name)), bar, element('span', {class: 'soft n'}, 'p50 ' + seconds(h.median) + ', p90 ' + seconds(h.p90) + ', p99 ' + seconds(h.p99) + ', at most ' + seconds(h.slowest)));
+		bar.firstChild.style.width = 100 * h.slowest / slowest + '%';
+		bar.lastChild.style.width = 100 * h.median / slowest + '%';
+		const times = {p50: h.median, p90: h.p90, p99: h.p99, 'at most': h.slowest};
+		const text = Object.entries(times).map(([name, time]) => name + ' ' + seconds(time)).join(', ');
+		const name = element('span', {class: 'name'}, visible(h.name));
+		return element('li', {}, name, bar, element('span', {class: 'soft n'}, text));
 	}));
 }
 
 // ---- everything
 
 const all = {wanted: false, key: 'at', ascending: true, shown: 100};
-const keys = {
-	at: (h, d, i) => d.at[i], url: (h, d, i) => urlOf(h, d, i), what: (h, d, i) => words[d.verdicts[i]],
-	status: (h, d, i) => d.status[i], took: (h, d, i) => d.took[i], note: (h, d, i) => d.notes[d.note[i]],
-};
 
-// showAll shows the first rows in the chosen order. It never sorts all rows, because only a hundred of a million are shown.
+// allColumns are the columns of the table: each has a heading, the name of its sort key, the key, and a class.
+const allColumns = [
+	{head: 'time', name: 'at', key: (h, d, i) => d.at[i], class: 'n'},
+	{head: 'URL', name: 'url', key: (h, d, i) => markURL(h, d, i), class: ''},
+	{head: 'verdict', name: 'what', key: (h, d, i) => verdictNames[d.verdicts[i]], class: ''},
+	{head: 'response after', name: 'took', key: (h, d, i) => d.took[i], class: 'n'},
+	{head: 'details', name: 'note', key: (h, d, i) => d.notes[d.note[i]], class: ''},
+];
+
+// showAll shows the first rows in the chosen order.
 async function showAll() {
 	if (!all.wanted) return;
-	let rows = [], n = 0;
-	const key = keys[all.key], compare = (a, b) => ((a.key < b.key ? -1 : a.key > b.key ? 1 : 0) * (all.ascending ? 1 : -1)) || a.at - b.at;
-	const trim = () => { rows.sort(compare); rows.length = Math.min(rows.length, all.shown); };
+	const [rows, n, done] = await firstRows();
+	if (!done) return;
+	const ariaSort = c => all.key === c.name ? (all.ascending ? 'ascending' : 'descending') : null;
+	const headings = allColumns.map(c => element('th', {class: c.class, 'aria-sort': ariaSort(c)}, c.head));
+	const head = element('tr', {}, ...headings);
+	sortable(head, async (column, ascending) => {
+		all.key = allColumns[column].name;
+		all.ascending = ascending;
+		await showAll();
+		$('all-list').querySelectorAll('th button')[column].focus();
+	});
+	if (n === 0) {
+		$('all-list').replaceChildren(emptyNote());
+		return;
+	}
+	const table = element('table', {id: 'all-table', class: 'stack'},
+		element('thead', {}, head), element('tbody', {}, ...rows.map(({h, d, i}) => markRow(h, d, i))));
+	$('all-list').replaceChildren(scrollable('Everything', table));
+	if (n > all.shown) {
+		const showMore = () => { all.shown += 400; showAll(); };
+		const more = 'Show more of ' + n.toLocaleString('en');
+		$('all-list').append(element('button', {type: 'button', class: 'more', onclick: showMore}, more));
+	}
+}
+
+// firstRows returns the first rows in the chosen order, how many rows there are, and whether the result is complete: it
+// is not if the filter changed meanwhile. It never sorts all rows, because only a hundred of a million are shown.
+async function firstRows() {
+	const rows = [];
+	let n = 0;
+	const key = allColumns.find(c => c.name === all.key).key, sign = all.ascending ? 1 : -1;
+	const compare = (a, b) => sign * order(a.key, b.key) || a.at - b.at;
+	const trim = () => {
+		rows.sort(compare);
+		rows.length = Math.min(rows.length, all.shown);
+	};
 	const done = await eachHost((h, d) => {
 		for (let i = 0; i < d.at.length; i++) {
 			if (d.matches && !d.matches[i]) continue;
@@ -823,21 +1036,20 @@ async function showAll() {
 			if (rows.length > 4 * all.shown + 1000) trim();
 		}
 	});
-	if (!done) return;
 	trim();
-	const columns = [['at', 'at', 'n'], ['URL', 'url', ''], ['what', 'what', ''], ['answered in', 'took', 'n'], ['why', 'note', '']];
-	const head = element('tr', {}, ...columns.map(([text, name, type]) => element('th', {class: type, 'aria-sort': all.key === name ? (all.ascending ? 'ascending' : 'descending') : null}, text)));
-	sortable(head, async (column, ascending) => {
-		[all.key, all.ascending] = [columns[column][1], ascending];
-		await showAll();
-		$('all-list').querySelectorAll('th button')[column].focus();
-	});
-	$('all-list').replaceChildren(n === 0 ? nothing() : element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': 'Everything'}, element('table', {id: 'all-table', class: 'stack'},
-		element('thead', {}, head), element('tbody', {}, ...rows.map(({h, d, i}) => element('tr', {},
-			element('td', {class: 'n'}, clock(d.at[i], 10)), element('td', {class: 'url'}, visible(urlOf(h, d, i))), element('td', {}, kindCell(d.verdicts[i], d.status[i])),
-			element('td', {class: 'n'}, d.took[i] < 0 ? '–' : seconds(d.took[i])), element('td', {class: 'url'}, visible(d.notes[d.note[i]]))))))));
-	if (n > all.shown) $('all-list').append(element('button', {type: 'button', class: 'more', onclick: () => { all.shown += 400; showAll(); }}, 'Show more of ' + n.toLocaleString('en')));
+	return [rows, n, done];
 }
+
+// markRow returns the row of a mark in the table of everything.
+function markRow(h, d, i) {
+	return element('tr', {},
+		element('td', {class: 'n'}, clock(d.at[i], 10)),
+		element('td', {class: 'url'}, visible(markURL(h, d, i))),
+		element('td', {}, kindCell(d.verdicts[i], d.status[i])),
+		element('td', {class: 'n'}, d.took[i] < 0 ? '–' : seconds(d.took[i])),
+		element('td', {class: 'url'}, visible(d.notes[d.note[i]])));
+}
+
 new IntersectionObserver((entries, observer) => {
 	if (!entries.some(e => e.isIntersecting)) return;
 	observer.disconnect();
@@ -849,13 +1061,16 @@ new IntersectionObserver((entries, observer) => {
 
 const wantsDark = matchMedia('(prefers-color-scheme: dark)');
 const isDark = () => (document.documentElement.dataset.theme || (wantsDark.matches ? 'dark' : 'light')) === 'dark';
-function themed() {
+function updateTheme() {
 	palette = null;
 	$('theme').textContent = isDark() ? 'Switch to light' : 'Switch to dark';
 	redraw();
 }
-$('theme').addEventListener('click', () => { document.documentElement.dataset.theme = isDark() ? 'light' : 'dark'; themed(); });
-wantsDark.addEventListener('change', themed);
+$('theme').addEventListener('click', () => {
+	document.documentElement.dataset.theme = isDark() ? 'light' : 'dark';
+	updateTheme();
+});
+wantsDark.addEventListener('change', updateTheme);
 new ResizeObserver(() => {
 	document.documentElement.style.setProperty('--filter-height', $('filter').offsetHeight + 'px');
 	redraw();
@@ -863,9 +1078,9 @@ new ResizeObserver(() => {
 
 showLanes();
 showRules();
-showSaid();
+showDirectives();
 showLost();
 showSlow();
-themed();
+updateTheme();
 document.documentElement.dataset.settled = 0;
 })();

@@ -27,18 +27,21 @@ type status struct {
 // groupStatuses returns the rows of the table of statuses, by class.
 func groupStatuses(s record.Summary) (rows []statusGroup) {
 	for _, code := range slices.Sorted(maps.Keys(s.Statuses)) {
-		verdict := record.VerdictOf(code)
-		class := code / 100
-		i := slices.IndexFunc(rows, func(r statusGroup) bool { return r.Class == class && r.Verdict == verdict })
+		group := statusGroup{Class: code / 100, Verdict: record.StatusVerdict(code)}
+		i := slices.IndexFunc(rows, func(r statusGroup) bool {
+			return r.Class == group.Class && r.Verdict == group.Verdict
+		})
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, statusGroup{Class: class, Verdict: verdict, What: string(verdict)})
-			if verdict == record.PutOff && s.GivenUp > 0 {
-				rows[i].What = "put off, or at last given up"
+			group.What = string(group.Verdict)
+			if group.Verdict == record.PutOff && s.GivenUp > 0 {
+				group.What = "put off, or at last given up"
 			}
+			rows = append(rows, group)
 		}
-		rows[i].Count += s.Statuses[code]
-		rows[i].Each = append(rows[i].Each, status{code, http.StatusText(code), s.Statuses[code]})
+		count := s.Statuses[code]
+		rows[i].Count += count
+		rows[i].Each = append(rows[i].Each, status{code, http.StatusText(code), count})
 	}
 	return rows
 }

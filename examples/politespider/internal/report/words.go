@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
+// ms returns a duration in milliseconds.
 func ms(d time.Duration) int64 { return d.Milliseconds() }
 
-// formatTime formats a time in milliseconds, as 12 ms, 1.50 s or 1:02:03.
+// formatTime formats a duration in milliseconds as 12 ms, 1.50 s or 1:02:03.
 func formatTime(ms int64) string {
 	switch d := time.Duration(ms) * time.Millisecond; {
 	case d < time.Second:

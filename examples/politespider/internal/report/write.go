@@ -40,13 +40,21 @@ var (
 // script and style, and nothing else. If the text of a crawled site got into
 // the report as markup, the browser would neither run its scripts nor load its
 // images.
-var policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script))
+var policy = strings.Join([]string{
+	"default-src 'none'",
+	"style-src " + hash(style),
+	"script-src " + hash(script),
+	"base-uri 'none'",
+	"form-action 'none'",
+}, "; ")
 
+// hash returns the source expression that allows a text by its hash.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// maxLost is the maximum number of lost URLs that the report lists.
 const maxLost = 10_000
 
 // An overview is the data that the report's script reads when the report opens.
@@ -66,30 +74,34 @@ type hostOverview struct {
 	Summary  record.HostSummary `json:"-"`
 	Paused   int64              `json:"paused"` // how long the responses of the host paused it
 	Interval int64              `json:"interval"`
-	Longest  int64              `json:"longest"` // the interval of the port with the longest one; 0 if they do not differ
-	Counts   map[string]int     `json:"counts"`  // by mark.letter: how many marks have this letter
-	Rules    []*rule            `json:"rules"`
-	Said     []*pageGroup       `json:"said"`
+
+	// LongestInterval is the interval of the port with the longest one. It is 0
+	// if the ports do not differ.
+	LongestInterval int64 `json:"longestInterval"`
+
+	Counts map[string]int `json:"counts"` // the number of marks with each mark.letter
+	Rules  []*rule        `json:"rules"`
+	Groups []*pageGroup   `json:"groups"`
 }
 
 // A timeline is the data that the report's script reads to show a host. Most
 // columns have one value for each mark. Times are in milliseconds.
 type timeline struct {
-	At       []int64    `json:"at"`
-	Took     []int64    `json:"took"` // -1 if nothing was sent
-	Owed     []int64    `json:"owed"`
-	Status   []uint16   `json:"status"`
-	Verdicts string     `json:"verdicts"`
-	URLs     []string   `json:"urls"` // each URL without the host's origin, if it begins with that origin
-	Note     []uint32   `json:"note"`
-	Notes    []string   `json:"notes"`
-	Pauses   [][2]int64 `json:"pauses"` // the index of a mark, and the end of the pause that the response caused
-	Early    [][2]int64 `json:"early"`  // the index of a mark that came too early, and by how much
+	At        []int64    `json:"at"`
+	Took      []int64    `json:"took"` // -1 if no request was sent
+	Intervals []int64    `json:"intervals"`
+	Status    []uint16   `json:"status"`
+	Verdicts  string     `json:"verdicts"`
+	URLs      []string   `json:"urls"` // a URL that begins with the host's origin is stored without the origin
+	Note      []uint32   `json:"note"`
+	Notes     []string   `json:"notes"`
+	Pauses    [][2]int64 `json:"pauses"` // the index of a mark, and the end of the pause that the response caused
+	Early     [][2]int64 `json:"early"`  // the index of a mark that was too early, and by how much
 
 	Proofs map[int]Proof `json:"proofs,omitempty"` // the proofs of disallowed URLs, by the index of the mark
 }
 
-// A lost is a URL whose page the crawl did not get.
+// A lost is a URL whose page was lost (see record.Verdict.Lost).
 type lost struct {
 	URL     string `json:"url"`
 	Host    string `json:"host"`
@@ -101,26 +113,26 @@ type lost struct {
 
 // Write writes the report as one HTML file.
 func (c *Crawl) Write(w io.Writer, s record.Summary) error {
-	all, sum := c.overview(s)
+	all, total := c.overview(s)
 	data := map[string]any{
-		"Policy":    policy,
-		"Style":     template.CSS(style),
-		"Script":    template.JS(script),
-		"What":      c.what,
-		"UserAgent": c.userAgent,
-		"Began":     c.Began,
-		"Summary":   s,
-		"Files":     c.files,
-		"Requests":  sum.requests,
-		"Early":     sum.early,
-		"Paused":    sum.paused,
-		"Statuses":  groupStatuses(s),
-		"Changes":   changesSince(c.Before, s),
-		"Overview":  all,
-		"Timelines": c.timelines(),
-		"CutMarks":  c.cut,
-		"CutLost":   max(len(s.Lost)-maxLost, 0),
-		"TextFull":  c.full,
+		"Policy":       policy,
+		"Style":        template.CSS(style),
+		"Script":       template.JS(script),
+		"What":         c.what,
+		"UserAgent":    c.userAgent,
+		"Began":        c.Began,
+		"Summary":      s,
+		"Files":        c.files,
+		"Requests":     total.requests,
+		"Early":        total.early,
+		"Paused":       total.paused,
+		"Statuses":     groupStatuses(s),
+		"Changes":      changesSince(c.Before, s),
+		"Overview":     all,
+		"Timelines":    c.timelines(),
+		"MarksOmitted": c.marksOmitted,
+		"LostOmitted":  max(len(s.Lost)-maxLost, 0),
+		"TextOmitted":  c.textOmitted,
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	if err := cmp.Or(page.Execute(out, data), out.Flush()); err != nil {
@@ -136,8 +148,8 @@ type totals struct {
 	paused   int64 // in milliseconds
 }
 
-// overview returns the overview of the crawl. It adds a host for each host of
-// the summary that has no record of its own.
+// overview returns the overview of the crawl. A host of the summary that has no
+// record is included.
 func (c *Crawl) overview(s record.Summary) (overview, totals) {
 	all := overview{Lost: []lost{}, End: ms(record.Duration(s.Seconds))}
 	for _, r := range s.Lost[:min(len(s.Lost), maxLost)] {
@@ -155,15 +167,15 @@ func (c *Crawl) overview(s record.Summary) (overview, totals) {
 		summaries[h.Host] = h
 		c.host(h.Host)
 	}
-	var sum totals
+	var total totals
 	for _, name := range c.names() {
 		o := c.hosts[name].overview(name, summaries[name], c.interval)
-		sum.requests += o.Requests
-		sum.early += o.Early
-		sum.paused += o.Paused
+		total.requests += o.Requests
+		total.early += o.Early
+		total.paused += o.Paused
 		all.Hosts = append(all.Hosts, o)
 	}
-	return all, sum
+	return all, total
 }
 
 // names returns the names of the hosts, sorted.
@@ -181,20 +193,21 @@ func (c *Crawl) timelines() iter.Seq2[int, timeline] {
 	}
 }
 
+// overview returns the host's row of the table of hosts.
 func (h *host) overview(name string, s record.HostSummary, interval time.Duration) hostOverview {
 	o := hostOverview{
-		pace:     measurePace(h.marks, interval),
-		Name:     name,
-		Origin:   h.origin,
-		Marks:    len(h.marks),
-		Requests: s.Requests,
-		Summary:  s,
-		Paused:   ms(record.Duration(s.Paused)),
-		Interval: ms(record.Duration(s.Interval)),
-		Longest:  ms(record.Duration(s.Longest)),
-		Counts:   make(map[string]int),
-		Rules:    append([]*rule{}, h.rules...),
-		Said:     append([]*pageGroup{}, h.groups...),
+		pace:            measurePace(h.marks, interval),
+		Name:            name,
+		Origin:          h.origin,
+		Marks:           len(h.marks),
+		Requests:        s.Requests,
+		Summary:         s,
+		Paused:          ms(record.Duration(s.Paused)),
+		Interval:        ms(record.Duration(s.Interval)),
+		LongestInterval: ms(record.Duration(s.LongestInterval)),
+		Counts:          make(map[string]int),
+		Rules:           append([]*rule{}, h.rules...), // never null in JSON
+		Groups:          append([]*pageGroup{}, h.groups...),
 	}
 	for _, m := range h.marks {
 		o.Counts[string(rune(m.letter))]++
@@ -207,16 +220,16 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 	p := measurePace(h.marks, interval)
 	n := len(h.marks)
 	t := timeline{
-		At:     make([]int64, n),
-		Took:   make([]int64, n),
-		Owed:   make([]int64, n),
-		Status: make([]uint16, n),
-		URLs:   make([]string, n),
-		Note:   make([]uint32, n),
-		Notes:  h.notes,
-		Pauses: [][2]int64{},
-		Early:  [][2]int64{},
-		Proofs: make(map[int]Proof),
+		At:        make([]int64, n),
+		Took:      make([]int64, n),
+		Intervals: make([]int64, n),
+		Status:    make([]uint16, n),
+		URLs:      make([]string, n),
+		Note:      make([]uint32, n),
+		Notes:     h.notes,
+		Pauses:    [][2]int64{},
+		Early:     [][2]int64{},
+		Proofs:    make(map[int]Proof),
 	}
 	verdicts := make([]byte, n)
 	for i, m := range h.marks {
@@ -225,11 +238,8 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 		t.Note[i] = m.note
 		t.At[i] = ms(m.at)
 		t.Took[i] = ms(m.took)
-		t.Owed[i] = ms(m.owed)
-		t.URLs[i] = m.url
-		if path, ok := strings.CutPrefix(m.url, h.origin); ok && strings.HasPrefix(path, "/") {
-			t.URLs[i] = path
-		}
+		t.Intervals[i] = ms(m.interval)
+		t.URLs[i] = h.shorten(m.url)
 		if p, ok := proofs[m.url]; ok && m.letter == record.Disallowed.Letter() {
 			t.Proofs[i] = p
 		}
@@ -242,4 +252,14 @@ func (h *host) timeline(interval time.Duration, proofs map[string]Proof) timelin
 	}
 	t.Verdicts = string(verdicts)
 	return t
+}
+
+// shorten returns the URL without the host's origin, if it begins with that
+// origin.
+func (h *host) shorten(url string) string {
+	path, ok := strings.CutPrefix(url, h.origin)
+	if ok && strings.HasPrefix(path, "/") {
+		return path
+	}
+	return url
 }

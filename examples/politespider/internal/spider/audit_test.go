@@ -23,8 +23,8 @@ import (
 )
 
 // demoNginx is the configuration of an nginx in front of the demo. Of a hundred
-// requests for pages, nginx drops about one, answers about one with 503, and
-// about one with 429. It writes its own log, which does not depend on the
+// requests for pages, nginx drops about one, responds to about one with 503, and
+// to about one with 429. It writes its own log, which does not depend on the
 // spider's code.
 const demoNginx = `
 daemon off;
@@ -43,7 +43,7 @@ http {
 	uwsgi_temp_path %[1]s/temp;
 	scgi_temp_path %[1]s/temp;
 	proxy_set_header Host $host;
-	split_clients $request_id $fault { 1%% drop; 1%% rest; 1%% busy; * ""; }
+	split_clients $request_id $fault { 1%% drop; 1%% pause; 1%% busy; * ""; }
 	server {
 		listen unix:%[1]s/socket;
 		location = /robots.txt { proxy_pass http://%[2]s; }
@@ -51,14 +51,14 @@ http {
 		location / {
 			if ($fault = drop) { return 444; }
 			if ($fault = busy) { return 429; }
-			if ($fault = rest) { add_header Retry-After 1 always; return 503; }
+			if ($fault = pause) { add_header Retry-After 1 always; return 503; }
 			proxy_pass http://%[2]s;
 		}
 	}
 }
 `
 
-// A jittery connection takes 20 to 120 ms for what is written to it.
+// A jittery connection delays each write by 20 to 120 ms.
 type jittery struct{ net.Conn }
 
 func (j jittery) Write(p []byte) (int, error) {
@@ -66,17 +66,19 @@ func (j jittery) Write(p []byte) (int, error) {
 	return j.Conn.Write(p)
 }
 
-// The crawl's own record and the log of nginx both show a polite crawl,
-// although some requests fail, and although the link has jitter. With
-// COURTESY_CHAOS set, the crawl requests 5,000 pages or more.
-func TestDemo_AuditedFromBothSides(t *testing.T) {
+// The crawl's own record and the log of nginx both show a polite crawl, although
+// some requests fail and the connections have jitter. With COURTESY_CHAOS set,
+// the crawl requests at least 5,000 pages.
+func TestDemo_RecordAndServerLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
 	}
 	t.Parallel()
-	copies, pages := 1, 50
+	copies := 1
+	minPages := 50
 	if os.Getenv("COURTESY_CHAOS") != "" {
-		copies, pages = 80, 5000
+		copies = 80
+		minPages = 5000
 	}
 	var domains []string
 	for n := range copies {
@@ -91,7 +93,14 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	socket, stop := startDemoNginx(t, server.Listener.Addr().String())
 
 	hosts := make(map[string]bool)
-	args := []string{"-user-agent=ExampleBot/1.0", "-json", "-scope=domain", "-max-pages=0", "-hosts=300", "-delay=100ms"}
+	args := []string{
+		"-user-agent=ExampleBot/1.0",
+		"-json",
+		"-scope=domain",
+		"-max-pages=0",
+		"-hosts=300",
+		"-delay=100ms",
+	}
 	for _, host := range site.Hosts() {
 		hosts[host] = true
 		if strings.HasPrefix(host, "town.") {
@@ -100,22 +109,26 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	}
 	record := filepath.Join(t.TempDir(), "record")
 	args = append([]string{"-evidence=" + record}, args...)
-	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if host, _, _ := net.SplitHostPort(addr); !hosts[host] {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
+			return nil, &net.OpError{
+				Op:  "dial",
+				Net: network,
+				Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true},
+			}
 		}
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 		return jittery{conn}, err
-	}}
+	}
+	transport := &http.Transport{DialContext: dial}
 	defer transport.CloseIdleConnections()
-	var out, stderr bytes.Buffer
 	began := time.Now()
-	command := tool.Command{Crawl: Crawl, Args: args, Base: transport, Stdout: &out, Stderr: &stderr}
-	if status := command.Run(t.Context()); status != tool.ExitOK {
-		t.Fatalf("exit status %d: %s", status, &stderr)
+	crawl := runOn(t.Context(), transport, args...)
+	if crawl.status != tool.ExitOK {
+		t.Fatalf("exit status is %d, want %d:\n%s", crawl.status, tool.ExitOK, crawl.stderr)
 	}
 	took := time.Since(began)
-	summary, _ := parseOutput(t, &out)
+	summary, _ := parseOutput(t, crawl.stdout)
 	log := stop()
 
 	// The audit of the server's log gets the robots.txt files from the demo. It
@@ -124,50 +137,59 @@ func TestDemo_AuditedFromBothSides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var judge audit.Auditor
+	var auditor audit.Auditor
 	for _, host := range owners.Hosts() {
 		status, body := fetchRobots(owners, "http://"+host+"/robots.txt")
-		judge.AddRobotsTxt(host, time.Time{}, status, body)
+		auditor.AddRobotsTxt(host, time.Time{}, status, body)
 	}
 	file, err := os.Open(log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	seen := polite(t, "the server's log", &judge, func(a *audit.Auditor) error {
+	inLog := auditCrawl(t, "the server's log", &auditor, func(a *audit.Auditor) error {
 		return a.Read(t.Context(), audit.Input{Name: log, Reader: file})
 	})
-	kept := polite(t, "the record", new(audit.Auditor), func(a *audit.Auditor) error {
+	inRecord := auditCrawl(t, "the record", new(audit.Auditor), func(a *audit.Auditor) error {
 		return a.ReadRecord(t.Context(), record, os.DirFS(record))
 	})
-	maps.DeleteFunc(kept, func(host string, _ int) bool { return !hosts[host] }) // the deleted hosts have no server, and therefore no log
-	if !maps.Equal(seen, kept) {
-		t.Errorf("by the server's log and by the record, the hosts were asked so often:\n%v\n%v", seen, kept)
+	// Hosts without a server have no log.
+	maps.DeleteFunc(inRecord, func(host string, _ int) bool { return !hosts[host] })
+	if !maps.Equal(inLog, inRecord) {
+		t.Errorf("requests by host in the server's log are\n%v\nwant those in the record:\n%v", inLog, inRecord)
 	}
 	requests := 0
-	for _, n := range seen {
+	for _, n := range inLog {
 		requests += n
 	}
-	if asked := requests - len(hosts); asked < pages {
-		t.Errorf("%d pages were asked for, want %d at least", asked, pages)
+	if pages := requests - len(hosts); pages < minPages {
+		t.Errorf("%d pages were requested, want at least %d", pages, minPages)
 	}
-	t.Logf("%d requests, %d of them for robots.txt, of %d hosts, in %.0f s; answers to pages by status: %v", requests, len(hosts), len(seen), took.Seconds(), summary.Statuses)
+	t.Logf("%d requests, %d of them for robots.txt, to %d hosts, in %.0f s; responses for pages by status: %v",
+		requests, len(hosts), len(inLog), took.Seconds(), summary.Statuses)
 }
 
-// polite audits a crawl. It fails the test if the crawl was not polite or
-// cannot be judged. It returns how many requests each host got.
-func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
+// auditCrawl audits a crawl. The test fails if the crawl was not polite or cannot
+// be judged. It returns the number of requests to each host.
+func auditCrawl(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
-	a.OnViolation = func(v audit.Violation) { t.Errorf("by %s: %+v", what, v) }
-	a.OnBroken = func(input string, line int, err error) { t.Errorf("by %s: %s:%d: %v", what, input, line, err) }
+	a.OnViolation = func(v audit.Violation) { t.Errorf("audit of %s: violation %+v", what, v) }
+	a.OnBroken = func(input string, line int, err error) {
+		t.Errorf("audit of %s: %s, line %d: %v", what, input, line, err)
+	}
 	if err := read(a); err != nil {
-		t.Errorf("%s: %v", what, err)
+		t.Errorf("audit of %s: %v", what, err)
 	}
 	r := a.Result()
-	if r.Violations != 0 || r.Counts["unaudited"] != 0 || r.Counts["broken"] != 0 || r.Counts["cut"] != 0 || r.Counts["jumps"] != 0 || len(r.Robots) != 1 {
-		t.Errorf("by %s: %d violations, %d unaudited, %d broken, %d cut, %d jumps, %d robots", what, r.Violations, r.Counts["unaudited"], r.Counts["broken"], r.Counts["cut"], r.Counts["jumps"], len(r.Robots))
+	for _, name := range []string{"unaudited", "broken", "cut", "jumps"} {
+		if n := r.Counts[name]; n != 0 {
+			t.Errorf("audit of %s: count %q is %d, want 0", what, name, n)
+		}
 	}
-	t.Logf("by %s: %d requests, %d violations, %d unaudited", what, r.Requests, r.Violations, r.Counts["unaudited"])
+	if r.Violations != 0 || len(r.Robots) != 1 {
+		t.Errorf("audit of %s: %d violations and %d robots, want 0 and 1", what, r.Violations, len(r.Robots))
+	}
+	t.Logf("audit of %s: %d requests", what, r.Requests)
 	hosts := make(map[string]int)
 	for _, h := range r.Hosts {
 		hosts[h.Name] = h.Requests
@@ -175,14 +197,16 @@ func polite(t *testing.T, what string, a *audit.Auditor, read func(*audit.Audito
 	return hosts
 }
 
-// fetchRobots returns the site's answer to a request for a URL. It follows up
+// fetchRobots returns the site's response to a request for a URL. It follows up
 // to four redirects.
 func fetchRobots(site http.Handler, url string) (status int, body []byte) {
 	for range 5 {
-		answer := httptest.NewRecorder()
-		site.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, url, nil))
-		status, body = answer.Code, answer.Body.Bytes()
-		if url = answer.Header().Get("Location"); url == "" {
+		response := httptest.NewRecorder()
+		site.ServeHTTP(response, httptest.NewRequest(http.MethodGet, url, nil))
+		status = response.Code
+		body = response.Body.Bytes()
+		url = response.Header().Get("Location")
+		if url == "" {
 			break
 		}
 	}
@@ -197,7 +221,7 @@ func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log 
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
 		if binary, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			t.Skip("SKIPPED: no nginx, so no witness: install Debian's package nginx, or run .ci/run")
+			t.Skip("SKIPPED: the audit of a server log needs nginx: install Debian's package nginx, or run .ci/run")
 		}
 	}
 	dir, err := os.MkdirTemp("", "nginx") // the path of a socket must be short
@@ -211,12 +235,16 @@ func startDemoNginx(t *testing.T, demo string) (socket string, stop func() (log 
 	}
 	var output bytes.Buffer
 	nginx := exec.CommandContext(t.Context(), binary, "-p", dir, "-c", config, "-e", filepath.Join(dir, "error.log"))
-	nginx.Stdout, nginx.Stderr = &output, &output
+	nginx.Stdout = &output
+	nginx.Stderr = &output
 	if err := nginx.Start(); err != nil {
 		t.Fatal(err)
 	}
 	gone := make(chan struct{})
-	go func() { defer close(gone); nginx.Wait() }()
+	go func() {
+		defer close(gone)
+		nginx.Wait()
+	}()
 	socket = filepath.Join(dir, "socket")
 	for {
 		if conn, err := net.Dial("unix", socket); err == nil {

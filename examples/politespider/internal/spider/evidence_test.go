@@ -1,13 +1,11 @@
 package spider
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -20,13 +18,21 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-var said = regexp.MustCompile(`the evidence record is in \S.*; its head is [0-9]+:[0-9a-f]{64}\n`)
+var headMessage = regexp.MustCompile(`the evidence record is in \S.*; its head is ([0-9]+):([0-9a-f]{64})\n`)
 
-// The report says why a page was not fetched, and names the line of the record
-// that proves the reason.
+// A proofLine is the part of a line of the evidence record that is a proof.
+type proofLine struct {
+	N        uint64
+	URL      string
+	Decision struct{ Rule string }
+}
+
+// The report links each disallowed URL to the line of the evidence record that
+// proves the reason. A second run continues the record.
 func TestCrawl_Evidence(t *testing.T) {
 	dir := t.TempDir()
-	report, record := filepath.Join(dir, "crawl.html"), filepath.Join(dir, "a record")
+	report := filepath.Join(dir, "crawl.html")
+	record := filepath.Join(dir, "a record")
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,65 +44,67 @@ func TestCrawl_Evidence(t *testing.T) {
 				io.WriteString(w, "<a href=/attic/1>1</a> <a href='/attic/2?q=a b'>2</a> <a href=/3>3</a>")
 			}
 		}))
-		for range 2 { // the second run continues the record
-			var stderr bytes.Buffer
-			command := tool.Command{Crawl: Crawl, Args: []string{agent, "-report", report, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
-			if status := command.Run(context.Background()); status != tool.ExitOK {
-				t.Errorf("exit status %d: %s", status, &stderr)
-			}
-			if !said.MatchString(stderr.String()) {
-				t.Errorf("standard error %q does not say the head", stderr.String())
+		for range 2 {
+			args := []string{agent, "-report", report, "-evidence", record, "http://a.example/"}
+			r := runOn(context.Background(), &internet, args...)
+			r.wantStatus(t, tool.ExitOK)
+			if !headMessage.MatchString(r.stderr) {
+				t.Errorf("standard error is %q, want a line that matches %v", r.stderr, headMessage)
 			}
 		}
 	})
-	page, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`"proofs":(\{.*?\}\})`).FindSubmatch(page)
-	if found == nil {
-		t.Fatal("the report has no proofs")
-	}
-	var proofs map[string]struct {
-		File string
-		Line uint64
-	}
-	if err := json.Unmarshal(found[1], &proofs); err != nil {
-		t.Fatal(err)
-	}
+	proofs := reportProofs(t, report)
 	if len(proofs) != 2 {
-		t.Errorf("%d proofs, of two URLs that were disallowed", len(proofs))
+		t.Errorf("report has %d proofs, want one for each disallowed URL", len(proofs))
 	}
+	lines := readProofLines(t, filepath.Join(record, "evidence-000002.jsonl"))
 	for _, p := range proofs {
-		if p.File != "a%20record/evidence-000002.jsonl" {
-			t.Errorf("a proof is in %q", p.File)
+		if want := "a%20record/evidence-000002.jsonl"; p.File != want {
+			t.Errorf("proof is in the file %q, want %q", p.File, want)
 		}
-		f, err := os.Open(filepath.Join(record, "evidence-000002.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		proved := false
-		for lines := bufio.NewScanner(f); lines.Scan(); {
-			var line struct {
-				N        uint64
-				URL      string
-				Decision struct{ Rule string }
-			}
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatal(err)
-			}
-			proved = proved || line.N == p.Line && strings.HasPrefix(line.URL, "http://a.example/attic/") && line.Decision.Rule == "Disallow: /attic"
-		}
-		if !proved {
-			t.Errorf("line %d of %s proves nothing", p.Line, p.File)
+		line := lines[p.Line]
+		if !strings.HasPrefix(line.URL, "http://a.example/attic/") || line.Decision.Rule != "Disallow: /attic" {
+			t.Errorf("line %d of %s is %+v, want the decision on a disallowed URL", p.Line, p.File, line)
 		}
 	}
 }
 
-// During a long crawl, the spider says every hour what the head of the record
-// is, and at the end once more. Each is a line of the record.
-func TestCrawl_EvidenceSaysItsHeadEachHour(t *testing.T) {
+// A proof is a proof in a report.
+type proof struct {
+	File string
+	Line uint64
+}
+
+// reportProofs returns the proofs in a report, by the index of a mark.
+func reportProofs(t *testing.T, path string) (proofs map[string]proof) {
+	t.Helper()
+	found := regexp.MustCompile(`"proofs":(\{.*?\}\})`).FindStringSubmatch(readFile(t, path))
+	if found == nil {
+		t.Fatal("report has no proofs")
+	}
+	if err := json.Unmarshal([]byte(found[1]), &proofs); err != nil {
+		t.Fatal(err)
+	}
+	return proofs
+}
+
+// readProofLines returns the lines of an evidence record, by their numbers.
+func readProofLines(t *testing.T, path string) map[uint64]proofLine {
+	t.Helper()
+	lines := make(map[uint64]proofLine)
+	for text := range strings.Lines(readFile(t, path)) {
+		var line proofLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		lines[line.N] = line
+	}
+	return lines
+}
+
+// During a long crawl, the spider prints the head of the record every hour, and
+// at the end once more. Each head is a line of the record.
+func TestCrawl_EvidenceHeads(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	var stderr lockedBuffer
 	synctest.Test(t, func(t *testing.T) {
@@ -109,27 +117,31 @@ func TestCrawl_EvidenceSaysItsHeadEachHour(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>")
 		}))
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-evidence", record, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
+		command := tool.Command{
+			Crawl:  Crawl,
+			Args:   []string{agent, "-evidence", record, "http://a.example/"},
+			Base:   &internet,
+			Stdout: io.Discard,
+			Stderr: &stderr,
+		}
 		if status := command.Run(context.Background()); status != tool.ExitOK {
-			t.Errorf("exit status %d", status)
+			t.Errorf("exit status is %d, want %d", status, tool.ExitOK)
 		}
 	})
-	lines, err := os.ReadFile(filepath.Join(record, "evidence-000001.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	heads := regexp.MustCompile(`its head is ([0-9]+):([0-9a-f]{64})\n`).FindAllStringSubmatch(stderr.String(), -1)
+	heads := headMessage.FindAllStringSubmatch(stderr.String(), -1)
 	if len(heads) != 3 {
-		t.Errorf("%d heads in two and a half hours, want 3: %s", len(heads), stderr.String())
+		t.Errorf("%d heads were printed in two and a half hours, want 3:\n%s", len(heads), stderr.String())
 	}
+	lines := readFile(t, filepath.Join(record, "evidence-000001.jsonl"))
 	for _, head := range heads {
 		line := regexp.MustCompile(`(?m)^\{"n":` + head[1] + `,.*"hash":"` + head[2] + `"\}$`)
-		if !line.Match(lines) {
-			t.Errorf("%s is no line of the record", head[0])
+		if !line.MatchString(lines) {
+			t.Errorf("head %s:%s is not a line of the record", head[1], head[2])
 		}
 	}
 }
 
+// A lockedBuffer is a bytes.Buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -147,8 +159,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// With -from-end, the interval begins at the end of an answer. So a slow answer
-// delays the next page.
+// With -from-end, the interval begins at the end of a response, so that a slow
+// response delays the next page.
 func TestCrawl_FromEnd(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -172,21 +184,17 @@ func TestCrawl_FromEnd(t *testing.T) {
 			}))
 			crawlInternet(t, t.Context(), &internet, tool.ExitOK, append(test.args, "http://a.example/")...)
 			if len(pages) != 2 || pages[1].Sub(pages[0]) != test.want {
-				t.Errorf("%q: pages at %v, want two, %v apart", test.args, pages, test.want)
+				t.Errorf("with %q, pages were requested at %v, want two with an interval of %v",
+					test.args, pages, test.want)
 			}
 		})
 	}
 }
 
 func TestCrawl_EvidenceCannotBeWritten(t *testing.T) {
-	var internet robotstest.Internet
-	var stderr bytes.Buffer
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	command := tool.Command{Crawl: Crawl, Args: []string{agent, "-evidence", path, "http://a.example/"}, Base: &internet, Stdout: io.Discard, Stderr: &stderr}
-	if status := command.Run(t.Context()); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-evidence: ") {
-		t.Errorf("exit status %d: %s", status, &stderr)
-	}
+	writeFile(t, path, "")
+	r := runOn(t.Context(), new(robotstest.Internet), agent, "-evidence", path, "http://a.example/")
+	r.wantStatus(t, tool.ExitFailed)
+	wantText(t, "standard error", r.stderr, "-evidence: ")
 }

@@ -1,14 +1,15 @@
 package spider
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,54 +20,43 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-func runOn(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
+// runSite crawls a site in real time and without a delay, from its page /0. It
+// returns standard output and standard error.
+func runSite(t *testing.T, site http.Handler, wantStatus int, args ...string) string {
 	t.Helper()
 	server := httptest.NewServer(site)
 	defer server.Close()
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(append([]string{"-delay=0", "-user-agent=ExampleBot/1.0"}, args...), server.URL+"/0"), &stdout, &stderr); status != wantStatus {
-		t.Errorf("exit status %d, want %d: %s", status, wantStatus, stderr.String())
-	}
-	return stdout.String() + stderr.String()
+	args = append([]string{"-delay=0", agent}, args...)
+	r := runOn(t.Context(), nil, append(args, server.URL+"/0")...)
+	r.wantStatus(t, wantStatus)
+	return r.stdout + r.stderr
 }
 
 func TestRun_Depth(t *testing.T) {
-	site := &chain{pages: 9, at: func(*http.Request, int) {}}
-	runOn(t, site, tool.ExitOK, "-depth=2")
-	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2"; got != want {
-		t.Errorf("asked for %s, want %s", got, want)
-	}
+	site := &chain{pages: 9}
+	runSite(t, site, tool.ExitOK, "-depth=2")
+	site.wantRequests(t, "/robots.txt /0 /1 /2")
 }
 
-func TestRun_DepthOfARedirect(t *testing.T) {
+// A redirect does not count as a link.
+func TestRun_DepthOfRedirect(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/0", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<a href=/old>old</a>")
-	})
+	mux.Handle("/0", page200("<a href=/old>old</a>"))
 	mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
 	mux.HandleFunc("/new", func(http.ResponseWriter, *http.Request) {})
-	if out := runOn(t, mux, tool.ExitOK, "-depth=1"); !strings.Contains(out, "/new\n") {
-		t.Errorf("the redirect was not followed:\n%s", out)
-	}
+	wantText(t, "output", runSite(t, mux, tool.ExitOK, "-depth=1"), "/new\n")
 }
 
+// The prefix of a URL is its path up to the last slash.
 func TestRun_Scope(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<a href=/docs/1>1</a> <a href=/docs/>docs</a> <a href=/shop/>shop</a>")
-	})
-	if out := runOn(t, mux, tool.ExitOK, "-scope=prefix"); !strings.Contains(out, "/shop/") {
-		t.Errorf("the prefix of /0 is /:\n%s", out)
-	}
-	server := httptest.NewServer(mux)
+	site := page200("<a href=/docs/1>1</a> <a href=/docs/>docs</a> <a href=/shop/>shop</a>")
+	wantText(t, "output for /0", runSite(t, site, tool.ExitOK, "-scope=prefix"), "/shop/")
+
+	server := httptest.NewServer(site)
 	defer server.Close()
-	var stdout, stderr bytes.Buffer
-	run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-scope=prefix", server.URL + "/docs/0"}, &stdout, &stderr)
-	if out := stdout.String(); strings.Contains(out, "/shop/") || !strings.Contains(out, "/docs/1") {
-		t.Errorf("the prefix is /docs/:\n%s", out)
-	}
+	r := runOn(t.Context(), nil, "-delay=0", agent, "-scope=prefix", server.URL+"/docs/0")
+	wantText(t, "output for /docs/0", r.stdout, "/docs/1")
+	wantNoText(t, "output for /docs/0", r.stdout, "/shop/")
 }
 
 func TestCrawl_MaxTime(t *testing.T) {
@@ -74,56 +64,59 @@ func TestCrawl_MaxTime(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`))
 		start := time.Now()
-		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-time=2500ms", "http://a.example/")
-		if time.Since(start) != 2500*time.Millisecond || summary.Stopped != "max-time" || summary.Fetched != 2 || summary.Left != 2 {
-			t.Errorf("after %v: stopped %q, %d fetched, %d left", time.Since(start), summary.Stopped, summary.Fetched, summary.Left)
+		args := []string{"-max-time=2500ms", "http://a.example/"}
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
+		if took := time.Since(start); took != 2500*time.Millisecond {
+			t.Errorf("crawl ended after %v, want 2.5s", took)
 		}
+		wantCounts(t, summary, counts{Fetched: 2, Left: 2, Stopped: "max-time"})
 	})
 }
 
+// The limit -max-time also works in real time.
 func TestRun_MaxTime(t *testing.T) {
 	t.Parallel()
-	site := &chain{pages: 1 << 30, at: func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }}
-	if out := runOn(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0"); !strings.Contains(out, "Stopped at -max-time: 1 URL still in the queue.") {
-		t.Errorf("%s", out)
-	}
+	sleep := func(*http.Request, int) { time.Sleep(50 * time.Millisecond) }
+	site := &chain{pages: 1 << 30, onPage: sleep}
+	out := runSite(t, site, tool.ExitOK, "-max-time=2s", "-max-pages=0")
+	wantText(t, "output", out, "Stopped at -max-time: 1 URL still in the queue.")
 }
 
-// When a host's daily budget is spent, the spider leaves the host alone until
-// the next day.
+// When a host's daily budget is spent, the host is paused until the next day.
 func TestCrawl_Budget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
-		args := []string{"-budget-requests=3", "-budget-bytes=1000000", "http://a.example/"}
-		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, append([]string{"-max-time=100h"}, args...)...)
-		if summary.Stopped != "" || summary.Left != 0 {
-			t.Errorf("at last: %+v", summary)
-		}
-		days := make(map[int]int)
+		internet.Handle("a.example",
+			page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/4>4</a>`))
+		summary, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK,
+			"-max-time=100h", "-budget-requests=3", "-budget-bytes=1000000", "http://a.example/")
+		wantCounts(t, summary, counts{Fetched: 5})
+		requests := make(map[int]int) // by day
 		for _, r := range internet.Log() {
-			days[r.Time.UTC().YearDay()]++
+			requests[r.Time.UTC().YearDay()]++
 		}
-		for day, n := range days {
+		for day, n := range requests {
 			if n > 3 {
-				t.Errorf("%d requests on day %d", n, day)
+				t.Errorf("%d requests were sent on day %d, want at most 3", n, day)
 			}
 		}
-		if len(days) < 2 {
-			t.Errorf("requests by day: %v", days)
+		if len(requests) < 2 {
+			t.Errorf("requests by day are %v, want at least two days", requests)
 		}
 	})
 }
 
+// The flag -hosts limits the number of hosts to which requests are sent at a
+// time.
 func TestCrawl_Hosts(t *testing.T) {
 	for _, hosts := range []int{1, 2, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			var internet robotstest.Internet
-			var now, most atomic.Int32
+			var now, maximum atomic.Int32
 			slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				n := now.Add(1)
 				defer now.Add(-1)
-				most.Store(max(most.Load(), n))
+				maximum.Store(max(maximum.Load(), n))
 				time.Sleep(3 * time.Second)
 			})
 			args := []string{fmt.Sprintf("-hosts=%d", hosts)}
@@ -132,35 +125,30 @@ func TestCrawl_Hosts(t *testing.T) {
 				args = append(args, "http://"+host+"/")
 			}
 			crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
-			if int(most.Load()) != hosts {
-				t.Errorf("%d hosts were asked at a time, want %d", most.Load(), hosts)
+			if got := int(maximum.Load()); got != hosts {
+				t.Errorf("with -hosts=%d, requests were sent to up to %d hosts at a time", hosts, got)
 			}
 		})
 	}
 }
 
-// When the bytes of -budget-bytes are used up, standard error says that the
+// When the budget of -budget-bytes is spent, standard error contains that the
 // host waits for the next day.
 func TestCrawl_BudgetBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
-		internet.Handle("a.example", page200(`<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`+strings.Repeat(" ", 1000)))
-		var stdout, stderr bytes.Buffer
-		command := tool.Command{Crawl: Crawl, Args: []string{agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/"}, Base: &internet, Stdout: &stdout, Stderr: &stderr}
-		if status := command.Run(t.Context()); status != tool.ExitOK {
-			t.Errorf("exit status %d: %s", status, stderr.String())
-		}
-		if !strings.Contains(stdout.String(), ": 2 pages fetched") {
-			t.Errorf("with two pages the budget is spent:\n%s", stdout.String())
-		}
-		if !strings.Contains(stderr.String(), "the daily budget of a host is exhausted; its crawl resumes the next day") {
-			t.Errorf("standard error: %s", stderr.String())
-		}
+		const links = `<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a>`
+		internet.Handle("a.example", page200(links+strings.Repeat(" ", 1000)))
+		r := runOn(t.Context(), &internet, agent, "-budget-bytes=1500", "-max-time=1h", "http://a.example/")
+		r.wantStatus(t, tool.ExitOK)
+		wantText(t, "output", r.stdout, ": 2 pages fetched")
+		wantText(t, "standard error", r.stderr,
+			"the daily budget of a host is exhausted; its crawl resumes the next day")
 	})
 }
 
-// If a host takes one second to answer, -adaptive=10 makes the spider leave it
-// alone for at least ten seconds.
+// If the responses of a host take one second, -adaptive=10 makes the spider wait
+// for at least ten seconds.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -171,83 +159,79 @@ func TestCrawl_Adaptive(t *testing.T) {
 		crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-adaptive=10", "http://a.example/")
 		log := internet.Log()
 		if len(log) != 4 {
-			t.Fatalf("%d requests, want 4", len(log))
+			t.Fatalf("%d requests were sent, want 4", len(log))
 		}
 		for i := 2; i < len(log); i++ {
 			if gap := log[i].Time.Sub(log[i-1].Time); gap < 10*time.Second {
-				t.Errorf("%s came after %v, want 10s at least", log[i].URL, gap)
+				t.Errorf("%s was requested after %v, want at least 10s", log[i].URL, gap)
 			}
 		}
 	})
 }
 
-// If a host takes 20 ms to answer, -adaptive=10 makes the spider leave it alone
-// for at least 200 ms. This test runs in real time.
+// If the responses of a host take 20 ms, -adaptive=10 makes the spider wait for
+// at least 200 ms. This test runs in real time.
 func TestRun_Adaptive(t *testing.T) {
 	t.Parallel()
-	site := &chain{pages: 3, at: func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }}
+	sleep := func(*http.Request, int) { time.Sleep(20 * time.Millisecond) }
 	start := time.Now()
-	runOn(t, site, tool.ExitOK, "-adaptive=10")
+	runSite(t, &chain{pages: 3, onPage: sleep}, tool.ExitOK, "-adaptive=10")
 	if took := time.Since(start); took < 3*200*time.Millisecond {
-		t.Errorf("the crawl took %v, want 3 rests of 200 ms at least", took)
+		t.Errorf("crawl took %v, want at least 3 times 200 ms", took)
 	}
 }
 
 func TestRun_Proxy(t *testing.T) {
-	var asked []string
+	var requested []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
+		requested = append(requested, r.URL.String())
 	}))
 	defer proxy.Close()
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy.URL, "http://a.example/"}, &stdout, &stderr); status != tool.ExitOK {
-		t.Errorf("exit status %d: %s", status, stderr.String())
-	}
-	if got, want := strings.Join(asked, " "), "http://a.example/robots.txt http://a.example/"; got != want {
-		t.Errorf("the proxy was asked for %s, want %s", got, want)
+	r := runOn(t.Context(), nil, "-delay=0", agent, "-proxy", proxy.URL, "http://a.example/")
+	r.wantStatus(t, tool.ExitOK)
+	want := []string{"http://a.example/robots.txt", "http://a.example/"}
+	if !slices.Equal(requested, want) {
+		t.Errorf("requests to the proxy were for %q, want %q", requested, want)
 	}
 }
 
-func TestRun_ProxySecret(t *testing.T) {
-	for _, proxy := range []string{"http://bot:hunter2@127.0.0.1:1", "http://bot:hunter2@[::1", "ftp://bot:hunter2@127.0.0.1"} {
-		var stdout, stderr bytes.Buffer
-		status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-proxy", proxy, "http://a.example/"}, &stdout, &stderr)
-		if out := stdout.String() + stderr.String(); status == tool.ExitOK || strings.Contains(out, "hunter2") {
-			t.Errorf("%s: exit status %d: %s", proxy, status, out)
+// No output contains the password of a proxy.
+func TestRun_ProxyPassword(t *testing.T) {
+	for _, proxy := range []string{
+		"http://bot:hunter2@127.0.0.1:1",
+		"http://bot:hunter2@[::1",
+		"ftp://bot:hunter2@127.0.0.1",
+	} {
+		r := runOn(t.Context(), nil, "-delay=0", agent, "-proxy", proxy, "http://a.example/")
+		if r.status == tool.ExitOK {
+			t.Errorf("-proxy %s: exit status is %d, want an error", proxy, r.status)
 		}
+		wantNoText(t, "output for "+proxy, r.stdout+r.stderr, "hunter2")
 	}
 }
 
+// With -store, a later crawl does not fetch robots.txt again. The table of hosts
+// shows that.
 func TestRun_Store(t *testing.T) {
-	site := &chain{pages: 1, at: func(*http.Request, int) {}}
+	site := &chain{pages: 1}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} { // in the table of hosts, in the column "robots.txt"
-		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-store", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
-			t.Errorf("exit status %d: %s", status, stderr.String())
-		}
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("it prints nothing of %q:\n%s", want, stdout.String())
-		}
+	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} {
+		r := runOn(t.Context(), nil, "-delay=0", agent, "-store", dir, server.URL+"/0")
+		r.wantStatus(t, tool.ExitOK)
+		wantText(t, "output", r.stdout, want)
 	}
-	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /0 /1"; got != want {
-		t.Errorf("two crawls asked for %s, want %s", got, want)
-	}
+	site.wantRequests(t, "/robots.txt /0 /1 /0 /1")
 }
 
+// pagesSite is a site with pages that must be kept or must not be kept.
 func pagesSite() http.Handler {
 	mux := http.NewServeMux()
-	html := func(path, text string) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			fmt.Fprint(w, text)
-		})
-	}
-	html("/0", "<a href=/noindex>1</a> <a href=/noarchive>2</a> <a href=/file>3</a> <a href=/missing>4</a> <a href=/odd>5</a>")
-	html("/noindex", "<meta name=robots content=noindex>")
-	html("/noarchive", "<meta name=robots content=noarchive>")
+	mux.Handle("/0", page200("<a href=/noindex>1</a> <a href=/noarchive>2</a> <a href=/file>3</a> "+
+		"<a href=/missing>4</a> <a href=/odd>5</a>"))
+	mux.Handle("/noindex", page200("<meta name=robots content=noindex>"))
+	mux.Handle("/noarchive", page200("<meta name=robots content=noarchive>"))
 	mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a file") })
 	mux.HandleFunc("/odd", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -260,78 +244,83 @@ func pagesSite() http.Handler {
 func TestRun_Pages(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
-		want string
+		want []string // the paths of the pages that are kept
 	}{
-		{nil, "/0 /file"},
-		{[]string{"-pages-all"}, "/0 /file /noarchive /noindex /odd"},
+		{nil, []string{"/0", "/file"}},
+		{[]string{"-pages-all"}, []string{"/0", "/file", "/noarchive", "/noindex", "/odd"}},
 	} {
 		dir := t.TempDir()
-		runOn(t, pagesSite(), tool.ExitOK, append(tt.args, "-pages", dir)...)
-		index, err := os.ReadFile(filepath.Join(dir, "index.jsonl"))
-		if err != nil {
-			t.Fatal(err)
+		runSite(t, pagesSite(), tool.ExitOK, append(tt.args, "-pages", dir)...)
+		files := pageFiles(t, dir)
+		if kept := slices.Sorted(maps.Keys(files)); !slices.Equal(kept, tt.want) {
+			t.Errorf("%v: index lists the pages %q, want %q", tt.args, kept, tt.want)
 		}
-		type pageLine struct{ URL, File string }
-		kept := make(map[string]pageLine)
-		for text := range strings.Lines(string(index)) {
-			var l pageLine
-			if err := json.Unmarshal([]byte(text), &l); err != nil {
-				t.Fatal(err)
-			}
-			kept[l.URL[strings.LastIndexByte(l.URL, '/'):]] = l
+		if text := readFile(t, filepath.Join(dir, files["/file"])); text != "a file" {
+			t.Errorf("%v: kept text of /file is %q, want %q", tt.args, text, "a file")
 		}
-		for path := range strings.FieldsSeq("/0 /file /noarchive /noindex /odd /missing") {
-			if _, ok := kept[path]; ok != strings.Contains(" "+tt.want+" ", " "+path+" ") {
-				t.Errorf("%v: %s is kept: %t", tt.args, path, ok)
-			}
-		}
-		if body, err := os.ReadFile(filepath.Join(dir, kept["/file"].File)); err != nil || string(body) != "a file" {
-			t.Errorf("%q, %v", body, err)
-		}
-		files := 0
-		filepath.WalkDir(dir, func(_ string, d fs.DirEntry, _ error) error {
-			if !d.IsDir() {
-				files++
-			}
-			return nil
-		})
-		if files != len(kept)+1 {
-			t.Errorf("%d files, want %d and the index", files, len(kept))
+		if got, want := countFiles(t, dir), len(files)+1; got != want { // the index is a file too
+			t.Errorf("%v: directory has %d files, want %d", tt.args, got, want)
 		}
 	}
 }
 
+// pageFiles returns the file of each path in the index of kept pages.
+func pageFiles(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	for text := range strings.Lines(readFile(t, filepath.Join(dir, "index.jsonl"))) {
+		var page struct{ URL, File string }
+		if err := json.Unmarshal([]byte(text), &page); err != nil {
+			t.Fatal(err)
+		}
+		path := page.URL[strings.LastIndexByte(page.URL, '/'):]
+		files[path] = page.File
+	}
+	return files
+}
+
+func countFiles(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // If a page cannot be stored, the crawl ends, and the page does not count as
 // done.
-func TestRun_PagesNoRoom(t *testing.T) {
-	dir := t.TempDir()
-	pages := filepath.Join(dir, "pages")
-	resume := filepath.Join(dir, "resume")
-	site := &chain{pages: 2, at: func(_ *http.Request, n int) {
+func TestRun_PagesCannotBeStored(t *testing.T) {
+	pages := filepath.Join(t.TempDir(), "pages")
+	resume := filepath.Join(t.TempDir(), "resume")
+	site := &chain{pages: 2, onPage: func(_ *http.Request, n int) {
 		if n == 0 {
 			os.RemoveAll(pages)
-			os.WriteFile(pages, nil, 0o600) // a file where the directory should be
+			os.WriteFile(pages, nil, 0o600) // a file instead of the directory
 		}
 	}}
 	server := httptest.NewServer(site)
 	defer server.Close()
-	var stdout, stderr bytes.Buffer
-	args := []string{"-delay=0", "-user-agent=ExampleBot/1.0", "-pages", pages, "-resume", resume}
-	if status := run(t.Context(), append(args, server.URL+"/0"), &stdout, &stderr); status != tool.ExitFailed {
-		t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
+	args := []string{"-delay=0", agent, "-pages", pages, "-resume", resume}
+	first := runOn(t.Context(), nil, append(args, server.URL+"/0")...)
+	first.wantStatus(t, tool.ExitFailed)
+	wantText(t, "standard error of the first run", first.stderr, "store a page")
+	wantText(t, "output of the first run", first.stdout, "Failed: 1 URL still in the queue")
+
+	second := runOn(t.Context(), nil, args...)
+	second.wantStatus(t, tool.ExitFailed)
+	wantText(t, "standard error of the second run", second.stderr, "-pages")
+
+	if err := os.Remove(pages); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(stderr.String(), "store a page") || !strings.Contains(stdout.String(), "Failed: 1 URL still in the queue") {
-		t.Errorf("standard error: %s\nstandard output: %s", stderr.String(), stdout.String())
-	}
-	if status := run(t.Context(), args, &stdout, &stderr); status != tool.ExitFailed || !strings.Contains(stderr.String(), "-pages") {
-		t.Errorf("exit status %d: %s", status, stderr.String())
-	}
-	os.Remove(pages)
-	site.at = func(*http.Request, int) {}
-	if status := run(t.Context(), []string{"-resume", resume}, &stdout, &stderr); status != tool.ExitOK {
-		t.Errorf("exit status %d: %s", status, stderr.String())
-	}
-	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /0 /1 /2"; got != want {
-		t.Errorf("asked for %s, want %s", got, want)
-	}
+	site.onPage = nil
+	third := runOn(t.Context(), nil, "-resume", resume)
+	third.wantStatus(t, tool.ExitOK)
+	site.wantRequests(t, "/robots.txt /0 /0 /1 /2")
 }

@@ -1,7 +1,6 @@
 package spider
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -20,86 +19,88 @@ import (
 )
 
 // A chain is a site in which each page links to the next. ServeHTTP adds each
-// requested path to chain.asked. If the page exists, ServeHTTP calls chain.at.
+// requested path to chain.requested. If the page exists, ServeHTTP calls
+// chain.onPage.
 type chain struct {
-	pages int
-	at    func(r *http.Request, n int)
+	pages  int
+	onPage func(r *http.Request, n int) // may be nil
 
-	mu    sync.Mutex
-	asked []string
+	mu        sync.Mutex
+	requested []string
 }
 
 func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	c.asked = append(c.asked, r.URL.Path)
+	c.requested = append(c.requested, r.URL.Path)
 	c.mu.Unlock()
 	var n int
 	if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil || n >= c.pages {
 		http.NotFound(w, r)
 		return
 	}
-	c.at(r, n)
+	if c.onPage != nil {
+		c.onPage(r, n)
+	}
 	w.Header().Set("Content-Type", "text/html")
 	fmt.Fprintf(w, "<a href=/%d>next</a>", n+1)
 }
 
-// After Ctrl-C, the spider says how to continue. The continued crawl has the
-// settings of the first run.
+// wantRequests checks which paths were requested, separated by spaces.
+func (c *chain) wantRequests(t *testing.T, want string) {
+	t.Helper()
+	if got := strings.Join(c.requested, " "); got != want {
+		t.Errorf("requests were for %s, want %s", got, want)
+	}
+}
+
+// After Ctrl-C, the spider prints how to continue. The continued crawl has the
+// settings of the first run, and the robots.txt.
 func TestRun_Resume(t *testing.T) {
 	ctx, ctrlC := context.WithCancel(t.Context())
 	defer ctrlC()
-	site := &chain{pages: 6, at: func(r *http.Request, n int) {
+	site := &chain{pages: 6, onPage: func(r *http.Request, n int) {
 		if n == 3 && ctx.Err() == nil {
 			ctrlC()
-			<-r.Context().Done() // the spider stops before the answer is sent
+			<-r.Context().Done() // the spider stops before the response is sent
 		}
 	}}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "the crawl")
-	start := server.URL + "/0"
 
-	var stdout, stderr bytes.Buffer
-	if status := run(ctx, []string{"-user-agent=ExampleBot/1.0", "-delay=10ms", "-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch", "-resume", dir, start}, &stdout, &stderr); status != tool.ExitInterrupted {
-		t.Errorf("exit status %d, want %d", status, tool.ExitInterrupted)
+	first := runOn(ctx, nil, agent, "-delay=10ms",
+		"-policy-token=train-ai=ExampleAI", "-policy-token=search=ExampleSearch",
+		"-resume", dir, server.URL+"/0")
+	first.wantStatus(t, tool.ExitInterrupted)
+	if want := "politespider -resume '" + dir + "'\n"; !strings.HasSuffix(first.stderr, want) {
+		t.Errorf("standard error is %q, want it to end with %q", first.stderr, want)
 	}
-	if want := "politespider -resume '" + dir + "'\n"; !strings.HasSuffix(stderr.String(), want) {
-		t.Errorf("standard error %q does not end with %q", stderr.String(), want)
+	wantText(t, "output of the first run", first.stdout, "1 URL still in the queue")
+	about, err := frontier.ReadAbout(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(stdout.String(), "1 URL still in the queue") {
-		t.Errorf("standard output says nothing of the queue:\n%s", stdout.String())
-	}
-
-	if about, err := frontier.ReadAbout(dir); err != nil || len(about.Flags["policy-token"]) != 2 {
-		t.Errorf("kept of the flags: %v, %v", about, err)
-	}
-
-	stdout.Reset()
-	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
-		t.Errorf("exit status %d, want 0", status)
-	}
-	if want := "as ExampleBot/1.0\n"; !strings.Contains(stdout.String(), want) {
-		t.Errorf("the second run says nothing of %q:\n%s", want, stdout.String())
-	}
-	if want := "s (2 runs): 6 pages fetched, 1 not found\n"; !strings.Contains(stdout.String(), want) || strings.Contains(stdout.String(), "Earlier runs") {
-		t.Errorf("the summary of the second run is not of both runs:\n%s", stdout.String())
-	}
-	if got, want := strings.Join(site.asked, " "), "/robots.txt /0 /1 /2 /3 /3 /4 /5 /6"; got != want {
-		t.Errorf("asked for %s, want %s: robots.txt is kept, too", got, want)
+	if tokens := about.Flags["policy-token"]; len(tokens) != 2 {
+		t.Errorf("stored values of -policy-token are %q, want both", tokens)
 	}
 
-	stderr.Reset()
-	if status := run(t.Context(), []string{"-resume", dir}, &stdout, &stderr); status != tool.ExitOK {
-		t.Errorf("exit status %d, want 0", status)
-	}
-	if want := "the crawl in " + dir + " is complete: to crawl again, name another directory\n"; !strings.HasSuffix(stderr.String(), want) {
-		t.Errorf("of a crawl that is complete the spider says %q", stderr.String())
-	}
+	second := runOn(t.Context(), nil, "-resume", dir)
+	second.wantStatus(t, tool.ExitOK)
+	wantText(t, "output of the second run", second.stdout,
+		"as ExampleBot/1.0\n",
+		"s (2 runs): 6 pages fetched, 1 not found\n")
+	wantNoText(t, "output of the second run", second.stdout, "Earlier runs")
+	site.wantRequests(t, "/robots.txt /0 /1 /2 /3 /3 /4 /5 /6")
+
+	third := runOn(t.Context(), nil, "-resume", dir)
+	third.wantStatus(t, tool.ExitOK)
+	wantText(t, "standard error of the third run", third.stderr,
+		"the crawl in "+dir+" is complete; to crawl again, name another directory\n")
 }
 
-// The summary of a continued crawl also has what earlier runs lost. It counts
-// each second that a run took, but none between two runs.
-func TestCrawl_ResumeKnowsWhatWasLost(t *testing.T) {
+// The summary of a continued crawl also contains what earlier runs lost. It
+// counts the seconds that the runs took, but not those between two runs.
+func TestCrawl_ResumeSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
 		internet.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,26 +111,35 @@ func TestCrawl_ResumeKnowsWhatWasLost(t *testing.T) {
 			page200(`<a href=/teapot>1</a> <a href=/2>2</a> <a href=/3>3</a>`).ServeHTTP(w, r)
 		}))
 		dir := t.TempDir()
-		first, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=2", "-resume", dir, "http://a.example/")
+		args := []string{"-max-pages=2", "-resume", dir, "http://a.example/"}
+		first, _ := crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
 		if len(first.Lost) != 1 || first.Runs != 0 {
-			t.Errorf("the first run lost %d, and counts %d runs", len(first.Lost), first.Runs)
+			t.Errorf("first run lost %d URLs and counts %d runs, want 1 and 0", len(first.Lost), first.Runs)
 		}
 		time.Sleep(time.Hour)
-		all, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, "-max-pages=0", "-resume", dir)
-		if all.Runs != 2 || all.Fetched != 3 || all.Refused != 1 || len(all.Lost) != 1 || all.Lost[0].URL != "http://a.example/teapot" || all.Elsewhere != 0 {
-			t.Errorf("%+v", all)
+		args = []string{"-max-pages=0", "-resume", dir}
+		all, lines := crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
+		wantCounts(t, all, counts{Fetched: 3, Refused: 1})
+		if all.Runs != 2 || all.Elsewhere != 0 || all.Seconds > 10 {
+			t.Errorf("summary has %d runs, %d URLs of unknown runs and %v s, want 2, 0 and at most 10 s",
+				all.Runs, all.Elsewhere, all.Seconds)
+		}
+		if len(all.Lost) != 1 || all.Lost[0].URL != "http://a.example/teapot" {
+			t.Errorf("lost URLs are %+v, want /teapot", all.Lost)
 		}
 		if len(lines) != 2 || lines[0].Seconds > 2 {
-			t.Errorf("the second run printed %d lines, the first at %v s; want 2, the times of this run", len(lines), lines[0].Seconds)
+			t.Errorf("second run printed %d lines, the first at %v s; want 2 lines with the times of this run",
+				len(lines), lines[0].Seconds)
 		}
-		if h := all.Hosts[0]; h.Requests != 5 || h.Lost != 1 || all.Seconds > 10 {
-			t.Errorf("%+v in %v s", h, all.Seconds)
+		if host := all.Hosts[0]; host.Requests != 5 || host.Lost != 1 {
+			t.Errorf("host has %d requests and %d lost URLs, want 5 and 1", host.Requests, host.Lost)
 		}
 	})
 }
 
+// The limit -max-pages counts the pages of all runs.
 func TestRun_ResumeMaxPages(t *testing.T) {
-	site := &chain{pages: 9, at: func(*http.Request, int) {}}
+	site := &chain{pages: 9}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
@@ -137,67 +147,63 @@ func TestRun_ResumeMaxPages(t *testing.T) {
 		args []string
 		want int // number of pages requested in all runs so far
 	}{
-		{[]string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
+		{[]string{agent, "-delay=0", "-max-pages=3", server.URL + "/0"}, 3},
 		{nil, 3}, // no further page, because the first run reached its -max-pages
 		{[]string{"-max-pages=5"}, 5},
 		{[]string{"-max-pages=0", server.URL + "/0"}, 10},
 	} {
-		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), append([]string{"-resume", dir}, tt.args...), &stdout, &stderr); status != tool.ExitOK {
-			t.Errorf("%v: exit status %d, want 0: %s", tt.args, status, stderr.String())
+		r := runOn(t.Context(), nil, append([]string{"-resume", dir}, tt.args...)...)
+		r.wantStatus(t, tool.ExitOK)
+		const hint = "a larger -max-pages"
+		if isComplete := tt.want == 10; isComplete {
+			wantNoText(t, "standard error", r.stderr, hint)
+		} else {
+			wantText(t, "standard error", r.stderr, hint)
 		}
-		if more := strings.Contains(stderr.String(), "a larger -max-pages"); more != (tt.want < 10) {
-			t.Errorf("%v: %s", tt.args, stderr.String())
-		}
-		if got := len(site.asked) - 1; got != tt.want {
-			t.Errorf("after %v: %d pages, want %d", tt.args, got, tt.want)
+		if got := len(site.requested) - 1; got != tt.want {
+			t.Errorf("after a run with %q, %d pages were requested, want %d", tt.args, got, tt.want)
 		}
 	}
 }
 
-func TestRun_ResumeAnotherCrawl(t *testing.T) {
-	server := httptest.NewServer(&chain{pages: 1, at: func(*http.Request, int) {}})
+// A crawl cannot be continued with other start URLs.
+func TestRun_ResumeOtherURL(t *testing.T) {
+	server := httptest.NewServer(&chain{pages: 1})
 	defer server.Close()
 	dir := t.TempDir()
-	args := []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-resume", dir}
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append(args, server.URL), &stdout, &stderr); status != tool.ExitFailed { // the site has no page at /
-		t.Fatalf("exit status %d: %s", status, stderr.String())
-	}
-	if status := run(t.Context(), append(args, server.URL+"/other"), &stdout, &stderr); status != tool.ExitFailed {
-		t.Errorf("exit status %d, want %d", status, tool.ExitFailed)
-	}
-	if !strings.Contains(stderr.String(), server.URL+"/ (host), not at "+server.URL+"/other (host)") {
-		t.Errorf("standard error: %s", stderr.String())
-	}
+	args := []string{agent, "-delay=0", "-resume", dir}
+	first := runOn(t.Context(), nil, append(args, server.URL)...)
+	first.wantStatus(t, tool.ExitFailed) // the site has no page at /
+	second := runOn(t.Context(), nil, append(args, server.URL+"/other")...)
+	second.wantStatus(t, tool.ExitFailed)
+	wantText(t, "standard error", second.stderr,
+		server.URL+"/ (host), not at "+server.URL+"/other (host)")
 }
 
+// If a file that a flag of the last run names is missing, the error contains
+// the flag.
 func TestRun_ResumeWithoutTerms(t *testing.T) {
-	server := httptest.NewServer(&chain{pages: 3, at: func(*http.Request, int) {}})
+	server := httptest.NewServer(&chain{pages: 3})
 	defer server.Close()
-	dir, terms := t.TempDir(), filepath.Join(t.TempDir(), "terms.xml")
-	if err := os.WriteFile(terms, []byte(`<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>`), 0o600); err != nil {
+	dir := t.TempDir()
+	terms := filepath.Join(t.TempDir(), "terms.xml")
+	writeFile(t, terms, `<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license/></content></rsl>`)
+	first := runOn(t.Context(), nil, agent, "-delay=0", "-max-pages=1",
+		"-rsl", terms, "-resume", dir, server.URL+"/0")
+	first.wantStatus(t, tool.ExitOK)
+	if err := os.Remove(terms); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-user-agent=ExampleBot/1.0", "-delay=0", "-max-pages=1", "-rsl", terms, "-resume", dir, server.URL + "/0"}, &stdout, &stderr); status != tool.ExitOK {
-		t.Fatalf("exit status %d: %s", status, stderr.String())
-	}
-	os.Remove(terms)
-	stderr.Reset()
-	status := run(t.Context(), []string{"-resume", dir, "-max-pages=2"}, &stdout, &stderr)
-	if want := "-resume " + dir + ": the last run of the crawl there had -rsl " + terms + ": "; status != tool.ExitUsage || !strings.Contains(stderr.String(), want) {
-		t.Errorf("exit status %d: %s\nwant %q", status, stderr.String(), want)
-	}
+	second := runOn(t.Context(), nil, "-resume", dir, "-max-pages=2")
+	second.wantStatus(t, tool.ExitUsage)
+	wantText(t, "standard error", second.stderr,
+		"-resume "+dir+": the last run of the crawl there had -rsl "+terms+": ")
 }
 
-func TestRun_ResumeNotThere(t *testing.T) {
+func TestRun_ResumeFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-resume", file}, &stdout, &stderr); status == tool.ExitOK || !strings.Contains(stderr.String(), file) {
-		t.Errorf("exit status %d: %s", status, stderr.String())
-	}
+	writeFile(t, file, "")
+	r := runOn(t.Context(), nil, "-resume", file)
+	r.wantStatus(t, tool.ExitUsage)
+	wantText(t, "standard error", r.stderr, file)
 }

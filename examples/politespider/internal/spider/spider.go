@@ -69,14 +69,14 @@ func Crawl(ctx context.Context, job *tool.Job) error {
 		visit := r.Ctx.GetAny("visit").(*tool.Visit)
 		// Directives returns the directives of X-Robots-Tag and of
 		// <meta name=robots>, such as noindex.
-		says := ext.Directives(r)
-		visit.SetResponse(r, says, ext.Checker().Tokens())
-		if says.State != robotsmw.PageComplete {
+		directives := ext.Directives(r)
+		visit.SetResponse(r, directives, ext.Checker().Tokens())
+		if directives.State != robotsmw.PageComplete {
 			return // not HTML, or not readable
 		}
 		// The job queues page.Queue(), without the links that nofollow or
 		// rel=nofollow excludes.
-		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, says, nil)
+		page, err := pagelinks.FromHTML(ctx, r.Body, r.Request.URL, directives, nil)
 		visit.SetLinks(page, err)
 	})
 

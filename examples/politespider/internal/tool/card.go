@@ -43,52 +43,72 @@ func (c *card) write(w io.Writer, opts robotsmw.Options) error {
 		return err
 	}
 	c.ClientName = checker.Tokens()[0]
-	c.ClientURI = page.FindString(opts.UserAgent)
-	for _, address := range mail.FindAllString(page.ReplaceAllString(opts.UserAgent, ""), -1) {
-		c.Contacts = append(c.Contacts, "mailto:"+address)
-	}
-	if c.Contacts == nil && c.ClientURI != "" {
-		c.Contacts = []string{c.ClientURI}
-	}
+	c.ClientURI = urlPattern.FindString(opts.UserAgent)
+	c.Contacts = contacts(opts.UserAgent)
 	c.WebBotAuth.UserAgent = opts.UserAgent
 	c.WebBotAuth.ProductToken = c.ClientName
 	c.WebBotAuth.Compliance = len(opts.Override) == 0 // a crawler that overrides robots.txt does not comply
 	c.WebBotAuth.Trigger = "crawler"
-	c.WebBotAuth.RateControl, c.WebBotAuth.RateExpectation = rates(opts.Limiter)
+	c.WebBotAuth.RateControl = rateControl(opts.Limiter)
+	c.WebBotAuth.RateExpectation = rateExpectation(opts.Limiter)
 	c.WebBotAuth.KnownURLs = []string{"/robots.txt"}
 	enc := cli.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(c)
 }
 
-var page = regexp.MustCompile(`https?://[^\s();,]+`)
-var mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
+var (
+	urlPattern  = regexp.MustCompile(`https?://[^\s();,]+`)
+	mailPattern = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
+)
 
-// rates returns, in words, how a site can slow a Limiter down, and the
-// Limiter's fastest pace.
-func rates(l *politeness.Limiter) (control, expectation string) {
-	var clauses []string
-	add := func(applies bool, format string, args ...any) {
-		if applies {
-			clauses = append(clauses, fmt.Sprintf(format, args...))
-		}
+// contacts returns the mail addresses in a User-Agent as URLs or, if there are
+// none, the first URL in it.
+func contacts(userAgent string) (urls []string) {
+	withoutURLs := urlPattern.ReplaceAllString(userAgent, "")
+	for _, address := range mailPattern.FindAllString(withoutURLs, -1) {
+		urls = append(urls, "mailto:"+address)
 	}
-	pause := cmp.Or(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter)
-	add(true, "Crawl-delay in robots.txt")
-	add(pause > 0, "Retry-After up to %v", pause)
-	add(pause < 0, "Retry-After")
-	add(l.BackOff >= 0, "429; 503")
-	control = strings.Join(clauses, "; ")
+	if page := urlPattern.FindString(userAgent); urls == nil && page != "" {
+		urls = []string{page}
+	}
+	return urls
+}
 
-	clauses = nil
+// clauses are parts of a sentence.
+type clauses []string
+
+// add adds a clause if it applies.
+func (c *clauses) add(applies bool, format string, args ...any) {
+	if applies {
+		*c = append(*c, fmt.Sprintf(format, args...))
+	}
+}
+
+func (c clauses) String() string { return strings.Join(c, "; ") }
+
+// rateControl returns, in words, how a site can slow a Limiter down.
+func rateControl(l *politeness.Limiter) string {
+	var c clauses
+	maxPause := cmp.Or(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter)
+	c.add(true, "Crawl-delay in robots.txt")
+	c.add(maxPause > 0, "Retry-After up to %v", maxPause)
+	c.add(maxPause < 0, "Retry-After")
+	c.add(l.BackOff >= 0, "429; 503")
+	return c.String()
+}
+
+// rateExpectation returns, in words, a Limiter's fastest pace.
+func rateExpectation(l *politeness.Limiter) string {
+	var c clauses
 	delay := cmp.Or(l.Delay, politeness.DefaultDelay)
 	slots := cmp.Or(l.Concurrency, 1)
-	add(delay > 0, "max=%.3grps for each host", 1/delay.Seconds())
-	add(slots == 1, "one request at a time")
-	add(slots > 1, "%d requests at a time", slots)
-	add(slots < 0, "any number of requests at a time")
-	add(l.Adaptive > 0, "slower where answers are slow: a pause of %g response times", l.Adaptive)
-	add(l.Budget.Requests > 0, "%s to a host in a day", record.Count(int(l.Budget.Requests), "request"))
-	add(l.Budget.Bytes > 0, "%s of a host in a day", record.Count(int(l.Budget.Bytes), "byte"))
-	return control, strings.Join(clauses, "; ")
+	c.add(delay > 0, "max=%.3grps for each host", 1/delay.Seconds())
+	c.add(slots == 1, "one request at a time")
+	c.add(slots > 1, "%d requests at a time", slots)
+	c.add(slots < 0, "any number of requests at a time")
+	c.add(l.Adaptive > 0, "slower where responses are slow: a pause of %g response times", l.Adaptive)
+	c.add(l.Budget.Requests > 0, "%s to a host in a day", record.Count(int(l.Budget.Requests), "request"))
+	c.add(l.Budget.Bytes > 0, "%s of a host in a day", record.Count(int(l.Budget.Bytes), "byte"))
+	return c.String()
 }

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,76 +27,155 @@ func writeCard(t *testing.T, opts robotsmw.Options) card {
 	return c
 }
 
-func TestCard(t *testing.T) {
-	const bot = "ExampleBot/1.0 (+https://bot.example/about; crawl@bot.example)"
-	tests := []struct {
-		name string
-		opts robotsmw.Options
-		want func(*card) (got, want string)
+const cardAgent = "ExampleBot/1.0 (+https://bot.example/about; crawl@bot.example)"
+
+func TestCard_RateExpectation(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		limiter *politeness.Limiter
+		want    string
 	}{
-		{"one a second", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time"
-		}},
-		{"one in three seconds", robotsmw.Options{Limiter: &politeness.Limiter{Delay: 3 * time.Second}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "max=0.333rps for each host; one request at a time"
-		}},
-		{"no pause", robotsmw.Options{Limiter: &politeness.Limiter{Delay: -1, Concurrency: 4}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "4 requests at a time"
-		}},
-		{"adaptive", robotsmw.Options{Limiter: &politeness.Limiter{Concurrency: -1, Adaptive: 5}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "max=1rps for each host; any number of requests at a time; slower where answers are slow: a pause of 5 response times"
-		}},
-		{"a budget", robotsmw.Options{Limiter: &politeness.Limiter{Budget: politeness.Budget{Requests: 500, Bytes: 1e6}}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time; 500 requests to a host in a day; 1000000 bytes of a host in a day"
-		}},
-		{"a budget of one", robotsmw.Options{Limiter: &politeness.Limiter{Budget: politeness.Budget{Requests: 1, Bytes: 1}}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateExpectation, "max=1rps for each host; one request at a time; 1 request to a host in a day; 1 byte of a host in a day"
-		}},
-		{"control", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After up to 24h0m0s; 429; 503"
-		}},
-		{"less control", robotsmw.Options{Limiter: &politeness.Limiter{BackOff: -1, MaxRetryAfter: -1}}, func(c *card) (string, string) {
-			return c.WebBotAuth.RateControl, "Crawl-delay in robots.txt; Retry-After"
-		}},
-		{"compliance", robotsmw.Options{Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "yes"
-		}},
-		{"an override", robotsmw.Options{Override: map[string]string{"https://a.example": ""}, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return map[bool]string{true: "yes", false: "no"}[c.WebBotAuth.Compliance], "no"
-		}},
-		{"another token", robotsmw.Options{ProductTokens: []string{"ExampleBot-News", "ExampleBot"}, Limiter: &politeness.Limiter{}}, func(c *card) (string, string) {
-			return c.ClientName + " " + c.WebBotAuth.ProductToken, "ExampleBot-News ExampleBot-News"
-		}},
+		{
+			"the default delay",
+			&politeness.Limiter{},
+			"max=1rps for each host; one request at a time",
+		},
+		{
+			"a delay of three seconds",
+			&politeness.Limiter{Delay: 3 * time.Second},
+			"max=0.333rps for each host; one request at a time",
+		},
+		{
+			"no delay",
+			&politeness.Limiter{Delay: -1, Concurrency: 4},
+			"4 requests at a time",
+		},
+		{
+			"an adaptive delay",
+			&politeness.Limiter{Concurrency: -1, Adaptive: 5},
+			"max=1rps for each host; any number of requests at a time; " +
+				"slower where responses are slow: a pause of 5 response times",
+		},
+		{
+			"a budget",
+			&politeness.Limiter{Budget: politeness.Budget{Requests: 500, Bytes: 1e6}},
+			"max=1rps for each host; one request at a time; " +
+				"500 requests to a host in a day; 1000000 bytes of a host in a day",
+		},
+		{
+			"a budget of one",
+			&politeness.Limiter{Budget: politeness.Budget{Requests: 1, Bytes: 1}},
+			"max=1rps for each host; one request at a time; 1 request to a host in a day; 1 byte of a host in a day",
+		},
+	} {
+		c := writeCard(t, robotsmw.Options{UserAgent: cardAgent, Limiter: tt.limiter})
+		if got := c.WebBotAuth.RateExpectation; got != tt.want {
+			t.Errorf("%s: rate-expectation is %q, want %q", tt.name, got, tt.want)
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.opts.UserAgent = bot
-			c := writeCard(t, tt.opts)
-			if got, want := tt.want(&c); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			if c.ClientID != "https://bot.example/card" || c.ClientURI != "https://bot.example/about" ||
-				strings.Join(c.Contacts, " ") != "mailto:crawl@bot.example" || c.WebBotAuth.Trigger != "crawler" || c.WebBotAuth.UserAgent != bot {
-				t.Errorf("%+v", c)
-			}
-		})
+}
+
+func TestCard_RateControl(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		limiter *politeness.Limiter
+		want    string
+	}{
+		{
+			"the default limits",
+			&politeness.Limiter{},
+			"Crawl-delay in robots.txt; Retry-After up to 24h0m0s; 429; 503",
+		},
+		{
+			"no back-off and no limit of Retry-After",
+			&politeness.Limiter{BackOff: -1, MaxRetryAfter: -1},
+			"Crawl-delay in robots.txt; Retry-After",
+		},
+	} {
+		c := writeCard(t, robotsmw.Options{UserAgent: cardAgent, Limiter: tt.limiter})
+		if got := c.WebBotAuth.RateControl; got != tt.want {
+			t.Errorf("%s: rate-control is %q, want %q", tt.name, got, tt.want)
+		}
 	}
+}
+
+// A crawler that overrides the robots.txt of a site does not comply with
+// RFC 9309.
+func TestCard_Compliance(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		override map[string]string
+		want     bool
+	}{
+		{"no override", nil, true},
+		{"an override", map[string]string{"https://a.example": ""}, false},
+	} {
+		opts := robotsmw.Options{UserAgent: cardAgent, Override: tt.override, Limiter: new(politeness.Limiter)}
+		if got := writeCard(t, opts).WebBotAuth.Compliance; got != tt.want {
+			t.Errorf("%s: rfc9309-compliance is %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestCard_Identity(t *testing.T) {
+	c := writeCard(t, robotsmw.Options{
+		UserAgent:     cardAgent,
+		ProductTokens: []string{"ExampleBot-News", "ExampleBot"},
+		Limiter:       new(politeness.Limiter),
+	})
+	for _, field := range []struct{ name, got, want string }{
+		{"client_id", c.ClientID, "https://bot.example/card"},
+		{"client_name", c.ClientName, "ExampleBot-News"},
+		{"client_uri", c.ClientURI, "https://bot.example/about"},
+		{"contacts", strings.Join(c.Contacts, " "), "mailto:crawl@bot.example"},
+		{"rfc9309-product-token", c.WebBotAuth.ProductToken, "ExampleBot-News"},
+		{"expected-user-agent", c.WebBotAuth.UserAgent, cardAgent},
+		{"trigger", c.WebBotAuth.Trigger, "crawler"},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s is %q, want %q", field.name, field.got, field.want)
+		}
+	}
+}
+
+func TestCard_NoUserAgent(t *testing.T) {
 	if err := new(card).write(new(strings.Builder), robotsmw.Options{}); err == nil {
-		t.Error("a card of nobody")
+		t.Error("a card without a User-Agent was written, want an error")
 	}
 }
 
 func TestCard_Contacts(t *testing.T) {
-	for userAgent, want := range map[string]string{
-		"ExampleBot/1.0":                                                      "",
-		"ExampleBot/1.0 (+https://bot.example/)":                              "https://bot.example/ https://bot.example/",
-		"ExampleBot/1.0 (+http://bot.example/a; bot@bot.example)":             "http://bot.example/a mailto:bot@bot.example",
-		"ExampleBot/1.0 (a.b+c@bot.example, d@e.example)":                     " mailto:a.b+c@bot.example mailto:d@e.example",
-		"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://bot.example/@bot)": "https://bot.example/@bot https://bot.example/@bot",
+	for _, tt := range []struct {
+		userAgent string
+		uri       string
+		contacts  []string
+	}{
+		{"ExampleBot/1.0", "", nil},
+		{
+			"ExampleBot/1.0 (+https://bot.example/)",
+			"https://bot.example/",
+			[]string{"https://bot.example/"},
+		},
+		{
+			"ExampleBot/1.0 (+http://bot.example/a; bot@bot.example)",
+			"http://bot.example/a",
+			[]string{"mailto:bot@bot.example"},
+		},
+		{
+			"ExampleBot/1.0 (a.b+c@bot.example, d@e.example)",
+			"",
+			[]string{"mailto:a.b+c@bot.example", "mailto:d@e.example"},
+		},
+		{
+			"Mozilla/5.0 (compatible; ExampleBot/1.0; +https://bot.example/@bot)",
+			"https://bot.example/@bot",
+			[]string{"https://bot.example/@bot"},
+		},
 	} {
-		c := writeCard(t, robotsmw.Options{UserAgent: userAgent, Limiter: &politeness.Limiter{}})
-		if got := strings.TrimRight(c.ClientURI+" "+strings.Join(c.Contacts, " "), " "); got != want {
-			t.Errorf("%s: %q, want %q", userAgent, got, want)
+		c := writeCard(t, robotsmw.Options{UserAgent: tt.userAgent, Limiter: new(politeness.Limiter)})
+		if c.ClientURI != tt.uri || !slices.Equal(c.Contacts, tt.contacts) {
+			t.Errorf("User-Agent %q: client_uri %q and contacts %q, want %q and %q",
+				tt.userAgent, c.ClientURI, c.Contacts, tt.uri, tt.contacts)
 		}
 	}
 }

@@ -32,17 +32,18 @@ func (o *options) finish(flags *flag.FlagSet, args []string) (err error) {
 	return err
 }
 
-// choose decides what to crawl.
+// choose sets the options for a crawl of the sites in args or, if args are none
+// or "demo", of the demo or of the crawl that -resume continues.
 func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	wantsDemo := len(args) == 1 && args[0] == "demo"
 	if wantsDemo {
 		args = nil
 	}
-	urls, recalled, err := o.recall(flags, args)
+	urls, isResumed, err := o.restore(flags, args)
 	if err != nil {
 		return err
 	}
-	o.keep.About.Flags = aboutFlags(flags) // must come before o.check(), which replaces some values that are 0
+	o.keep.About.Flags = givenFlags(flags) // must come before o.check, which replaces some values that are 0
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -57,15 +58,15 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	if err := o.demo(); err != nil {
 		return err
 	}
-	if wantsDemo || recalled {
+	if wantsDemo || isResumed {
 		return nil
 	}
 	return noURL(flags)
 }
 
-// forSites are flags that usually come with a URL. If such a flag is given with
-// neither a URL nor "demo", the user probably forgot the URL.
-var forSites = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
+// siteFlags are flags that are usually given together with a URL. If one of them
+// is given with neither a URL nor "demo", the user probably forgot the URL.
+var siteFlags = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
 // noURL returns the error of a command line without a URL, or nil if the flags
 // are those of a demo.
@@ -73,9 +74,10 @@ func noURL(flags *flag.FlagSet) (err error) {
 	const hint = "specify a URL, or \"demo\" for the demo internet"
 	flags.Visit(func(f *flag.Flag) {
 		switch {
-		case !slices.Contains(forSites, f.Name):
+		case !slices.Contains(siteFlags, f.Name):
 		case f.Name == "resume":
-			err = fmt.Errorf("-resume %s: there is no crawl to resume, and no URL to start one: %s", f.Value, hint)
+			err = fmt.Errorf("-resume %s: there is no crawl to resume, and no URL to start one: %s",
+				f.Value, hint)
 		case err == nil:
 			err = fmt.Errorf("-%s: no URL to crawl: %s", f.Name, hint)
 		}
@@ -87,8 +89,8 @@ var errNoUserAgent = errors.New("-user-agent is required to identify the crawler
 	"-user-agent \"YourBot/1.0 (+https://example.com/about-your-bot)\"")
 
 // check returns an error if a flag has an invalid value. For four flags, it
-// replaces a 0, which means no limit or no delay, by the value that the crawl
-// uses.
+// replaces 0, which means no limit or no delay, by the value that the crawl
+// uses for that.
 func (o *options) check() error {
 	if err := cmp.Or(o.checkNames(), o.checkNumbers(), o.checkCombinations()); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (o *options) demo() error {
 		return errors.New("-proxy: the demo runs on this machine and uses no proxy; specify the URLs to crawl")
 	}
 	if o.signing.keyFile != "" {
-		return errors.New("-key: the demo does not use https, and only https requests are signed; specify the URLs to crawl")
+		return errors.New("-key: only https requests are signed, and the demo uses http; specify the URLs to crawl")
 	}
 	front, err := normalize(demosite.Front)
 	if err != nil {
@@ -203,7 +205,7 @@ func (o *options) sites(rawURLs []string) (err error) {
 	o.output.What = heading(o.keep.About.Start)
 	o.inScope = o.scope.filter(o.start)
 	o.keep.About.Scope = string(o.scope)
-	o.through, err = proxyURL(o.proxy)
+	o.proxyURL, err = parseProxy(o.proxy)
 	return err
 }
 
@@ -217,15 +219,25 @@ func heading(urls []string) string {
 	return names
 }
 
-// proxyURL returns the URL of a proxy, or nil if raw is "".
-func proxyURL(raw string) (*url.URL, error) {
+// parseProxy returns the URL of a proxy, or nil if raw is "".
+func parseProxy(raw string) (*url.URL, error) {
 	if raw == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || !strings.Contains(" http https socks5 socks5h ", " "+u.Scheme+" ") {
+	if err != nil || !isProxy(u) {
 		// The error does not show the URL, which may contain a password.
-		return nil, errors.New("-proxy: must be a URL such as http://user:password@127.0.0.1:3128, with http, https or socks5")
+		return nil, errors.New("-proxy: must be a URL such as http://user:password@127.0.0.1:3128, " +
+			"with http, https or socks5")
 	}
 	return u, nil
+}
+
+// isProxy reports whether net/http can use the proxy at u.
+func isProxy(u *url.URL) bool {
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+		return u.Host != ""
+	}
+	return false
 }

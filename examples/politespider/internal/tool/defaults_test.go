@@ -14,11 +14,13 @@ import (
 // The card of a crawl with a zero Limiter promises what the Limiter does.
 func TestDefaults_Card(t *testing.T) {
 	got := writeCard(t, robotsmw.Options{UserAgent: demoAgent, Limiter: new(politeness.Limiter)}).WebBotAuth
-	control := fmt.Sprintf("Crawl-delay in robots.txt; Retry-After up to %v; 429; 503", politeness.DefaultMaxRetryAfter)
+	control := fmt.Sprintf("Crawl-delay in robots.txt; Retry-After up to %v; 429; 503",
+		politeness.DefaultMaxRetryAfter)
 	if got.RateControl != control {
 		t.Errorf("rate-control is %q, want %q", got.RateControl, control)
 	}
-	expectation := fmt.Sprintf("max=%.3grps for each host; one request at a time", 1/politeness.DefaultDelay.Seconds())
+	rate := 1 / politeness.DefaultDelay.Seconds()
+	expectation := fmt.Sprintf("max=%.3grps for each host; one request at a time", rate)
 	if got.RateExpectation != expectation {
 		t.Errorf("rate-expectation is %q, want %q", got.RateExpectation, expectation)
 	}
@@ -28,13 +30,13 @@ func TestDefaults_Delay(t *testing.T) {
 	flags := flag.NewFlagSet("politespider", flag.ContinueOnError)
 	new(options).define(flags)
 	if got := flags.Lookup("delay").DefValue; got != politeness.DefaultDelay.String() {
-		t.Errorf("-delay is %s, want %v", got, politeness.DefaultDelay)
+		t.Errorf("default of -delay is %s, want %v", got, politeness.DefaultDelay)
 	}
 }
 
 func TestDefaults_MaxRetryAfter(t *testing.T) {
 	h := http.Header{"Retry-After": {"100000000"}} // three years
 	if got, ok := retryAfter(h, time.Now()); !ok || got != politeness.DefaultMaxRetryAfter {
-		t.Errorf("a host is left alone for %v, want %v", got, politeness.DefaultMaxRetryAfter)
+		t.Errorf("retryAfter(%v) = %v, %t; want %v", h, got, ok, politeness.DefaultMaxRetryAfter)
 	}
 }

@@ -23,13 +23,17 @@ func (j *Job) queueLinks(template frontier.Page, links []string) int {
 // sitemaps. They may be on any host, because the site's own robots.txt lists
 // them.
 func (j *Job) queueSitemaps(decision *robotsmw.Decision) {
-	if !j.opts.sitemaps || decision == nil || decision.File() == nil {
+	if !j.opts.sitemaps || decision == nil {
+		return
+	}
+	file := decision.File()
+	if file == nil {
 		return
 	}
 	if _, known := j.seeded.LoadOrStore(decision.RobotsURL, true); known {
 		return
 	}
-	j.queue(frontier.Page{From: decision.RobotsURL, Sitemap: true}, decision.File().Sitemaps(), anywhere)
+	j.queue(frontier.Page{From: decision.RobotsURL, Sitemap: true}, file.Sitemaps(), anywhere)
 }
 
 // queueSitemapEntries queues what a sitemap lists: pages in scope, and further
@@ -46,9 +50,9 @@ func (j *Job) queueSitemapEntries(from *url.URL, body []byte) int {
 			urls = append(urls, entry.Loc)
 		}
 	}
-	here := func(u *url.URL) bool { return u.Host == from.Host }
+	sameHost := func(u *url.URL) bool { return u.Host == from.Host }
 	return j.queueLinks(frontier.Page{From: from.String()}, urls) +
-		j.queue(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, here)
+		j.queue(frontier.Page{From: from.String(), Sitemap: true}, sitemaps, sameHost)
 }
 
 // queue queues the links that are new and for which wanted returns true, and
@@ -67,4 +71,5 @@ func (j *Job) queue(template frontier.Page, links []string, wanted func(*url.URL
 	return j.frontier.Add(pages...)
 }
 
+// anywhere is a scope without limits.
 func anywhere(*url.URL) bool { return true }

@@ -18,25 +18,13 @@ import (
 // End reports the outcome of the request, and passes the page to the frontier:
 // as done, or to be retried. err is the error of the request, or nil.
 func (v *Visit) End(ctx context.Context, err error) {
-	j := v.job
-	p := v.page
-	j.witness.attempts.Delete(v.URL())
-	j.queueSitemaps(v.attempt.decision)
-
+	v.job.recorder.attempts.Delete(v.URL())
+	v.job.queueSitemaps(v.attempt.decision)
 	if err != nil && ctx.Err() != nil { // interrupted: the page counts as not requested
 		v.giveBack()
 		return
 	}
-	r := record.Record{URL: v.URL(), Host: p.Host, From: p.From, Decision: v.attempt.decision}
-	if !v.attempt.start.IsZero() {
-		r.Waited = record.Seconds(v.attempt.start.Sub(p.Ready))
-		r.Requests = v.attempt.requests
-		for i := range r.Requests {
-			r.Requests[i].Interval = record.Seconds(v.interval())
-		}
-		r.PausedUntil = j.witness.takePauseEnd(r.Host)
-	}
-	r.Refusal = v.refusal()
+	r := v.newRecord()
 	switch {
 	case v.check != "":
 		v.endCheck(r, err)
@@ -44,21 +32,42 @@ func (v *Visit) End(ctx context.Context, err error) {
 		v.endWithoutResponse(r, errors.New("a callback aborted the request"))
 	case err != nil:
 		v.endWithoutResponse(r, err)
-	case record.VerdictOf(v.response.StatusCode) == record.PutOff:
+	case record.StatusVerdict(v.response.StatusCode) == record.PutOff:
 		v.putOff(r)
 	default:
 		if v.response.StatusCode < http.StatusInternalServerError {
-			j.health.addResponse(record.OriginOf(p.URL), r.URL, v.fitForCheck())
+			v.job.health.addResponse(record.Origin(v.page.URL), r.URL, v.fitForCheck())
 		}
 		v.endWithResponse(r)
 	}
+}
+
+// newRecord returns a record of the visit without its outcome.
+func (v *Visit) newRecord() record.Record {
+	r := record.Record{
+		URL:      v.URL(),
+		Host:     v.page.Host,
+		From:     v.page.From,
+		Decision: v.attempt.decision,
+		Refusal:  v.refusal(),
+	}
+	if v.attempt.start.IsZero() {
+		return r
+	}
+	r.Waited = record.Seconds(v.attempt.start.Sub(v.page.Ready))
+	r.Requests = v.attempt.requests
+	for i := range r.Requests {
+		r.Requests[i].Interval = record.Seconds(v.interval())
+	}
+	r.PausedUntil = v.job.recorder.takePauseEnd(r.Host)
+	return r
 }
 
 // refusal returns the bot protection that responded instead of the page, or
 // nil. A rate limit is omitted, because its status is sufficient. The result is
 // a copy, so that the summary, which keeps it, does not keep v with the body.
 func (v *Visit) refusal() *refusal.Refusal {
-	found := v.says.Refusal
+	found := v.directives.Refusal
 	if found.Kind == 0 || found.Kind == refusal.RateLimit {
 		return nil
 	}
@@ -83,13 +92,13 @@ func (v *Visit) endCheck(r record.Record, err error) {
 		r.Error = reason(err)
 	case v.response != nil:
 		r.Status = v.response.StatusCode
-		if record.VerdictOf(r.Status) != record.PutOff {
-			responded = r.Status < http.StatusInternalServerError && !fromCache(*v.response.Headers)
+		if record.StatusVerdict(r.Status) != record.PutOff {
+			responded = r.Status < http.StatusInternalServerError && !isFromCache(*v.response.Headers)
 		} else if wait, ok := retryAfter(*v.response.Headers, time.Now()); ok {
 			due = time.Now().Add(wait) // as in putOff: a later run also obeys this Retry-After
 		}
 	}
-	v.job.health.addCheck(record.OriginOf(v.page.URL), responded)
+	v.job.health.addCheck(record.Origin(v.page.URL), responded)
 	if !v.attempt.start.IsZero() {
 		v.job.ledger.Add(r)
 	}
@@ -100,7 +109,7 @@ func (v *Visit) endCheck(r record.Record, err error) {
 // page: whether it is an HTML page that is not large.
 func (v *Visit) fitForCheck() bool {
 	const maxBytes = 128 << 10
-	isHTML := v.says.State == robotsmw.PageComplete && !v.page.Sitemap
+	isHTML := v.directives.State == robotsmw.PageComplete && !v.page.Sitemap
 	return isHTML && v.response.StatusCode == http.StatusOK && len(v.response.Body) <= maxBytes
 }
 
@@ -123,11 +132,10 @@ func (v *Visit) done(r record.Record) {
 // endWithResponse ends a visit whose response is neither 429 nor 503. It keeps
 // the page, records its directives, and queues its links.
 func (v *Visit) endWithResponse(r record.Record) {
-	j := v.job
 	r.Status = v.response.StatusCode
-	r.Verdict = record.VerdictOf(r.Status)
+	r.Verdict = record.StatusVerdict(r.Status)
 	isPage := r.Verdict == record.Fetched || r.Verdict == record.Moved
-	if isPage && v.says.Refusal.Sure {
+	if isPage && v.directives.Refusal.Sure {
 		r.Verdict = record.Refused
 	}
 	if v.linksError != nil {
@@ -136,20 +144,10 @@ func (v *Visit) endWithResponse(r record.Record) {
 	next := frontier.Page{From: r.URL, Depth: v.page.Depth + 1}
 	switch r.Verdict {
 	case record.Fetched:
-		if !v.page.Sitemap {
-			if err := j.opts.pages.Keep(r.URL, v.response, v.says); err != nil {
-				j.fail(fmt.Errorf("%w: %w", errFailed, err))
-				v.giveBack()
-				return
-			}
-		}
-		r.Said = v.said
-		if v.linksError == nil {
-			j.revisits.keep(r.URL, v.links)
-		}
-		if v.page.Sitemap {
-			r.Links = j.queueSitemapEntries(v.response.Request.URL, v.response.Body)
-			v.links.Follow = nil
+		if err := v.keepPage(&r); err != nil {
+			v.job.fail(fmt.Errorf("%w: %w", errFailed, err))
+			v.giveBack()
+			return
 		}
 	case record.Moved:
 		next.Depth = v.page.Depth
@@ -161,19 +159,39 @@ func (v *Visit) endWithResponse(r record.Record) {
 			return
 		}
 	}
-	r.LinksLeft = len(v.links.Leave)
+	r.LinksLeft = len(v.links.NotFollow)
 	switch r.Verdict {
-	case record.Fetched, record.Moved, record.Unchanged: // other responses contain no directives of the page
-		r.NoIndex = v.says.NoIndex()
-		r.NoFollow = v.says.NoFollow()
-		r.Links += j.queueLinks(next, v.links.Follow)
+	case record.Fetched, record.Moved, record.Unchanged: // other responses have no directives of the page
+		r.NoIndex = v.directives.NoIndex()
+		r.NoFollow = v.directives.NoFollow()
+		r.Links += v.job.queueLinks(next, v.links.Follow)
 	}
 	v.done(r)
 }
 
+// keepPage stores a page that was fetched, and its links. If the page is a
+// sitemap, keepPage queues the URLs in it instead of storing the page.
+func (v *Visit) keepPage(r *record.Record) error {
+	j := v.job
+	if !v.page.Sitemap {
+		if err := j.opts.pages.Keep(r.URL, v.response, v.directives); err != nil {
+			return err
+		}
+	}
+	r.PageInfo = v.info
+	if v.linksError == nil {
+		j.revisits.storeLinks(r.URL, v.links)
+	}
+	if v.page.Sitemap {
+		r.Links = j.queueSitemapEntries(v.response.Request.URL, v.response.Body)
+		v.links.Follow = nil
+	}
+	return nil
+}
+
 // followRedirect replaces the links by the target of a redirect.
 func (v *Visit) followRedirect(r *record.Record) {
-	v.links = keptLinks{}
+	v.links = storedLinks{}
 	location := v.response.Headers.Get("Location")
 	if location == "" {
 		r.Verdict = record.Failed
@@ -181,9 +199,9 @@ func (v *Visit) followRedirect(r *record.Record) {
 		return
 	}
 	r.Location = v.response.Request.AbsoluteURL(location)
-	r.Said = v.said
-	if v.says.NoFollow() {
-		v.links.Leave = []string{r.Location}
+	r.PageInfo = v.info
+	if v.directives.NoFollow() {
+		v.links.NotFollow = []string{r.Location}
 	} else {
 		v.links.Follow = []string{r.Location}
 	}
@@ -193,10 +211,11 @@ func (v *Visit) followRedirect(r *record.Record) {
 // crawl. If they are not known, it reports that the page must be requested
 // again.
 func (v *Visit) reuseLinks(r *record.Record) (again bool) {
-	isWhole := v.Header() != nil
-	links, ok := v.job.revisits.recall(r.URL)
+	isUnconditional := v.Header() != nil
+	links, ok := v.job.revisits.loadLinks(r.URL)
 	v.links = links
-	if !ok && (v.job.revisits == nil || isWhole) {
+	isUnexpected := v.job.revisits == nil || isUnconditional
+	if !ok && isUnexpected {
 		r.Verdict = record.Failed
 		r.Error = "an unexpected 304 (Not Modified)"
 		return false
@@ -208,9 +227,8 @@ func (v *Visit) reuseLinks(r *record.Record) (again bool) {
 // too often. If the response has a Retry-After, the whole host is paused.
 //
 // Without a Retry-After, perhaps only this page is broken, so only this page
-// waits. If its server responds to a request for another page and then sends
-// another 503 without a Retry-After for this page, putOff gives the page up.
-// See health.
+// waits. If the health of the server then shows that it is broken, putOff gives
+// the page up.
 func (v *Visit) putOff(r record.Record) {
 	now := time.Now()
 	p := v.page
@@ -220,7 +238,7 @@ func (v *Visit) putOff(r record.Record) {
 	wait, hasRetryAfter := retryAfter(*v.response.Headers, now)
 	isBroken := false
 	if r.Status == http.StatusServiceUnavailable && !hasRetryAfter {
-		isBroken = v.job.health.putOff(record.OriginOf(p.URL), r.URL, p.Puts)
+		isBroken = v.job.health.putOff(record.Origin(p.URL), r.URL, p.Puts)
 	}
 	if isBroken || r.Tries == record.MaxTries {
 		r.Verdict = record.GivenUp
@@ -239,7 +257,7 @@ func (v *Visit) putOff(r record.Record) {
 	pause := r.PausedUntil - v.job.ledger.Offset(now) // the Limiter may pause the host for longer
 	again := max(p.Due.Sub(now), record.Duration(pause))
 	r.Verdict = record.PutOff
-	r.Again = record.Seconds(again)
+	r.RetryIn = record.Seconds(again)
 	v.job.ledger.Add(r)
 	v.job.frontier.PutBack(p, hostDue)
 }

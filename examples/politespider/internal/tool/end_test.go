@@ -26,43 +26,52 @@ func TestRetryAfter(t *testing.T) {
 		"Sat, 21 Nov 2026 12:01:00 GMT": time.Minute,
 		"Sat, 21 Nov 2026 11:59:00 GMT": 0,
 	} {
-		if got, ok := retryAfter(http.Header{"Retry-After": {value}}, now); got != want || ok != (want > 0) {
-			t.Errorf("Retry-After: %s is %v, %t; want %v", value, got, ok, want)
+		got, ok := retryAfter(http.Header{"Retry-After": {value}}, now)
+		if got != want || ok != (want > 0) {
+			t.Errorf("Retry-After %q: delay %v, %t; want %v, %t", value, got, ok, want, want > 0)
 		}
 	}
 }
 
-func TestPatience(t *testing.T) {
+func TestRetryDelay(t *testing.T) {
+	const ms = time.Millisecond
 	for _, tt := range []struct {
 		interval time.Duration
 		want     [record.MaxTries - 1]time.Duration
 	}{
-		{time.Second, [...]time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second}},
-		{100 * time.Millisecond, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
-		{0, [...]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}}, // a page waits even if its host has no interval
+		{1000 * ms, [...]time.Duration{10_000 * ms, 20_000 * ms, 40_000 * ms}},
+		{100 * ms, [...]time.Duration{1000 * ms, 2000 * ms, 4000 * ms}},
+		{
+			0,
+			[...]time.Duration{1000 * ms, 2000 * ms, 4000 * ms},
+		}, // a page waits even if its host has no interval
 	} {
 		for i, want := range tt.want {
 			if got := retryDelay(tt.interval, i+1); got != want {
-				t.Errorf("at an interval of %v, put off %d times: %v, want %v", tt.interval, i+1, got, want)
+				t.Errorf("retryDelay(%v, %d) = %v, want %v", tt.interval, i+1, got, want)
 			}
 		}
 	}
 }
 
 // Bot protection refuses many pages, each with a body of a megabyte. The
-// summary lists the pages with what refused them, and keeps no bodies.
+// summary contains the refusals, but does not keep the bodies in memory.
 func TestVisit_RefusalKeepsNoBody(t *testing.T) {
-	var kept []record.Record
+	var records []record.Record
 	before := testmain.Heap()
 	for range 50 {
-		v := &Visit{response: &colly.Response{Body: make([]byte, 1<<20)}, says: robotsmw.Page{Refusal: refusal.Refusal{Kind: refusal.Challenge}}}
-		kept = append(kept, record.Record{Refusal: v.refusal()}.Brief())
+		v := &Visit{
+			response:   &colly.Response{Body: make([]byte, 1<<20)},
+			directives: robotsmw.Page{Refusal: refusal.Refusal{Kind: refusal.Challenge}},
+		}
+		records = append(records, record.Record{Refusal: v.refusal()}.Brief())
 	}
 	if grown := testmain.Heap() - before; grown > 5<<20 {
-		t.Errorf("50 records take %d bytes", grown)
+		t.Errorf("50 records keep %d bytes in memory, want at most %d", grown, 5<<20)
 	}
-	if kept[49].Refusal == nil || kept[49].Refusal.Kind != refusal.Challenge {
-		t.Errorf("%+v", kept[49].Refusal)
+	last := records[49].Refusal
+	if last == nil || last.Kind != refusal.Challenge {
+		t.Errorf("last record has the refusal %+v, want a challenge", last)
 	}
-	runtime.KeepAlive(kept)
+	runtime.KeepAlive(records)
 }

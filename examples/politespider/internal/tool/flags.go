@@ -22,12 +22,15 @@ import (
 // that name ExampleBot.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// A Sharing keeps a crawl in which several processes take part. Define defines
-// its flags, and Check returns an error if one of them has an invalid value.
-// Open joins the crawl, or begins it.
+// A Sharing keeps a crawl in which several processes take part.
 type Sharing interface {
+	// Define defines the flags that identify the crawl.
 	Define(flags *flag.FlagSet)
+
+	// Check returns an error if one of these flags has an invalid value.
 	Check() error
+
+	// Open joins the crawl, or begins it.
 	Open(ctx context.Context, opts keep.Options) (*keep.Kept, error)
 }
 
@@ -41,34 +44,37 @@ type Settings struct {
 	Budget    politeness.Budget // the budget of each host for a day
 }
 
+// options are the values of the flags, and what follows from them.
 type options struct {
 	Settings
 	output       output.Options // how to show the crawl
 	keep         keep.Options   // which crawl it is, and how many pages it may fetch
 	signing      signing
-	card         *card // nil means that no card is wanted
+	card         *card // nil means that no card is printed
 	scope        scope
-	maxDepth     int // a page may be at most so many links away from a start URL
+	maxDepth     int // maximum number of links from a start URL to a page
 	maxTime      time.Duration
 	sitemaps     bool
 	proxy        string
 	evidence     string                      // directory of the evidence record; "" means none
 	compare      string                      // the file with the JSON lines of an earlier crawl; "" means none
-	policyTokens map[preference.Use][]string // for each use, the product tokens that stand for it
+	policyTokens map[preference.Use][]string // for each use, the product tokens that represent it in robots.txt
 	terms        []*preference.RSL
 	pages        keep.Pages
 	resume       string  // directory of the crawl's state; "" means none
-	shared       Sharing // nil means that no other process takes part
-	revisit      string  // directory of what is known of pages; "" means nothing
+	shared       Sharing // nil means that the crawl has one process
+	revisit      string  // directory in which pages are remembered; "" means none
 	store        string  // directory for robots.txt records; "" means the place where the crawl is kept
 
 	// finish sets the fields below.
-	start   []*url.URL
-	inScope func(*url.URL) bool // reports whether the crawl follows a link
-	through *url.URL            // the proxy; nil means none
-	isDemo  bool
+	start    []*url.URL
+	inScope  func(*url.URL) bool // reports whether the crawl follows a link
+	proxyURL *url.URL            // nil means no proxy
+	isDemo   bool
 }
 
+// define defines the flags, in groups: the identity of the crawler, the extent
+// of the crawl, its pace, its output, and its state.
 func (o *options) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.UserAgent, "user-agent", "",
 		"`name` and address of your crawler, such as \""+demoAgent+"\"; required with URLs")
@@ -165,7 +171,8 @@ func (o *options) setCard(text string) error {
 // addPolicyToken parses and adds a value of -policy-token.
 func (o *options) addPolicyToken(text string) error {
 	use, token, ok := strings.Cut(text, "=")
-	if !ok || token == "" || !slices.Contains(uses, preference.Use(use)) {
+	isUse := slices.Contains(uses, preference.Use(use))
+	if !ok || token == "" || !isUse {
 		const format = "specify a use (%s, %s or %s) and a name, as in train-ai=Google-Extended"
 		return fmt.Errorf(format, uses[0], uses[1], uses[2])
 	}
@@ -177,6 +184,7 @@ func (o *options) addPolicyToken(text string) error {
 	return nil
 }
 
+// addTerms reads the file that a value of -rsl names.
 func (o *options) addTerms(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -193,6 +201,7 @@ type repeated struct {
 	add    func(value string) error
 }
 
+// String implements flag.Value.
 func (r *repeated) String() string { return strings.Join(r.values, " ") }
 
 // Set implements flag.Value.
@@ -201,6 +210,7 @@ func (r *repeated) Set(value string) error {
 	return r.add(value)
 }
 
+// jsonHelp describes the output of -json.
 const jsonHelp = `
 Fields of -json; empty fields are omitted:
   seconds, paused_until        seconds since the run began; when the pause of the host ends, likewise
@@ -221,6 +231,7 @@ The last line is {"summary": …}: the number of URLs with each outcome, the hos
 ended: [{host, left}]: hosts stopped at -max-refused, and the number of their URLs that are missing.
 `
 
+// usage prints the help of the command.
 func usage(w io.Writer, flags *flag.FlagSet) {
 	fmt.Fprintf(w, "Politespider crawls websites and obeys their robots.txt.\n\n"+
 		"  %[1]s [flags] URL...   crawl these sites\n"+

@@ -8,51 +8,49 @@ import (
 )
 
 // A health finds out whether a page is broken or its server is overloaded. In
-// both cases, the answer is a 503. The page is broken if it gets a 503 again,
-// and the server has answered a request for another page in between.
+// both cases, the response is a 503. The page is broken if the server responds
+// with a 503 again although it has sent another page in the meantime.
 //
 // If no other page is left, the spider checks the server: it requests a page
 // again that the server has already sent. Without checks, a few broken pages at
 // the end of a crawl would look like a server that is down, and the spider
 // would have to send requests less and less often. A check proves less than a
-// request for another page, because a cache may have answered the check.
-// Therefore, after checks alone, a page is broken only at its third try. If the
+// request for another page, because the response may be from a cache. After
+// checks alone, a page therefore counts as broken only at its third try. If the
 // server responds to many checks, but to no request for a page, the checks end.
 // A response that is certainly from a cache does not count.
 //
 // The zero value is ready to use. A health is safe for concurrent use.
 type health struct {
 	mu      sync.Mutex
-	servers map[string]*server   // by scheme, host and port: each port of a host may have a server of its own
+	servers map[string]*server   // by origin, because each port of a host may have a server of its own
 	put     map[string]time.Time // URL → when the page was last put off
 }
 
-// A server is what a health knows about the server of an origin.
+// A server is the state of the server of an origin. A page or a check succeeds
+// if the status of the response is below 500 and is not 429.
 type server struct {
-	answered time.Time // when it last answered a request for a page
-	proved   time.Time // when it last answered a check
-	good     string    // URL of the latest page that a check can request; "" if none
-	down     bool      // a page got a 503, and since then no page was answered
-	checks   int       // how many checks were answered since a page was answered
-	missed   int       // how many checks in a row were not answered
-	wait     int       // how many 503s must come before the next check
-
-	// This count goes up by one for each 503 that a page gets without a
-	// Retry-After, up to maxChecks. As in the Limiter, it goes down by one for
-	// each answer. An answer to a check counts too.
-	failing int
+	pageAt    time.Time // when a page last succeeded
+	checkAt   time.Time // when a check last succeeded
+	checkURL  string    // the latest page that a check can request; "" if none
+	down      bool      // a page got a 503, and no page has succeeded since
+	checks    int       // number of successful checks since a page succeeded
+	missed    int       // number of failed checks in a row
+	skipNext  int       // number of 503s that must come before the next check
+	overloads int       // see putOff
 }
 
 const (
-	// maxChecks limits the number of answered checks. After that many, no more
-	// checks are made until the server answers a request for a page.
+	// maxChecks limits the number of successful checks. After that many, no
+	// check is made until a page succeeds.
 	maxChecks = 24
 
-	// maxMissed is how many checks in a row are made if none is answered.
+	// maxMissed is the number of failed checks in a row after which no check is
+	// made.
 	maxMissed = 3
 
 	// provedTries is the number of tries after which a page can count as broken
-	// although the server has answered only checks.
+	// although only checks have succeeded.
 	provedTries = 3
 )
 
@@ -76,15 +74,15 @@ func (h *health) addResponse(origin, url string, fitForCheck bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.server(origin)
-	good := s.good
+	checkURL := s.checkURL
 	if fitForCheck {
-		good = url
+		checkURL = url
 	}
 	*s = server{
-		answered: time.Now(),
-		proved:   s.proved,
-		good:     good,
-		failing:  max(0, s.failing-1),
+		pageAt:    time.Now(),
+		checkAt:   s.checkAt,
+		checkURL:  checkURL,
+		overloads: max(0, s.overloads-1),
 	}
 	delete(h.put, url)
 }
@@ -92,15 +90,18 @@ func (h *health) addResponse(origin, url string, fitForCheck bool) {
 // putOff records that the response for a page was a 503 without a Retry-After.
 // tries is how often the page was requested. putOff reports whether the page is
 // probably broken.
+//
+// As in the Limiter, each such 503 adds one to s.overloads, up to maxChecks,
+// and each success of a page or of a check subtracts one.
 func (h *health) putOff(origin, url string, tries int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.server(origin)
-	s.failing = min(s.failing+1, maxChecks)
+	s.overloads = min(s.overloads+1, maxChecks)
 	s.down = true
-	s.wait = max(0, s.wait-1)
-	before, wasPutOff := h.put[url]
-	isBroken := s.answered.After(before) || (tries >= provedTries && s.proved.After(before))
+	s.skipNext = max(0, s.skipNext-1)
+	lastPutOff, wasPutOff := h.put[url]
+	isBroken := s.pageAt.After(lastPutOff) || (tries >= provedTries && s.checkAt.After(lastPutOff))
 	if wasPutOff && isBroken {
 		delete(h.put, url)
 		return true
@@ -119,31 +120,36 @@ func (h *health) check(origin, url string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.server(origin)
-	if s.checks == maxChecks || s.missed == maxMissed || s.wait > 0 {
+	if !s.mayCheck() {
 		return ""
 	}
 	lastPutOff, wasPutOff := h.put[url]
 	silentSince := wasPutOff && !s.respondedAfter(lastPutOff)
 	if silentSince || s.keepsFailing() {
-		return s.good
+		return s.checkURL
 	}
 	return ""
+}
+
+// mayCheck reports whether the limits on the number of checks allow one.
+func (s *server) mayCheck() bool {
+	return s.checks < maxChecks && s.missed < maxMissed && s.skipNext == 0
 }
 
 // respondedAfter reports whether the server has responded to a request for a
 // page or to a check after t.
 func (s *server) respondedAfter(t time.Time) bool {
-	return s.answered.After(t) || s.proved.After(t)
+	return s.pageAt.After(t) || s.checkAt.After(t)
 }
 
-// keepsFailing reports whether pages got several 503s in a row. After a check
-// that the server has answered, one 503 is enough.
+// keepsFailing reports whether pages got several 503s in a row. After a
+// successful check, one 503 is enough.
 func (s *server) keepsFailing() bool {
 	threshold := 2
 	if s.checks > 0 {
 		threshold = 1
 	}
-	return s.down && s.failing >= threshold
+	return s.down && s.overloads >= threshold
 }
 
 // addCheck records the outcome of a check. After a check without a response,
@@ -154,18 +160,18 @@ func (h *health) addCheck(origin string, responded bool) {
 	s := h.server(origin)
 	if !responded {
 		s.missed++
-		s.wait = 2
+		s.skipNext = 2
 		return
 	}
-	s.proved = time.Now()
-	s.failing = max(0, s.failing-1)
+	s.checkAt = time.Now()
+	s.overloads = max(0, s.overloads-1)
 	s.checks++
 	s.missed = 0
 }
 
-// fromCache reports whether a response is certainly from a cache, and therefore
+// isFromCache reports whether a response is certainly from a cache, and therefore
 // proves nothing about the server behind the cache.
-func fromCache(h http.Header) bool {
+func isFromCache(h http.Header) bool {
 	if strings.Trim(h.Get("Age"), "0 ") != "" {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
@@ -19,26 +20,30 @@ import (
 type Job struct {
 	Settings
 
+	// The Crawler must set these fields of robotsmw.Options and
+	// politeness.Limiter, of which PaceObserver is the Observer.
 	Base         http.RoundTripper
-	Observer     *robotsmw.Observer                        // the Crawler must set it as robotsmw.Options.Observer
-	PaceObserver *politeness.Observer                      // the Crawler must set it as politeness.Limiter.Observer
-	Fleet        politeness.Fleet                          // shares the hosts' pace with other processes; nil if there are none
+	Observer     *robotsmw.Observer
+	PaceObserver *politeness.Observer
+	Fleet        politeness.Fleet                          // shares the pace with other processes; nil if there are none
 	Wrap         func(http.RoundTripper) http.RoundTripper // requests only pages that may have changed
 	Store        robotsmw.Store                            // keeps robots.txt records; nil means in memory only
 	Logger       *slog.Logger
 
-	Card func(robotsmw.Options) error // if it is not nil, the Crawler must call it instead of crawling
+	// Card, if not nil, prints the crawler's card. The Crawler must call it
+	// instead of crawling.
+	Card func(robotsmw.Options) error
 
 	opts     *options
 	frontier keep.Queue
-	seeded   sync.Map // the keys are URLs of robots.txt files whose sitemaps are queued
-	witness  *witness
+	seeded   sync.Map // keys: URLs of robots.txt files whose sitemaps are queued
+	recorder *requestRecorder
 	revisits *revisits
 	health   health
 	proof    *proof // nil without -evidence
 	ledger   *output.Ledger
 	fail     func(error)                      // ends the crawl
-	say      func(format string, args ...any) // prints a message for the user
+	printf   func(format string, args ...any) // prints a message for the user
 
 	once         sync.Once
 	stopProgress func()
@@ -47,25 +52,25 @@ type Job struct {
 // observe sets the RoundTrippers, observers and stores of the Crawler, and the
 // frontier from which it takes pages.
 func (j *Job) observe(base http.RoundTripper, kept *keep.Kept) {
-	w := &witness{
+	w := &requestRecorder{
 		base:     base,
 		interval: max(j.Delay, 0),
 		ledger:   j.ledger,
 		files:    make(map[string][]record.Request),
 	}
 	j.Base = w
-	j.witness = w
+	j.recorder = w
 	j.Observer = &robotsmw.Observer{Decided: w.decided, Asked: w.robotsResponse, Fetched: w.fetched}
 	j.PaceObserver = &politeness.Observer{BackedOff: w.backedOff}
-	j.Wrap = j.revisits.around
+	j.Wrap = j.revisits.wrap
 	j.Fleet = kept.Fleet
 	j.Store = kept.Store
 	j.frontier = kept.Queue
 	j.stopProgress = func() {}
 }
 
-// Record sets observers in opts. The observers write the evidence record.
-// Record does nothing without -evidence.
+// Record sets observers in opts that write the evidence record. It does nothing
+// without -evidence.
 func (j *Job) Record(opts *robotsmw.Options) error {
 	if j.proof == nil {
 		return nil
@@ -83,24 +88,30 @@ func (j *Job) finish(ctx context.Context) record.Summary {
 	j.stopProgress()
 	state := j.frontier.State()
 	ended := j.frontier.Ended()
+	return j.ledger.Finish(j.stopReason(ctx, state, ended), state, ended)
+}
+
+// stopReason returns why the crawl stopped early, as in record.Summary.Stopped.
+// The values of ended are the numbers of queued pages of hosts whose crawl has
+// ended.
+func (j *Job) stopReason(ctx context.Context, state frontier.State, ended map[string]int) string {
 	queuedOfEnded := 0
 	for _, pages := range ended {
 		queuedOfEnded += pages
 	}
-	stopped := ""
 	switch {
 	case j.failure(ctx) != nil:
-		stopped = "failed"
+		return "failed"
 	case errors.Is(context.Cause(ctx), errMaxTime):
-		stopped = "max-time"
+		return "max-time"
 	case ctx.Err() != nil:
-		stopped = "interrupted"
+		return "interrupted"
 	case state.Queued > queuedOfEnded:
-		stopped = "max-pages"
+		return "max-pages"
 	case queuedOfEnded > 0:
-		stopped = "max-refused"
+		return "max-refused"
 	}
-	return j.ledger.Finish(stopped, state, ended)
+	return ""
 }
 
 // failure returns the error that ended the crawl. It returns nil if the crawl

@@ -12,13 +12,13 @@ import (
 
 // network returns the RoundTripper that sends requests to the crawl's sites.
 // With -proxy, the RoundTripper uses the proxy. Without -proxy, it is base or,
-// if base is nil, a transport to the demo or to the internet. Call disconnect()
-// to close what was opened.
+// if base is nil, a transport to the demo or to the internet. The caller must
+// call disconnect to close what network has opened.
 func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconnect func(), err error) {
 	switch {
-	case o.through != nil:
+	case o.proxyURL != nil:
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.Proxy = http.ProxyURL(o.through)
+		transport.Proxy = http.ProxyURL(o.proxyURL)
 		return transport, transport.CloseIdleConnections, nil
 	case base != nil:
 		return base, func() {}, nil
@@ -28,7 +28,11 @@ func (o *options) network(base http.RoundTripper) (_ http.RoundTripper, disconne
 			return nil, nil, err
 		}
 		transport := &http.Transport{DialContext: site.DialContext}
-		return transport, func() { transport.CloseIdleConnections(); site.Close() }, nil
+		disconnect = func() {
+			transport.CloseIdleConnections()
+			site.Close()
+		}
+		return transport, disconnect, nil
 	}
 	return http.DefaultTransport, func() {}, nil
 }
@@ -40,10 +44,11 @@ func (o *options) open(ctx context.Context) (kept *keep.Kept, err error) {
 		return o.shared.Open(ctx, o.keep)
 	}
 	kept, err = keep.Open(o.resume, o.keep)
-	if err == nil && o.store != "" {
-		if kept.Store, err = diskstore.Open(o.store); err != nil {
-			return nil, fmt.Errorf("-store: %w", err)
-		}
+	if err != nil || o.store == "" {
+		return kept, err
 	}
-	return kept, err
+	if kept.Store, err = diskstore.Open(o.store); err != nil {
+		return nil, fmt.Errorf("-store: %w", err)
+	}
+	return kept, nil
 }

@@ -16,14 +16,14 @@ import (
 // A proof is the evidence record of a crawl (package evidence).
 type proof struct {
 	*evidence.Recorder
-	dir   string
-	hours *time.Timer
+	dir    string
+	hourly *time.Timer // prints the head
 }
 
 // openProof begins or continues the record in a directory. If dir is "", it
-// returns nil. Until the record is closed, say is called every hour with the
-// record's head, which users should keep elsewhere.
-func openProof(dir string, logger *slog.Logger, say func(string, ...any)) (*proof, error) {
+// returns nil. Until the record is closed, the record's head is printed every
+// hour, so that users can keep it elsewhere.
+func openProof(dir string, logger *slog.Logger, printf func(string, ...any)) (*proof, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -32,23 +32,23 @@ func openProof(dir string, logger *slog.Logger, say func(string, ...any)) (*proo
 		return nil, fmt.Errorf("-evidence: %w", err)
 	}
 	p := &proof{Recorder: recorder, dir: dir}
-	p.hours = time.AfterFunc(time.Hour, func() {
-		p.sayHead(say)
-		p.hours.Reset(time.Hour)
+	p.hourly = time.AfterFunc(time.Hour, func() {
+		p.printHead(printf)
+		p.hourly.Reset(time.Hour)
 	})
-	p.hours.Reset(time.Hour) // only after p.hours is set, which the function uses
+	p.hourly.Reset(time.Hour) // only after p.hourly is set, which the function uses
 	return p, nil
 }
 
-func (p *proof) sayHead(say func(string, ...any)) {
-	say("the evidence record is in %s; its head is %s", p.dir, p.Head())
+func (p *proof) printHead(printf func(string, ...any)) {
+	printf("the evidence record is in %s; its head is %s", p.dir, p.Head())
 }
 
-// close ends the record, and returns the proof for each URL that was left
-// alone: the line of the record with the reason. The file from will link to
-// these lines.
-func (p *proof) close(from string) (map[string]report.Proof, error) {
-	p.hours.Stop()
+// close closes the record, and returns the proof for each URL that was not
+// requested: the line of the record with the reason. The links in the proofs are
+// relative to the file linkingFile.
+func (p *proof) close(linkingFile string) (map[string]report.Proof, error) {
+	p.hourly.Stop()
 	if err := p.Close(); err != nil {
 		return nil, err
 	}
@@ -58,20 +58,21 @@ func (p *proof) close(from string) (map[string]report.Proof, error) {
 	}
 	proofs := make(map[string]report.Proof)
 	for _, path := range paths {
-		link, err := filepath.Rel(filepath.Dir(from), path)
+		link, err := filepath.Rel(filepath.Dir(linkingFile), path)
 		if err != nil {
 			link = path
 		}
 		href := (&url.URL{Path: filepath.ToSlash(link)}).String()
-		if err := readRefusals(path, href, proofs); err != nil {
-			return nil, fmt.Errorf("read the record: %w", err)
+		if err := readDecisions(path, href, proofs); err != nil {
+			return nil, fmt.Errorf("read the evidence record: %w", err)
 		}
 	}
 	return proofs, nil
 }
 
-// readRefusals adds the proofs in the file at path, to which href leads.
-func readRefusals(path, href string, proofs map[string]report.Proof) error {
+// readDecisions adds a proof for each decision in the file at path. The proofs
+// link to href, which leads to that file.
+func readDecisions(path, href string, proofs map[string]report.Proof) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -20,11 +20,14 @@ import (
 type revisits struct {
 	store  revisit.Store
 	logger *slog.Logger
-	whole  sync.Map // keys: pages to request without conditions
+
+	// The keys are the URLs of pages to request without conditions, because
+	// their links are not known.
+	unconditional sync.Map
 }
 
-// openRevisits opens the directory that has what a crawler with this User-Agent
-// remembers of pages.
+// openRevisits opens the directory in which crawls with this User-Agent store
+// pages. If dir is "", it returns nil.
 func openRevisits(dir, userAgent string, logger *slog.Logger) (*revisits, error) {
 	if dir == "" {
 		return nil, nil
@@ -34,12 +37,13 @@ func openRevisits(dir, userAgent string, logger *slog.Logger) (*revisits, error)
 		return nil, fmt.Errorf("-revisit: %w", err)
 	}
 	robot := sha256.Sum256([]byte(userAgent))
-	return &revisits{store: &robotStore{store, hex.EncodeToString(robot[:16]) + " "}, logger: logger}, nil
+	prefix := hex.EncodeToString(robot[:16]) + " "
+	return &revisits{store: &robotStore{store, prefix}, logger: logger}, nil
 }
 
-// A robotStore is the part of a Store that belongs to one robot. The directives
-// of a page may differ from robot to robot, and validators are for the page
-// that this robot was served.
+// A robotStore is the part of a Store that belongs to one robot. Robots do not
+// share stored pages, because the directives of a page may differ from robot to
+// robot, and validators are for the page that this robot received.
 type robotStore struct {
 	store  *diskstore.Store
 	prefix string // of the keys
@@ -57,56 +61,60 @@ func (s *robotStore) Delete(ctx context.Context, key string) error {
 	return s.store.Delete(ctx, s.prefix+key)
 }
 
-// around puts a revisit.Transport around the robots transport.
-func (r *revisits) around(robots http.RoundTripper) http.RoundTripper {
+// wrap returns a revisit.Transport around the robots transport.
+func (r *revisits) wrap(robots http.RoundTripper) http.RoundTripper {
 	if r == nil {
 		return robots
 	}
 	return &revisit.Transport{Base: robots, Store: r.store, Logger: r.logger}
 }
 
-// keptLinks are the targets of the links of a page, as absolute URLs.
-type keptLinks struct {
-	Follow []string `json:"follow"`
-	Leave  []string `json:"leave"` // not to be followed
+// storedLinks are the targets of the links of a page, as absolute URLs.
+type storedLinks struct {
+	Follow    []string `json:"follow"`
+	NotFollow []string `json:"leave"` // because of nofollow
 }
 
-// keep stores the links of a page that was fetched.
-func (r *revisits) keep(url string, links keptLinks) {
+// linksLifetime is how long the links of a page are stored.
+const linksLifetime = 10 * 365 * 24 * time.Hour
+
+// storeLinks stores the links of a page that was fetched.
+func (r *revisits) storeLinks(url string, links storedLinks) {
 	if r == nil {
 		return
 	}
-	r.whole.Delete(url)
+	r.unconditional.Delete(url)
 	text, err := json.Marshal(links)
 	if err == nil {
-		err = r.store.Put(context.Background(), "links "+url, text, 10*365*24*time.Hour)
+		err = r.store.Put(context.Background(), "links "+url, text, linksLifetime)
 	}
 	if err != nil { // the next crawl requests the whole page
-		r.logger.Warn("the links of a page are not kept", "url", url, "error", err)
+		r.logger.Warn("the links of a page could not be stored", "url", url, "error", err)
 	}
 }
 
-// recall returns the links of a page that has not changed. If they are not
+// loadLinks returns the links of a page that has not changed. If they are not
 // known, it returns false, and the next request is unconditional.
-func (r *revisits) recall(url string) (links keptLinks, ok bool) {
+func (r *revisits) loadLinks(url string) (links storedLinks, ok bool) {
 	if r == nil {
-		return keptLinks{}, false
+		return storedLinks{}, false
 	}
 	text, err := r.store.Get(context.Background(), "links "+url)
 	if err == nil && json.Unmarshal(text, &links) == nil {
 		return links, true
 	}
-	r.whole.Store(url, true)
-	return keptLinks{}, false
+	r.unconditional.Store(url, true)
+	return storedLinks{}, false
 }
 
-// header returns the header of a request for a page. It prevents a conditional
-// request if whole is true or the links of the page are not known.
-func (r *revisits) header(url string, whole bool) http.Header {
+// header returns the header of a request for a page. The header prevents a
+// conditional request if unconditional is true or the links of the page are not
+// known.
+func (r *revisits) header(url string, unconditional bool) http.Header {
 	if r == nil {
 		return nil
 	}
-	if _, unknown := r.whole.Load(url); whole || unknown {
+	if _, unknown := r.unconditional.Load(url); unconditional || unknown {
 		return http.Header{"Cache-Control": {"no-store"}}
 	}
 	return nil

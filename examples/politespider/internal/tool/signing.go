@@ -25,10 +25,11 @@ func (s *signing) open() (err error) {
 	case s.keyFile == "":
 		return errors.New("-signature-agent requires -key, the file of the private key")
 	case s.Agent == "":
-		return errors.New("-key requires -signature-agent, the URL of the key directory, such as https://bot.example" + webbotauth.DirectoryPath)
+		return errors.New("-key requires -signature-agent, the URL of the key directory, " +
+			"such as https://bot.example" + webbotauth.DirectoryPath)
 	}
 	u, err := url.Parse(s.Agent)
-	if err != nil || u.Scheme != "https" || u.Host == "" {
+	if isHTTPS := err == nil && u.Scheme == "https" && u.Host != ""; !isHTTPS {
 		return fmt.Errorf("-signature-agent %q: must be an https URL", s.Agent)
 	}
 	if s.Key, err = webbotauth.ReadKey(s.keyFile); err != nil {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/goodbots/courtesy/examples/internal/cli"
+	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/keep"
 	"github.com/goodbots/courtesy/examples/politespider/internal/tool/output"
@@ -41,7 +42,7 @@ const (
 // network and the outputs.
 type Command struct {
 	Crawl          Crawler
-	Shared         Sharing           // nil means that no other process takes part, and that there is a flag -resume
+	Shared         Sharing           // nil means that the crawl has one process and a flag -resume
 	Args           []string          // the arguments, without the command's name
 	Base           http.RoundTripper // sends the requests; nil means a transport to the network or the demo
 	Stdout, Stderr io.Writer
@@ -63,15 +64,17 @@ func (c Command) Main() {
 func (c Command) Run(ctx context.Context) int {
 	status, err := c.run(ctx)
 	if err != nil {
-		c.say("%v", err)
+		c.printf("%v", err)
 	}
 	return status
 }
 
-func (c Command) say(format string, args ...any) {
+// printf prints a message for the user on standard error.
+func (c Command) printf(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, "politespider: "+format+"\n", args...)
 }
 
+// run is Run for a caller that prints the error.
 func (c Command) run(ctx context.Context) (status int, err error) {
 	name := "politespider"
 	if c.Shared != nil {
@@ -136,17 +139,19 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 		return ExitFailed, err
 	}
 	defer o.pages.Close()
-	ctx, cancel := context.WithCancelCause(ctx) // made before the crawl is opened, so that -max-time also limits a wait there
+	// The deadline is set before the crawl is opened, so that -max-time also
+	// limits how long the crawl waits there.
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, o.maxTime, errMaxTime)
 	defer stop()
-	job := &Job{Settings: o.Settings, Logger: o.keep.Logger, opts: o, fail: cancel, say: c.say}
+	job := &Job{Settings: o.Settings, Logger: o.keep.Logger, opts: o, fail: cancel, printf: c.printf}
 	kept, err := o.open(ctx)
 	if err != nil {
 		return ExitFailed, err
 	}
 	defer kept.Disconnect()
-	if job.proof, err = openProof(o.evidence, o.keep.Logger, c.say); err != nil {
+	if job.proof, err = openProof(o.evidence, o.keep.Logger, c.printf); err != nil {
 		return ExitFailed, err
 	}
 	if job.proof != nil {
@@ -155,11 +160,7 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	if job.revisits, err = openRevisits(o.revisit, o.UserAgent, o.keep.Logger); err != nil {
 		return ExitFailed, err
 	}
-	o.output.UserAgent = o.UserAgent
-	o.output.Interval = max(o.Delay, 0)
-	o.output.History = kept.History
-	o.output.Failed = cancel // ends the crawl if the output cannot be written
-	if job.ledger, err = output.New(c.Stdout, o.output); err != nil {
+	if job.ledger, err = c.newLedger(o, kept.History, cancel); err != nil {
 		return ExitFailed, errors.Join(err, kept.Close())
 	}
 	if o.signing.keyFile != "" {
@@ -173,39 +174,27 @@ func (c Command) crawl(ctx context.Context, o *options) (status int, err error) 
 	return c.outcome(ctx, job, kept)
 }
 
+// newLedger returns the Ledger of a run. At the first error in writing the
+// output, the Ledger calls fail, which ends the crawl.
+func (c Command) newLedger(o *options, history *keep.History, fail func(error)) (*output.Ledger, error) {
+	o.output.UserAgent = o.UserAgent
+	o.output.Interval = max(o.Delay, 0)
+	o.output.History = history
+	o.output.Failed = fail
+	return output.New(c.Stdout, o.output)
+}
+
 // outcome prints the outcome of a crawl, and returns the exit status.
 func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status int, err error) {
 	summary := job.finish(ctx)
-	failed := job.failure(ctx)
-	fail := func(err error) { failed = cmp.Or(failed, err) }
-	fail(kept.Close())
-	var proofs map[string]report.Proof
-	if job.proof != nil {
-		proofs, err = job.proof.close(job.opts.output.Report)
-		fail(err)
-		job.proof.sayHead(c.say)
-	}
-	if err := job.ledger.WriteReport(summary, proofs); err != nil {
-		fail(err)
-	} else if job.opts.output.Report != "" {
-		c.say("the report is in %s", job.opts.output.Report)
-	}
-	lost := job.ledger.Err()
-	switch stopped := summary.Stopped != "" || lost != nil; {
-	case summary.Stopped == "max-pages" && kept.GoOn != "":
-		c.say("%s, with a larger -max-pages", kept.GoOn)
-	case summary.Stopped == "max-refused" && kept.GoOn != "":
-		c.say("%s, with a larger -max-refused", kept.GoOn)
-	case stopped && kept.GoOn != "":
-		c.say("%s", kept.GoOn)
-	case !stopped && job.ledger.Idle() && kept.Complete != "":
-		c.say("%s", kept.Complete)
-	}
+	err = cmp.Or(job.failure(ctx), kept.Close(), c.writeReport(job, summary))
+	outputErr := job.ledger.Err()
+	c.printNextStep(job, kept, summary)
 	switch {
-	case lost != nil:
-		return ExitFailed, fmt.Errorf("write the output: %w", lost)
-	case failed != nil:
-		return ExitFailed, failed
+	case outputErr != nil:
+		return ExitFailed, fmt.Errorf("write the output: %w", outputErr)
+	case err != nil:
+		return ExitFailed, err
 	case summary.Stopped == "interrupted":
 		return ExitInterrupted, nil
 	case len(summary.Ended) > 0:
@@ -214,4 +203,39 @@ func (c Command) outcome(ctx context.Context, job *Job, kept *keep.Kept) (status
 		return ExitFailed, errors.New("no page was fetched")
 	}
 	return ExitOK, nil
+}
+
+// writeReport closes the evidence record and writes the report, if the flags
+// request them.
+func (c Command) writeReport(job *Job, summary record.Summary) error {
+	path := job.opts.output.Report
+	var proofs map[string]report.Proof
+	var proofErr error
+	if job.proof != nil {
+		proofs, proofErr = job.proof.close(path)
+		job.proof.printHead(c.printf)
+	}
+	if err := job.ledger.WriteReport(summary, proofs); err != nil {
+		return cmp.Or(proofErr, err)
+	}
+	if path != "" {
+		c.printf("the report is in %s", path)
+	}
+	return proofErr
+}
+
+// printNextStep prints how to continue a crawl that was stopped, or that a crawl
+// is complete.
+func (c Command) printNextStep(job *Job, kept *keep.Kept, summary record.Summary) {
+	stopped := summary.Stopped != "" || job.ledger.Err() != nil
+	switch {
+	case stopped && kept.GoOn == "":
+		return
+	case summary.Stopped == "max-pages", summary.Stopped == "max-refused":
+		c.printf("%s, with a larger -%s", kept.GoOn, summary.Stopped)
+	case stopped:
+		c.printf("%s", kept.GoOn)
+	case job.ledger.Idle() && kept.Complete != "":
+		c.printf("%s", kept.Complete)
+	}
 }

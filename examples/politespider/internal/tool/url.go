@@ -19,25 +19,32 @@ func normalize(rawURL string) (*url.URL, error) {
 		return nil, err
 	}
 	if err != nil || !weburl.IsAbsolute(u) {
-		return nil, fmt.Errorf("%q is not an http or https URL; use a complete URL such as %s", rawURL, inFull(rawURL))
+		const format = "%q is not an http or https URL; use a complete URL such as %s"
+		return nil, fmt.Errorf(format, rawURL, completeURL(rawURL))
 	}
 	u, err = url.Parse((&colly.Request{URL: u}).AbsoluteURL(rawURL))
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not a URL", rawURL)
 	}
-	u.Fragment, u.RawFragment = "", ""
+	u.Fragment = ""
+	u.RawFragment = ""
 	return u, nil
 }
 
-// inFull returns the full URL that the user probably meant by an incomplete
-// one. If the user wrote too little for a guess, inFull returns an example.
-func inFull(text string) string {
-	scheme, rest := "http", text
-	if before, after, _ := strings.Cut(text, "/"); slices.Contains([]string{"http", "http:", "https", "https:"}, before) {
-		scheme, rest = strings.TrimSuffix(before, ":"), after
+// completeURL returns the complete URL that the user probably meant by an
+// incomplete one. If there is too little text for a guess, completeURL returns
+// an example.
+func completeURL(text string) string {
+	scheme := "http"
+	rest := text
+	before, after, _ := strings.Cut(text, "/")
+	if slices.Contains([]string{"http", "http:", "https", "https:"}, before) {
+		scheme = strings.TrimSuffix(before, ":")
+		rest = after
 	}
 	rest = strings.TrimLeft(rest, "/")
-	if rest == "" || strings.Contains(rest, "://") { // nothing is left, or the scheme is neither http nor https
+	hasOtherScheme := strings.Contains(rest, "://")
+	if rest == "" || hasOtherScheme {
 		rest = "example.com/"
 	}
 	return scheme + "://" + rest

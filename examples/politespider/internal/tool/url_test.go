@@ -16,21 +16,29 @@ func TestNormalize(t *testing.T) {
 	} {
 		u, err := normalize(raw)
 		if err != nil {
-			t.Errorf("%s: %v", raw, err)
+			t.Errorf("normalize(%q): error %v", raw, err)
 		} else if u.String() != want {
-			t.Errorf("%s: got %s, want %s", raw, u, want)
+			t.Errorf("normalize(%q) = %s, want %s", raw, u, want)
 		}
 	}
-	for _, raw := range []string{"", "a.example", "//a.example/", "http://", "ftp://a.example/", "mailto:a@a.example", "http://a b/"} {
+	for _, raw := range []string{
+		"",
+		"a.example",
+		"//a.example/",
+		"http://",
+		"ftp://a.example/",
+		"mailto:a@a.example",
+		"http://a b/",
+	} {
 		if u, err := normalize(raw); err == nil {
-			t.Errorf("%q: got %s, want an error", raw, u)
+			t.Errorf("normalize(%q) = %s, want an error", raw, u)
 		}
 	}
 }
 
 // If a URL is incomplete, like the text that people type into a browser, the
-// error says how to write the URL in full.
-func TestNormalize_InFull(t *testing.T) {
+// error contains the complete URL.
+func TestNormalize_Incomplete(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a.example":          "http://a.example",
 		"//a.example/b":      "http://a.example/b",
@@ -45,12 +53,18 @@ func TestNormalize_InFull(t *testing.T) {
 		"":                   "http://example.com/",
 		"http.example/a//b":  "http://http.example/a//b",
 	} {
-		if _, err := normalize(raw); err == nil || !strings.HasSuffix(err.Error(), "; use a complete URL such as "+want) {
-			t.Errorf("%q: %v, want %s", raw, err, want)
+		suffix := "; use a complete URL such as " + want
+		if _, err := normalize(raw); err == nil || !strings.HasSuffix(err.Error(), suffix) {
+			t.Errorf("normalize(%q): error %v, want one that ends with %q", raw, err, suffix)
 		}
 	}
-	if _, err := normalize("http://a b/"); err == nil || !strings.Contains(err.Error(), "invalid character") {
-		t.Errorf("a URL with a space: %v", err)
+}
+
+// The error on a complete but invalid URL contains the reason.
+func TestNormalize_Invalid(t *testing.T) {
+	_, err := normalize("http://a b/")
+	if want := "invalid character"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("normalize of a URL with a space: error %v, want one that contains %q", err, want)
 	}
 }
 

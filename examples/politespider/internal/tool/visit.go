@@ -23,9 +23,9 @@ type Visit struct {
 	check      string // the URL to request instead of the page, to check the server; "" if none
 	attempt    attempt
 	response   *colly.Response // nil means there was no response
-	says       robotsmw.Page
-	said       record.Said
-	links      keptLinks
+	directives robotsmw.Page
+	info       record.PageInfo
+	links      storedLinks
 	linksError error // why the links could not be read; nil if they were read
 }
 
@@ -41,8 +41,8 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 				return
 			}
 			v := &Visit{job: j, page: page}
-			v.check = j.health.check(record.OriginOf(page.URL), page.URL)
-			j.witness.attempts.Store(v.URL(), &v.attempt)
+			v.check = j.health.check(record.Origin(page.URL), page.URL)
+			j.recorder.attempts.Store(v.URL(), &v.attempt)
 			if !yield(v) {
 				return
 			}
@@ -51,14 +51,14 @@ func (j *Job) Visits(ctx context.Context) iter.Seq[*Visit] {
 }
 
 // begin starts the output and queues the start URLs. Visits calls it once,
-// before the first page is handed out.
+// before it yields the first page.
 func (j *Job) begin() {
 	j.ledger.Begin()
 	for _, u := range j.opts.start {
 		j.frontier.Add(&frontier.Page{URL: u.String(), Host: frontier.HostKey(u)})
 	}
 	if s := j.frontier.State(); j.opts.shared != nil && s.Spent+s.Free+s.Out > 0 {
-		j.say("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
+		j.printf("joining a crawl with %s done, %d queued and %s busy; this process starts when a host is free",
 			record.Count(s.Spent+s.Free, "URL"), s.Queued, record.Count(s.Out, "host"))
 	}
 	j.stopProgress = j.ledger.ShowProgress(j.frontier.State)
@@ -80,21 +80,21 @@ func (v *Visit) Header() http.Header {
 // SetResponse sets the response, together with its directives and the
 // preferences of its owner for the use of the page. The tokens are the product
 // tokens of the robot that would use the page.
-func (v *Visit) SetResponse(r *colly.Response, says robotsmw.Page, tokens []string) {
+func (v *Visit) SetResponse(r *colly.Response, directives robotsmw.Page, tokens []string) {
 	v.response = r
-	v.says = says
+	v.directives = directives
 	in := preference.Input{
 		Tokens:       tokens,
 		Target:       r.Request.URL.String(),
 		Header:       *r.Headers,
-		Page:         says.Directives,
+		Page:         directives.Directives,
 		PolicyTokens: v.job.opts.policyTokens,
 		RSL:          v.job.opts.terms,
 	}
 	if v.attempt.decision != nil {
 		in.Robots = v.attempt.decision.File()
 	}
-	v.said = newSaid(r, says, in)
+	v.info = newPageInfo(r, directives, in)
 }
 
 // SetLinks sets the links of the page. err is the reason why the links could
@@ -105,5 +105,5 @@ func (v *Visit) SetLinks(page *pagelinks.Page, err error) {
 		return
 	}
 	v.links = classifyLinks(page)
-	addLinkFacts(page, v.links, &v.said)
+	addLinkFacts(page, v.links, &v.info)
 }

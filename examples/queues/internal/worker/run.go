@@ -33,8 +33,9 @@ type Settings struct {
 	hasParts bool // the queue has parts
 }
 
-// Flags defines the flags that the commands have in common, with the default of
-// Wait, and those of a queue in parts if parts is true.
+// Flags defines the flags that the commands have in common. wait is the default
+// of Wait. If parts is true, Flags also defines the flags of a queue that has
+// parts.
 func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.StringVar(&s.Agent, "user-agent", "ExampleBot/1.0 (+https://example.com/bot)",
 		"the `name` of your crawler and the URL of a page about it")
@@ -43,18 +44,20 @@ func (s *Settings) Flags(parts bool, wait time.Duration) {
 	flag.DurationVar(&s.Wait, "wait", wait, "how long a page may wait in the worker; a negative value means not at all")
 	flag.IntVar(&s.Retry.Failures, "failures", 8, "number of 5xx responses for a page after which the page is dropped")
 	flag.DurationVar(&s.Retry.Wait, "retry", time.Minute,
-		"how long to wait before a page is retried after the first 5xx response; the wait doubles after each further 5xx response, up to an hour")
+		"how long to wait before a page is retried after the first 5xx response; "+
+			"the wait doubles after each further 5xx response, up to an hour")
 	s.hasParts = parts
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "number of workers; each fetches the hosts of its part of the queue")
 		flag.IntVar(&s.Part, "part", 0, "the part that this worker fetches, counted from 0")
 		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second,
-			"how long to wait before the first request, because the previous worker of this part may just have sent one")
+			"how long to wait before the first request, "+
+				"because the previous worker of this part may just have sent one")
 	}
 }
 
-// Limiter returns a Limiter with the settings of the flags. A nil fleet is
-// none.
+// Limiter returns a Limiter with the settings of the flags. If fleet is nil, the
+// Limiter does not share its pace.
 func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }
@@ -73,16 +76,28 @@ func (s *Settings) check() error {
 		return fmt.Errorf("-retry %v: must be a positive duration such as 1m", s.Retry.Wait)
 	case s.StartDelay < 0:
 		return fmt.Errorf("-rest %v: must be a positive duration such as 10s, or 0 for no delay", s.StartDelay)
-	case s.hasParts && s.Workers < 1:
-		return fmt.Errorf("-workers %d: must be a positive number", s.Workers)
-	case s.hasParts && (s.Part < 0 || s.Part >= s.Workers):
-		return fmt.Errorf("-part %d: must be 0 to %d for %d workers", s.Part, s.Workers-1, s.Workers)
+	}
+	if err := s.checkParts(); err != nil {
+		return err
 	}
 	if err := s.Limiter(nil).Validate(); err != nil {
 		return err
 	}
 	if _, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: s.Agent}); err != nil {
 		return fmt.Errorf("-user-agent %q: %w", s.Agent, err)
+	}
+	return nil
+}
+
+// checkParts checks the flags of a queue that has parts.
+func (s *Settings) checkParts() error {
+	switch {
+	case !s.hasParts:
+		return nil
+	case s.Workers < 1:
+		return fmt.Errorf("-workers %d: must be a positive number", s.Workers)
+	case s.Part < 0, s.Part >= s.Workers:
+		return fmt.Errorf("-part %d: must be 0 to %d for %d workers", s.Part, s.Workers-1, s.Workers)
 	}
 	return nil
 }
@@ -104,31 +119,29 @@ func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, e
 	return w, nil
 }
 
-// Main runs put with the URLs in the arguments, or in standard input, if the
-// first argument is "put". If it is "work", Main runs work, whose context ends
-// with SIGINT or SIGTERM. Main prints what work returns, and exits. The exit
-// status is 1 after an error, and 2 if the command line is wrong.
-func (s *Settings) Main(put func(context.Context, []string) error, work func(context.Context) (fmt.Stringer, error)) {
+// Main parses the command line, runs a command, and exits. If the first argument
+// is "put", Main runs put with the URLs in the other arguments or, if there are
+// none, in standard input. If it is "work", Main runs work and prints what work
+// returns. SIGINT and SIGTERM end the context. The exit status is 1 after an
+// error, and 2 if the command line is wrong.
+func (s *Settings) Main(
+	put func(context.Context, []string) error,
+	work func(context.Context) (fmt.Stringer, error),
+) {
 	flag.Parse()
 	if err := s.check(); err != nil {
-		usage(err)
+		exitUsage(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
 	switch {
 	case flag.Arg(0) == "put":
-		var pages []string
-		if pages, err = urls(flag.Args()[1:], os.Stdin); err == nil {
-			err = put(ctx, pages)
-		}
+		err = runPut(ctx, put)
 	case flag.Arg(0) == "work" && flag.NArg() == 1: // work -part 1 would serve part 0
-		var done fmt.Stringer
-		if done, err = work(ctx); err == nil {
-			fmt.Println("summary:", done)
-		}
+		err = runWork(ctx, work)
 	default:
-		usage(errors.New(`specify "put URL..." or "work" after the flags`))
+		exitUsage(errors.New(`specify "put URL..." or "work" after the flags`))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -136,9 +149,26 @@ func (s *Settings) Main(put func(context.Context, []string) error, work func(con
 	}
 }
 
-// usage prints what is wrong with the command line, and exits as package flag
+func runPut(ctx context.Context, put func(context.Context, []string) error) error {
+	pages, err := urls(flag.Args()[1:], os.Stdin)
+	if err != nil {
+		return err
+	}
+	return put(ctx, pages)
+}
+
+func runWork(ctx context.Context, work func(context.Context) (fmt.Stringer, error)) error {
+	summary, err := work(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println("summary:", summary)
+	return nil
+}
+
+// exitUsage prints an error about the command line, and exits as package flag
 // does.
-func usage(err error) {
+func exitUsage(err error) {
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(2)
 }

@@ -9,9 +9,22 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// These values were noticed only when a page was put, or never: -workers 0
-// ended the program with a panic, and -at-once 0 made a worker wait for ever.
-func TestSettings_WrongFlag(t *testing.T) {
+// validSettings returns settings of a queue that has parts.
+func validSettings() Settings {
+	return Settings{
+		Agent:       "TestBot",
+		Concurrency: 1,
+		Workers:     3,
+		Delay:       time.Second,
+		Retry:       Retry{Failures: 1, Wait: time.Minute},
+		hasParts:    true,
+	}
+}
+
+// An invalid value is reported before the command starts. Otherwise, -workers 0
+// would end the program with a panic, and -at-once 0 would make a worker wait
+// forever.
+func TestSettings_Invalid(t *testing.T) {
 	for want, change := range map[string]func(*Settings){
 		"-at-once 0":         func(s *Settings) { s.Concurrency = 0 },
 		"-delay 0s":          func(s *Settings) { s.Delay = 0 },
@@ -24,18 +37,23 @@ func TestSettings_WrongFlag(t *testing.T) {
 		"-part -1":           func(s *Settings) { s.Part = -1 },
 		`-user-agent "colly`: func(s *Settings) { s.Agent = "colly" },
 	} {
-		s := Settings{Agent: "TestBot", Concurrency: 1, Workers: 3, Delay: time.Second, Retry: Retry{Failures: 1, Wait: time.Minute}, hasParts: true}
-		if err := s.check(); err != nil {
-			t.Fatal(err)
-		}
+		s := validSettings()
 		change(&s)
 		if err := s.check(); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
+			t.Errorf("check returned %v, want an error that begins with %q", err, want)
 		}
 	}
-	withoutParts := Settings{Agent: "TestBot", Concurrency: 1, Delay: time.Second, Retry: Retry{Failures: 1, Wait: time.Minute}}
-	if err := withoutParts.check(); err != nil {
-		t.Error(err)
+}
+
+func TestSettings_Valid(t *testing.T) {
+	withParts := validSettings()
+	withoutParts := validSettings()
+	withoutParts.hasParts = false
+	withoutParts.Workers = 0
+	for name, s := range map[string]Settings{"a queue with parts": withParts, "a queue without parts": withoutParts} {
+		if err := s.check(); err != nil {
+			t.Errorf("%s: check returned %v, want no error", name, err)
+		}
 	}
 }
 
@@ -43,9 +61,9 @@ func TestDefaults_Delay(t *testing.T) {
 	var s Settings
 	s.Flags(true, time.Second)
 	if got := flag.Lookup("delay").DefValue; got != politeness.DefaultDelay.String() {
-		t.Errorf("-delay is %s, want %v", got, politeness.DefaultDelay)
+		t.Errorf("default of -delay is %s, want %v", got, politeness.DefaultDelay)
 	}
 	if err := s.check(); err != nil {
-		t.Errorf("without flags: %v", err)
+		t.Errorf("check of the default settings returned %v, want no error", err)
 	}
 }

@@ -19,7 +19,7 @@ type Tally struct {
 }
 
 // count counts a page. If it was not fetched, count prints the reason, unless
-// it is only that the host is not due.
+// the reason is that the host is not due.
 func (t *Tally) count(again time.Time, err error) {
 	switch {
 	case err == nil:
@@ -29,7 +29,8 @@ func (t *Tally) count(again time.Time, err error) {
 	default:
 		t.putBack.Add(1)
 	}
-	if _, isEarly := errors.AsType[*politeness.DelayError](err); err != nil && !isEarly {
+	_, isNotDue := errors.AsType[*politeness.DelayError](err)
+	if err != nil && !isNotDue {
 		fmt.Println(err)
 	}
 }

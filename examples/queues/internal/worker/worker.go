@@ -33,8 +33,8 @@ type Worker struct {
 	limiter *politeness.Limiter
 	retry   Retry
 
-	mu     sync.Mutex
-	places map[string]time.Time // by host: the latest time at which a page that was put back is retried
+	mu          sync.Mutex
+	lastRetries map[string]time.Time // by host: when the last page that was put back is retried
 	Tally
 }
 
@@ -48,6 +48,7 @@ type Retry struct {
 	Wait time.Duration
 }
 
+// maxWait is the longest wait after a 5xx response, unless Retry.Wait is longer.
 const maxWait = time.Hour
 
 // after returns how long a page waits after its n-th failure, counted from 1.
@@ -76,11 +77,11 @@ func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 	// not due, or on one that another worker serves.
 	notFollowed := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Worker{
-		client:  &http.Client{Transport: robots, CheckRedirect: notFollowed},
-		checker: robots.Checker(),
-		limiter: opts.Limiter,
-		retry:   retry,
-		places:  make(map[string]time.Time),
+		client:      &http.Client{Transport: robots, CheckRedirect: notFollowed},
+		checker:     robots.Checker(),
+		limiter:     opts.Limiter,
+		retry:       retry,
+		lastRetries: make(map[string]time.Time),
 	}, nil
 }
 
@@ -92,27 +93,27 @@ func New(opts robotsmw.Options, retry Retry) (*Worker, error) {
 // queue must store this number, because another process may make the next call.
 // Fetch calls failures only if it is about to return ErrFailed; the caller must
 // then add 1 to the stored number.
-func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, error), save func(*http.Response) error) (again time.Time, err error) {
+func (w *Worker) Fetch(
+	ctx context.Context,
+	page string,
+	failures func() (int, error),
+	save func(*http.Response) error,
+) (again time.Time, err error) {
 	defer func() { w.count(again, err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
 	resp, err := w.client.Do(req)
-	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		return w.place(req.URL, delay.Until), err
-	} else if errors.Is(err, robotsmw.ErrDisallowed) {
-		return time.Time{}, err
-	} else if no, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
-		return no.Decision.NextTry, err // robots.txt is unreachable
-	} else if err != nil {
-		return time.Now().Add(time.Minute), err
+	if err != nil {
+		return w.retryTime(req.URL, err), err
 	}
 	defer resp.Body.Close()
-	switch code := resp.StatusCode; {
-	case code == http.StatusTooManyRequests:
-		return w.place(req.URL, w.limiter.Next(req.URL)), fmt.Errorf("%s: %s", page, resp.Status)
-	case code >= 500:
+	switch status := resp.StatusCode; {
+	case status == http.StatusTooManyRequests:
+		due := w.limiter.Next(req.URL)
+		return w.schedule(req.URL, due), fmt.Errorf("%s: %s", page, resp.Status)
+	case status >= 500:
 		return w.failed(req.URL, resp.Status, failures)
 	}
 	if err := save(resp); err != nil {
@@ -121,12 +122,28 @@ func (w *Worker) Fetch(ctx context.Context, page string, failures func() (int, e
 	return time.Time{}, nil
 }
 
+// retryTime returns when to retry a page after an error without a response. It
+// returns zero if robots.txt disallows the page.
+func (w *Worker) retryTime(u *url.URL, err error) time.Time {
+	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
+		return w.schedule(u, delay.Until)
+	}
+	if errors.Is(err, robotsmw.ErrDisallowed) {
+		return time.Time{}
+	}
+	if unreachable, ok := errors.AsType[*robotsmw.DisallowedError](err); ok {
+		return unreachable.Decision.NextTry
+	}
+	return time.Now().Add(time.Minute)
+}
+
 // failed returns the results of Fetch for a page with a 5xx response. Perhaps
 // only this page is broken, so the other pages of its host are not delayed.
 func (w *Worker) failed(u *url.URL, status string, failures func() (int, error)) (again time.Time, err error) {
 	before, err := failures()
 	if err != nil {
-		return time.Now().Add(w.retry.Wait), fmt.Errorf("%s: %s; the number of its failures is unknown: %w", u, status, err)
+		const format = "%s: %s; the number of its failures is unknown: %w"
+		return time.Now().Add(w.retry.Wait), fmt.Errorf(format, u, status, err)
 	}
 	n := before + 1
 	err = fmt.Errorf("%s: %w: %s (%d of %d times)", u, ErrFailed, status, n, w.retry.Failures)
@@ -140,28 +157,38 @@ func (w *Worker) failed(u *url.URL, status string, failures func() (int, error))
 	return again, err
 }
 
-// place returns when a page should be retried whose host is due at the given
-// time. Each page that is put back is scheduled an interval of its host after
-// the previous one. If all of them were retried when the host is due, only one
-// could be fetched.
-func (w *Worker) place(u *url.URL, due time.Time) time.Time {
+// schedule returns when a page should be retried whose host is due at the given
+// time. Each page that is put back is retried an interval of its host after the
+// previous one. If all of them were retried when the host is due, only one could
+// be fetched.
+func (w *Worker) schedule(u *url.URL, due time.Time) time.Time {
 	host, _ := politeness.HostKey(context.Background(), u)
-	interval := w.limiter.Delay
-	// The rules are usually in memory. If not, do not wait for them longer than
-	// a second.
-	soon, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if d, err := w.checker.Check(soon, u); err == nil {
-		interval = max(interval, d.CrawlDelay)
-	}
+	interval := w.interval(u)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.places) > 10_000 {
-		maps.DeleteFunc(w.places, func(_ string, t time.Time) bool { return t.Before(time.Now()) })
+	if len(w.lastRetries) > maxHosts {
+		hasPassed := func(_ string, t time.Time) bool { return t.Before(time.Now()) }
+		maps.DeleteFunc(w.lastRetries, hasPassed)
 	}
-	if next := w.places[host].Add(interval); next.After(due) {
+	if next := w.lastRetries[host].Add(interval); next.After(due) {
 		due = next
 	}
-	w.places[strings.Clone(host)] = due // host is a part of the page's URL
+	w.lastRetries[strings.Clone(host)] = due // host is a part of the page's URL
 	return due
+}
+
+// maxHosts is the number of hosts after which schedule removes those whose last
+// retry has passed.
+const maxHosts = 10_000
+
+// interval returns the interval of the page's host. The rules are usually in
+// memory. If not, interval does not wait for them longer than a second.
+func (w *Worker) interval(u *url.URL) time.Duration {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	d, err := w.checker.Check(ctx, u)
+	if err != nil {
+		return w.limiter.Delay
+	}
+	return max(w.limiter.Delay, d.CrawlDelay)
 }

@@ -56,7 +56,7 @@ type Queue struct {
 	epoch    string
 	memberID string // this process's name as a consumer of the group
 
-	ctx        context.Context // outlasts Open's context by grace, so that pages can be put back
+	ctx        context.Context // outlasts Open's context by gracePeriod, so that pages can be put back
 	cancel     context.CancelFunc
 	heartbeats sync.WaitGroup
 	sem        chan struct{} // contains a value while a call of Take requests pages
@@ -78,10 +78,10 @@ type Options struct {
 }
 
 const (
-	grace     = 3 * time.Second        // how long pages can be put back after the crawl was stopped
-	poll      = 100 * time.Millisecond // how often a waiting process requests a page
-	keepOver  = 24 * time.Hour         // how long Redis remembers that a crawl is over
-	batchSize = 500                    // maximum number of pages that one call adds
+	gracePeriod  = 3 * time.Second        // how long pages can be put back after the crawl was stopped
+	pollInterval = 100 * time.Millisecond // how often a waiting process requests a page
+	overLifetime = 24 * time.Hour         // how long Redis remembers that a crawl is over
+	batchSize    = 500                    // maximum number of pages that one call adds
 
 	// minPause and maxPause are the first and the longest pause before a retry
 	// while Redis is unreachable.
@@ -135,7 +135,8 @@ func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, err
 	q.epoch = joined[0]
 	var existing frontier.About
 	if err := json.Unmarshal([]byte(joined[1]), &existing); err != nil {
-		const format = "the crawl %q in Redis was created by another version of this program; use another crawl name: %w"
+		const format = "the crawl %q in Redis was created by another version of this program; " +
+			"use another crawl name: %w"
 		return nil, fmt.Errorf(format, opts.Crawl, err)
 	}
 	if err := opts.About.Check(fmt.Sprintf("Redis under the name %q", opts.Crawl), existing); err != nil {
@@ -143,7 +144,7 @@ func Open(ctx context.Context, client redis.Scripter, opts Options) (*Queue, err
 	}
 	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	q.heartbeats.Go(q.heartbeat)
-	context.AfterFunc(ctx, func() { time.AfterFunc(grace, q.cancel) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(gracePeriod, q.cancel) })
 	return q, nil
 }
 
@@ -162,6 +163,7 @@ func (q *Queue) keys() []string {
 	}
 }
 
+// prefix is the beginning of the names of the crawl's keys.
 func (q *Queue) prefix() string { return "{politespider:" + q.Crawl + "}:" }
 
 // Add is like [frontier.Queue.Add]. Redis remembers a URL by the first 16
@@ -194,7 +196,7 @@ func (q *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	}
 	defer func() { <-q.sem }()
 	for ctx.Err() == nil {
-		args := []any{q.Limits.Pages, q.Lease.Milliseconds(), keepOver.Milliseconds(), q.Limits.Refused}
+		args := []any{q.Limits.Pages, q.Lease.Milliseconds(), overLifetime.Milliseconds(), q.Limits.Refused}
 		reply, ok := q.call(takeScript, args...)
 		if !ok {
 			return nil, false
@@ -211,25 +213,33 @@ func (q *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 			if q.addLease(p) {
 				return p, true
 			}
-			continue
-		}
-		wait := poll
-		if d := time.Duration(reply[1].(int64)) * time.Millisecond; d >= 0 {
-			q.mu.Lock()
-			q.state.Next = reply[2].(string)
-			q.state.Wait = d
-			q.mu.Unlock()
-			wait = min(wait, d)
-		}
-		select {
-		case <-ctx.Done():
-		case <-q.wakeup:
-		case <-time.After(wait):
+		default:
+			q.wait(ctx, reply[1:])
 		}
 	}
 	return nil, false
 }
 
+// wait waits until Take should request a page again. The reply contains how many
+// milliseconds remain until a host is due, or -1 if no host will be due, and the
+// host.
+func (q *Queue) wait(ctx context.Context, reply []any) {
+	interval := pollInterval
+	if untilDue := time.Duration(reply[0].(int64)) * time.Millisecond; untilDue >= 0 {
+		q.mu.Lock()
+		q.state.Next = reply[1].(string)
+		q.state.Wait = untilDue
+		q.mu.Unlock()
+		interval = min(interval, untilDue)
+	}
+	select {
+	case <-ctx.Done():
+	case <-q.wakeup:
+	case <-time.After(interval):
+	}
+}
+
+// encode returns the form in which a page is stored.
 func encode(p *frontier.Page) []byte {
 	text, _ := json.Marshal(p) // JSON can hold all values of a page
 	return text
@@ -265,19 +275,20 @@ func (q *Queue) addLease(p *frontier.Page) bool {
 	return true
 }
 
+// leaseKey returns the key of a page in Queue.leased.
 func leaseKey(p *frontier.Page) string { return p.ID + " " + p.Host }
 
 // Done is like [frontier.Queue.Done]. If another process has taken over the
 // page, Done has no effect on the page.
-func (q *Queue) Done(p *frontier.Page, requested time.Time, interval time.Duration) {
-	q.giveBack(p, "done", time.Until(requested.Add(interval)))
+func (q *Queue) Done(p *frontier.Page, lastRequest time.Time, interval time.Duration) {
+	q.giveBack(p, "done", time.Until(lastRequest.Add(interval)))
 }
 
 // Refuse is like [frontier.Queue.Refuse]. The refused pages of all processes
 // count together. If the processes have different limits, each of them obeys
 // its own.
-func (q *Queue) Refuse(p *frontier.Page, requested time.Time, interval time.Duration) {
-	q.giveBack(p, "refused", time.Until(requested.Add(interval)))
+func (q *Queue) Refuse(p *frontier.Page, lastRequest time.Time, interval time.Duration) {
+	q.giveBack(p, "refused", time.Until(lastRequest.Add(interval)))
 }
 
 // Refund is like [frontier.Queue.Refund].
@@ -322,7 +333,7 @@ func (q *Queue) Ended() map[string]int {
 	if q.Limits.Refused == 0 {
 		return nil
 	}
-	defer time.AfterFunc(grace, q.cancel).Stop()
+	defer time.AfterFunc(gracePeriod, q.cancel).Stop()
 	reply, ok := q.call(endedScript, q.Limits.Refused)
 	if !ok {
 		return nil
@@ -352,24 +363,29 @@ func (q *Queue) heartbeat() {
 		case <-q.ctx.Done():
 			return
 		case <-ticker.C:
-			args := []any{q.Lease.Milliseconds()}
-			q.mu.Lock()
-			for _, p := range q.leased {
-				args = append(args, p.Host, p.ID)
-			}
-			q.mu.Unlock()
-			if len(args) > 1 {
-				q.call(heartbeatScript, args...)
-			}
+			q.extendLeases()
 		}
+	}
+}
+
+// extendLeases extends the leases of the pages that this process has.
+func (q *Queue) extendLeases() {
+	args := []any{q.Lease.Milliseconds()}
+	q.mu.Lock()
+	for _, p := range q.leased {
+		args = append(args, p.Host, p.ID)
+	}
+	q.mu.Unlock()
+	if len(args) > 1 {
+		q.call(heartbeatScript, args...)
 	}
 }
 
 // call runs a script and retries until Redis responds. The reply begins with
 // the state of the crawl. call returns the rest of the reply, and true. If the
-// crawl has ended or cannot go on, call returns false. If only the reply was
-// lost, the retry runs the script a second time, which must do no
-// harm.
+// crawl has ended or cannot continue, call returns false. If only the reply was
+// lost, the retry runs the script a second time, so a second run must have no
+// further effect.
 func (q *Queue) call(script *redis.Script, args ...any) (reply []any, ok bool) {
 	args = append([]any{q.epoch, q.prefix() + "host:", q.memberID}, args...)
 	for pause := minPause; ; pause = min(2*pause, maxPause) {
@@ -415,6 +431,7 @@ func (q *Queue) markReachable(reply []any) {
 	}
 }
 
+// markUnreachable logs that Redis does not respond, once for each outage.
 func (q *Queue) markUnreachable(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -424,6 +441,7 @@ func (q *Queue) markUnreachable(err error) {
 	}
 }
 
+// fail ends the crawl with an error.
 func (q *Queue) fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -37,11 +37,13 @@ type redisServer struct {
 	testing.TB
 }
 
+// startRedis starts a server with these options of its command line.
 func startRedis(t testing.TB, options ...string) *redisServer {
 	t.Helper()
 	return &redisServer{redisserver.Start(t, options...), t}
 }
 
+// do sends a command to the server.
 func (s *redisServer) do(command ...any) {
 	s.Helper()
 	if err := s.client(&redis.UniversalOptions{}).Do(s.Context(), command...).Err(); err != nil {
@@ -49,9 +51,12 @@ func (s *redisServer) do(command ...any) {
 	}
 }
 
+// client returns a client of the server.
 func (s *redisServer) client(opts *redis.UniversalOptions) redis.UniversalClient {
 	opts.Addrs = []string{s.Addr}
-	opts.MaxRetries, opts.ContextTimeoutEnabled, opts.DisableIdentity = -1, true, true
+	opts.MaxRetries = -1
+	opts.ContextTimeoutEnabled = true
+	opts.DisableIdentity = true
 	if opts.ReadTimeout == 0 {
 		opts.ReadTimeout = 10 * time.Second
 	}
@@ -60,6 +65,7 @@ func (s *redisServer) client(opts *redis.UniversalOptions) redis.UniversalClient
 	return client
 }
 
+// openRedis opens a frontier on the server. It sets options that are zero.
 func openRedis(t testing.TB, server *redisServer, opts Options) *Queue {
 	t.Helper()
 	return openRedisWith(t, server.client(&redis.UniversalOptions{}), opts)
@@ -90,146 +96,149 @@ func openRedisWith(t testing.TB, client redis.UniversalClient, opts Options) *Qu
 // die ends a process's part in a crawl, but does not give its pages back.
 func (r *Queue) die() { r.Close() }
 
+// wantPage takes a page and checks its path.
+func (r *Queue) wantPage(t testing.TB, path string) *frontier.Page {
+	t.Helper()
+	p, ok := r.Take(t.Context())
+	if !ok {
+		t.Fatalf("no page was handed out, want %s (state: %+v)", path, r.State())
+	}
+	if urlPath(p) != path {
+		t.Fatalf("%s was handed out, want %s", p.URL, path)
+	}
+	return p
+}
+
+// wantNoPage checks that no page is left.
+func (r *Queue) wantNoPage(t testing.TB) {
+	t.Helper()
+	if p, ok := r.Take(t.Context()); ok {
+		t.Errorf("%s was handed out, want no page", p.URL)
+	}
+}
+
+// wantState checks the state of the crawl.
+func (r *Queue) wantState(t testing.TB, want frontier.State) {
+	t.Helper()
+	if got := r.State(); got != want {
+		t.Errorf("state is %+v, want %+v", got, want)
+	}
+}
+
+// wantError checks that an error begins with a text.
+func wantError(t testing.TB, err error, prefix string) {
+	t.Helper()
+	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
+		t.Errorf("error is %v, want one that begins with %q", err, prefix)
+	}
+}
+
 // If a process dies while it has a page, another process takes over the page
-// when the lease is over.
-func TestRedis_TakesOver(t *testing.T) {
+// when the lease expires.
+func TestTake_AfterLease(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
 	dead := openRedis(t, server, Options{Lease: lease})
 	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
 	start := time.Now()
-	held, _ := dead.Take(t.Context())
+	dead.wantPage(t, "/1")
 	dead.die()
 
 	live := openRedis(t, server, Options{Lease: lease})
-	p, ok := live.Take(t.Context())
-	if !ok || p.URL != held.URL {
-		t.Fatalf("%v, %t; want what the dead process held", p, ok)
-	}
-	if time.Since(start) < lease-5*time.Millisecond { // Redis counts in milliseconds
-		t.Errorf("it was taken over after %v already", time.Since(start))
+	p := live.wantPage(t, "/1")
+	if waited := time.Since(start); waited < lease-5*time.Millisecond { // Redis counts in milliseconds
+		t.Errorf("page was taken over after %v, want at least %v", waited, lease)
 	}
 	live.Done(p, time.Now(), 0)
-	if p, ok := live.Take(t.Context()); !ok || urlPath(p) != "/2" {
-		t.Fatalf("%v, %t; want the next page", p, ok)
-	} else {
-		live.Done(p, time.Now(), 0)
-	}
-	if p, ok := live.Take(t.Context()); ok {
-		t.Errorf("%v; want the end", p.URL)
-	}
-	if state := live.State(); state != (frontier.State{Spent: 2}) {
-		t.Errorf("%+v", state)
-	}
+	live.Done(live.wantPage(t, "/2"), time.Now(), 0)
+	live.wantNoPage(t)
+	live.wantState(t, frontier.State{Spent: 2})
 }
 
 // A process dies while it has a page that had to wait until Page.Due. Another
 // process takes the page over, even if the stream has earlier entries that were
 // never handed out.
-func TestRedis_TakesOverWhatWaited(t *testing.T) {
+func TestTake_AfterLeaseAndDue(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 400 * time.Millisecond
 	dead := openRedis(t, server, Options{Lease: lease})
 	dead.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
-	p, _ := dead.Take(t.Context())
+	first := dead.wantPage(t, "/1")
 	due := time.Now().Add(time.Second) // long enough that a busy machine takes /2 before
-	p.Due = due
-	dead.PutBack(p, time.Now())
-	if p, _ = dead.Take(t.Context()); urlPath(p) != "/2" {
-		t.Fatalf("%s was handed out, want what does not wait", p.URL)
-	}
+	first.Due = due
+	dead.PutBack(first, time.Now())
+	second := dead.wantPage(t, "/2")
 	time.Sleep(time.Until(due) + 20*time.Millisecond) // Redis counts in milliseconds
 	dead.Add(newPage(t, "http://a.example/3"))
-	dead.PutBack(p, time.Now())
-	dead.Done(mustTake(t, dead, "/2"), time.Now(), 0) // the latest page was not put off, so a page whose Due is over comes next
-	mustTake(t, dead, "/1")
+	dead.PutBack(second, time.Now())
+	// /2 was not put off, so /1, whose Due has passed, is the next page.
+	dead.Done(dead.wantPage(t, "/2"), time.Now(), 0)
+	dead.wantPage(t, "/1")
 	dead.die()
-	alive := openRedis(t, server, Options{Lease: lease})
-	var got []string
-	for {
-		p, ok := alive.Take(t.Context())
-		if !ok {
-			break
-		}
-		got = append(got, urlPath(p))
-		alive.Done(p, time.Now(), 0)
-	}
-	if want := []string{"/1", "/3"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+
+	live := openRedis(t, server, Options{Lease: lease})
+	live.Done(live.wantPage(t, "/1"), time.Now(), 0)
+	live.Done(live.wantPage(t, "/3"), time.Now(), 0)
+	live.wantNoPage(t)
 }
 
-func mustTake(t *testing.T, r *Queue, path string) *frontier.Page {
-	t.Helper()
-	p, ok := r.Take(t.Context())
-	if !ok || urlPath(p) != path {
-		t.Fatalf("%v was handed out, want %s", p, path)
-	}
-	return p
-}
-
-// While a process is alive, it keeps its page, however long the page takes.
-func TestRedis_LongWait(t *testing.T) {
+// A process keeps its page while it is alive, however long the page takes.
+func TestTake_Heartbeat(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 3 * time.Second // a heartbeat may be late by up to two thirds of the lease
 	slow := openRedis(t, server, Options{Lease: lease})
 	slow.Add(newPage(t, "http://a.example/"))
-	p, _ := slow.Take(t.Context())
+	p := slow.wantPage(t, "/")
 
 	other := openRedis(t, server, Options{Lease: lease})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*lease)
 	defer cancel()
 	if p, ok := other.Take(ctx); ok {
-		t.Errorf("%v was taken from a process that lives", p.URL)
+		t.Errorf("%s was taken over from a live process, want no page", p.URL)
 	}
 	slow.Done(p, time.Now(), 0)
-	if _, ok := other.Take(t.Context()); ok {
-		t.Error("a page that was done was handed out")
-	}
+	other.wantNoPage(t)
 }
 
 // A process that counted as dead may wake up. It cannot change the pages that
-// other processes have taken over meanwhile.
-func TestRedis_TakenOver(t *testing.T) {
+// other processes have taken over in the meantime.
+func TestDone_AfterLease(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const lease = 200 * time.Millisecond
 	asleep := openRedis(t, server, Options{Lease: lease})
 	asleep.Add(newPage(t, "http://a.example/"))
-	p, _ := asleep.Take(t.Context())
-	lost := *p
+	lost := *asleep.wantPage(t, "/")
 	asleep.mu.Lock()
 	clear(asleep.leased) // without leased pages, the process sends no heartbeats
 	asleep.mu.Unlock()
 
 	other := openRedis(t, server, Options{Lease: lease})
-	taken, ok := other.Take(t.Context())
-	if !ok {
-		t.Fatal("it was not taken over")
-	}
+	p := other.wantPage(t, "/")
 	asleep.PutBack(&lost, time.Now())
 	asleep.Done(&lost, time.Now(), 0)
 	if state := asleep.State(); state.Queued != 0 || state.Out != 1 || state.Spent != 0 {
-		t.Errorf("after the first gave it back: %+v", state)
+		t.Errorf("after the first process has given the page back, state is %+v, want 1 page out", state)
 	}
-	other.Done(taken, time.Now(), 0)
+	other.Done(p, time.Now(), 0)
 	asleep.Done(&lost, time.Now(), 0)
 	if state := asleep.State(); state.Out != 0 || state.Spent != 1 {
-		t.Errorf("at the end: %+v", state)
+		t.Errorf("after both processes have given the page back, state is %+v, want 1 page spent", state)
 	}
 }
 
 // No process ends before the crawl is over. A process that joins later learns
 // that the crawl is over.
-func TestRedis_End(t *testing.T) {
+func TestTake_End(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	first, second := openRedis(t, server, Options{}), openRedis(t, server, Options{})
+	first := openRedis(t, server, Options{})
+	second := openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/"))
-	p, _ := first.Take(t.Context())
+	p := first.wantPage(t, "/")
 	ended := make(chan frontier.State)
 	go func() {
 		second.Take(t.Context())
@@ -237,107 +246,111 @@ func TestRedis_End(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-		t.Error("a process left while another had a page out")
-	case <-time.After(3 * poll):
+		t.Error("Take has ended, want it to wait while another process has a page")
+	case <-time.After(3 * pollInterval):
 	}
 	first.Done(p, time.Now(), 0)
-	if state := <-ended; state != (frontier.State{Spent: 1}) {
-		t.Errorf("it left at %+v", state)
+	want := frontier.State{Spent: 1}
+	if state := <-ended; state != want {
+		t.Errorf("when Take ended, state was %+v, want %+v", state, want)
 	}
 
 	late := openRedis(t, server, Options{})
-	if late.Add(newPage(t, "http://a.example/")) != 0 {
-		t.Error("a crawl that was over began again")
+	if n := late.Add(newPage(t, "http://a.example/")); n != 0 {
+		t.Errorf("Add to a crawl that is over returned %d, want 0", n)
 	}
-	if _, ok := late.Take(t.Context()); ok || late.State().Spent != 1 {
-		t.Errorf("%+v", late.State())
-	}
+	late.wantNoPage(t)
+	late.wantState(t, want)
 }
 
-func TestRedis_NamesApart(t *testing.T) {
+// Crawls with different names share nothing.
+func TestOpen_TwoNames(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	a, b := openRedis(t, server, Options{Crawl: "a"}), openRedis(t, server, Options{Crawl: "b"})
+	a := openRedis(t, server, Options{Crawl: "a"})
+	b := openRedis(t, server, Options{Crawl: "b"})
 	a.Add(newPage(t, "http://a.example/"))
-	if _, ok := b.Take(t.Context()); ok {
-		t.Error("a page of another crawl")
-	}
+	b.wantNoPage(t)
 }
 
-func TestRedis_AnotherCrawl(t *testing.T) {
+// The error of Open describes the crawl that has the name already.
+func TestOpen_OtherStart(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	openRedis(t, server, Options{About: frontier.About{Start: []string{"http://a.example/"}}})
-	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", About: frontier.About{Start: []string{"http://b.example/"}}})
-	if err == nil || !strings.Contains(err.Error(), `in Redis under the name "crawl" is a different one: it began at http://a.example/`) {
-		t.Errorf("%v; want one that says what the crawl is of", err)
-	}
+	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{
+		Crawl: "crawl",
+		About: frontier.About{Start: []string{"http://b.example/"}},
+	})
+	wantError(t, err, `the crawl in Redis under the name "crawl" is a different one: it began at http://a.example/`)
 }
 
-// While Redis is away, the crawl waits. When Redis is back, no page is lost.
-func TestRedis_Away(t *testing.T) {
+// While Redis is unreachable, the crawl waits. When Redis is reachable again, no
+// page is lost.
+func TestRedis_Outage(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	for name, away := range map[string]func(t *testing.T){
-		"stopped": func(t *testing.T) {
+	for name, outage := range map[string]func(){
+		"a stopped server": func() {
 			server.Signal(sigstop)
 			time.Sleep(500 * time.Millisecond)
 			server.Signal(sigcont)
 		},
-		"killed": func(t *testing.T) {
+		"a killed server": func() {
 			server.Kill()
 			time.Sleep(200 * time.Millisecond)
 			server.Restart()
 		},
-		"without its scripts": func(t *testing.T) { server.do("script", "flush") },
-		"full": func(t *testing.T) {
+		"a server without its scripts": func() { server.do("script", "flush") },
+		"a server without memory": func() {
 			server.do("config", "set", "maxmemory", "1")
 			time.Sleep(300 * time.Millisecond)
 			server.do("config", "set", "maxmemory", "0")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			client := server.client(&redis.UniversalOptions{
+				ReadTimeout: 200 * time.Millisecond,
+				DialTimeout: 200 * time.Millisecond,
+			})
 			log := new(linesHandler)
-			r := openRedisWith(t, server.client(&redis.UniversalOptions{ReadTimeout: 200 * time.Millisecond, DialTimeout: 200 * time.Millisecond}),
-				Options{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
+			r := openRedisWith(t, client, Options{Crawl: name, Lease: 3 * time.Second, Logger: slog.New(log)})
 			r.Add(newPage(t, pageURL(0)))
-			var workers sync.WaitGroup
 			fetched := make(chan string, 2*sitePages)
+			var workers sync.WaitGroup
 			for range 4 {
-				workers.Go(func() {
-					for {
-						p, ok := r.Take(t.Context())
-						if !ok {
-							return
-						}
-						fetched <- p.URL
-						r.Add(newLinks(t, p)...)
-						time.Sleep(20 * time.Millisecond)
-						r.Done(p, time.Now(), 0)
-					}
-				})
+				workers.Go(func() { fetchAll(t, r, fetched) })
 			}
 			time.Sleep(100 * time.Millisecond)
-			away(t)
+			outage()
 			workers.Wait()
 			if n := len(fetched); n != sitePages {
-				t.Errorf("%d pages, want %d", n, sitePages)
+				t.Errorf("%d pages were fetched, want %d", n, sitePages)
 			}
 			if err := r.State().Err; err != nil {
-				t.Error(err)
+				t.Errorf("state has the error %v, want none", err)
 			}
-			for i, line := range log.lines {
-				if want := []string{"Redis is unreachable; the crawl is paused", "Redis is reachable again; resuming the crawl"}[i%2]; line != want {
-					t.Errorf("line %d of the log is %q, want %q", i, line, want)
-				}
-			}
-			if len(log.lines)%2 != 0 {
-				t.Error("the log does not say that Redis is back")
-			}
+			log.checkOutages(t)
 		})
 	}
 }
 
+// fetchAll fetches pages of the tests' site until none is left, and sends their
+// URLs to the channel.
+func fetchAll(t *testing.T, r *Queue, fetched chan<- string) {
+	for {
+		p, ok := r.Take(t.Context())
+		if !ok {
+			return
+		}
+		fetched <- p.URL
+		r.Add(newLinks(t, p)...)
+		time.Sleep(20 * time.Millisecond)
+		r.Done(p, time.Now(), 0)
+	}
+}
+
+// A linesHandler is a log handler that keeps the messages.
 type linesHandler struct {
 	slog.Handler
 	mu    sync.Mutex
@@ -345,11 +358,29 @@ type linesHandler struct {
 }
 
 func (h *linesHandler) Enabled(context.Context, slog.Level) bool { return true }
+
 func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines = append(h.lines, r.Message)
 	return nil
+}
+
+// checkOutages checks that the messages are on the begin and the end of outages.
+func (h *linesHandler) checkOutages(t *testing.T) {
+	t.Helper()
+	wants := []string{
+		"Redis is unreachable; the crawl is paused",
+		"Redis is reachable again; resuming the crawl",
+	}
+	for i, line := range h.lines {
+		if want := wants[i%2]; line != want {
+			t.Errorf("line %d of the log is %q, want %q", i, line, want)
+		}
+	}
+	if len(h.lines)%2 != 0 {
+		t.Errorf("log is %q, want the last line to be %q", h.lines, wants[1])
+	}
 }
 
 // If Redis has lost the crawl, the crawl ends with an error and does not seem
@@ -359,19 +390,15 @@ func TestRedis_Flushed(t *testing.T) {
 	server := startRedis(t)
 	r := openRedis(t, server, Options{})
 	r.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
-	p, _ := r.Take(t.Context())
+	p := r.wantPage(t, "/1")
 	server.do("flushall")
 	r.Done(p, time.Now(), 0)
-	if _, ok := r.Take(t.Context()); ok {
-		t.Error("a page out of nowhere")
-	}
-	if err := r.State().Err; err == nil || !strings.HasPrefix(err.Error(), `the crawl "crawl" in Redis: the data of the crawl is lost`) {
-		t.Errorf("%v; want one that says what happened", err)
-	}
+	r.wantNoPage(t)
+	wantError(t, r.State().Err, `the crawl "crawl" in Redis: the data of the crawl is lost`)
 }
 
 // A host stays with the process that took the host's first page.
-func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
+func TestTake_OwnHosts(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	const hosts, pages = 6, 20
@@ -389,110 +416,127 @@ func TestRedis_DrawsItsOwnHostsFirst(t *testing.T) {
 				if !ok {
 					t.Fatal(r.State().Err)
 				}
-				if was, ok := last[p.Host]; ok && was != m {
+				if previous, ok := last[p.Host]; ok && previous != m {
 					moves++
 				}
-				out[p], last[p.Host] = m, m
+				out[p] = m
+				last[p.Host] = m
 			}
 		}
-		for p, m := range out { // in any order, as this is a map
+		for p, m := range out {
 			members[m].Done(p, time.Now(), 0)
 		}
 	}
 	if moves > hosts*pages/10 { // a host moves only if its process is late by a second
-		t.Errorf("of %d draws, %d were of a host that another process had before", hosts*pages, moves)
+		t.Errorf("hosts moved between processes %d times, want at most %d", moves, hosts*pages/10)
 	}
 }
 
 // If a process takes no more pages of a host, another process takes them after
 // a second.
-func TestRedis_DrawsHostsOfOthers(t *testing.T) {
+func TestTake_HostsOfOthers(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	first, second := openRedis(t, server, Options{}), openRedis(t, server, Options{})
+	first := openRedis(t, server, Options{})
+	second := openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/1"), newPage(t, "http://a.example/2"))
-	p, _ := first.Take(t.Context())
-	first.Done(p, time.Now(), 0)
+	first.Done(first.wantPage(t, "/1"), time.Now(), 0)
 	start := time.Now()
-	p, ok := second.Take(t.Context())
-	if took := time.Since(start); !ok || took < 900*time.Millisecond {
-		t.Errorf("%t after %v: the first should have had a second for it", ok, took)
+	p := second.wantPage(t, "/2")
+	if waited := time.Since(start); waited < 900*time.Millisecond {
+		t.Errorf("page was handed out to the second process after %v, want after a second", waited)
 	}
 	second.Done(p, time.Now(), 0)
-	for _, r := range []*Queue{second, first} {
-		if p, ok := r.Take(t.Context()); ok {
-			t.Errorf("another page: %v", p.URL)
-		}
-	}
-	if n := server.client(&redis.UniversalOptions{}).Exists(t.Context(), first.keys()[4], second.keys()[4], first.keys()[2]).Val(); n != 0 {
-		t.Errorf("%d keys are left of hosts", n)
+	second.wantNoPage(t)
+	first.wantNoPage(t)
+	client := server.client(&redis.UniversalOptions{})
+	hostKeys := []string{first.keys()[4], second.keys()[4], first.keys()[2]}
+	if n := client.Exists(t.Context(), hostKeys...).Val(); n != 0 {
+		t.Errorf("%d of the keys %q exist at the end, want none", n, hostKeys)
 	}
 }
 
-// A crawl works with an ACL user that has only the rights listed in the doc
-// comment of Redis.
-func TestRedis_NeedsFewRights(t *testing.T) {
-	t.Parallel()
+// startWithUser starts a server with an ACL user that has only the rights listed
+// in the doc comment of Queue. It returns a function that opens a frontier as
+// this user.
+func startWithUser(t *testing.T) (open func(opts Options) *Queue) {
+	t.Helper()
 	server := startRedis(t)
 	server.do("acl", "setuser", "bot", "on", ">secret", "~{politespider:*",
 		"+eval", "+evalsha", "+time", "+exists", "+del", "+pexpire",
-		"+hget", "+hmget", "+hset", "+hsetnx", "+hincrby", "+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
-		"+xgroup|create", "+xadd", "+xreadgroup", "+xautoclaim", "+xclaim", "+xpending", "+xack", "+xdel", "+xrevrange", "+hdel", "+xlen")
-	const lease = 150 * time.Millisecond
-	as := func() *Queue {
-		return openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Lease: lease, Limits: frontier.Limits{Refused: 1}})
+		"+hget", "+hmget", "+hset", "+hsetnx", "+hdel", "+hincrby",
+		"+sadd", "+zadd", "+zrem", "+zrange", "+zrangebyscore", "+zscore", "+zcard",
+		"+xgroup|create", "+xadd", "+xreadgroup", "+xrevrange", "+xautoclaim", "+xclaim", "+xpending",
+		"+xack", "+xdel", "+xlen")
+	return func(opts Options) *Queue {
+		client := server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"})
+		return openRedisWith(t, client, opts)
 	}
-	dead, live := as(), as()
+}
+
+func TestRights(t *testing.T) {
+	t.Parallel()
+	open := startWithUser(t)
+	const lease = 150 * time.Millisecond
+	opts := Options{Lease: lease, Limits: frontier.Limits{Refused: 1}}
+	dead := open(opts)
+	live := open(opts)
 	dead.Add(newPage(t, "http://a.example/"), newPage(t, "http://b.example/"))
 	dead.Take(t.Context())
 	time.Sleep(lease) // time for a heartbeat
 	dead.die()
 	for range 3 {
-		if p, ok := live.Take(t.Context()); ok && p.Puts == 0 && p.Host == "a.example" {
+		p, ok := live.Take(t.Context())
+		switch {
+		case !ok:
+		case p.Puts == 0 && p.Host == "a.example":
 			p.Puts++
 			live.PutBack(p, time.Now())
-		} else if ok {
+		default:
 			live.Done(p, time.Now(), 0)
 		}
 	}
-	if _, ok := live.Take(t.Context()); ok || live.State() != (frontier.State{Spent: 2}) {
-		t.Errorf("%+v", live.State())
-	}
+	live.wantNoPage(t)
+	live.wantState(t, frontier.State{Spent: 2})
+}
 
-	live = openRedisWith(t, server.client(&redis.UniversalOptions{Username: "bot", Password: "secret"}), Options{Crawl: "refusing", Limits: frontier.Limits{Refused: 1}})
-	live.Add(newPage(t, "http://a.example/"), newPage(t, "http://a.example/1"))
-	p, _ := live.Take(t.Context())
-	live.Refuse(p, time.Now(), 0)
-	if _, ok := live.Take(t.Context()); ok || live.Ended()["a.example"] != 1 || live.State().Err != nil {
-		t.Errorf("%v, %+v", live.Ended(), live.State())
+func TestRights_Refuse(t *testing.T) {
+	t.Parallel()
+	r := startWithUser(t)(Options{Limits: frontier.Limits{Refused: 1}})
+	r.Add(newPage(t, "http://a.example/"), newPage(t, "http://a.example/1"))
+	r.Refuse(r.wantPage(t, "/"), time.Now(), 0)
+	r.wantNoPage(t)
+	if left := r.Ended()["a.example"]; left != 1 || r.State().Err != nil {
+		t.Errorf("%d pages are left and state is %+v, want 1 page and no error", left, r.State())
 	}
 }
 
 // The pages that a host refuses to all processes count together. A process with
-// a higher limit goes on with the host, and one without a limit fetches the
-// rest.
-func TestRedis_Refused(t *testing.T) {
+// a higher limit continues the crawl of the host, and one without a limit
+// fetches the other pages.
+func TestRefuse(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
-	limited := func(n int) *Queue { return openRedis(t, server, Options{Limits: frontier.Limits{Refused: n}}) }
-	first, second := limited(2), limited(2)
+	withLimit := func(n int) *Queue {
+		return openRedis(t, server, Options{Limits: frontier.Limits{Refused: n}})
+	}
+	first := withLimit(2)
+	second := withLimit(2)
 	for n := range 6 {
 		first.Add(newPage(t, fmt.Sprintf("http://a.example/%d", n)))
 	}
-	for n, process := range []*Queue{first, second} {
-		p, ok := process.Take(t.Context())
-		if !ok || urlPath(p) != fmt.Sprintf("/%d", n) {
-			t.Fatalf("%v, %t; want page %d", p, ok, n)
-		}
-		process.Refuse(p, time.Now(), 0)
-	}
+	first.Refuse(first.wantPage(t, "/0"), time.Now(), 0)
+	second.Refuse(second.wantPage(t, "/1"), time.Now(), 0)
 	for _, process := range []*Queue{first, second} {
-		if p, ok := process.Take(t.Context()); ok || process.Ended()["a.example"] != 4 || process.State().Queued != 4 {
-			t.Errorf("%v, %t, %v, %+v; want the end, with 4 pages left", p, ok, process.Ended(), process.State())
-		}
+		process.wantNoPage(t)
+		process.wantLeft(t, 4)
 	}
-	for _, run := range []struct{ limit, taken, left int }{{2, 0, 4}, {3, 1, 3}, {0, 3, 0}} {
-		process := limited(run.limit)
+	for _, run := range []struct{ limit, taken, left int }{
+		{limit: 2, taken: 0, left: 4},
+		{limit: 3, taken: 1, left: 3},
+		{limit: 0, taken: 3, left: 0},
+	} {
+		process := withLimit(run.limit)
 		taken := 0
 		for {
 			p, ok := process.Take(t.Context())
@@ -502,81 +546,108 @@ func TestRedis_Refused(t *testing.T) {
 			taken++
 			process.Refuse(p, time.Now(), 0)
 		}
-		if taken != run.taken || process.Ended()["a.example"] != run.left || process.State().Queued != run.left {
-			t.Errorf("at a limit of %d: %d pages, %v, %+v; want %d, and %d left", run.limit, taken, process.Ended(), process.State(), run.taken, run.left)
+		if taken != run.taken {
+			t.Errorf("process with the limit %d took %d pages, want %d", run.limit, taken, run.taken)
 		}
+		process.wantLeft(t, run.left)
 	}
 	keys, err := server.client(&redis.UniversalOptions{}).Keys(t.Context(), "*").Result()
-	if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"{politespider:crawl}:meta", "{politespider:crawl}:seen"}) {
-		t.Errorf("after the end, Redis has %q (%v)", keys, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(keys)
+	want := []string{"{politespider:crawl}:meta", "{politespider:crawl}:seen"}
+	if !slices.Equal(keys, want) {
+		t.Errorf("at the end, the keys in Redis are %q, want %q", keys, want)
 	}
 }
 
-func TestRedis_NoRights(t *testing.T) {
+// wantLeft checks how many pages of a.example, whose crawl has ended, are left.
+func (r *Queue) wantLeft(t testing.TB, want int) {
+	t.Helper()
+	left := r.Ended()["a.example"]
+	if queued := r.State().Queued; left != want || queued != want {
+		t.Errorf("%d pages are left and %d queued, want %d", left, queued, want)
+	}
+}
+
+// If the user may not run scripts, the crawl ends with an error.
+func TestRights_None(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	r := openRedis(t, server, Options{})
 	r.Add(newPage(t, "http://a.example/"))
 	server.do("acl", "setuser", "default", "-evalsha", "-eval")
-	if _, ok := r.Take(t.Context()); ok || r.State().Err == nil {
-		t.Errorf("%t, %+v", ok, r.State())
+	r.wantNoPage(t)
+	if state := r.State(); state.Err == nil {
+		t.Errorf("state is %+v, want an error", state)
 	}
 }
 
-func TestRedis_NobodyThere(t *testing.T) {
+func TestOpen_NoServer(t *testing.T) {
 	t.Parallel()
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1"}, MaxRetries: -1})
 	defer client.Close()
-	if _, err := Open(t.Context(), client, Options{Crawl: "crawl"}); !errors.Is(err, syscall.ECONNREFUSED) || !strings.HasPrefix(err.Error(), `join the crawl "crawl" in Redis: `) {
-		t.Errorf("%v", err)
+	_, err := Open(t.Context(), client, Options{Crawl: "crawl"})
+	wantError(t, err, `join the crawl "crawl" in Redis: `)
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("error is %v, want %v", err, syscall.ECONNREFUSED)
 	}
 }
 
-// After Ctrl-C, a process can still give its pages back. So the other processes
-// need not wait for its leases.
-func TestRedis_Interrupted(t *testing.T) {
+// After Ctrl-C, a process can still give its pages back, so that the other
+// processes need not wait for its leases.
+func TestPutBack_Interrupted(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: time.Minute})
+	first, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{
+		Crawl:  "crawl",
+		Limits: frontier.Limits{Pages: 10},
+		Lease:  time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	second := openRedis(t, server, Options{})
 	first.Add(newPage(t, "http://a.example/"))
-	p, _ := first.Take(ctx)
+	p := first.wantPage(t, "/")
 	cancel()
 	first.PutBack(p, time.Now())
 	first.Close()
 	start := time.Now()
-	if _, ok := second.Take(t.Context()); !ok || time.Since(start) > time.Minute/2 {
-		t.Errorf("%t after %v", ok, time.Since(start))
+	second.wantPage(t, "/")
+	if waited := time.Since(start); waited > time.Minute/2 {
+		t.Errorf("page was handed out after %v, want before the lease expires", waited)
 	}
 }
 
-func TestRedis_AnotherVersion(t *testing.T) {
+func TestOpen_OtherVersion(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	server.do("hset", "{politespider:crawl}:meta", "epoch", "1", "about", "[]")
 	_, err := Open(t.Context(), server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl"})
-	if want := `the crawl "crawl" in Redis was created by another version of this program; use another crawl name: `; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v, want %q", err, want)
-	}
+	wantError(t, err, `the crawl "crawl" in Redis was created by another version of this program; `+
+		`use another crawl name: `)
 }
 
-func TestParsePage_Broken(t *testing.T) {
-	if _, err := parsePage([]any{"a.example", "1-0", "{"}); err == nil || !strings.HasPrefix(err.Error(), "read a page of the crawl in Redis: ") {
-		t.Errorf("%v", err)
-	}
+func TestParsePage_InvalidJSON(t *testing.T) {
+	_, err := parsePage([]any{"a.example", "1-0", "{"})
+	wantError(t, err, "read a page of the crawl in Redis: ")
 }
 
 // Ctrl-C also ends a crawl that waits for Redis.
-func TestRedis_InterruptedWhileAway(t *testing.T) {
+func TestPutBack_InterruptedOutage(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
 	ctx, ctrlC := context.WithCancel(t.Context())
-	away := make(linesChannel, 1)
-	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{Crawl: "crawl", Limits: frontier.Limits{Pages: 10}, Lease: 300 * time.Millisecond, Logger: slog.New(away)})
+	messages := make(linesChannel, 1)
+	r, err := Open(ctx, server.client(&redis.UniversalOptions{}), Options{
+		Crawl:  "crawl",
+		Limits: frontier.Limits{Pages: 10},
+		Lease:  300 * time.Millisecond,
+		Logger: slog.New(messages),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -584,8 +655,9 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	r.Add(newPage(t, "http://a.example/"))
 	p, _ := r.Take(ctx)
 	server.Kill()
-	if line := <-away; !strings.HasPrefix(line, "Redis is unreachable") { // only the heartbeat calls Redis here
-		t.Errorf("the log says %q", line)
+	const want = "Redis is unreachable"
+	if message := <-messages; !strings.HasPrefix(message, want) { // only the heartbeat calls Redis here
+		t.Errorf("log message is %q, want one that begins with %q", message, want)
 	}
 	ctrlC()
 	ended := make(chan struct{})
@@ -596,7 +668,7 @@ func TestRedis_InterruptedWhileAway(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("it still waits for Redis")
+		t.Fatal("PutBack waits for Redis, want it to return after Ctrl-C")
 	}
 }
 
@@ -642,12 +714,13 @@ func newPage(t testing.TB, rawURL string) *frontier.Page {
 
 func urlPath(p *frontier.Page) string { return strings.TrimPrefix(p.URL, "http://"+p.Host) }
 
-// sitePages is how many pages the tests' site has, on five hosts. Each page
-// links to three pages at most. All pages can be reached from page 0.
+// sitePages is the number of pages of the tests' site, on five hosts. Each page
+// links to at most three pages. All pages can be reached from page 0.
 const sitePages = 60
 
 func pageURL(n int) string { return fmt.Sprintf("http://host%d.example/%d", n%5, n) }
 
+// newLinks returns the links of a page of the tests' site.
 func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 	var n int
 	if _, err := fmt.Sscanf(urlPath(p), "/%d", &n); err != nil {

@@ -27,26 +27,32 @@ import (
 // browser is the Chromium that all tests use, or nil if the machine has none.
 var browser context.Context
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		path := chromium()
-		if path == "" {
-			return m.Run()
-		}
-		allocator, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience))...)
-		defer stop()
-		var cancel context.CancelFunc
-		browser, cancel = chromedp.NewContext(allocator)
-		defer cancel()
-		if err := chromedp.Do(browser); err != nil {
-			fmt.Fprintf(os.Stderr, "start %s: %v\n", path, err)
-			return 1
-		}
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+// runTests runs the tests with a browser, if there is one.
+func runTests(m *testing.M) int {
+	path := chromium()
+	if path == "" {
 		return m.Run()
-	}())
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.WSURLReadTimeout(timeout))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var cancel context.CancelFunc
+	browser, cancel = chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(browser); err != nil {
+		fmt.Fprintf(os.Stderr, "start %s: %v\n", path, err)
+		return 1
+	}
+	return m.Run()
 }
 
+// chromium returns the path of Chromium, or "" if there is none.
 func chromium() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -56,10 +62,11 @@ func chromium() string {
 	return ""
 }
 
-// patience is how long a test waits for the browser. It is long enough for a
+// timeout is how long a test waits for the browser. It is long enough for a
 // busy machine.
-const patience = 3 * time.Minute
+const timeout = 3 * time.Minute
 
+// A tab is a tab of the browser.
 type tab struct {
 	*testing.T
 	context.Context
@@ -74,6 +81,31 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	target := "file://" + filepath.ToSlash(path)
+	failOnComplaints(t, ctx, target)
+	ctx, cancel = context.WithTimeout(ctx, 2*timeout)
+	t.Cleanup(cancel)
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	setMedia := func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
+		features := []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"},
+		}
+		params := emulation.SetEmulatedMediaParams{Features: features}
+		_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, params)
+		return none, err
+	}
+	tb := tab{t, ctx}
+	tb.run(setMedia, chromedp.EmulateViewport(width, height), chromedp.Navigate(target))
+	return tb
+}
+
+// failOnComplaints makes the test fail if the browser complains about anything,
+// or if the page at target requests anything else.
+func failOnComplaints(t *testing.T, ctx context.Context, target string) {
+	t.Helper()
 	var mu sync.Mutex
 	var complaints []string
 	complain := func(format string, args ...any) {
@@ -81,7 +113,7 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 		defer mu.Unlock()
 		complaints = append(complaints, fmt.Sprintf(format, args...))
 	}
-	if err := chromedp.Listen(ctx, func(event any) {
+	err := chromedp.Listen(ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
 			complain("exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
@@ -90,42 +122,26 @@ func open(t *testing.T, path string, width, height int64, dark bool) tab {
 		case *log.EventEntryAdded: // includes violations of the Content-Security-Policy
 			complain("%s: %s", e.Entry.Source, e.Entry.Text)
 		case *page.EventJavascriptDialogOpening:
-			complain("a dialog: %s", e.Message)
+			complain("dialog: %s", e.Message)
 		case *network.EventRequestWillBeSent:
 			if e.Request.URL != target {
-				complain("a request for %s", e.Request.URL)
+				complain("request for %s", e.Request.URL)
 			}
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range complaints {
-			t.Errorf("the browser: %s", c)
+			t.Errorf("browser complained: %s", c)
 		}
 	})
-	ctx, cancel = context.WithTimeout(ctx, 2*patience)
-	t.Cleanup(cancel)
-	scheme := "light"
-	if dark {
-		scheme = "dark"
-	}
-	tb := tab{t, ctx}
-	tb.run(
-		func(ctx context.Context, target *chromedp.Target) (none chromedp.Void, err error) {
-			_, err = cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}})
-			return none, err
-		},
-		chromedp.EmulateViewport(width, height),
-		chromedp.Navigate(target),
-	)
-	return tb
 }
 
+// needBrowser skips the test if there is no browser.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if browser == nil {
@@ -133,6 +149,7 @@ func needBrowser(t *testing.T) {
 	}
 }
 
+// run runs actions.
 func (t tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(t.Context, actions...); err != nil {
@@ -140,24 +157,30 @@ func (t tab) run(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// eval returns the value of a JavaScript expression.
 func eval[T any](t tab, expression string) T {
 	t.Helper()
 	value, err := chromedp.Run(t.Context, chromedp.Evaluate[T](expression))
 	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
+		t.Fatalf("evaluate %s: %v", expression, err)
 	}
 	return value
 }
 
+// do runs JavaScript statements.
 func (t tab) do(statements string) {
 	t.Helper()
 	t.run(chromedp.Evaluate[chromedp.Void]("{" + statements + "}"))
 }
 
+// wait waits until a JavaScript expression is true.
 func (t tab) wait(expression string) {
 	t.Helper()
-	if err := chromedp.Do(t.Context, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
-		t.Fatalf("waiting for %s: %v", expression, err)
+	poll := chromedp.Poll[chromedp.Void](expression,
+		chromedp.WithPollingInterval(20*time.Millisecond),
+		chromedp.WithPollingTimeout(timeout))
+	if err := chromedp.Do(t.Context, poll); err != nil {
+		t.Fatalf("wait for %s: %v", expression, err)
 	}
 }
 
@@ -187,6 +210,7 @@ func (t tab) screenshot(name string) {
 	}
 }
 
+// write writes a report, and returns its path.
 func write(t *testing.T, c *report.Crawl, s record.Summary) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -200,13 +224,14 @@ func write(t *testing.T, c *report.Crawl, s record.Summary) string {
 	return path
 }
 
+// build builds the spider, and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "politespider")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
 	cmd.Dir = "../../.." // the spider and this test are in different modules
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, strings.TrimSpace(string(out)))
+		t.Fatalf("go build: %v\n%s", err, strings.TrimSpace(string(out)))
 	}
 	return binary
 }

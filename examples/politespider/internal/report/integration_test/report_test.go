@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,7 +37,26 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
-	want, disallowed := make(map[string]int), 0 // how many marks each host must have, and how many URLs are disallowed
+	want, disallowed := countMarks(t, lines)
+	for _, view := range []demoView{
+		{"desktop-light", 1280, 1000, false},
+		{"desktop-dark", 1280, 1000, true},
+		{"phone", 360, 740, false},
+	} {
+		tb := open(t, path, view.width, 3600, view.dark) // 3600 pixels are enough for all timelines
+		view.check(tb, want, disallowed)
+		tb.do(`document.getElementById('all').scrollIntoView()`)
+		tb.wait(`document.getElementById('all-table')`)
+		t.Logf("%s after %v", view.name, time.Since(began).Round(time.Millisecond))
+		view.screenshots(tb)
+	}
+}
+
+// countMarks returns the number of marks that each host must have in the report
+// of a crawl with these JSON lines, and the number of disallowed URLs.
+func countMarks(t *testing.T, lines []byte) (marks map[string]int, disallowed int) {
+	t.Helper()
+	marks = make(map[string]int)
 	for line := range bytes.Lines(lines) {
 		var r struct {
 			Verdict, Host string
@@ -46,46 +66,56 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, request := range r.Requests {
-			want[cmp.Or(request.Host, r.Host)]++
+			marks[cmp.Or(request.Host, r.Host)]++
 		}
 		if len(r.Requests) == 0 && r.Host != "" {
-			want[r.Host]++
+			marks[r.Host]++
 		}
 		if r.Verdict == "disallowed" {
 			disallowed++
 		}
 	}
+	return marks, disallowed
+}
 
-	for _, look := range []struct {
-		name          string
-		width, screen int64
-		dark          bool
-	}{{"desktop-light", 1280, 1000, false}, {"desktop-dark", 1280, 1000, true}, {"phone", 360, 740, false}} {
-		tb := open(t, path, look.width, 3600, look.dark) // 3600 pixels are enough for all timelines
-		tb.wait(`document.querySelectorAll('canvas[data-marks]').length === document.querySelectorAll('.lane').length`)
-		got := eval[map[string]int](tb, `Object.fromEntries([...document.querySelectorAll('.lane')].map(l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
-		for host, n := range want {
-			if got[host] != n {
-				t.Errorf("%s: %s has %d marks, want %d", look.name, host, got[host], n)
-			}
-		}
-		if len(got) != len(want) {
-			t.Errorf("%s: %d timelines, want %d", look.name, len(got), len(want))
-		}
-		if rules := eval[int](tb, `[...document.querySelectorAll('#rules button .n')].reduce((n, e) => n + +e.textContent, 0)`); rules != disallowed {
-			t.Errorf("%s: %d URLs in the list of disallowed ones, want %d", look.name, rules, disallowed)
-		}
-		if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was kept.") {
-			t.Errorf("%s: %s", look.name, verdict)
-		}
-		tb.do(`document.getElementById('all').scrollIntoView()`)
-		tb.wait(`document.getElementById('all-table')`)
-		t.Logf("%s after %v", look.name, time.Since(began).Round(time.Millisecond))
-		tb.run(chromedp.EmulateViewport(look.width, look.screen))
-		for _, section := range []string{"pace", "lanes", "disallowed", "said", "all"} {
-			tb.do(fmt.Sprintf(`document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`, section))
-			tb.screenshot("demo-" + look.name + "-" + section)
-		}
+// A demoView is a size of the window and a theme in which the report of the demo
+// is tested.
+type demoView struct {
+	name          string
+	width, height int64
+	dark          bool
+}
+
+// check checks the number of marks of each host, the number of disallowed URLs,
+// and the verdict on the pace.
+func (v demoView) check(tb tab, wantMarks map[string]int, wantDisallowed int) {
+	tb.Helper()
+	const lanes = `document.querySelectorAll('.lane')`
+	tb.wait(`document.querySelectorAll('canvas[data-marks]').length === ` + lanes + `.length`)
+	marks := eval[map[string]int](tb, `Object.fromEntries([...`+lanes+`].map(
+		l => [l.querySelector('h3').textContent, +l.querySelector('canvas').dataset.marks]))`)
+	if !maps.Equal(marks, wantMarks) {
+		tb.Errorf("%s: marks by host are %v, want %v", v.name, marks, wantMarks)
+	}
+	disallowed := eval[int](tb, `[...document.querySelectorAll('#rules button .n')].reduce(
+		(n, e) => n + +e.textContent, 0)`)
+	if disallowed != wantDisallowed {
+		tb.Errorf("%s: report lists %d disallowed URLs, want %d", v.name, disallowed, wantDisallowed)
+	}
+	verdict := eval[string](tb, `document.querySelector('.verdict').textContent`)
+	if want := "The pace was kept."; !strings.HasPrefix(verdict, want) {
+		tb.Errorf("%s: verdict is %q, want it to begin with %q", v.name, verdict, want)
+	}
+}
+
+// screenshots saves a picture of each section.
+func (v demoView) screenshots(tb tab) {
+	tb.Helper()
+	tb.run(chromedp.EmulateViewport(v.width, v.height))
+	for _, section := range []string{"pace", "lanes", "disallowed", "directives", "all"} {
+		const scroll = `document.getElementById(%q).scrollIntoView(); if (%[1]q === 'pace') scrollTo(0, 0)`
+		tb.do(fmt.Sprintf(scroll, section))
+		tb.screenshot("demo-" + v.name + "-" + section)
 	}
 }
 
@@ -116,17 +146,19 @@ func TestTimeline(t *testing.T) {
 	}](tb, marks) {
 		seen[mark.Kind]++
 		if !slices.Contains(mark.Pixels, want[mark.Kind]) {
-			t.Errorf("a mark of kind %q has the colors %q, without %s", mark.Kind, mark.Pixels, want[mark.Kind])
+			t.Errorf("mark of kind %q has the colors %q, want one to be %s", mark.Kind, mark.Pixels, want[mark.Kind])
 		}
 	}
 	if seen["f"] == 0 || seen["r"] != 3 || seen["early"] != 1 {
-		t.Errorf("kinds of marks: %v", seen)
+		t.Errorf("marks by kind are %v, want fetched pages, 3 of robots.txt and 1 early", seen)
 	}
 	if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was not kept. 1 of ") {
 		t.Error(verdict)
 	}
 }
 
+// The filter hides the marks that do not contain its text, or whose kind is
+// switched off.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 30, 40, 0)
@@ -139,7 +171,10 @@ func TestFilter(t *testing.T) {
 		n, _ = strconv.Atoi(strings.ReplaceAll(text, ",", ""))
 		return n
 	}
-	count := func(what string) int { return eval[int](tb, fmt.Sprintf(`document.querySelectorAll(%q).length`, what)) }
+	count := func(what string) int {
+		return eval[int](tb, fmt.Sprintf(`document.querySelectorAll(%q).length`,
+			what))
+	}
 
 	for _, tt := range []struct{ text, every string }{
 		{"connection reset", "connection reset"},
@@ -155,13 +190,14 @@ func TestFilter(t *testing.T) {
 			}, 0);
 		})()`, tt.every))
 		if got := found(); got != want || want == 0 {
-			t.Errorf("%q: %d found, want %d", tt.text, got, want)
+			t.Errorf("filter %q finds %d marks, want %d", tt.text, got, want)
 		}
 		if got := count("#all-table tbody tr"); got != min(want, 100) {
-			t.Errorf("%q: %d rows, want %d", tt.text, got, want)
+			t.Errorf("table with the filter %q has %d rows, want %d", tt.text, got, min(want, 100))
 		}
-		if bad := eval[int](tb, fmt.Sprintf(`[...document.querySelectorAll('#all-table tbody tr')].filter(r => !r.textContent.includes(%q)).length`, tt.every)); bad != 0 {
-			t.Errorf("%q: %d rows do not match", tt.text, bad)
+		if bad := eval[int](tb, fmt.Sprintf(`[...document.querySelectorAll('#all-table tbody tr')].filter(r => !r.textContent.includes(%q)).length`,
+			tt.every)); bad != 0 {
+			t.Errorf("%d rows do not match the filter %q, want none", bad, tt.text)
 		}
 	}
 	if got := count(".lane"); got != 1 {
@@ -172,7 +208,7 @@ func TestFilter(t *testing.T) {
 	}
 	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
 	if got := eval[string](tb, `document.getElementById('found').textContent`); got != "" {
-		t.Errorf("without a filter it says %q", got)
+		t.Errorf("number of found marks without a filter is %q, want none", got)
 	}
 
 	// Switch off one kind of mark after the other. Each time, the marks of that
@@ -195,10 +231,11 @@ func TestFilter(t *testing.T) {
 	}
 	tb.filter(`document.querySelectorAll('#kinds button')[0].click()`)
 	if got := count(".lane"); got == 0 {
-		t.Error("a kind that is switched on again does not come back")
+		t.Error("no timeline is shown after a kind was switched on again")
 	}
 }
 
+// The tables can be sorted by each column, in both directions.
 func TestSort(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 12, 30, 0)
@@ -214,7 +251,7 @@ func TestSort(t *testing.T) {
 		{"#host-table", 1, `+r.cells[1].textContent`},
 		{"#host-table", 8, `+r.cells[8].dataset.v`},
 		{"#lost-list table", 0, `r.cells[0].textContent`},
-		{"#said-list table", 3, `parseInt(r.cells[3].textContent)`},
+		{"#directives-list table", 3, `parseInt(r.cells[3].textContent)`},
 		{"#all-table", 0, `r.cells[0].textContent.split(':').reduce((s, x) => 60 * s + +x, 0)`},
 		{"#all-table", 1, `r.cells[1].textContent`},
 	} {
@@ -260,16 +297,29 @@ func TestKeyboard(t *testing.T) {
 			break
 		}
 		if eval[bool](tb, `getComputedStyle(document.activeElement).outlineStyle === 'none'`) {
-			t.Errorf("nobody sees that the focus is on %s", active("outerHTML"))
+			t.Errorf("focus on %s is not visible", active("outerHTML"))
 		}
 		if name := eval[string](tb, `(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)(document.activeElement)`); strings.TrimSpace(name) == "" {
-			t.Errorf("%s has no name", active("outerHTML"))
+			t.Errorf("%s has no accessible name", active("outerHTML"))
 		}
 		id := eval[string](tb, `(e => e.id || e.dataset.kind || e.closest('[id]')?.id || '')(document.activeElement)`)
 		order = append(order, id)
 	}
 	last := -1
-	for _, id := range []string{"theme", "find", "fetched", "order", "in", "lane-", "host-table", "rules", "text", "urls", "said-list", "lost-list"} {
+	for _, id := range []string{
+		"theme",
+		"find",
+		"fetched",
+		"order",
+		"in",
+		"lane-",
+		"host-table",
+		"rules",
+		"text",
+		"urls",
+		"directives-list",
+		"lost-list",
+	} {
 		at := -1
 		for i, got := range order {
 			if strings.HasPrefix(got, id) {
@@ -278,7 +328,7 @@ func TestKeyboard(t *testing.T) {
 			}
 		}
 		if at <= last {
-			t.Errorf("%s is not reached, or out of turn: %q", id, order)
+			t.Errorf("the Tab key leads to %q, want %s after the previous element", order, id)
 		}
 		last = at
 	}
@@ -289,28 +339,36 @@ func TestKeyboard(t *testing.T) {
 	for _, step := range []struct {
 		key  string
 		want int
-	}{{kb.ArrowRight, 1}, {kb.ArrowRight, 2}, {kb.ArrowLeft, 1}, {kb.ArrowLeft, 1}, {kb.End, marks}, {kb.PageUp, marks - 10}, {kb.Home, 1}} {
+	}{
+		{kb.ArrowRight, 1},
+		{kb.ArrowRight, 2},
+		{kb.ArrowLeft, 1},
+		{kb.ArrowLeft, 1},
+		{kb.End, marks},
+		{kb.PageUp, marks - 10},
+		{kb.Home, 1},
+	} {
 		press(step.key)
 		if got := active("ariaValueNow"); got != strconv.Itoa(step.want) {
-			t.Errorf("after %q mark %s is chosen, want %d", step.key, got, step.want)
+			t.Errorf("after the key %q, mark %s is chosen, want %d", step.key, got, step.want)
 		}
 	}
 	if text := active("ariaValueText"); !strings.Contains(text, "/robots.txt") || !strings.Contains(text, "1 of ") {
 		t.Errorf("the first mark is read out as %q", text)
 	}
 	if eval[bool](tb, `document.getElementById('tip').hidden`) {
-		t.Error("nothing is shown of the mark that is chosen")
+		t.Error("the tip of the chosen mark is hidden, want it shown")
 	}
 	tb.screenshot("keyboard")
 	all := active("dataset.marks")
 	press("+")
 	press("+")
 	if got := active("dataset.marks"); got == all {
-		t.Errorf("zoomed in, there are still %s marks", got)
+		t.Errorf("after zooming in, %s marks are drawn, want fewer than %s", got, all)
 	}
 	press("0")
 	if got := active("dataset.marks"); got != all {
-		t.Errorf("with all in sight again, there are %s marks, want %s", got, all)
+		t.Errorf("after zooming out, %s marks are drawn, want %s", got, all)
 	}
 
 	// On a disallowed URL, Enter leads to the line that disallowed the URL.
@@ -324,18 +382,18 @@ func TestKeyboard(t *testing.T) {
 	text := active("ariaValueText")
 	press(kb.Enter)
 	if active("id") != "text" {
-		t.Fatalf("Enter on %q leads to %s", text, active("outerHTML"))
+		t.Fatalf("Enter on %q leads to %s, want the element text", text, active("outerHTML"))
 	}
 	here := eval[string](tb, `document.querySelector('#text .here').textContent`)
 	if line := strings.TrimLeft(here, "0123456789"); !strings.Contains(text, line) {
-		t.Errorf("%q, and %q is shown", text, here)
+		t.Errorf("Enter on %q leads to the line %q, want the line that disallowed the URL", text, here)
 	}
 	inSight := eval[bool](tb, `(() => {
 		const box = document.getElementById('text').getBoundingClientRect(), here = document.querySelector('#text .here').getBoundingClientRect();
 		return here.top >= box.top && here.bottom <= box.bottom;
 	})()`)
 	if !inSight {
-		t.Error("the line that decided is not in sight")
+		t.Error("the line that decided is not visible")
 	}
 	// In the list of rules, the arrow keys move up and down.
 	tb.do(`document.querySelector('#rules button').focus()`)
@@ -347,6 +405,7 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
+// The button switches the theme, whose default is that of the system.
 func TestThemes(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 10, 0)
@@ -361,8 +420,11 @@ func TestThemes(t *testing.T) {
 		tb := open(t, path, 800, 900, dark)
 		tb.wait(`document.querySelector('canvas[data-marks]')`)
 		papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
-		if says, want := eval[string](tb, `theme.textContent`), map[bool]string{false: "Switch to dark", true: "Switch to light"}[dark]; says != want {
-			t.Errorf("dark is %v, and the button says %q", dark, says)
+		if label, want := eval[string](tb, `theme.textContent`), map[bool]string{
+			false: "Switch to dark",
+			true:  "Switch to light",
+		}[dark]; label != want {
+			t.Errorf("label of the button with dark %t is %q, want %q", dark, label, want)
 		}
 		for range 2 { // switch the theme, and switch it back
 			tb.run(chromedp.Click(chromedp.CSS("#theme")))
@@ -371,12 +433,14 @@ func TestThemes(t *testing.T) {
 	}
 	for i, want := range []int{0, 1, 0, 1, 0, 1} {
 		if want == 1 && (papers[i] == papers[0] || lanes[i] == lanes[0]) || want == 0 && (papers[i] != papers[0] || lanes[i] != lanes[0]) {
-			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q", papers, lanes)
+			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q",
+				papers, lanes)
 			break
 		}
 	}
 }
 
+// On a phone, the page is not wider than the screen.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{
@@ -389,7 +453,8 @@ func TestPhone(t *testing.T) {
 			tb.do(`document.getElementById('all').scrollIntoView()`)
 			tb.wait(`document.getElementById('all-table')`)
 			if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 360 {
-				t.Errorf("the page is %d pixels wide: %q", got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
+				t.Errorf("the page is %d pixels wide: %q",
+					got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
 			}
 			if got := eval[int](tb, `document.querySelector('.lane canvas').clientWidth`); got < 300 {
 				t.Errorf("a timeline is %d pixels wide", got)
@@ -400,7 +465,7 @@ func TestPhone(t *testing.T) {
 
 // On a phone, the table of statuses is not wider than its frame, so it needs no
 // sideways scrolling.
-func TestPhone_Answers(t *testing.T) {
+func TestPhone_Statuses(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 0)
 	s.Statuses = map[int]int{200: 1232, 301: 31, 403: 7, 404: 12, 410: 3, 500: 1, 503: 15}
@@ -412,19 +477,35 @@ func TestPhone_Answers(t *testing.T) {
 
 // A robots.txt that several hosts or ports have is listed once, with all URLs
 // that it disallowed. Two ports whose robots.txt differ are listed separately.
-func TestDisallowed_Folds(t *testing.T) {
+func TestDisallowed_SharedRobots(t *testing.T) {
 	t.Parallel()
 	c := report.New("some ports", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
 	same, other := inventedChecker(t), newChecker(t, "User-agent: *\nDisallow: /private/\n")
-	for n, u := range []string{"http://a.example/private/1", "http://a.example/private/2", "http://b.example/private/3", "http://b.example:8080/private/4", "http://c.example/private/5"} {
+	for n, u := range []string{
+		"http://a.example/private/1",
+		"http://a.example/private/2",
+		"http://b.example/private/3",
+		"http://b.example:8080/private/4",
+		"http://c.example/private/5",
+	} {
 		checker, host := same, u[len("http://"):][:len("a.example")]
 		if n == 3 {
 			checker = other
 		}
-		add(c, record.Record{Seconds: float64(n), Verdict: record.Disallowed, URL: u, Host: host, Decision: check(t, checker, u)})
+		add(c, record.Record{
+			Seconds:  float64(n),
+			Verdict:  record.Disallowed,
+			URL:      u,
+			Host:     host,
+			Decision: check(t, checker, u),
+		})
 	}
-	s.Hosts = []record.HostSummary{{Host: "a.example", Disallowed: 2}, {Host: "b.example", Disallowed: 2}, {Host: "c.example", Disallowed: 1}}
+	s.Hosts = []record.HostSummary{
+		{Host: "a.example", Disallowed: 2},
+		{Host: "b.example", Disallowed: 2},
+		{Host: "c.example", Disallowed: 1},
+	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
 	if got, want := eval[string](tb, `document.getElementById('rules').textContent`),
 		"a.example and 2 more hostshttp://b.example/robots.txtc.example"+"line 8Disallow: /private/4"+
@@ -442,24 +523,30 @@ func TestDisallowed_Folds(t *testing.T) {
 	}
 }
 
-// What the pages of several hosts say alike is one row.
-func TestSaid_Folds(t *testing.T) {
+// Hosts whose pages have the same directives share a row.
+func TestDirectives_SharedRow(t *testing.T) {
 	t.Parallel()
 	c := report.New("many hosts", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
 	for n := range 39 {
 		host := fmt.Sprintf("h%02d.example", n)
-		add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, NoIndex: true})
+		add(c, record.Record{
+			Seconds: float64(n),
+			Verdict: record.Fetched,
+			URL:     "http://" + host + "/",
+			Host:    host,
+			NoIndex: true,
+		})
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Fetched: 1})
 	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
-	rows := `[...document.querySelectorAll('#said-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
+	rows := `[...document.querySelectorAll('#directives-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
 	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h00.example and 38 more hosts: 39 pages" {
-		t.Errorf("the rows are %q", got)
+		t.Errorf("rows are %q, want one row for all hosts", got)
 	}
 	tb.filter(`search.value = 'h07'; search.dispatchEvent(new Event('input'))`)
 	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h07.example: 1 page" {
-		t.Errorf("with a filter, the rows are %q", got)
+		t.Errorf("rows with a filter are %q, want one row for the host", got)
 	}
 }
 
@@ -467,8 +554,22 @@ func TestSaid_Folds(t *testing.T) {
 func TestKinds_HaveShapes(t *testing.T) {
 	t.Parallel()
 	c := report.New("all kinds", "ExampleBot/1.0", time.Now(), time.Second)
-	for n, verdict := range []record.Verdict{record.Fetched, record.Unchanged, record.Moved, record.NotFound, record.PutOff, record.Disallowed, record.Failed, record.RobotsTxt} {
-		add(c, record.Record{Seconds: float64(n), Verdict: verdict, URL: "http://a.example/", Host: "a.example"})
+	for n, verdict := range []record.Verdict{
+		record.Fetched,
+		record.Unchanged,
+		record.Moved,
+		record.NotFound,
+		record.PutOff,
+		record.Disallowed,
+		record.Failed,
+		record.RobotsTxt,
+	} {
+		add(c, record.Record{
+			Seconds: float64(n),
+			Verdict: verdict,
+			URL:     "http://a.example/",
+			Host:    "a.example",
+		})
 	}
 	tb := open(t, write(t, c, record.Summary{Hosts: []record.HostSummary{{Host: "a.example"}}}), 1400, 900, false)
 	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
@@ -478,20 +579,27 @@ func TestKinds_HaveShapes(t *testing.T) {
 	}
 }
 
-// A host that has answered once is not among the slowest.
-func TestSlowest_NeedsTwoAnswers(t *testing.T) {
+// A host with a single response is not among the slowest.
+func TestSlowest_NeedsTwoResponses(t *testing.T) {
 	t.Parallel()
 	c := report.New("slow", "ExampleBot/1.0", time.Now(), time.Second)
 	var s record.Summary
 	for host, answers := range map[string]int{"once.example": 1, "twice.example": 2} {
 		for n := range answers {
-			add(c, record.Record{Seconds: float64(n), Verdict: record.Fetched, URL: "http://" + host + "/", Host: host, Status: 200, Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}}})
+			add(c, record.Record{
+				Seconds:  float64(n),
+				Verdict:  record.Fetched,
+				URL:      "http://" + host + "/",
+				Host:     host,
+				Status:   200,
+				Requests: []record.Request{{At: float64(n), Took: 0.5, Status: 200}},
+			})
 		}
 		s.Hosts = append(s.Hosts, record.HostSummary{Host: host, Requests: answers})
 	}
 	tb := open(t, write(t, c, s), 1400, 900, false)
 	if got := eval[[]string](tb, `[...document.querySelectorAll('#slow-list .name')].map(e => e.textContent)`); !slices.Equal(got, []string{"twice.example"}) {
-		t.Errorf("the slowest are %q", got)
+		t.Errorf("slowest hosts are %q, want twice.example", got)
 	}
 }
 
@@ -517,7 +625,7 @@ func TestHostile(t *testing.T) {
 		t.Error("a crawled site has run a script")
 	}
 	if after := eval[string](tb, elements); after != before {
-		t.Errorf("the page has other elements than before: %s, before %s", after, before)
+		t.Errorf("elements of the page have the sizes %s, want those before the tests: %s", after, before)
 	}
 	if lanes := eval[int](tb, `document.querySelectorAll('.lane').length`); lanes != len(smuggled) {
 		t.Errorf("%d timelines, want %d", lanes, len(smuggled))
@@ -525,7 +633,7 @@ func TestHostile(t *testing.T) {
 	shown := eval[string](tb, `document.getElementById('file').textContent + document.getElementById('all-list').textContent`)
 	for _, text := range []string{`</script><script>pwned=1</script>`, `\u{202e}gnp.exe`} {
 		if !strings.Contains(shown, text) {
-			t.Errorf("%s is not shown as it was sent", text)
+			t.Errorf("the text %s is not shown unchanged", text)
 		}
 	}
 	tb.screenshot("hostile")
@@ -546,7 +654,8 @@ func TestBig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("200 hosts with %d pages each: %.1f MB, written in %v", pages, float64(info.Size())/1e6, time.Since(began).Round(time.Millisecond))
+	t.Logf("200 hosts with %d pages each: %.1f MB, written in %v",
+		pages, float64(info.Size())/1e6, time.Since(began).Round(time.Millisecond))
 	began = time.Now()
 	tb := open(t, path, 1280, 900, false)
 	tb.wait(`document.querySelector('canvas[data-marks]')`)
@@ -567,7 +676,8 @@ func TestBig(t *testing.T) {
 	}
 	began = time.Now()
 	tb.filter(`search.value = 'museum'; search.dispatchEvent(new Event('input'))`)
-	t.Logf("filtered in %v, of which 150 ms wait for the next letter", time.Since(began).Round(time.Millisecond))
+	t.Logf("filtered in %v, of which 150 ms wait for the next letter",
+		time.Since(began).Round(time.Millisecond))
 	began = time.Now()
 	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
 	tb.do(`document.getElementById('all').scrollIntoView()`)

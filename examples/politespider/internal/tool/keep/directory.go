@@ -30,28 +30,32 @@ func Open(dir string, opts Options) (*Kept, error) {
 		return nil, errors.Join(fmt.Errorf("-resume %s: %w", dir, err), q.Close())
 	}
 	return &Kept{
-		Queue:   closing{q, history},
+		Queue:   queueWithHistory{q, history},
 		History: history,
 		// Hide the locks of the Store. Only this process uses the directory,
 		// and a process that was killed may have left locks there.
 		Store:      struct{ robotsmw.Store }{store},
 		Disconnect: func() {},
 		GoOn:       "to resume the crawl: politespider -resume " + shellWord(dir),
-		Complete:   "the crawl in " + dir + " is complete: to crawl again, name another directory",
+		Complete:   "the crawl in " + dir + " is complete; to crawl again, name another directory",
 	}, nil
 }
 
-// A closing is the Queue of a crawl. Its Close also closes the crawl's History.
-type closing struct {
+// A queueWithHistory is the Queue of a crawl. Its Close also closes the crawl's
+// History.
+type queueWithHistory struct {
 	Queue
 	history *History
 }
 
-func (c closing) Close() error { return errors.Join(c.Queue.Close(), c.history.Close()) }
+func (q queueWithHistory) Close() error {
+	return errors.Join(q.Queue.Close(), q.history.Close())
+}
 
 // shellWord quotes a word, if necessary, so that it can be pasted into a shell.
 func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") == "" {
+	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-"
+	if s != "" && strings.Trim(s, safe) == "" {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -10,7 +10,7 @@ func TestShellWord(t *testing.T) {
 		"":                 "''",
 	} {
 		if got := shellWord(word); got != want {
-			t.Errorf("%q: got %s, want %s", word, got, want)
+			t.Errorf("shellWord(%q) = %s, want %s", word, got, want)
 		}
 	}
 }

@@ -26,13 +26,17 @@ type History struct {
 type event struct {
 	Began time.Time `json:"began,omitzero"` // when a run began; zero if the line is a record
 	*record.Record
-	Rule *record.Rule `json:"rule,omitempty"` // the line has this in place of Record.Decision
+	Rule *record.Rule `json:"rule,omitempty"` // stored instead of Record.Decision
 }
 
 // openHistory opens the history in dir.
 func openHistory(dir string) (*History, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "records.jsonl"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	return &History{file: file, lines: cli.NewEncoder(file)}, err
+	path := filepath.Join(dir, "records.jsonl")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &History{file: file, lines: cli.NewEncoder(file)}, nil
 }
 
 // Past calls add with each record of the earlier runs, and with the time at

@@ -10,7 +10,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// If the history cannot be read, the error says what could not be read.
+// If the history cannot be read, the error names what could not be read.
 func TestHistory_PastFails(t *testing.T) {
 	h, err := openHistory(t.TempDir())
 	if err != nil {
@@ -18,7 +18,10 @@ func TestHistory_PastFails(t *testing.T) {
 	}
 	h.file.Close()
 	err = h.Past(func(time.Time, record.Record, *record.Rule) {})
-	if !errors.Is(err, os.ErrClosed) || !strings.HasPrefix(err.Error(), "read the history of the crawl: ") {
-		t.Errorf("error %v", err)
+	if !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("Past with a closed file: error %v, want %v", err, os.ErrClosed)
+	}
+	if want := "read the history of the crawl: "; !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error is %q, want it to begin with %q", err, want)
 	}
 }

@@ -37,8 +37,8 @@ type Kept struct {
 type Queue interface {
 	Add(pages ...*frontier.Page) int
 	Take(ctx context.Context) (*frontier.Page, bool)
-	Done(p *frontier.Page, asked time.Time, interval time.Duration)
-	Refuse(p *frontier.Page, asked time.Time, interval time.Duration)
+	Done(p *frontier.Page, lastRequest time.Time, interval time.Duration)
+	Refuse(p *frontier.Page, lastRequest time.Time, interval time.Duration)
 	Refund(p *frontier.Page)
 	PutBack(p *frontier.Page, until time.Time)
 	State() frontier.State

@@ -24,6 +24,7 @@ type Pages struct {
 	index *os.File // nil if pages are not kept
 }
 
+// A line is a line of the index.
 type line struct {
 	URL         string    `json:"url"`
 	File        string    `json:"file"` // the path of the page's file, relative to the directory
@@ -38,9 +39,11 @@ func (p *Pages) Open() (err error) {
 	if p.Dir == "" {
 		return nil
 	}
-	if err = os.MkdirAll(p.Dir, 0o700); err == nil {
-		p.index, err = os.OpenFile(filepath.Join(p.Dir, "index.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return fmt.Errorf("-pages: %w", err)
 	}
+	path := filepath.Join(p.Dir, "index.jsonl")
+	p.index, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("-pages: %w", err)
 	}
@@ -58,32 +61,38 @@ func (p *Pages) Close() error {
 // Keep stores the response to url if it is a page (2xx). Unless All is set, it
 // does not store a page with noindex or noarchive, or a page that was not
 // examined.
-func (p *Pages) Keep(url string, r *colly.Response, says robotsmw.Page) error {
-	if p.index == nil || r.StatusCode < 200 || r.StatusCode > 299 {
+func (p *Pages) Keep(url string, r *colly.Response, directives robotsmw.Page) error {
+	isPage := r.StatusCode >= 200 && r.StatusCode <= 299
+	if p.index == nil || !isPage {
 		return nil
 	}
 	l := line{
 		URL:         url,
 		Fetched:     time.Now().UTC().Truncate(time.Second),
 		ContentType: r.Headers.Get("Content-Type"),
-		NoIndex:     says.NoIndex(),
-		NoArchive:   says.Says("noarchive"),
+		NoIndex:     directives.NoIndex(),
+		NoArchive:   directives.Says("noarchive"),
 	}
-	if !p.All && (l.NoIndex || l.NoArchive || says.State == robotsmw.PageNotExamined) {
+	mustNotKeep := l.NoIndex || l.NoArchive || directives.State == robotsmw.PageNotExamined
+	if mustNotKeep && !p.All {
 		return nil
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
 	l.File = filepath.Join(hash[:2], hash[2:32])
-	file := filepath.Join(p.Dir, l.File)
-	err := os.MkdirAll(filepath.Dir(file), 0o700)
-	if err == nil {
-		err = cli.WriteFile(file, r.Body, 0o600)
-	}
-	if err == nil {
-		err = cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
-	}
-	if err != nil {
+	if err := p.store(l, r.Body); err != nil {
 		return fmt.Errorf("store a page: %w", err)
 	}
 	return nil
+}
+
+// store writes the file of a page, and then its line in the index.
+func (p *Pages) store(l line, body []byte) error {
+	file := filepath.Join(p.Dir, l.File)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if err := cli.WriteFile(file, body, 0o600); err != nil {
+		return err
+	}
+	return cli.NewEncoder(p.index).Encode(l) // in one write, because other processes append too
 }

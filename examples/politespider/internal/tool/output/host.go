@@ -15,43 +15,49 @@ import (
 type host struct {
 	record.HostSummary
 	last      time.Time          // when the host's latest page was requested
-	paused    time.Time          // the time until which the host is left alone
-	answers   map[string]string  // by origin: the outcome of fetching its robots.txt
-	intervals map[string]float64 // by origin: how many seconds are owed between two pages, by robots.txt
+	paused    time.Time          // when the host's latest pause ends
+	robotsTxt map[string]string  // by origin: the outcome of fetching its robots.txt
+	intervals map[string]float64 // by origin: minimum seconds between two pages, by robots.txt
 }
 
-// summary returns the host's part of the summary at the end of the crawl. If
-// the host has several robots.txt files, the summary names the origin of each,
-// and the intervals if they differ. A pause that ends after the time end counts
-// only up to that time.
+// summary returns the host's part of the summary at the end of the crawl. A
+// pause that ends after the time end counts only up to that time.
 func (h *host) summary(end time.Time) record.HostSummary {
 	s := h.HostSummary
 	s.Paused = record.Seconds(record.Duration(s.Paused) - max(h.paused.Sub(end), 0))
 	if intervals := slices.Sorted(maps.Values(h.intervals)); intervals != nil {
 		s.Interval = intervals[0]
 		if longest := intervals[len(intervals)-1]; longest > s.Interval {
-			s.Longest = longest
+			s.LongestInterval = longest
 		}
 	}
-	var answers []string
-	for _, origin := range slices.Sorted(maps.Keys(h.answers)) {
-		answer := h.answers[origin]
-		if len(h.answers) > 1 {
-			answer = origin + " " + answer
-		}
-		if interval, ok := h.intervals[origin]; ok && s.Longest > 0 {
-			answer += ", " + seconds(interval) + " owed"
-		}
-		answers = append(answers, answer)
-	}
-	s.RobotsTxt = strings.Join(answers, "; ")
-	if answers == nil && len(h.intervals) > 0 {
-		s.RobotsTxt = "kept from before"
-	}
-	s.Addresses = max(len(h.answers), 1)
+	s.RobotsTxt = h.robotsOutcomes(s.LongestInterval > 0)
+	s.Addresses = max(len(h.robotsTxt), 1)
 	return s
 }
 
+// robotsOutcomes returns the outcome of fetching the host's robots.txt. If there
+// are several files, it names the origin of each. If withIntervals is true, it
+// also contains the required interval of each.
+func (h *host) robotsOutcomes(withIntervals bool) string {
+	if len(h.robotsTxt) == 0 && len(h.intervals) > 0 {
+		return "kept from before"
+	}
+	var outcomes []string
+	for _, origin := range slices.Sorted(maps.Keys(h.robotsTxt)) {
+		outcome := h.robotsTxt[origin]
+		if len(h.robotsTxt) > 1 {
+			outcome = origin + " " + outcome
+		}
+		if interval, ok := h.intervals[origin]; ok && withIntervals {
+			outcome += ", interval " + seconds(interval)
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return strings.Join(outcomes, "; ")
+}
+
+// robotsSummary describes the outcome of fetching a robots.txt.
 func robotsSummary(r record.Record) string {
 	switch {
 	case r.Error != "":

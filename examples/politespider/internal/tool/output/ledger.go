@@ -44,12 +44,12 @@ type Ledger struct {
 	print      printer
 	report     *report.Crawl // nil if there is no report
 
-	mu     sync.Mutex
-	total  record.Summary
-	before float64 // how many seconds the earlier runs took
-	added  int     // how many records this run has added
-	hosts  map[string]*host
-	files  map[string]bool // hashes of the robots.txt files whose lines this run has reported
+	mu      sync.Mutex
+	total   record.Summary
+	earlier float64 // how many seconds the earlier runs took
+	added   int     // how many records this run has added
+	hosts   map[string]*host
+	files   map[string]bool // hashes of the robots.txt files whose lines this run has reported
 }
 
 // New returns the Ledger of a run that begins now and prints to w. It adds the
@@ -61,7 +61,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 		opts:       opts,
 		runStart:   now,
 		crawlStart: now, // addEarlierRuns replaces it if there were earlier runs
-		out:        &checkedWriter{w: w, failed: opts.Failed},
+		out:        &checkedWriter{w: w, onError: opts.Failed},
 		total:      record.Summary{Drafts: make(map[string]string)},
 		hosts:      make(map[string]*host),
 		files:      make(map[string]bool),
@@ -83,7 +83,7 @@ func New(w io.Writer, opts Options) (*Ledger, error) {
 
 // addEarlierRuns adds the records of earlier runs.
 func (l *Ledger) addEarlierRuns() error {
-	var run time.Time // start of the run that is being read
+	var run time.Time // when the run began that is being read
 	var last float64  // seconds from then to the run's latest record
 	err := l.opts.History.Past(func(start time.Time, r record.Record, rule *record.Rule) {
 		if l.total.Runs == 0 {
@@ -91,13 +91,13 @@ func (l *Ledger) addEarlierRuns() error {
 		}
 		if start != run {
 			l.total.Runs++
-			l.before += last
+			l.earlier += last
 		}
 		run = start
 		last = r.Seconds
 		l.addEarlier(r, rule, start)
 	})
-	l.before += last
+	l.earlier += last
 	if l.total.Runs > 0 {
 		l.total.Runs++ // this run
 	}
@@ -166,7 +166,7 @@ func (l *Ledger) Add(r record.Record) {
 	r.Seconds = record.Since(l.runStart)
 	l.print.record(r)
 	l.added++
-	rule := record.RuleOf(r, l.files)
+	rule := r.DisallowedBy(l.files)
 	l.add(r, rule, l.runStart)
 	if l.opts.History != nil {
 		l.opts.History.Add(r, rule)
@@ -176,8 +176,16 @@ func (l *Ledger) Add(r record.Record) {
 // add adds a record to the summary and the report. start is when the run of the
 // record began. The caller holds l.mu.
 func (l *Ledger) add(r record.Record, rule *record.Rule, start time.Time) {
+	l.addToHost(r)
+	l.addToTotal(r)
+	if l.report != nil {
+		l.report.Add(r, rule, start.Sub(l.crawlStart))
+	}
+}
+
+// addToHost adds a record to the summary of its host.
+func (l *Ledger) addToHost(r record.Record) {
 	h := l.host(r.Host)
-	l.total.Add(r.Verdict)
 	switch r.Verdict {
 	case record.Fetched:
 		h.Fetched++
@@ -188,37 +196,42 @@ func (l *Ledger) add(r record.Record, rule *record.Rule, start time.Time) {
 	case record.Disallowed:
 		h.Disallowed++
 	case record.RobotsTxt:
-		h.answers[record.OriginOf(r.URL)] = robotsSummary(r)
+		h.robotsTxt[record.Origin(r.URL)] = robotsSummary(r)
 	}
 	if r.Verdict.Lost() {
 		h.Lost++
-		l.total.Lost = append(l.total.Lost, r.Brief())
+	}
+	if d := r.Decision; d != nil {
+		h.intervals[record.Origin(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
+	}
+}
+
+// addToTotal adds a record to the summary of the crawl.
+func (l *Ledger) addToTotal(r record.Record) {
+	s := &l.total
+	s.Add(r.Verdict)
+	if r.Verdict.Lost() {
+		s.Lost = append(s.Lost, r.Brief())
 	}
 	isPage := r.Verdict != record.RobotsTxt && r.Verdict != record.Checked
 	if isPage && r.Status != 0 {
-		if l.total.Statuses == nil {
-			l.total.Statuses = make(map[int]int)
+		if s.Statuses == nil {
+			s.Statuses = make(map[int]int)
 		}
-		l.total.Statuses[r.Status]++
-	}
-	if d := r.Decision; d != nil {
-		h.intervals[record.OriginOf(r.URL)] = max(l.opts.Interval, d.CrawlDelay).Seconds()
+		s.Statuses[r.Status]++
 	}
 	if r.NoIndex {
-		l.total.NoIndex++
-		l.total.NotToKeep = append(l.total.NotToKeep, r.Brief())
-	}
-	if r.Verdict == record.Fetched && r.Refusal != nil {
-		l.total.Doubtful = append(l.total.Doubtful, r.Brief())
+		s.NoIndex++
+		s.NotToKeep = append(s.NotToKeep, r.Brief())
 	}
 	if r.NoFollow {
-		l.total.NoFollow++
+		s.NoFollow++
+	}
+	if r.Verdict == record.Fetched && r.Refusal != nil {
+		s.Doubtful = append(s.Doubtful, r.Brief())
 	}
 	for _, u := range r.Uses {
 		l.addUse(u)
-	}
-	if l.report != nil {
-		l.report.Add(r, rule, start.Sub(l.crawlStart))
 	}
 }
 
@@ -263,7 +276,7 @@ func (l *Ledger) ShowProgress(state func() frontier.State) (stop func()) {
 				queue := state()
 				l.mu.Lock()
 				soFar := l.total
-				soFar.Seconds = l.before + record.Since(l.runStart)
+				soFar.Seconds = l.earlier + record.Since(l.runStart)
 				p.progress(soFar, queue)
 				l.mu.Unlock()
 			}
@@ -278,7 +291,7 @@ func (l *Ledger) Finish(stopped string, state frontier.State, ended map[string]i
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.total
-	s.Seconds = l.before + record.Since(l.runStart)
+	s.Seconds = l.earlier + record.Since(l.runStart)
 	s.Stopped = stopped
 	s.Left = state.Queued
 	s.Elsewhere = state.Spent + state.Free
@@ -309,7 +322,7 @@ func (l *Ledger) host(name string) *host {
 	if h == nil {
 		h = &host{
 			HostSummary: record.HostSummary{Host: name, Interval: l.opts.Interval.Seconds()},
-			answers:     make(map[string]string),
+			robotsTxt:   make(map[string]string),
 			intervals:   make(map[string]float64),
 		}
 		l.hosts[name] = h

@@ -16,14 +16,19 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// newPrinter returns the printer for the output w. The printer writes to the
-// writer to, which leads to w.
-func newPrinter(w, to io.Writer, asJSON bool) printer {
+// newPrinter returns the printer for the output terminal. The printer writes to
+// w, which passes everything on to that output.
+func newPrinter(terminal, w io.Writer, asJSON bool) printer {
 	if asJSON {
-		return jsonPrinter{cli.NewEncoder(to)}
+		return jsonPrinter{cli.NewEncoder(w)}
 	}
-	live := cli.Terminal(w) != nil
-	return &textPrinter{w: to, live: live, color: live && os.Getenv("NO_COLOR") == "", printed: make(map[string]bool)} // https://no-color.org
+	live := cli.Terminal(terminal) != nil
+	return &textPrinter{
+		w:       w,
+		live:    live,
+		color:   live && os.Getenv("NO_COLOR") == "", // https://no-color.org
+		printed: make(map[string]bool),
+	}
 }
 
 // A jsonPrinter writes one JSON object on each line: the records, then
@@ -36,19 +41,19 @@ func (p jsonPrinter) summary(s record.Summary) {
 	p.enc.Encode(map[string]record.Summary{"summary": s})
 }
 
-// A checkedWriter writes to w. At the first error, it stores the error in err
-// and calls the function in the field "failed".
+// A checkedWriter writes to w. It stores the first error, and calls onError with
+// it.
 type checkedWriter struct {
-	w      io.Writer
-	err    error
-	failed func(error)
+	w       io.Writer
+	err     error
+	onError func(error)
 }
 
 func (c *checkedWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	if err != nil && c.err == nil {
 		c.err = err
-		c.failed(err)
+		c.onError(err)
 	}
 	return n, err
 }

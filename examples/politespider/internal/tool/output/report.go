@@ -13,21 +13,21 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/report"
 )
 
-// CheckReport returns an error if the file for the report cannot be opened. So
-// the user learns of the error before the crawl, which may take hours.
-// CheckReport leaves an existing file as it is. If there is no file, it creates
+// CheckReport returns an error if the file for the report cannot be opened, so
+// that the user learns of the error before the crawl, which may take hours.
+// CheckReport does not change an existing file. If there is no file, it creates
 // one and removes it again. It does nothing if path is "".
 func CheckReport(path string) error {
 	if path == "" {
 		return nil
 	}
-	_, found := os.Lstat(path)
+	_, statErr := os.Lstat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
 	err = file.Close()
-	if errors.Is(found, fs.ErrNotExist) {
+	if errors.Is(statErr, fs.ErrNotExist) {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
@@ -44,19 +44,29 @@ func ReadSummary(path string) (*record.Summary, error) {
 		return nil, fmt.Errorf("-compare: %w", err)
 	}
 	defer file.Close()
-	var summary *record.Summary
-	for in := json.NewDecoder(file); err == nil; {
-		var line struct{ Summary *record.Summary }
-		err = in.Decode(&line)
-		summary = cmp.Or(line.Summary, summary)
-	}
+	summary, err := lastSummary(file)
 	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, fmt.Errorf("-compare: %w", err)
 	}
-	if err != io.EOF || summary == nil {
+	if err != nil || summary == nil {
 		return nil, fmt.Errorf("-compare %s: no summary found; use the -json output of a completed crawl", path)
 	}
 	return summary, nil
+}
+
+// lastSummary returns the last summary in JSON values, or nil if there is none.
+func lastSummary(r io.Reader) (summary *record.Summary, err error) {
+	for dec := json.NewDecoder(r); ; {
+		var line struct{ Summary *record.Summary }
+		err := dec.Decode(&line)
+		if err == io.EOF {
+			return summary, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		summary = cmp.Or(line.Summary, summary)
+	}
 }
 
 // WriteReport writes the report of a crawl with this summary, if Options names

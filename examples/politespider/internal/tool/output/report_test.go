@@ -7,38 +7,54 @@ import (
 	"testing"
 )
 
-// A file for -compare may have gone through an editor or through jq.
+const (
+	recordLine  = `{"verdict":"fetched"}` + "\n"
+	summaryLine = `{"summary":{"fetched":3}}`
+)
+
+// The file for -compare may have been changed by an editor or by jq.
 func TestReadSummary(t *testing.T) {
-	const record, summary = `{"verdict":"fetched"}` + "\n", `{"summary":{"fetched":3}}`
 	for name, tt := range map[string]struct {
 		text string
-		want int // 0 means there is no summary
+		want int
 	}{
-		"as written":           {record + summary + "\n", 3},
-		"no newline":           {record + summary, 3},
-		"a blank line":         {record + summary + "\n\n", 3},
-		"indented":             {"{\n  \"summary\": {\n    \"fetched\": 3\n  }\n}\n", 3},
-		"two crawls":           {summary + "\n" + record + `{"summary":{"fetched":4}}` + "\n", 4},
-		"no summary":           {record, 0},
-		"nothing":              {"", 0},
-		"cut short":            {record + summary[:15], 0},
-		"something after it":   {summary + "\nthat is all\n", 0},
-		"not the type of line": {"[]\n" + summary + "\n", 0},
+		"unchanged":          {recordLine + summaryLine + "\n", 3},
+		"no newline":         {recordLine + summaryLine, 3},
+		"a blank line":       {recordLine + summaryLine + "\n\n", 3},
+		"an indented object": {"{\n  \"summary\": {\n    \"fetched\": 3\n  }\n}\n", 3},
+		"two crawls":         {summaryLine + "\n" + recordLine + `{"summary":{"fetched":4}}` + "\n", 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "old.jsonl")
-			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadSummary(path)
-			switch {
-			case tt.want == 0:
-				if err == nil || !strings.Contains(err.Error(), "no summary found") {
-					t.Errorf("%v, %v", got, err)
-				}
-			case err != nil || got.Fetched != tt.want:
-				t.Errorf("%v, %v; want %d fetched", got, err, tt.want)
-			}
-		})
+		summary, err := ReadSummary(writeLines(t, tt.text))
+		if err != nil {
+			t.Errorf("%s: error %v", name, err)
+		} else if summary.Fetched != tt.want {
+			t.Errorf("%s: summary has %d fetched pages, want %d", name, summary.Fetched, tt.want)
+		}
 	}
+}
+
+func TestReadSummary_NoSummary(t *testing.T) {
+	const want = "no summary found"
+	for name, text := range map[string]string{
+		"only a record":        recordLine,
+		"an empty file":        "",
+		"a truncated summary":  recordLine + summaryLine[:15],
+		"text after a summary": summaryLine + "\nthat is all\n",
+		"a line with an array": "[]\n" + summaryLine + "\n",
+	} {
+		summary, err := ReadSummary(writeLines(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: summary %v and error %v, want an error that contains %q", name, summary, err, want)
+		}
+	}
+}
+
+// writeLines writes a file for -compare, and returns its path.
+func writeLines(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "old.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

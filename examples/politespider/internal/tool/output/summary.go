@@ -1,7 +1,6 @@
 package output
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
+// summary prints the summary.
 func (p *textPrinter) summary(s record.Summary) {
 	p.erase()
 	fmt.Fprintln(p.w)
@@ -25,12 +25,23 @@ func (p *textPrinter) summary(s record.Summary) {
 	})
 	p.ended(s.Ended)
 	if s.Elsewhere > 0 {
-		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have finished %s.\n", record.Count(s.Elsewhere, "other URL"))
+		fmt.Fprintf(p.w, "\nEarlier runs and other processes of this crawl have finished %s.\n",
+			record.Count(s.Elsewhere, "other URL"))
 	}
 	if s.Stopped != "" {
-		how := map[string]string{"failed": "Failed", "interrupted": "Interrupted"}[s.Stopped]
-		fmt.Fprintf(p.w, "\n%s: %s still in the queue.\n", cmp.Or(how, "Stopped at -"+s.Stopped), record.Count(s.Left, "URL"))
+		fmt.Fprintf(p.w, "\n%s: %s still in the queue.\n", stopReason(s.Stopped), record.Count(s.Left, "URL"))
 	}
+}
+
+// stopReason describes why a crawl stopped.
+func stopReason(stopped string) string {
+	switch stopped {
+	case "failed":
+		return "Failed"
+	case "interrupted":
+		return "Interrupted"
+	}
+	return "Stopped at -" + stopped
 }
 
 // The text output is limited. The JSON output is complete.
@@ -47,11 +58,12 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	fmt.Fprintln(p.w)
 	shown := hosts[:min(len(hosts), maxHosts)]
 	width := len("host")
-	var paused, ports bool
+	hasPauses := false
+	hasPorts := false
 	for _, h := range shown {
 		width = max(width, len(h.Host))
-		paused = paused || h.Paused > 0
-		ports = ports || h.Addresses > 1
+		hasPauses = hasPauses || h.Paused > 0
+		hasPorts = hasPorts || h.Addresses > 1
 	}
 	const format = "  %-*s  %8s  %7s  %5s  %9s  %10s  %4s  %8s  %7s  %6s  %s\n"
 	heading := fmt.Sprintf(format, width, "host",
@@ -60,15 +72,16 @@ func (p *textPrinter) hosts(hosts []record.HostSummary) {
 	fmt.Fprint(p.w, p.paint(dim, heading))
 	for _, h := range shown {
 		fmt.Fprintf(p.w, format, width, h.Host,
-			number(h.Requests), number(h.Fetched), number(h.Moved), number(h.NotFound), number(h.Disallowed), number(h.Lost),
-			seconds(h.Interval), ifAny(h.Closest), ifAny(h.Paused), h.RobotsTxt)
+			number(h.Requests), number(h.Fetched), number(h.Moved),
+			number(h.NotFound), number(h.Disallowed), number(h.Lost),
+			seconds(h.Interval), secondsOrDash(h.Closest), secondsOrDash(h.Paused), h.RobotsTxt)
 	}
 	p.more(len(hosts) - len(shown))
 	notes := "  interval: the minimum time between two requests for pages; closest: the shortest time measured"
-	if paused {
+	if hasPauses {
 		notes += ";\n  paused: how long responses such as 429 and 503 paused the host"
 	}
-	if ports {
+	if hasPorts {
 		notes += ";\n  the ports of a host share one pace, but each port has its own robots.txt and Crawl-delay"
 	}
 	fmt.Fprintln(p.w, p.paint(dim, notes))
@@ -86,19 +99,22 @@ func (p *textPrinter) ended(hosts []record.EndedHost) {
 	p.more(len(hosts) - maxListed)
 }
 
-func ifAny(s float64) string {
+// secondsOrDash is like seconds, but returns a dash for 0.
+func secondsOrDash(s float64) string {
 	if s == 0 {
 		return "-"
 	}
 	return seconds(s)
 }
 
+// more prints how many items are not listed.
 func (p *textPrinter) more(n int) {
 	if n > 0 {
 		fmt.Fprintf(p.w, "  … and %d more, in -json\n", n)
 	}
 }
 
+// uses lists the usage preferences, and the drafts that define signals.
 func (p *textPrinter) uses(s record.Summary) {
 	if len(s.Uses) == 0 {
 		return
@@ -112,6 +128,7 @@ func (p *textPrinter) uses(s record.Summary) {
 	}
 }
 
+// list prints a list of records, each with a note.
 func (p *textPrinter) list(title string, records []record.Record, note func(record.Record) string) {
 	if len(records) == 0 {
 		return
@@ -119,11 +136,13 @@ func (p *textPrinter) list(title string, records []record.Record, note func(reco
 	fmt.Fprintln(p.w, title+":")
 	shown := records[:min(len(records), maxListed)]
 	for _, r := range shown {
-		fmt.Fprintln(p.w, strings.TrimRight(fmt.Sprintf("  %-*s  %s", urlWidth, r.URL, note(r)), " "))
+		line := fmt.Sprintf("  %-*s  %s", urlWidth, r.URL, note(r))
+		fmt.Fprintln(p.w, strings.TrimRight(line, " "))
 	}
 	p.more(len(records) - len(shown))
 }
 
+// headline returns the first line of the summary.
 func headline(s record.Summary) string {
 	parts := []string{record.Count(s.Fetched, "page") + " fetched"}
 	for _, v := range record.Verdicts[1:] {
@@ -135,9 +154,11 @@ func headline(s record.Summary) string {
 	if s.Runs > 1 {
 		runs = fmt.Sprintf(" (%d runs)", s.Runs)
 	}
-	return fmt.Sprintf("%s in %s%s: %s", record.Count(len(s.Hosts), "host"), seconds(s.Seconds), runs, strings.Join(parts, ", "))
+	hosts := record.Count(len(s.Hosts), "host")
+	return fmt.Sprintf("%s in %s%s: %s", hosts, seconds(s.Seconds), runs, strings.Join(parts, ", "))
 }
 
+// number formats a number, with a dash for 0.
 func number(n int) string {
 	if n == 0 {
 		return "-"

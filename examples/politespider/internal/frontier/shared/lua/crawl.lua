@@ -1,20 +1,22 @@
 -- All scripts except join.lua begin with this file.
 --
--- KEYS: meta   hash: epoch, about, queued, spent, free, over; "hurt HOST" if the latest page of the host was put off;
---       "rest HOST" when an ended host may be requested again
---       seen   set: hashes of all URLs that were ever added
---       due    sorted set: hosts with no page out, by when they may be asked; take.lua removes a host without pages at that time
---       held   sorted set: hosts with a page out, by when its holder counts as dead
---       mine   sorted set: hosts that the caller had last, by when it may ask them; in due, their time is later by head
---       refused  sorted set: hosts that have refused pages, by how many
---       ended    sorted set: hosts with pages that take.lua has removed from due, by how many they had refused
+-- KEYS: meta     hash: epoch, about, queued, spent, free, over; "hurt HOST" if the latest page of the host was put off;
+--                "rest HOST" is when the pause of an ended host ends
+--       seen     set: hashes of all URLs that were ever added
+--       due      sorted set: hosts with no page out, by when the next request may be sent; take.lua removes a host that
+--                has no pages at that time
+--       held     sorted set: hosts with a page out, by when the lease of the page expires
+--       mine     sorted set: hosts whose latest page the caller had, by when the caller may send the next request; in
+--                due, their time is later by head
+--       refused  sorted set: hosts that have refused pages, by the number of these pages
+--       ended    sorted set: hosts with pages that take.lua has removed from due, by the number of refused pages then
 -- ARGV: epoch, the prefix of the keys of hosts' streams, the caller's name as a consumer, then the arguments of the script
 --
--- A host's stream has the host's pages. A page that is out is a pending entry of its holder. Pages that wait for their Due are
--- in a sorted set beside the stream, by Due. All times are in milliseconds, by this server's clock.
+-- A host's stream contains the host's pages. A page that is out is a pending entry of the process that has it. Pages that
+-- wait for their Due are in a sorted set beside the stream, by Due. All times are in milliseconds, by this server's clock.
 local meta, seen, due, held, mine, refused, ended = unpack(KEYS)
 local prefix, me, group = ARGV[2], ARGV[3], 'crawl'
-local head = 1000 -- how much earlier than the others a host's last holder may take the host
+local head = 1000 -- how much earlier than other processes the process that had a host's latest page may take the next one
 
 if redis.call('HGET', meta, 'epoch') ~= ARGV[1] then
 	return redis.error_reply('LOST the state of the crawl')
@@ -52,8 +54,8 @@ local function holds(host, id)
 	return entry and entry[2] == me
 end
 
--- rest makes a host rest until the time at.
-local function rest(host, at)
+-- pause pauses a host until the time at.
+local function pause(host, at)
 	redis.call('ZADD', due, at + head, host)
 	redis.call('ZADD', mine, at, host)
 	redis.call('PEXPIRE', mine, 3600000) -- if the caller dies, no other process will remove it
@@ -62,5 +64,6 @@ end
 -- state returns a script's reply: the state of the crawl, then the arguments.
 local function state(...)
 	local counts = redis.call('HMGET', meta, 'queued', 'spent', 'free')
-	return {tonumber(counts[1]), redis.call('ZCARD', held), tonumber(counts[2]), redis.call('ZCARD', due), tonumber(counts[3]) or 0, ...}
+	local queued, spent, free = tonumber(counts[1]), tonumber(counts[2]), tonumber(counts[3]) or 0
+	return {queued, redis.call('ZCARD', held), spent, redis.call('ZCARD', due), free, ...}
 end

@@ -3,20 +3,24 @@
 -- form; or "wait", how long (-1: until something changes) and the host that is due then; or "over".
 local max, lease, keep, limit = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 
+-- page returns the reply for a page that is handed out.
 local function page(host, entry)
 	redis.call('ZREM', due, host)
 	redis.call('ZADD', held, now + lease, host)
 	return state('page', host, entry[1], entry[2][2])
 end
 
+-- claim makes the caller the consumer of a page.
 local function claim(host, id) return redis.call('XCLAIM', prefix .. host, group, me, 0, id, 'FORCE')[1] end
 
 -- next returns the next page of a host, if there is one. If the host's latest page was put off, the last page comes first,
 -- because it is the least similar one. Otherwise a page whose Due is over comes first, because it has been queued for longer.
 local function next(host)
-	local last = redis.call('HGET', meta, 'hurt ' .. host) and redis.call('XREVRANGE', prefix .. host, '+', '-', 'COUNT', 1)[1]
-	if last then
-		return claim(host, last[1])
+	if redis.call('HGET', meta, 'hurt ' .. host) then
+		local last = redis.call('XREVRANGE', prefix .. host, '+', '-', 'COUNT', 1)[1]
+		if last then
+			return claim(host, last[1])
+		end
 	end
 	local again = redis.call('ZRANGEBYSCORE', waiting(host), '-inf', now, 'LIMIT', 0, 1)[1]
 	if again then
@@ -36,12 +40,12 @@ for _, host in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0,
 	redis.call('ZADD', held, now + lease, host)
 end
 
--- The crawl of a host goes on if this process has a higher limit than the process that ended it.
+-- The crawl of a host continues if this process has a higher limit than the process that ended it.
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', ended, '-inf', limit > 0 and '(' .. limit or '+inf')) do
 	redis.call('ZREM', ended, host)
-	local rests = tonumber(redis.call('HGET', meta, 'rest ' .. host) or 0)
+	local pausedUntil = tonumber(redis.call('HGET', meta, 'rest ' .. host) or 0)
 	redis.call('HDEL', meta, 'rest ' .. host)
-	redis.call('ZADD', due, 'NX', math.max(now, rests), host)
+	redis.call('ZADD', due, 'NX', math.max(now, pausedUntil), host)
 end
 
 local queued, out, spent = unpack(state())
@@ -60,7 +64,8 @@ if out == 0 and (queued == 0 or full) then
 end
 if not full then
 	for _ = 1, 100 do
-		local first, own = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', mine, 0, 0, 'WITHSCORES')
+		local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
+		local own = redis.call('ZRANGE', mine, 0, 0, 'WITHSCORES')
 		local host, at = first[1], tonumber(first[2])
 		if not host and out == 0 then -- the pages that are left are those of hosts whose crawl has ended
 			redis.call('DEL', mine)
@@ -89,12 +94,12 @@ if not full then
 				redis.call('ZREM', due, host)
 				redis.call('ZADD', ended, refusals, host)
 				if at > now then
-					redis.call('HSET', meta, 'rest ' .. host, at) -- for when a process with a higher limit goes on
+					redis.call('HSET', meta, 'rest ' .. host, at) -- for a process with a higher limit, which continues the host's crawl
 				end
 			elseif later and not isOver then
-				rest(host, later)
+				pause(host, later)
 			else
-				redis.call('ZREM', due, host) -- the host had no pages, and only had to rest until now
+				redis.call('ZREM', due, host) -- the host had no pages, and its pause is over
 				redis.call('DEL', prefix .. host)
 			end
 		end

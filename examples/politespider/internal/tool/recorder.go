@@ -15,25 +15,27 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/webbotauth"
 )
 
-// A witness records the requests of a crawl. It is the innermost RoundTripper.
-// Its methods also serve as observers of robots.txt and of the pace. A witness
-// writes facts about a page into the page's attempt, and facts about a
-// robots.txt into the ledger. It is safe for concurrent use.
-type witness struct {
+// A requestRecorder records the requests of a crawl. It is the innermost
+// RoundTripper. Its methods also serve as observers of robots.txt and of the
+// pace. It stores facts about a page in the page's attempt, and facts about a
+// robots.txt in the ledger. It is safe for concurrent use.
+type requestRecorder struct {
 	base     http.RoundTripper
-	interval time.Duration // the delay of a host after a request for robots.txt
+	interval time.Duration // the minimum time after a request for robots.txt
 	ledger   *output.Ledger
-	attempts sync.Map // URL → *attempt, while the one attempt at the URL is under way
+	attempts sync.Map // URL → *attempt, while the attempt at the URL is under way
 	pauses   sync.Map // host → the end of its pause; takePauseEnd deletes the entry
 
 	// robotsRequests contains the latest request to each URL that is not a page
 	// of the crawl: URL → record.Request. Such requests are for robots.txt.
 	robotsRequests sync.Map
 
-	// The keys are URLs of robots.txt files. The values are the requests for
-	// each file, redirects included, that are not yet part of a record.
+	mu sync.Mutex
+
+	// files has the requests for each robots.txt, including redirects, that are
+	// not yet part of a record. The keys are URLs of robots.txt files. Guarded
+	// by mu.
 	files map[string][]record.Request
-	mu    sync.Mutex // guards files
 }
 
 // An attempt is what was observed during one attempt at a page. Read it only
@@ -45,7 +47,7 @@ type attempt struct {
 }
 
 // attempt returns the attempt at the URL, or nil if none is under way.
-func (w *witness) attempt(url string) *attempt {
+func (w *requestRecorder) attempt(url string) *attempt {
 	if a, ok := w.attempts.Load(url); ok {
 		return a.(*attempt)
 	}
@@ -53,14 +55,14 @@ func (w *witness) attempt(url string) *attempt {
 }
 
 // RoundTrip sends the request, records it, and decompresses gzip (see unpack).
-func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *requestRecorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	start := time.Now()
 	host := frontier.HostKey(req.URL)
 	attempt := w.attempt(req.URL.String())
+	w.ledger.Sent(host, attempt != nil, start)
 	if attempt != nil {
 		attempt.start = start
 	}
-	w.ledger.Sent(host, attempt != nil, start)
 	resp, err := w.base.RoundTrip(req)
 	r := record.Request{
 		At:   w.ledger.Offset(start),
@@ -68,25 +70,25 @@ func (w *witness) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err == nil {
 		r.Status = resp.StatusCode
-		if mayAskForSignature(resp.StatusCode) {
-			r.Asked = webbotauth.Asked(resp)
+		if mayRequestSignature(resp.StatusCode) {
+			r.RequestedSignature = webbotauth.Asked(resp)
 		}
 		unpack(resp)
 	}
 	if attempt != nil {
 		attempt.requests = append(attempt.requests, r)
-	} else {
-		r.URL = req.URL.String()
-		r.Host = host
-		r.Interval = record.Seconds(w.interval)
-		w.robotsRequests.Store(r.URL, r)
+		return resp, err
 	}
+	r.URL = req.URL.String()
+	r.Host = host
+	r.Interval = record.Seconds(w.interval)
+	w.robotsRequests.Store(r.URL, r)
 	return resp, err
 }
 
-// mayAskForSignature reports whether a response with the status may request a
+// mayRequestSignature reports whether a response with the status may request a
 // signature: draft-ietf-webbotauth-httpsig-protocol-01 section 5.3.
-func mayAskForSignature(status int) bool {
+func mayRequestSignature(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return true
@@ -95,7 +97,7 @@ func mayAskForSignature(status int) bool {
 }
 
 // decided records the decision on a URL. A robotsmw.Observer calls it.
-func (w *witness) decided(_ context.Context, d robotsmw.Decision) {
+func (w *requestRecorder) decided(_ context.Context, d robotsmw.Decision) {
 	if attempt := w.attempt(d.URL.String()); attempt != nil {
 		attempt.decision = &d
 	}
@@ -103,16 +105,18 @@ func (w *witness) decided(_ context.Context, d robotsmw.Decision) {
 
 // robotsResponse assigns the request that led to resp to the robots.txt at
 // robotsURL. A robotsmw.Observer calls it.
-func (w *witness) robotsResponse(_ context.Context, robotsURL string, resp *http.Response, _ []byte, _ error) {
-	if r, ok := w.robotsRequests.LoadAndDelete(resp.Request.URL.String()); ok {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.files[robotsURL] = append(w.files[robotsURL], r.(record.Request))
+func (w *requestRecorder) robotsResponse(_ context.Context, robotsURL string, resp *http.Response, _ []byte, _ error) {
+	r, ok := w.robotsRequests.LoadAndDelete(resp.Request.URL.String())
+	if !ok {
+		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.files[robotsURL] = append(w.files[robotsURL], r.(record.Request))
 }
 
 // fetched records how a robots.txt was fetched. A robotsmw.Observer calls it.
-func (w *witness) fetched(_ context.Context, f robotsmw.Fetch) {
+func (w *requestRecorder) fetched(_ context.Context, f robotsmw.Fetch) {
 	r := record.Record{
 		Verdict:   record.RobotsTxt,
 		URL:       f.URL,
@@ -137,7 +141,7 @@ func parseHost(rawURL string) string {
 
 // takeRequests returns the requests for the robots.txt at robotsURL that are
 // not yet part of a record, and removes them.
-func (w *witness) takeRequests(robotsURL string) []record.Request {
+func (w *requestRecorder) takeRequests(robotsURL string) []record.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	requests := w.files[robotsURL]
@@ -147,14 +151,14 @@ func (w *witness) takeRequests(robotsURL string) []record.Request {
 
 // backedOff records that a host is paused, and until when. A
 // politeness.Observer calls it.
-func (w *witness) backedOff(_ context.Context, e politeness.Event) {
+func (w *requestRecorder) backedOff(_ context.Context, e politeness.Event) {
 	w.pauses.Store(e.Host, e.Until)
 	w.ledger.Paused(e.Host, time.Now(), e.Until)
 }
 
 // takePauseEnd removes the pause of a host, and returns when it ends, in
 // seconds since the run began. It returns 0 if there is no pause.
-func (w *witness) takePauseEnd(host string) float64 {
+func (w *requestRecorder) takePauseEnd(host string) float64 {
 	until, ok := w.pauses.LoadAndDelete(host)
 	if !ok {
 		return 0

@@ -10,9 +10,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// Said contains the directives of a page and the preferences for the use of its
-// content. Some of them may be addressed to this crawler by name.
-type Said struct {
+// PageInfo contains the directives of a page and the preferences for the use of
+// its content. Some of them may be addressed to this crawler by name.
+type PageInfo struct {
 	// Examined is how much of the page was examined: "complete", "partial"
 	// (only its beginning), "header only" (it is not HTML), or "not examined"
 	// (its content coding is unknown).
@@ -22,8 +22,8 @@ type Said struct {
 	Directives       []robotsmeta.Rule `json:"directives,omitempty"`
 	UnavailableAfter time.Time         `json:"unavailable_after,omitzero"`
 
-	Uses     []preference.Verdict `json:"uses,omitempty"`  // one for each use; nil if the page has no usage preferences
-	Reuse    *preference.Verdict  `json:"reuse,omitempty"` // how far it may be reused; nil if the page has no such preference
+	Uses     []preference.Verdict `json:"uses,omitempty"`  // one for each use; nil if there are no usage preferences
+	Reuse    *preference.Verdict  `json:"reuse,omitempty"` // how the content may be reused; nil if not stated
 	Licenses []License            `json:"licenses,omitempty"`
 
 	NotFollowed []string `json:"not_followed,omitempty"` // links with rel=nofollow
@@ -41,7 +41,7 @@ type License struct {
 // An Evidence is one line with a statement and its place.
 type Evidence struct {
 	Text   string
-	OfSite bool // everything on the line comes from robots.txt or an RSL file
+	OfSite bool // the whole line comes from robots.txt or an RSL file
 }
 
 // maxLinks is the maximum number of rel=nofollow links that Evidence lists for
@@ -50,68 +50,75 @@ const maxLinks = 3
 
 // Evidence returns the statements of the page, each with its place. A line that
 // begins with "uses:" summarizes the preferences, if there are any.
-func (s Said) Evidence() []Evidence {
-	lines := s.directiveLines()
-	if s.Uses != nil {
-		lines = append(lines, s.usesLine())
+func (p PageInfo) Evidence() []Evidence {
+	lines := p.directiveLines()
+	if p.Uses != nil {
+		lines = append(lines, p.usesLine())
 	}
-	lines = append(lines, s.statementLines()...)
-	return append(lines, s.linkLines()...)
+	lines = append(lines, p.statementLines()...)
+	return append(lines, p.linkLines()...)
 }
 
 // directiveLines returns a line for each element or header field that contains
-// directives. tdm-reservation and tdm-policy are part of statementLines.
-func (s Said) directiveLines() (lines []Evidence) {
-	for rest := s.Directives; len(rest) > 0; {
+// directives. It omits tdm-reservation and tdm-policy, which statementLines
+// returns.
+func (p PageInfo) directiveLines() (lines []Evidence) {
+	for rest := p.Directives; len(rest) > 0; {
 		first := rest[0]
 		n := slices.IndexFunc(rest, func(r robotsmeta.Rule) bool { return !samePlace(r, first) })
 		if n < 0 {
 			n = len(rest)
 		}
-		var words []string
-		for _, r := range rest[:n] {
-			words = append(words, wording(r))
+		if !strings.HasPrefix(first.Name, "tdm-") {
+			lines = append(lines, Evidence{Text: formatDirectives(rest[:n])})
 		}
 		rest = rest[n:]
-		if strings.HasPrefix(first.Name, "tdm-") {
-			continue
-		}
-		to := ""
-		if first.Scope != "" {
-			to = ", to " + Printable(first.Scope)
-		}
-		text := fmt.Sprintf("%v, line %d%s: %s", first.Source, first.Line, to, Printable(strings.Join(words, ", ")))
-		lines = append(lines, Evidence{Text: text})
 	}
 	return lines
 }
 
+// formatDirectives returns the directives, which all have the same place, after
+// that place.
+func formatDirectives(rules []robotsmeta.Rule) string {
+	var directives []string
+	for _, r := range rules {
+		directive := r.Raw
+		if !r.Known {
+			directive += " (unknown)"
+		}
+		directives = append(directives, directive)
+	}
+	place := fmt.Sprintf("%v, line %d", rules[0].Source, rules[0].Line)
+	if scope := rules[0].Scope; scope != "" {
+		place += ", to " + Printable(scope)
+	}
+	return place + ": " + Printable(strings.Join(directives, ", "))
+}
+
 // usesLine summarizes the preferences.
-func (s Said) usesLine() Evidence {
-	sum := Evidence{OfSite: true}
+func (p PageInfo) usesLine() Evidence {
+	ofSite := true
 	var answers []string
-	for _, u := range s.Uses {
+	for _, u := range p.Uses {
 		answers = append(answers, fmt.Sprintf("%s %v", u.Use, u.Answer))
 		for _, statement := range u.Evidence {
-			sum.OfSite = sum.OfSite && isOfSite(statement)
+			ofSite = ofSite && isOfSite(statement)
 		}
 	}
-	sum.Text = "uses: " + strings.Join(answers, ", ")
-	return sum
+	return Evidence{Text: "uses: " + strings.Join(answers, ", "), OfSite: ofSite}
 }
 
 // statementLines returns the statements on which the preferences are based,
-// without those that are directives.
-func (s Said) statementLines() (lines []Evidence) {
-	all := s.Uses
-	if s.Reuse != nil {
-		all = append(slices.Clip(all), *s.Reuse)
+// without those that directiveLines returns.
+func (p PageInfo) statementLines() (lines []Evidence) {
+	verdicts := slices.Clone(p.Uses)
+	if p.Reuse != nil {
+		verdicts = append(verdicts, *p.Reuse)
 	}
-	for _, u := range all {
-		for _, statement := range u.Evidence {
+	for _, verdict := range verdicts {
+		for _, statement := range verdict.Evidence {
 			line := Evidence{Text: formatStatement(statement), OfSite: isOfSite(statement)}
-			isDirective := slices.Contains([]string{"noai", "noimageai", "noml"}, statement.Signal)
-			if !isDirective && !slices.Contains(lines, line) {
+			if !isDirective(statement) && !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
 		}
@@ -121,11 +128,11 @@ func (s Said) statementLines() (lines []Evidence) {
 
 // linkLines returns the licenses, the canonical URL, the refresh, and the first
 // links that are not followed.
-func (s Said) linkLines() (lines []Evidence) {
+func (p PageInfo) linkLines() (lines []Evidence) {
 	add := func(format string, args ...any) {
 		lines = append(lines, Evidence{Text: fmt.Sprintf(format, args...)})
 	}
-	for _, l := range s.Licenses {
+	for _, l := range p.Licenses {
 		where := l.Where
 		if l.Line > 0 {
 			where = fmt.Sprintf("%s, line %d", where, l.Line)
@@ -135,16 +142,16 @@ func (s Said) linkLines() (lines []Evidence) {
 			OfSite: l.Where == "robots.txt",
 		})
 	}
-	if s.Canonical != "" {
-		add("canonical: %s", Printable(s.Canonical))
+	if p.Canonical != "" {
+		add("canonical: %s", Printable(p.Canonical))
 	}
-	if s.Refresh != "" {
-		add("refresh: %s", Printable(s.Refresh))
+	if p.Refresh != "" {
+		add("refresh: %s", Printable(p.Refresh))
 	}
-	for _, link := range s.NotFollowed[:min(len(s.NotFollowed), maxLinks)] {
+	for _, link := range p.NotFollowed[:min(len(p.NotFollowed), maxLinks)] {
 		add("rel=nofollow: %s", Printable(link))
 	}
-	if more := len(s.NotFollowed) - maxLinks; more > 0 {
+	if more := len(p.NotFollowed) - maxLinks; more > 0 {
 		add("rel=nofollow: %s", Count(more, "more link"))
 	}
 	return lines
@@ -154,18 +161,18 @@ func samePlace(a, b robotsmeta.Rule) bool {
 	return a.Source == b.Source && a.Line == b.Line && a.Scope == b.Scope
 }
 
-func wording(r robotsmeta.Rule) string {
-	if !r.Known {
-		return r.Raw + " (unknown)"
-	}
-	return r.Raw
+// isDirective reports whether the statement is a directive of the page.
+func isDirective(s preference.Statement) bool {
+	return s.Signal == "noai" || s.Signal == "noimageai" || s.Signal == "noml"
 }
 
 // isOfSite reports whether the statement comes from a file that covers many
 // pages.
-func isOfSite(s preference.Statement) bool { return s.Where == "robots.txt" || s.Signal == "RSL" }
+func isOfSite(s preference.Statement) bool {
+	return s.Where == "robots.txt" || s.Signal == "RSL"
+}
 
-// formatStatement returns a statement with its place.
+// formatStatement returns a statement after its place.
 func formatStatement(s preference.Statement) string {
 	words := s.Raw
 	switch s.Signal {

@@ -11,10 +11,7 @@ import (
 // the size of a body, but decompresses the body afterwards, so a few kilobytes
 // could become gigabytes. With unpack, the decompressed bytes are limited.
 func unpack(resp *http.Response) {
-	coding, kind := strings.ToLower(resp.Header.Get("Content-Encoding")), strings.ToLower(resp.Header.Get("Content-Type"))
-	packed := strings.Contains(coding, "gzip") || coding == "" && strings.Contains(kind, "gzip") ||
-		strings.HasSuffix(strings.ToLower(resp.Request.URL.Path), ".xml.gz")
-	if resp.Uncompressed || !packed {
+	if resp.Uncompressed || !isGzipped(resp) {
 		return
 	}
 	resp.Body = &gzipBody{ReadCloser: resp.Body}
@@ -24,9 +21,23 @@ func unpack(resp *http.Response) {
 	resp.Uncompressed = true
 }
 
+// isGzipped reports whether colly would decompress the body.
+func isGzipped(resp *http.Response) bool {
+	coding := strings.ToLower(resp.Header.Get("Content-Encoding"))
+	if strings.Contains(coding, "gzip") {
+		return true
+	}
+	contentType := strings.ToLower(resp.Header.Get("Content-Type"))
+	if coding == "" && strings.Contains(contentType, "gzip") {
+		return true
+	}
+	path := strings.ToLower(resp.Request.URL.Path)
+	return strings.HasSuffix(path, ".xml.gz")
+}
+
 // A gzipBody decompresses a body while it is read.
 type gzipBody struct {
-	io.ReadCloser              // the packed body
+	io.ReadCloser              // the compressed body
 	plain         *gzip.Reader // nil until the first Read
 }
 
