@@ -27,41 +27,209 @@ func TestOf(t *testing.T) {
 		answer *http.Response
 		want   Refusal // what Of returns, except for the Evidence
 	}{
-		{"Cloudflare's challenge", answer(403, "cf-mitigated: challenge", "server: cloudflare"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},
-		{"Cloudflare's challenge, as it was sent of old", answer(503, "cf-mitigated: challenge"), Refusal{By: "Cloudflare", Kind: Challenge, Sure: true}},
-		{"AWS WAF's challenge without a body", answer(202, "x-amzn-waf-action: challenge"), Refusal{By: "AWS WAF", Kind: Challenge, Sure: true}},
-		{"AWS WAF's captcha", answer(405, "x-amzn-waf-action: captcha"), Refusal{By: "AWS WAF", Kind: Captcha, Sure: true}},
-		{"Vercel's challenge", answer(429, "x-vercel-mitigated: challenge"), Refusal{By: "Vercel", Kind: Challenge, Sure: true}},
-		{"Vercel's denial", answer(403, "x-vercel-mitigated: deny"), Refusal{By: "Vercel", Kind: Block, Sure: true}},
-		{"Vercel's token alone", answer(429, "x-vercel-challenge-token: 2.1795"), Refusal{By: "Vercel", Kind: Challenge, Sure: true}},
-		{"SiteGround's captcha", answer(202, "sg-captcha: challenge"), Refusal{By: "SiteGround", Kind: Challenge, Sure: true}},
-		{"DataDome, soft", answer(403, "x-datadome: protected", "x-dd-b: 1"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
-		{"DataDome, hard", answer(403, "x-datadome: protected", "x-dd-b: 2"), Refusal{By: "DataDome", Kind: Block, Sure: true}},
-		{"DataDome, protected and refused", answer(401, "x-datadome: protected"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
-		{"DataDome's own server", answer(403, "server: DataDome"), Refusal{By: "DataDome", Kind: Challenge, Sure: true}},
-		{"Sucuri's block", answer(403, "server: Sucuri/Cloudproxy", "x-sucuri-id: 12013", "x-sucuri-block: EVA079"), Refusal{By: "Sucuri", Kind: Block, Sure: true}},
-		{"Radware's redirect to its captcha", answer(302, "location: https://validate.perfdrive.com/0a1b?ssa=1&ssc=https%3A%2F%2Fa.example%2F"), Refusal{By: "Radware", Kind: Captcha, Sure: true}},
-		{"Cloudflare's price", answer(402, "crawler-price: usd 0.01"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "USD", Price: "0.01"}},
-		{"a price that is none", answer(402, "crawler-price: free of charge"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
-		{"Cloudflare wants a price named", answer(402, "crawler-error: MissingCrawlerPrice"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
-		{"Cloudflare could not take the money", answer(403, "crawler-error: PaymentFailed"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
-		{"Cloudflare forbids the crawler", answer(403, "crawler-error: CrawlerForbidden"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
-		{"Cloudflare wants a signature", answer(400, "crawler-error: StrongAuthRequired"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
-		{"Cloudflare does not like the signature", answer(400, "crawler-error: InvalidSignature"), Refusal{By: "Cloudflare", Kind: Block, Sure: true}},
-		{"Cloudflare wants one price, not two", answer(400, "crawler-error: ConflictingPriceHeaders"), Refusal{By: "Cloudflare", Kind: Payment, Sure: true}},
-		{"x402, version 2", answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="), Refusal{Kind: Payment, Sure: true}},
-		{"RSL wants a license", answer(401, `www-authenticate: License error="invalid_request"`), Refusal{Kind: License, Sure: true}},
-		{"RSL wants a license, and says which", answer(401, `www-authenticate: License error="invalid_request"`, `link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`), Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"}},
-		{"Cloudflare's price, with the terms", answer(402, "crawler-price: EUR 2", `link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`), Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Currency: "EUR", Price: "2", License: "https://a.example/a,b;c"}},
+		{
+			name:   "Cloudflare's challenge",
+			answer: answer(403, "cf-mitigated: challenge", "server: cloudflare"),
+			want:   Refusal{By: "Cloudflare", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "Cloudflare's challenge, as it was sent of old",
+			answer: answer(503, "cf-mitigated: challenge"),
+			want:   Refusal{By: "Cloudflare", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "AWS WAF's challenge without a body",
+			answer: answer(202, "x-amzn-waf-action: challenge"),
+			want:   Refusal{By: "AWS WAF", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "AWS WAF's captcha",
+			answer: answer(405, "x-amzn-waf-action: captcha"),
+			want:   Refusal{By: "AWS WAF", Kind: Captcha, Sure: true},
+		},
+		{
+			name:   "Vercel's challenge",
+			answer: answer(429, "x-vercel-mitigated: challenge"),
+			want:   Refusal{By: "Vercel", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "Vercel's denial",
+			answer: answer(403, "x-vercel-mitigated: deny"),
+			want:   Refusal{By: "Vercel", Kind: Block, Sure: true},
+		},
+		{
+			name:   "Vercel's token alone",
+			answer: answer(429, "x-vercel-challenge-token: 2.1795"),
+			want:   Refusal{By: "Vercel", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "SiteGround's captcha",
+			answer: answer(202, "sg-captcha: challenge"),
+			want:   Refusal{By: "SiteGround", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "DataDome, soft",
+			answer: answer(403, "x-datadome: protected", "x-dd-b: 1"),
+			want:   Refusal{By: "DataDome", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "DataDome, hard",
+			answer: answer(403, "x-datadome: protected", "x-dd-b: 2"),
+			want:   Refusal{By: "DataDome", Kind: Block, Sure: true},
+		},
+		{
+			name:   "DataDome, protected and refused",
+			answer: answer(401, "x-datadome: protected"),
+			want:   Refusal{By: "DataDome", Kind: Challenge, Sure: true},
+		},
+		{
+			name:   "DataDome's own server",
+			answer: answer(403, "server: DataDome"),
+			want:   Refusal{By: "DataDome", Kind: Challenge, Sure: true},
+		},
+		{
+			name: "Sucuri's block",
+			answer: answer(
+				403,
+				"server: Sucuri/Cloudproxy",
+				"x-sucuri-id: 12013",
+				"x-sucuri-block: EVA079",
+			),
+			want: Refusal{By: "Sucuri", Kind: Block, Sure: true},
+		},
+		{
+			name: "Radware's redirect to its captcha",
+			answer: answer(
+				302,
+				"location: https://validate.perfdrive.com/0a1b?ssa=1&ssc=https%3A%2F%2Fa.example%2F",
+			),
+			want: Refusal{By: "Radware", Kind: Captcha, Sure: true},
+		},
+		{
+			name:   "Cloudflare's price",
+			answer: answer(402, "crawler-price: usd 0.01"),
+			want: Refusal{
+				By:       "Cloudflare",
+				Kind:     Payment,
+				Sure:     true,
+				Currency: "USD",
+				Price:    "0.01",
+			},
+		},
+		{
+			name:   "a price that is none",
+			answer: answer(402, "crawler-price: free of charge"),
+			want:   Refusal{By: "Cloudflare", Kind: Payment, Sure: true},
+		},
+		{
+			name:   "Cloudflare wants a price named",
+			answer: answer(402, "crawler-error: MissingCrawlerPrice"),
+			want:   Refusal{By: "Cloudflare", Kind: Payment, Sure: true},
+		},
+		{
+			name:   "Cloudflare could not take the money",
+			answer: answer(403, "crawler-error: PaymentFailed"),
+			want:   Refusal{By: "Cloudflare", Kind: Payment, Sure: true},
+		},
+		{
+			name:   "Cloudflare forbids the crawler",
+			answer: answer(403, "crawler-error: CrawlerForbidden"),
+			want:   Refusal{By: "Cloudflare", Kind: Block, Sure: true},
+		},
+		{
+			name:   "Cloudflare wants a signature",
+			answer: answer(400, "crawler-error: StrongAuthRequired"),
+			want:   Refusal{By: "Cloudflare", Kind: Block, Sure: true},
+		},
+		{
+			name:   "Cloudflare does not like the signature",
+			answer: answer(400, "crawler-error: InvalidSignature"),
+			want:   Refusal{By: "Cloudflare", Kind: Block, Sure: true},
+		},
+		{
+			name:   "Cloudflare wants one price, not two",
+			answer: answer(400, "crawler-error: ConflictingPriceHeaders"),
+			want:   Refusal{By: "Cloudflare", Kind: Payment, Sure: true},
+		},
+		{
+			name:   "x402, version 2",
+			answer: answer(402, "payment-required: eyJ4NDAyVmVyc2lvbiI6Mn0="),
+			want:   Refusal{Kind: Payment, Sure: true},
+		},
+		{
+			name:   "RSL wants a license",
+			answer: answer(401, `www-authenticate: License error="invalid_request"`),
+			want:   Refusal{Kind: License, Sure: true},
+		},
+		{
+			name: "RSL wants a license, and says which",
+			answer: answer(
+				401,
+				`www-authenticate: License error="invalid_request"`,
+				`link: </style.css>; rel=preload, <https://a.example/license.xml>; rel="license"; type="application/rsl+xml"`,
+			),
+			want: Refusal{Kind: License, Sure: true, License: "https://a.example/license.xml"},
+		},
+		{
+			name: "Cloudflare's price, with the terms",
+			answer: answer(
+				402,
+				"crawler-price: EUR 2",
+				`link: <https://a.example/a,b;c>; title="x, y\">"; REL="terms License"`,
+			),
+			want: Refusal{
+				By:       "Cloudflare",
+				Kind:     Payment,
+				Sure:     true,
+				Currency: "EUR",
+				Price:    "2",
+				License:  "https://a.example/a,b;c",
+			},
+		},
 		{"RFC 7725 §3", answer(451), Refusal{Kind: Legal, Sure: true}},
-		{"RFC 7725 §4", answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`), Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true}},
-		{"who blocks, after who does not", answer(451, `link: <http://a.example/blocked-by>; rel="next", <http://b.example/>; rel=blocked-by`), Refusal{By: "http://b.example/", Kind: Legal, Sure: true}},
-		{"DataDome's cookie, with a refusal", answer(403, "set-cookie: datadome=x; Path=/"), Refusal{By: "DataDome", Kind: Challenge}},
-		{"HUMAN's rate limit", answer(429, "set-cookie: _pxhd=1"), Refusal{Kind: RateLimit, Sure: true}},
-		{"Cloudflare's error 1015", answer(429, "server: cloudflare", "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
-		{"Anubis' cookie", answer(200, "set-cookie: techaro.lol-anubis-cookie-verification=0198; Path=/"), Refusal{By: "Anubis", Kind: Challenge}},
-		{"Fastly's challenge begins", answer(406, "set-cookie: _fs_ch_st_x4=abc; Path=/"), Refusal{By: "Fastly", Kind: Challenge}},
-		{"go-away's challenge", answer(418, "refresh: 2; url=/?__goaway=1"), Refusal{By: "go-away", Kind: Challenge}},
+		{
+			name:   "RFC 7725 §4",
+			answer: answer(451, `link: <https://spqr.example.org/legislatione>; rel="blocked-by"`),
+			want:   Refusal{By: "https://spqr.example.org/legislatione", Kind: Legal, Sure: true},
+		},
+		{
+			name: "who blocks, after who does not",
+			answer: answer(
+				451,
+				`link: <http://a.example/blocked-by>; rel="next", <http://b.example/>; rel=blocked-by`,
+			),
+			want: Refusal{By: "http://b.example/", Kind: Legal, Sure: true},
+		},
+		{
+			name:   "DataDome's cookie, with a refusal",
+			answer: answer(403, "set-cookie: datadome=x; Path=/"),
+			want:   Refusal{By: "DataDome", Kind: Challenge},
+		},
+		{
+			name:   "HUMAN's rate limit",
+			answer: answer(429, "set-cookie: _pxhd=1"),
+			want:   Refusal{Kind: RateLimit, Sure: true},
+		},
+		{
+			name:   "Cloudflare's error 1015",
+			answer: answer(429, "server: cloudflare", "retry-after: 30"),
+			want:   Refusal{Kind: RateLimit, Sure: true},
+		},
+		{
+			name:   "Anubis' cookie",
+			answer: answer(200, "set-cookie: techaro.lol-anubis-cookie-verification=0198; Path=/"),
+			want:   Refusal{By: "Anubis", Kind: Challenge},
+		},
+		{
+			name:   "Fastly's challenge begins",
+			answer: answer(406, "set-cookie: _fs_ch_st_x4=abc; Path=/"),
+			want:   Refusal{By: "Fastly", Kind: Challenge},
+		},
+		{
+			name:   "go-away's challenge",
+			answer: answer(418, "refresh: 2; url=/?__goaway=1"),
+			want:   Refusal{By: "go-away", Kind: Challenge},
+		},
 		{"Akamai's edge", answer(403, "server: AkamaiGHost"), Refusal{By: "Akamai", Kind: Block}},
 		{"Shopify's 430", answer(430, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
 		{"RFC 6585 §4", answer(429, "retry-after: 30"), Refusal{Kind: RateLimit, Sure: true}},
@@ -89,7 +257,8 @@ func TestOf(t *testing.T) {
 	}
 	for _, s := range headerIndicators {
 		if !covered[s] {
-			t.Errorf("the indicator %s %s %s (%s) has no test", s.by, s.kind, s.field.name, s.source)
+			t.Errorf("the indicator %s %s %s (%s) has no test",
+				s.by, s.kind, s.field.name, s.source)
 		}
 	}
 }
@@ -125,13 +294,37 @@ func TestOfPage(t *testing.T) {
 		kind   Kind
 	}{
 		{"Anubis' challenge, with status 200", 200, challengeOfAnubis, "Anubis", Challenge},
-		{"Anubis' challenge, in a long page", 200, strings.Repeat("<p>why</p>", 860) + challengeOfAnubis, "Anubis", Challenge},
-		{"Anubis' challenge, with a byte order mark", 200, "\ufeff\r\n" + challengeOfAnubis, "Anubis", Challenge},
+		{
+			name:   "Anubis' challenge, in a long page",
+			status: 200,
+			page:   strings.Repeat("<p>why</p>", 860) + challengeOfAnubis,
+			by:     "Anubis",
+			kind:   Challenge,
+		},
+		{
+			name:   "Anubis' challenge, with a byte order mark",
+			status: 200,
+			page:   "\ufeff\r\n" + challengeOfAnubis,
+			by:     "Anubis",
+			kind:   Challenge,
+		},
 		{"Anubis' denial, with status 200", 200, denialOfAnubis, "Anubis", Block},
-		{"Anubis' denial, in a long page", 200, strings.Repeat("<p>why</p>", 860) + denialOfAnubis, "Anubis", Block},
+		{
+			name:   "Anubis' denial, in a long page",
+			status: 200,
+			page:   strings.Repeat("<p>why</p>", 860) + denialOfAnubis,
+			by:     "Anubis",
+			kind:   Block,
+		},
 		{"SiteGround's page without its field", 202, refreshOfSiteGround, "SiteGround", Challenge},
 		{"Imperva's incident", 200, incidentOfImperva, "Imperva", Block},
-		{"Imperva's incident, in a page of the site's style", 200, "<html>" + strings.Repeat("<p>why</p>", 250) + incidentOfImperva, "Imperva", Block},
+		{
+			name:   "Imperva's incident, in a page of the site's style",
+			status: 200,
+			page:   "<html>" + strings.Repeat("<p>why</p>", 250) + incidentOfImperva,
+			by:     "Imperva",
+			kind:   Block,
+		},
 		{"Imperva's script alone", 200, scriptOfImperva, "Imperva", Challenge},
 		{"Imperva's script alone, in capitals", 200, capitalsOfImperva, "Imperva", Challenge},
 		{"Cloudflare's challenge without its field", 503, challengeOfOld, "Cloudflare", Challenge},
@@ -142,17 +335,58 @@ func TestOfPage(t *testing.T) {
 		{"Akamai's denial", 403, denialOfAkamai, "Akamai", Block},
 		{"Akamai's denial, not escaped", 403, plainDenialOfAkamai, "Akamai", Block},
 		{"Sucuri's block without its field", 403, blockOfSucuri, "Sucuri", Block},
-		{"Sucuri's block in the colors of GoDaddy", 403, strings.Replace(blockOfSucuri, "Sucuri WebSite Firewall", "GoDaddy Security", 1), "Sucuri", Block},
+		{
+			name:   "Sucuri's block in the colors of GoDaddy",
+			status: 403,
+			page: strings.Replace(
+				blockOfSucuri,
+				"Sucuri WebSite Firewall",
+				"GoDaddy Security",
+				1,
+			),
+			by:   "Sucuri",
+			kind: Block,
+		},
 		{"Wordfence's firewall", 403, blockOfWordfence, "Wordfence", Block},
-		{"Wordfence's list of blocked addresses, in German", 503, strings.Replace(blockOfWordfence, "403 Forbidden", "Zugriff beschränkt", 1), "Wordfence", Block},
+		{
+			name:   "Wordfence's list of blocked addresses, in German",
+			status: 503,
+			page:   strings.Replace(blockOfWordfence, "403 Forbidden", "Zugriff beschränkt", 1),
+			by:     "Wordfence",
+			kind:   Block,
+		},
 		{"Wordfence's firewall of old", 403, earlierOfWordfence, "Wordfence", Block},
 		{"ModSecurity's page of hosting providers", 406, blockOfModSecurity, "ModSecurity", Block},
 		{"Radware's firewall", 200, blockOfAppWall, "Radware", Block},
 		{"Radware's captcha", 200, captchaOfRadware, "Radware", Captcha},
-		{"Radware's captcha, in a page of 17 KB", 200, captchaOfRadware + strings.Repeat("<p>why</p>", 1700), "Radware", Captcha},
-		{"Radware's captcha, after its first lines", 403, "<html>" + strings.Repeat("<meta>", 300) + captchaOfRadware, "Radware", Captcha},
-		{"Radware's captcha under its earlier name", 200, strings.Replace(captchaOfRadware, "Radware Bot Manager", "\n\tShieldSquare", 1), "Radware", Captcha},
-		{"Radware's challenge", 200, strings.Replace(captchaOfRadware, "Bot Manager Captcha", "Page", 1), "Radware", Challenge},
+		{
+			name:   "Radware's captcha, in a page of 17 KB",
+			status: 200,
+			page:   captchaOfRadware + strings.Repeat("<p>why</p>", 1700),
+			by:     "Radware",
+			kind:   Captcha,
+		},
+		{
+			name:   "Radware's captcha, after its first lines",
+			status: 403,
+			page:   "<html>" + strings.Repeat("<meta>", 300) + captchaOfRadware,
+			by:     "Radware",
+			kind:   Captcha,
+		},
+		{
+			name:   "Radware's captcha under its earlier name",
+			status: 200,
+			page:   strings.Replace(captchaOfRadware, "Radware Bot Manager", "\n\tShieldSquare", 1),
+			by:     "Radware",
+			kind:   Captcha,
+		},
+		{
+			name:   "Radware's challenge",
+			status: 200,
+			page:   strings.Replace(captchaOfRadware, "Bot Manager Captcha", "Page", 1),
+			by:     "Radware",
+			kind:   Challenge,
+		},
 		{"x402, version 1", 402, demandOfX402Version1, "", Payment},
 	}
 	covered := make(map[*pageIndicator]bool)
@@ -201,64 +435,266 @@ func TestLookAlikes(t *testing.T) {
 		{"an empty page", answer(204), ""},
 		{"white space alone", answer(200), " \r\n"},
 		{"not found", answer(404), "<html>no such page</html>"},
-		{"a page that is private", answer(403, "server: nginx"), "<html><h1>403 Forbidden</h1></html>"},
+		{
+			name:   "a page that is private",
+			answer: answer(403, "server: nginx"),
+			page:   "<html><h1>403 Forbidden</h1></html>",
+		},
 		{"a page with a password", answer(401, `www-authenticate: Basic realm="x"`), ""},
 		{"a page behind DataDome", answer(200, "x-datadome: protected"), "<html>hello</html>"},
-		{"not found behind DataDome", answer(404, "x-datadome: protected"), "<html>no such page</html>"},
+		{
+			name:   "not found behind DataDome",
+			answer: answer(404, "x-datadome: protected"),
+			page:   "<html>no such page</html>",
+		},
 		{"a page behind AWS WAF", answer(200, "x-amzn-waf-action: allow"), "<html>hello</html>"},
-		{"a page behind Cloudflare", answer(200, "server: cloudflare", "cf-ray: 8c1"), `<html><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script></html>`},
-		{"forbidden by the site, behind Cloudflare", answer(403, "server: cloudflare", "cf-ray: 8c1"), "<html><h1>Forbidden</h1></html>"},
-		{"a page behind HUMAN", answer(200, "set-cookie: _px3=abc"), `<html><script>window._pxAppId = 'PX1';</script></html>`},
-		{"a page behind Imperva", answer(200, "set-cookie: incap_ses_1=abc"), strings.Replace(long, "<body>", `<meta name="robots" content="noindex"><script src="/_Incapsula_Resource?SWJIYLWA=5074"></script><body>`, 1)},
-		{"a page behind Akamai", answer(200, "akamai-grn: 0.8c2", "set-cookie: _abck=1; Secure", "set-cookie: bm_sz=2"), "<html>hello</html>"},
-		{"a visitor who passed Anubis", answer(200, "set-cookie: techaro.lol-anubis-auth=eyJ"), "<html>hello</html>"},
-		{"a visitor who passed Fastly's challenge", answer(200, "set-cookie: _fs_ch_cp_x4=abc"), "<html>hello</html>"},
-		{"a page about captchas", answer(200), "<html><title>What is a captcha?</title>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>"},
-		{"a page about Anubis", answer(200), "<html><pre>&lt;script id=\"anubis_challenge\"</pre></html>"},
-		{"a short article about Imperva's incidents", answer(200), "<html><title>Help</title><p>What does &quot;Request unsuccessful. Incapsula incident ID: 877000250&quot; mean? The Incapsula incident ID names one request.</html>"},
-		{"a page about Imperva's incidents", answer(200), strings.Replace(long, "<body>", "<body>Incapsula incident ID", 1)},
-		{"a form with a reCAPTCHA", answer(200), `<html><form><div class="g-recaptcha" data-sitekey="6L"></div></form></html>`},
-		{"not found, while a challenge of Fastly's is on", answer(404, "set-cookie: _fs_ch_st_x4=abc"), "<html>no such page</html>"},
-		{"moved, while a challenge of Fastly's is on", answer(301, "set-cookie: _fs_ch_st_x4=abc", "location: /new"), ""},
+		{
+			name:   "a page behind Cloudflare",
+			answer: answer(200, "server: cloudflare", "cf-ray: 8c1"),
+			page:   `<html><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script></html>`,
+		},
+		{
+			name:   "forbidden by the site, behind Cloudflare",
+			answer: answer(403, "server: cloudflare", "cf-ray: 8c1"),
+			page:   "<html><h1>Forbidden</h1></html>",
+		},
+		{
+			name:   "a page behind HUMAN",
+			answer: answer(200, "set-cookie: _px3=abc"),
+			page:   `<html><script>window._pxAppId = 'PX1';</script></html>`,
+		},
+		{
+			name:   "a page behind Imperva",
+			answer: answer(200, "set-cookie: incap_ses_1=abc"),
+			page: strings.Replace(
+				long,
+				"<body>",
+				`<meta name="robots" content="noindex"><script src="/_Incapsula_Resource?SWJIYLWA=5074"></script><body>`,
+				1,
+			),
+		},
+		{
+			name: "a page behind Akamai",
+			answer: answer(
+				200,
+				"akamai-grn: 0.8c2",
+				"set-cookie: _abck=1; Secure",
+				"set-cookie: bm_sz=2",
+			),
+			page: "<html>hello</html>",
+		},
+		{
+			name:   "a visitor who passed Anubis",
+			answer: answer(200, "set-cookie: techaro.lol-anubis-auth=eyJ"),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a visitor who passed Fastly's challenge",
+			answer: answer(200, "set-cookie: _fs_ch_cp_x4=abc"),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a page about captchas",
+			answer: answer(200),
+			page:   "<html><title>What is a captcha?</title>Just a moment... px-captcha, cf-mitigated: challenge, Access Denied</html>",
+		},
+		{
+			name:   "a page about Anubis",
+			answer: answer(200),
+			page:   "<html><pre>&lt;script id=\"anubis_challenge\"</pre></html>",
+		},
+		{
+			name:   "a short article about Imperva's incidents",
+			answer: answer(200),
+			page:   "<html><title>Help</title><p>What does &quot;Request unsuccessful. Incapsula incident ID: 877000250&quot; mean? The Incapsula incident ID names one request.</html>",
+		},
+		{
+			name:   "a page about Imperva's incidents",
+			answer: answer(200),
+			page:   strings.Replace(long, "<body>", "<body>Incapsula incident ID", 1),
+		},
+		{
+			name:   "a form with a reCAPTCHA",
+			answer: answer(200),
+			page:   `<html><form><div class="g-recaptcha" data-sitekey="6L"></div></form></html>`,
+		},
+		{
+			name:   "not found, while a challenge of Fastly's is on",
+			answer: answer(404, "set-cookie: _fs_ch_st_x4=abc"),
+			page:   "<html>no such page</html>",
+		},
+		{
+			name:   "moved, while a challenge of Fastly's is on",
+			answer: answer(301, "set-cookie: _fs_ch_st_x4=abc", "location: /new"),
+		},
 		{"a teapot", answer(418), "I'm a teapot"},
 		{"not acceptable", answer(406), "<html>406</html>"},
 		{"a page with a price", answer(200, "crawler-charged: USD 0.01"), "<html>paid</html>"},
 		{"payment required, by the site itself", answer(402), "<html>subscribe</html>"},
-		{"a page with a legal link", answer(200, `link: <https://example.com/>; rel="blocked-by"`), "<html>hello</html>"},
-		{"a robots.txt that names walls", answer(200), "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n"},
+		{
+			name:   "a page with a legal link",
+			answer: answer(200, `link: <https://example.com/>; rel="blocked-by"`),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a robots.txt that names walls",
+			answer: answer(200),
+			page:   "User-agent: *\nDisallow: /_Incapsula_Resource?\nDisallow: /.well-known/sgcaptcha/\nDisallow: /.within.website/x/cmd/anubis/\n# noindex http-equiv=\"refresh\" <script id=\"anubis_challenge\"\n",
+		},
 		{"a JSON answer about x402", answer(200), `{"x402Version":1}`},
-		{"a page behind DataDome, with its cookie", answer(200, "set-cookie: datadome=x; Path=/"), "<html>hello</html>"},
-		{"forbidden by the site, which asks for a signature", answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`), "<html><h1>Forbidden</h1></html>"},
-		{"a page of a server that likes signatures", answer(200, `accept-signature: sig1=("@authority")`), "<html>hello</html>"},
-		{"a price that the origin has got wrong", answer(502, "crawler-error: InvalidContentPrice"), ""},
-		{"a page with a license", answer(200, `link: <https://a.example/license.xml>; rel="license"`), "<html>hello</html>"},
-		{"a page that the site has reserved", answer(401, `www-authenticate: Bearer realm="License"`), ""},
-		{"a page behind Vercel", answer(200, "server: Vercel", "x-vercel-id: fra1::1"), "<html>hello</html>"},
-		{"a page behind SiteGround's proxy", answer(200, "x-proxy-cache: HIT"), `<html><meta http-equiv="refresh" content="9;/next"></html>`},
-		{"an article on SiteGround's captcha", answer(200), strings.Replace(long, "<body>", `<body><pre>http-equiv="refresh" /.well-known/sgcaptcha/</pre>`, 1)},
-		{"a page with HUMAN's cookies", answer(200, "set-cookie: _pxhd=1", "set-cookie: _pxvid=2"), "<html>Access to this page has been denied, said the article</html>"},
-		{"a long article on Anubis, with its source", answer(200), "<html>" + strings.Repeat("<p>words</p>", 2000) + challengeOfAnubis},
-		{"a page behind Sucuri", answer(200, "server: Sucuri/Cloudproxy", "x-sucuri-id: 12013", "x-sucuri-cache: HIT"), "<html>hello</html>"},
-		{"forbidden by the site behind Sucuri", answer(403, "server: Sucuri/Cloudproxy", "x-sucuri-id: 12013"), "<html><title>Access Denied</title></html>"},
-		{"a page with Sucuri's stylesheet", answer(403), `<html><link href="https://cdn.sucuri.net/badge.css"><title>Members only</title></html>`},
-		{"an article on Sucuri's block", answer(200), "<html><pre>" + blockOfSucuri + "</pre></html>"},
-		{"a page of a site with Wordfence", answer(403), `<html><p>This site uses Wordfence.</p><table class="block-data"></table></html>`},
-		{"an article on Wordfence's block", answer(200), "<html><pre>" + blockOfWordfence + earlierOfWordfence + "</pre></html>"},
-		{"an offer that is overloaded, in a style of its own", answer(503), "<html><style>.wf-button {}</style><p>Generated by Wordpress at noon</p></html>"},
-		{"not acceptable, said by the site", answer(406), "<html><title>Not Acceptable!</title><p>No such language.</p></html>"},
+		{
+			name:   "a page behind DataDome, with its cookie",
+			answer: answer(200, "set-cookie: datadome=x; Path=/"),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "forbidden by the site, which asks for a signature",
+			answer: answer(403, `accept-signature: sig1=("@authority");tag="web-bot-auth"`),
+			page:   "<html><h1>Forbidden</h1></html>",
+		},
+		{
+			name:   "a page of a server that likes signatures",
+			answer: answer(200, `accept-signature: sig1=("@authority")`),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a price that the origin has got wrong",
+			answer: answer(502, "crawler-error: InvalidContentPrice"),
+		},
+		{
+			name:   "a page with a license",
+			answer: answer(200, `link: <https://a.example/license.xml>; rel="license"`),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a page that the site has reserved",
+			answer: answer(401, `www-authenticate: Bearer realm="License"`),
+		},
+		{
+			name:   "a page behind Vercel",
+			answer: answer(200, "server: Vercel", "x-vercel-id: fra1::1"),
+			page:   "<html>hello</html>",
+		},
+		{
+			name:   "a page behind SiteGround's proxy",
+			answer: answer(200, "x-proxy-cache: HIT"),
+			page:   `<html><meta http-equiv="refresh" content="9;/next"></html>`,
+		},
+		{
+			name:   "an article on SiteGround's captcha",
+			answer: answer(200),
+			page: strings.Replace(
+				long,
+				"<body>",
+				`<body><pre>http-equiv="refresh" /.well-known/sgcaptcha/</pre>`,
+				1,
+			),
+		},
+		{
+			name:   "a page with HUMAN's cookies",
+			answer: answer(200, "set-cookie: _pxhd=1", "set-cookie: _pxvid=2"),
+			page:   "<html>Access to this page has been denied, said the article</html>",
+		},
+		{
+			name:   "a long article on Anubis, with its source",
+			answer: answer(200),
+			page:   "<html>" + strings.Repeat("<p>words</p>", 2000) + challengeOfAnubis,
+		},
+		{
+			name: "a page behind Sucuri",
+			answer: answer(
+				200,
+				"server: Sucuri/Cloudproxy",
+				"x-sucuri-id: 12013",
+				"x-sucuri-cache: HIT",
+			),
+			page: "<html>hello</html>",
+		},
+		{
+			name:   "forbidden by the site behind Sucuri",
+			answer: answer(403, "server: Sucuri/Cloudproxy", "x-sucuri-id: 12013"),
+			page:   "<html><title>Access Denied</title></html>",
+		},
+		{
+			name:   "a page with Sucuri's stylesheet",
+			answer: answer(403),
+			page:   `<html><link href="https://cdn.sucuri.net/badge.css"><title>Members only</title></html>`,
+		},
+		{
+			name:   "an article on Sucuri's block",
+			answer: answer(200),
+			page:   "<html><pre>" + blockOfSucuri + "</pre></html>",
+		},
+		{
+			name:   "a page of a site with Wordfence",
+			answer: answer(403),
+			page:   `<html><p>This site uses Wordfence.</p><table class="block-data"></table></html>`,
+		},
+		{
+			name:   "an article on Wordfence's block",
+			answer: answer(200),
+			page:   "<html><pre>" + blockOfWordfence + earlierOfWordfence + "</pre></html>",
+		},
+		{
+			name:   "an offer that is overloaded, in a style of its own",
+			answer: answer(503),
+			page:   "<html><style>.wf-button {}</style><p>Generated by Wordpress at noon</p></html>",
+		},
+		{
+			name:   "not acceptable, said by the site",
+			answer: answer(406),
+			page:   "<html><title>Not Acceptable!</title><p>No such language.</p></html>",
+		},
 		{"an article on ModSecurity's page", answer(200), blockOfModSecurity},
-		{"a long page, which is not acceptable, on ModSecurity", answer(406), "<html>" + strings.Repeat("<p>words</p>", 200) + blockOfModSecurity},
-		{"the address of Radware, in a page", answer(200), `<html><a href="mailto:CloudWebSec@radware.com">Radware</a></html>`},
-		{"a long article on Radware's firewall", answer(200), "<html>" + strings.Repeat("<p>words</p>", 800) + blockOfAppWall},
-		{"an article on Radware's captcha", answer(200), "<html><title>Radware Bot Manager Captcha: what is it?</title></html>"},
-		{"an article on Radware's title", answer(200), "<html><title>Titles</title><pre>&lt;title>Radware Page&lt;/title></pre> <title>Radware Page</title></html>"},
-		{"a title beyond the beginning", answer(200), "<html>" + strings.Repeat(" ", titleWindow) + "<title>Radware Page</title></html>"},
+		{
+			name:   "a long page, which is not acceptable, on ModSecurity",
+			answer: answer(406),
+			page:   "<html>" + strings.Repeat("<p>words</p>", 200) + blockOfModSecurity,
+		},
+		{
+			name:   "the address of Radware, in a page",
+			answer: answer(200),
+			page:   `<html><a href="mailto:CloudWebSec@radware.com">Radware</a></html>`,
+		},
+		{
+			name:   "a long article on Radware's firewall",
+			answer: answer(200),
+			page:   "<html>" + strings.Repeat("<p>words</p>", 800) + blockOfAppWall,
+		},
+		{
+			name:   "an article on Radware's captcha",
+			answer: answer(200),
+			page:   "<html><title>Radware Bot Manager Captcha: what is it?</title></html>",
+		},
+		{
+			name:   "an article on Radware's title",
+			answer: answer(200),
+			page:   "<html><title>Titles</title><pre>&lt;title>Radware Page&lt;/title></pre> <title>Radware Page</title></html>",
+		},
+		{
+			name:   "a title beyond the beginning",
+			answer: answer(200),
+			page:   "<html>" + strings.Repeat(" ", titleWindow) + "<title>Radware Page</title></html>",
+		},
 		{"a title in a text", answer(200), "See <title>Radware Page</title>"},
-		{"a redirect within the site", answer(302, "location: https://a.example/?to=https://validate.perfdrive.com/"), ""},
-		{"a page that names Radware's host", answer(200, "location: https://validate.perfdrive.com/"), ""},
-		{"a redirect to a host with a similar name", answer(302, "location: https://validate.perfdrive.com.a.example/"), ""},
+		{
+			name:   "a redirect within the site",
+			answer: answer(302, "location: https://a.example/?to=https://validate.perfdrive.com/"),
+		},
+		{
+			name:   "a page that names Radware's host",
+			answer: answer(200, "location: https://validate.perfdrive.com/"),
+		},
+		{
+			name:   "a redirect to a host with a similar name",
+			answer: answer(302, "location: https://validate.perfdrive.com.a.example/"),
+		},
 		{"a page about go-away", answer(200, "refresh: 2; url=/next"), "<html>hello</html>"},
-		{"gone for legal reasons, once", answer(410), "<html>451 Unavailable For Legal Reasons</html>"},
+		{
+			name:   "gone for legal reasons, once",
+			answer: answer(410),
+			page:   "<html>451 Unavailable For Legal Reasons</html>",
+		},
 		{"the server is down", answer(503, "retry-after: 30"), "<html>back soon</html>"},
 	}
 	for _, tt := range tests {
@@ -306,7 +742,8 @@ func TestPrices(t *testing.T) {
 func TestEvidenceIsShortAndPrintable(t *testing.T) {
 	r, ok := Of(answer(402, "crawler-price: \x1b[31m\u202eEUR "+strings.Repeat("9", 9<<20)))
 	if !ok || len(r.Evidence) > 300 || strings.Trim(r.Evidence, printables()) != "" || len(r.Price) > 32 {
-		t.Errorf("%v, %d bytes: %q, price of %d bytes", ok, len(r.Evidence), r.Evidence, len(r.Price))
+		t.Errorf("%v, %d bytes: %q, price of %d bytes",
+			ok, len(r.Evidence), r.Evidence, len(r.Price))
 	}
 	r, _ = Of(answer(451, "link: <"+strings.Repeat("é", 9<<20)+`>; rel="blocked-by"`))
 	if len(r.By) > 300 || strings.Trim(r.By, printables()) != "" {
@@ -349,7 +786,13 @@ func printables() string {
 // The functions Of and OfPage allocate nothing for a response that is no
 // refusal.
 func TestGoodAnswersAllocateNothing(t *testing.T) {
-	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "link: </style.css>; rel=preload")
+	resp := answer(
+		200,
+		"content-type: text/html",
+		"server: nginx",
+		"set-cookie: a=b",
+		"link: </style.css>; rel=preload",
+	)
 	page := []byte("<html>" + strings.Repeat("<p>words</p>", 1000))
 	if n := testing.AllocsPerRun(100, func() { Of(resp) }); n > 0 {
 		t.Errorf("Of: %v allocations", n)
@@ -366,14 +809,23 @@ func TestGoodAnswersAllocateNothing(t *testing.T) {
 func TestSignsOfAnyStatusAreOfShortPages(t *testing.T) {
 	for _, s := range pageIndicators {
 		if len(s.statuses) == 0 && (s.prefix != "<" || s.maxLength == 0 || s.maxLength > longPage) {
-			t.Errorf("%s %s %v: begins with %q, at most %d bytes", s.by, s.kind, s.substrings, s.prefix, s.maxLength)
+			t.Errorf("%s %s %v: begins with %q, at most %d bytes",
+				s.by, s.kind, s.substrings, s.prefix, s.maxLength)
 		}
 	}
 }
 
 // A Refusal written as JSON and a Kind written as text are read back unchanged.
 func TestJSON(t *testing.T) {
-	want := Refusal{By: "Cloudflare", Kind: Payment, Sure: true, Evidence: "402, crawler-price: USD 1", Price: "1", Currency: "USD", License: "/license.xml"}
+	want := Refusal{
+		By:       "Cloudflare",
+		Kind:     Payment,
+		Sure:     true,
+		Evidence: "402, crawler-price: USD 1",
+		Price:    "1",
+		Currency: "USD",
+		License:  "/license.xml",
+	}
 	text, err := json.Marshal(want)
 	if err != nil || string(text) != `{"by":"Cloudflare","kind":"payment","sure":true,"evidence":"402, crawler-price: USD 1","price":"1","currency":"USD","license":"/license.xml"}` {
 		t.Errorf("%s, %v", text, err)
@@ -399,8 +851,13 @@ func TestJSON(t *testing.T) {
 
 func TestString(t *testing.T) {
 	for want, r := range map[string]Refusal{
-		"Cloudflare: challenge (403, cf-mitigated: challenge)": {By: "Cloudflare", Kind: Challenge, Sure: true, Evidence: "403, cf-mitigated: challenge"},
-		"the server: likely block (403, x)":                    {Kind: Block, Evidence: "403, x"},
+		"Cloudflare: challenge (403, cf-mitigated: challenge)": {
+			By:       "Cloudflare",
+			Kind:     Challenge,
+			Sure:     true,
+			Evidence: "403, cf-mitigated: challenge",
+		},
+		"the server: likely block (403, x)": {Kind: Block, Evidence: "403, x"},
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -409,7 +866,16 @@ func TestString(t *testing.T) {
 }
 
 func BenchmarkOf(b *testing.B) {
-	resp := answer(200, "content-type: text/html", "server: nginx", "set-cookie: a=b", "date: x", "etag: y", "content-length: 5", "cache-control: z")
+	resp := answer(
+		200,
+		"content-type: text/html",
+		"server: nginx",
+		"set-cookie: a=b",
+		"date: x",
+		"etag: y",
+		"content-length: 5",
+		"cache-control: z",
+	)
 	page := []byte("<html>" + strings.Repeat("<p>words</p>", 2000))
 	b.Run("Header", func(b *testing.B) {
 		for b.Loop() {

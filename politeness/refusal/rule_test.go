@@ -37,46 +37,127 @@ func TestDetector(t *testing.T) {
 		{"without the field", Rule{Kind: Captcha, Header: "x-gate"},
 			answer(200, "x-gates: 1"), "", Refusal{}},
 
-		{"a part of a value, in another case", Rule{Kind: Challenge, Header: "SET-COOKIE", HeaderValue: "gate_check="},
-			answer(200, "set-cookie: a=b", "set-cookie: GATE_check=1; Path=/"), "", Refusal{Kind: Challenge, Evidence: "200, set-cookie: GATE_check=1; Path=/"}},
+		{"a part of a value, in another case", Rule{
+			Kind:        Challenge,
+			Header:      "SET-COOKIE",
+			HeaderValue: "gate_check=",
+		},
+			answer(200, "set-cookie: a=b", "set-cookie: GATE_check=1; Path=/"), "", Refusal{
+				Kind:     Challenge,
+				Evidence: "200, set-cookie: GATE_check=1; Path=/",
+			}},
 		{"another value", Rule{Kind: Challenge, Header: "SET-COOKIE", HeaderValue: "gate_check="},
 			answer(200, "set-cookie: a=b", "set-cookie: gate_chec=1"), "", Refusal{}},
 
 		{"a text", Rule{By: "Gate", Kind: Block, Sure: true, Text: []string{"gatekeeper"}},
-			answer(200), page, Refusal{By: "Gate", Kind: Block, Sure: true, Evidence: "200, the page has gatekeeper"}},
-		{"a text in another case", Rule{By: "Gate", Kind: Block, Sure: true, Text: []string{"Gatekeeper"}},
+			answer(200), page, Refusal{
+				By:       "Gate",
+				Kind:     Block,
+				Sure:     true,
+				Evidence: "200, the page has gatekeeper",
+			}},
+		{"a text in another case", Rule{
+			By:   "Gate",
+			Kind: Block,
+			Sure: true,
+			Text: []string{"Gatekeeper"},
+		},
 			answer(200), page, Refusal{}},
 		{"the last text within 16 KiB", Rule{Kind: Block, Text: []string{"gatekeeper"}},
-			answer(200), strings.Repeat(" ", Window-len("gatekeeper")) + "gatekeeper", Refusal{Kind: Block, Evidence: "200, the page has gatekeeper"}},
+			answer(200), strings.Repeat(" ", Window-len("gatekeeper")) + "gatekeeper", Refusal{
+				Kind:     Block,
+				Evidence: "200, the page has gatekeeper",
+			}},
 		{"a text that ends beyond 16 KiB", Rule{Kind: Block, Text: []string{"gatekeeper"}},
 			answer(200), strings.Repeat(" ", Window-len("gatekeeper")+1) + "gatekeeper", Refusal{}},
 		{"a text in JSON", Rule{Kind: Block, Text: []string{`"blocked":true`}},
-			answer(200), `{"blocked":true}`, Refusal{Kind: Block, Evidence: `200, the page has "blocked":true`}},
+			answer(200), `{"blocked":true}`, Refusal{
+				Kind:     Block,
+				Evidence: `200, the page has "blocked":true`,
+			}},
 
 		{"all texts", Rule{Kind: Block, Text: []string{"gatekeeper", "stopped"}},
-			answer(403), page, Refusal{Kind: Block, Evidence: "403, the page has gatekeeper and stopped"}},
+			answer(403), page, Refusal{
+				Kind:     Block,
+				Evidence: "403, the page has gatekeeper and stopped",
+			}},
 		{"one of two texts", Rule{Kind: Block, Text: []string{"gatekeeper", "blocked"}},
 			answer(403), page, Refusal{}},
 
-		{"all conditions", Rule{Kind: Block, Statuses: []int{403}, Header: "Server", HeaderValue: "gate", Text: []string{"gatekeeper"}},
-			answer(403, "server: Gate/1.0"), page, Refusal{Kind: Block, Evidence: "403, server: Gate/1.0, the page has gatekeeper"}},
-		{"all but the status", Rule{Kind: Block, Statuses: []int{403}, Header: "Server", HeaderValue: "gate", Text: []string{"gatekeeper"}},
+		{"all conditions", Rule{
+			Kind:        Block,
+			Statuses:    []int{403},
+			Header:      "Server",
+			HeaderValue: "gate",
+			Text:        []string{"gatekeeper"},
+		},
+			answer(403, "server: Gate/1.0"), page, Refusal{
+				Kind:     Block,
+				Evidence: "403, server: Gate/1.0, the page has gatekeeper",
+			}},
+		{"all but the status", Rule{
+			Kind:        Block,
+			Statuses:    []int{403},
+			Header:      "Server",
+			HeaderValue: "gate",
+			Text:        []string{"gatekeeper"},
+		},
 			answer(200, "server: Gate/1.0"), page, Refusal{}},
-		{"all but the field", Rule{Kind: Block, Statuses: []int{403}, Header: "Server", HeaderValue: "gate", Text: []string{"gatekeeper"}},
+		{"all but the field", Rule{
+			Kind:        Block,
+			Statuses:    []int{403},
+			Header:      "Server",
+			HeaderValue: "gate",
+			Text:        []string{"gatekeeper"},
+		},
 			answer(403, "server: nginx"), page, Refusal{}},
-		{"all but the text", Rule{Kind: Block, Statuses: []int{403}, Header: "Server", HeaderValue: "gate", Text: []string{"gatekeeper"}},
+		{"all but the text", Rule{
+			Kind:        Block,
+			Statuses:    []int{403},
+			Header:      "Server",
+			HeaderValue: "gate",
+			Text:        []string{"gatekeeper"},
+		},
 			answer(403, "server: Gate/1.0"), "<html>", Refusal{}},
 
 		// A rule takes precedence over the table.
-		{"before the table", Rule{By: "Gate", Kind: Captcha, Statuses: []int{429}, Text: []string{"gatekeeper"}},
-			answer(429), page, Refusal{By: "Gate", Kind: Captcha, Evidence: "429, the page has gatekeeper"}},
-		{"the table, without the text", Rule{By: "Gate", Kind: Captcha, Statuses: []int{429}, Text: []string{"gatekeeper"}},
-			answer(429), "<html>", Refusal{Kind: RateLimit, Sure: true, Evidence: "429 Too Many Requests"}},
+		{"before the table", Rule{
+			By:       "Gate",
+			Kind:     Captcha,
+			Statuses: []int{429},
+			Text:     []string{"gatekeeper"},
+		},
+			answer(429), page, Refusal{
+				By:       "Gate",
+				Kind:     Captcha,
+				Evidence: "429, the page has gatekeeper",
+			}},
+		{"the table, without the text", Rule{
+			By:       "Gate",
+			Kind:     Captcha,
+			Statuses: []int{429},
+			Text:     []string{"gatekeeper"},
+		},
+			answer(429), "<html>", Refusal{
+				Kind:     RateLimit,
+				Sure:     true,
+				Evidence: "429 Too Many Requests",
+			}},
 
 		{"a price", Rule{By: "Gate", Kind: Payment, Statuses: []int{403}},
-			answer(403, "crawler-price: EUR 2"), "", Refusal{By: "Gate", Kind: Payment, Currency: "EUR", Price: "2", Evidence: "403"}},
+			answer(403, "crawler-price: EUR 2"), "", Refusal{
+				By:       "Gate",
+				Kind:     Payment,
+				Currency: "EUR",
+				Price:    "2",
+				Evidence: "403",
+			}},
 		{"who blocks", Rule{By: "Gate", Kind: Legal, Statuses: []int{403}},
-			answer(403, `link: <https://a.example/>; rel="blocked-by"`), "", Refusal{By: "https://a.example/", Kind: Legal, Evidence: "403"}},
+			answer(403, `link: <https://a.example/>; rel="blocked-by"`), "", Refusal{
+				By:       "https://a.example/",
+				Kind:     Legal,
+				Evidence: "403",
+			}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,7 +261,8 @@ func TestDetector_EvidenceIsShortAndPrintable(t *testing.T) {
 	body := []byte(d.rules[0].Text[0])
 	r, ok := d.OfPage(answer(403, "x-gate: \x07"+strings.Repeat("9", 9<<20)), body)
 	if !ok || len(r.Evidence) > 300 || len(r.By) > 300 || strings.Trim(r.Evidence+r.By, printables()) != "" {
-		t.Errorf("%v: evidence of %d bytes %.80q, by of %d bytes", ok, len(r.Evidence), r.Evidence, len(r.By))
+		t.Errorf("%v: evidence of %d bytes %.80q, by of %d bytes",
+			ok, len(r.Evidence), r.Evidence, len(r.By))
 	}
 }
 
@@ -227,7 +309,8 @@ func FuzzDetector(f *testing.F) {
 			strings.Contains(string(window), text)
 		r, ok := d.OfPage(resp, page)
 		if found := ok && r.By == "Gate"; found != want {
-			t.Fatalf("%+v finds %+v, %v in %s; want %v", rule, r, ok, fmt.Sprintf("%d %q %q %q", status, name, value, page), want)
+			t.Fatalf("%+v finds %+v, %v in %s; want %v",
+				rule, r, ok, fmt.Sprintf("%d %q %q %q", status, name, value, page), want)
 		}
 	})
 }

@@ -77,7 +77,12 @@ func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html", nil)
+	req, err := http.NewRequestWithContext(
+		b.Context(),
+		http.MethodGet,
+		"http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html",
+		nil,
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

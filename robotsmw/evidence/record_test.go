@@ -328,9 +328,21 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 
 		var got []string
 		for _, l := range of(lines, "request") {
-			s := fmt.Sprintf("%s every %v: %s", strings.TrimPrefix(l.URL, "http://shop.example"), l.Interval, l.IntervalWhy)
+			s := fmt.Sprintf(
+				"%s every %v: %s",
+				strings.TrimPrefix(l.URL, "http://shop.example"),
+				l.Interval,
+				l.IntervalWhy,
+			)
 			if l.Decision != nil {
-				s += fmt.Sprintf(", %s %q %d of %v %v", l.Decision.Reason, l.Decision.Rule, l.Decision.Line, l.Decision.Group, l.Decision.GroupLines)
+				s += fmt.Sprintf(
+					", %s %q %d of %v %v",
+					l.Decision.Reason,
+					l.Decision.Rule,
+					l.Decision.Line,
+					l.Decision.Group,
+					l.Decision.GroupLines,
+				)
 			}
 			if !l.PausedUntil.IsZero() {
 				s += fmt.Sprintf(", rested until %v before", l.Start.Sub(l.PausedUntil))
@@ -383,7 +395,10 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 		"d": strings.Repeat("\x01\x02", 1000),
 		"e": "",
 		"f": "User-agent: *\r\nDisallow: /\t# tab, \x7f and \x0b\r\n",
-		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // the crawler reads only 512,001 bytes of this
+		"g": strings.Repeat(
+			"Disallow: /0123456789\n",
+			30_000,
+		), // the crawler reads only 512,001 bytes of this
 	}
 	var web robotstest.Internet
 	for host, text := range texts {
@@ -579,7 +594,11 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 			return value
 		}
 		_, body, _ := strings.Cut(strings.TrimSuffix(block, "\r\n\r\n"), "\r\n\r\n")
-		found[field("WARC-Target-URI")] = fmt.Sprintf("%q, %d bytes", field("WARC-Truncated"), len(body))
+		found[field("WARC-Target-URI")] = fmt.Sprintf(
+			"%q, %d bytes",
+			field("WARC-Truncated"),
+			len(body),
+		)
 	}
 	for _, a := range answers {
 		if got, want := found["http://"+a.name+".example/robots.txt"], fmt.Sprintf("%q, %d bytes", a.want, a.bytes); got != want {
@@ -669,10 +688,31 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		{"another process", func() error { _, err := Open(dir, Options{}); return err }, "use a directory for each process"},
-		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "set a size in bytes"},
-		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot create the directory"},
-		{"no Limiter", func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) }, "call Pace"},
+		{
+			name: "another process",
+			err:  func() error { _, err := Open(dir, Options{}); return err },
+			want: "use a directory for each process",
+		},
+		{
+			name: "a size below zero",
+			err: func() error {
+				_, err := Open(t.TempDir(), Options{
+					SegmentBytes: -1,
+				})
+				return err
+			},
+			want: "set a size in bytes",
+		},
+		{
+			name: "a file in place of the directory",
+			err:  func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err },
+			want: "cannot create the directory",
+		},
+		{
+			name: "no Limiter",
+			err:  func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) },
+			want: "call Pace",
+		},
 		{"an invalid Limiter", func() error {
 			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}
 			err := rec.Observe(&opts)
@@ -681,7 +721,11 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 			}
 			return err
 		}, "Limiter.Jitter is -1"},
-		{"no User-Agent", func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) }, "UserAgent is empty"},
+		{
+			name: "no User-Agent",
+			err:  func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) },
+			want: "UserAgent is empty",
+		},
 		{"another crawler", func() error {
 			if err := rec.Observe(&robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}); err != nil {
 				t.Fatal(err)

@@ -49,30 +49,96 @@ func TestRawRequests(t *testing.T) {
 		request string
 		status  int
 	}{
-		"plain":                             {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200},
-		"HTTP/1.0 without a Host":           {"GET " + check + " HTTP/1.0\r\n\r\n", 401},
-		"HTTP/1.0":                          {"GET " + check + " HTTP/1.0\r\nHost: localhost\r\n\r\n", 200},
-		"absolute form":                     {"GET http://127.0.0.1" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 200},
-		"absolute form, of another host":    {"GET http://evil.example" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 401},
-		"as a proxy":                        {"GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\n\r\n", 401},
-		"as a proxy, to itself":             {"GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 404},
-		"CONNECT":                           {"CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\n\r\n", 401},
-		"CONNECT to itself":                 {"CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n", 404},
-		"CONNECT /check":                    {"CONNECT " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 405},
-		"two Hosts":                         {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n", 400},
-		"a user in Host":                    {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n", 400},
-		"a websocket":                       {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", 200},
-		"h2c":                               {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n", 200},
-		"h2c at once":                       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 401},
-		"a body":                            {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody", 400},
-		"a chunked body":                    {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-		"Expect: 100-continue":              {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", 400},
-		"a smuggled length":                 {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-		"a smuggled line":                   {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\nSec-Fetch-Site : none\r\n\r\n", 400},
-		"a huge query":                      {"GET " + check + strings.Repeat("a", 512<<10) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400},
-		"a huge header":                     {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n", 431},
-		"through a proxy on loopback":       {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n", 401},
-		"through a proxy that is forwarded": {"GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n\r\n", 401},
+		"plain": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  200,
+		},
+		"HTTP/1.0 without a Host": {"GET " + check + " HTTP/1.0\r\n\r\n", 401},
+		"HTTP/1.0": {
+			request: "GET " + check + " HTTP/1.0\r\nHost: localhost\r\n\r\n",
+			status:  200,
+		},
+		"absolute form": {
+			request: "GET http://127.0.0.1" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  200,
+		},
+		"absolute form, of another host": {
+			request: "GET http://evil.example" + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  401,
+		},
+		"as a proxy": {
+			request: "GET http://shop.example/ HTTP/1.1\r\nHost: shop.example\r\n\r\n",
+			status:  401,
+		},
+		"as a proxy, to itself": {
+			request: "GET http://127.0.0.1/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  404,
+		},
+		"CONNECT": {
+			request: "CONNECT shop.example:443 HTTP/1.1\r\nHost: shop.example:443\r\n\r\n",
+			status:  401,
+		},
+		"CONNECT to itself": {
+			request: "CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n",
+			status:  404,
+		},
+		"CONNECT /check": {
+			request: "CONNECT " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  405,
+		},
+		"two Hosts": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n",
+			status:  400,
+		},
+		"a user in Host": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1@evil.example\r\n\r\n",
+			status:  400,
+		},
+		"a websocket": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+			status:  200,
+		},
+		"h2c": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+			status:  200,
+		},
+		"h2c at once": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 401},
+		"a body": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody",
+			status:  400,
+		},
+		"a chunked body": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			status:  400,
+		},
+		"Expect: 100-continue": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+			status:  400,
+		},
+		"a smuggled length": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			status:  400,
+		},
+		"a smuggled line": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\nSec-Fetch-Site : none\r\n\r\n",
+			status:  400,
+		},
+		"a huge query": {
+			request: "GET " + check + strings.Repeat("a", 512<<10) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+			status:  400,
+		},
+		"a huge header": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
+			status:  431,
+		},
+		"through a proxy on loopback": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n",
+			status:  401,
+		},
+		"through a proxy that is forwarded": {
+			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n\r\n",
+			status:  401,
+		},
 	} {
 		if len(tt.request) > 1<<20 { // the server answers before all is sent
 			tt.request = tt.request[:1<<20+8<<10]
@@ -102,12 +168,17 @@ func TestClientsThatGoAway_BehindABody(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	for range 1000 {
-		conn, _ := send(t, server, "GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+		conn, _ := send(
+			t,
+			server,
+			"GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n",
+		)
 		conn.Close()
 	}
 	for end := time.Now().Add(time.Minute); h.limiter.Stats().Waiting > 0 || h.active.Load() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d requests wait, %d are under way", h.limiter.Stats().Waiting, h.active.Load())
+			t.Fatalf("%d requests wait, %d are under way",
+				h.limiter.Stats().Waiting, h.active.Load())
 		}
 	}
 }
@@ -174,7 +245,8 @@ func TestDNSRebinding(t *testing.T) {
 		t.Errorf("a redirect: %d %s", w.Code, w.Body)
 	}
 	if secrets.Load() > 0 || pages.Load() != 3 {
-		t.Errorf("%d requests reached the private address, %d the public one", secrets.Load(), pages.Load())
+		t.Errorf("%d requests reached the private address, %d the public one",
+			secrets.Load(), pages.Load())
 	}
 }
 

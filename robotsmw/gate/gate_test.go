@@ -87,14 +87,63 @@ func TestCheck(t *testing.T) {
 		url  string
 		want verdict
 	}{
-		"allowed":         {"http://shop.example/", verdict{Allowed: true, Reason: "no-match", RobotsURL: "http://shop.example/robots.txt", CrawlDelay: 2}},
-		"disallowed":      {"http://shop.example/private?a=b", verdict{Reason: "rule", Rule: "/private", Line: 3, RobotsURL: "http://shop.example/robots.txt", CrawlDelay: 2}},
-		"no robots.txt":   {"http://bare.example/", verdict{Allowed: true, Reason: "unavailable", RobotsURL: "http://bare.example/robots.txt"}},
-		"unreachable":     {"http://down.example/", verdict{Reason: "unreachable", RobotsURL: "http://down.example/robots.txt"}},
-		"no such host":    {"http://nowhere.example/", verdict{Reason: "unreachable", RobotsURL: "http://nowhere.example/robots.txt"}},
-		"/robots.txt":     {"http://shop.example/robots.txt", verdict{Allowed: true, Reason: "robots-txt"}},
-		"with a user":     {"http://a:b@bare.example/#top", verdict{Allowed: true, Reason: "unavailable", RobotsURL: "http://bare.example/robots.txt"}},
-		"a Latin capital": {"http://SHOP.example/private", verdict{Reason: "rule", Rule: "/private", Line: 3, RobotsURL: "http://shop.example/robots.txt", CrawlDelay: 2}},
+		"allowed": {
+			url: "http://shop.example/",
+			want: verdict{
+				Allowed:    true,
+				Reason:     "no-match",
+				RobotsURL:  "http://shop.example/robots.txt",
+				CrawlDelay: 2,
+			},
+		},
+		"disallowed": {
+			url: "http://shop.example/private?a=b",
+			want: verdict{
+				Reason:     "rule",
+				Rule:       "/private",
+				Line:       3,
+				RobotsURL:  "http://shop.example/robots.txt",
+				CrawlDelay: 2,
+			},
+		},
+		"no robots.txt": {
+			url: "http://bare.example/",
+			want: verdict{
+				Allowed:   true,
+				Reason:    "unavailable",
+				RobotsURL: "http://bare.example/robots.txt",
+			},
+		},
+		"unreachable": {
+			url:  "http://down.example/",
+			want: verdict{Reason: "unreachable", RobotsURL: "http://down.example/robots.txt"},
+		},
+		"no such host": {
+			url:  "http://nowhere.example/",
+			want: verdict{Reason: "unreachable", RobotsURL: "http://nowhere.example/robots.txt"},
+		},
+		"/robots.txt": {
+			url:  "http://shop.example/robots.txt",
+			want: verdict{Allowed: true, Reason: "robots-txt"},
+		},
+		"with a user": {
+			url: "http://a:b@bare.example/#top",
+			want: verdict{
+				Allowed:   true,
+				Reason:    "unavailable",
+				RobotsURL: "http://bare.example/robots.txt",
+			},
+		},
+		"a Latin capital": {
+			url: "http://SHOP.example/private",
+			want: verdict{
+				Reason:     "rule",
+				Rule:       "/private",
+				Line:       3,
+				RobotsURL:  "http://shop.example/robots.txt",
+				CrawlDelay: 2,
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -162,16 +211,20 @@ func TestBadRequests(t *testing.T) {
 		method, target string
 		status         int
 	}{
-		"no url":               {"GET", "/check", 400},
-		"two urls":             {"GET", "/check?url=http://a.example/&url=http://b.example/", 400},
-		"no http":              {"GET", "/fetch?url=ftp://a.example/", 400},
-		"a file":               {"GET", "/fetch?url=file:///etc/passwd", 400},
-		"no host":              {"GET", "/fetch?url=http:///path", 400},
-		"opaque":               {"GET", "/fetch?url=http:a.example", 400},
-		"no scheme":            {"GET", "/check?url=a.example", 400},
-		"a bad escape":         {"GET", "/check?url=%zz", 400},
-		"a line break":         {"GET", "/fetch?url=http://a.example/%0d%0aX:y", 400},
-		"too long":             {"GET", "/check?url=http://a.example/" + strings.Repeat("a", 8<<10), 400},
+		"no url":       {"GET", "/check", 400},
+		"two urls":     {"GET", "/check?url=http://a.example/&url=http://b.example/", 400},
+		"no http":      {"GET", "/fetch?url=ftp://a.example/", 400},
+		"a file":       {"GET", "/fetch?url=file:///etc/passwd", 400},
+		"no host":      {"GET", "/fetch?url=http:///path", 400},
+		"opaque":       {"GET", "/fetch?url=http:a.example", 400},
+		"no scheme":    {"GET", "/check?url=a.example", 400},
+		"a bad escape": {"GET", "/check?url=%zz", 400},
+		"a line break": {"GET", "/fetch?url=http://a.example/%0d%0aX:y", 400},
+		"too long": {
+			method: "GET",
+			target: "/check?url=http://a.example/" + strings.Repeat("a", 8<<10),
+			status: 400,
+		},
 		"a host that is none":  {"GET", "/check?url=http://" + strings.Repeat("a", 300) + "/", 400},
 		"check port 99999":     {"GET", "/check?url=http://a.example:99999/", 400},
 		"check port 65536":     {"GET", "/check?url=https://a.example:65536/", 400},
@@ -208,33 +261,71 @@ func TestWhoMayAsk(t *testing.T) {
 		fields []string
 		may    bool
 	}{
-		"from loopback":               {"", nil, true},
-		"from ::1":                    {"", []string{"From: [::1]:5000", "Host: [::1]:8500"}, true},
-		"from a mapped loopback":      {"", []string{"From: [::ffff:127.0.0.1]:5000"}, true},
-		"by the name localhost":       {"", []string{"Host: localhost:8500"}, true},
-		"where a token is set":        {"secret", nil, true},
-		"from elsewhere":              {"", []string{"From: 192.0.2.1:5000"}, false},
-		"with the token":              {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer secret"}, true},
-		"with another token":          {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer secre"}, false},
-		"the scheme in lower case":    {"secret", []string{"From: 192.0.2.1:5000", "Authorization: bearer secret"}, true},
-		"the scheme in upper case":    {"secret", []string{"From: 192.0.2.1:5000", "Authorization: BEARER  secret"}, true},
-		"with the token alone":        {"secret", []string{"From: 192.0.2.1:5000", "Authorization: secret"}, false},
-		"with a space and the token":  {"secret", []string{"From: 192.0.2.1:5000", "Authorization:  secret"}, false},
-		"with another scheme":         {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Basic secret"}, false},
-		"with a scheme like Bearer":   {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearers secret"}, false},
-		"with two schemes":            {"secret", []string{"From: 192.0.2.1:5000", "Authorization: Bearer Bearer secret"}, false},
-		"with no token, none is set":  {"", []string{"From: 192.0.2.1:5000", "Authorization: Bearer "}, false},
-		"forwarded is not loopback":   {"", []string{"From: 192.0.2.1:5000", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1"}, false},
-		"an address that is none":     {"", []string{"From: @"}, false},
-		"DNS rebinding":               {"", []string{"Host: evil.example"}, false},
-		"a Host like loopback":        {"", []string{"Host: 127.0.0.1.evil.example"}, false},
-		"no Host":                     {"", []string{"Host: "}, false},
-		"a page of another site":      {"", []string{"Sec-Fetch-Site: cross-site"}, false},
-		"a page on another port":      {"", []string{"Sec-Fetch-Site: same-site"}, false},
-		"a page in an older browser":  {"", []string{"Origin: https://evil.example"}, false},
-		"a sandboxed page":            {"", []string{"Origin: null"}, false},
-		"typed into a browser":        {"", []string{"Sec-Fetch-Site: none"}, true},
-		"rebinding, but with a token": {"secret", []string{"Host: gate.example", "Authorization: Bearer secret"}, true},
+		"from loopback":          {"", nil, true},
+		"from ::1":               {"", []string{"From: [::1]:5000", "Host: [::1]:8500"}, true},
+		"from a mapped loopback": {"", []string{"From: [::ffff:127.0.0.1]:5000"}, true},
+		"by the name localhost":  {"", []string{"Host: localhost:8500"}, true},
+		"where a token is set":   {"secret", nil, true},
+		"from elsewhere":         {"", []string{"From: 192.0.2.1:5000"}, false},
+		"with the token": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Bearer secret"},
+			may:    true,
+		},
+		"with another token": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Bearer secre"},
+		},
+		"the scheme in lower case": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: bearer secret"},
+			may:    true,
+		},
+		"the scheme in upper case": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: BEARER  secret"},
+			may:    true,
+		},
+		"with the token alone": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: secret"},
+		},
+		"with a space and the token": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization:  secret"},
+		},
+		"with another scheme": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Basic secret"},
+		},
+		"with a scheme like Bearer": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Bearers secret"},
+		},
+		"with two schemes": {
+			token:  "secret",
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Bearer Bearer secret"},
+		},
+		"with no token, none is set": {
+			fields: []string{"From: 192.0.2.1:5000", "Authorization: Bearer "},
+		},
+		"forwarded is not loopback": {
+			fields: []string{"From: 192.0.2.1:5000", "X-Forwarded-For: 127.0.0.1", "Forwarded: for=127.0.0.1"},
+		},
+		"an address that is none":    {"", []string{"From: @"}, false},
+		"DNS rebinding":              {"", []string{"Host: evil.example"}, false},
+		"a Host like loopback":       {"", []string{"Host: 127.0.0.1.evil.example"}, false},
+		"no Host":                    {"", []string{"Host: "}, false},
+		"a page of another site":     {"", []string{"Sec-Fetch-Site: cross-site"}, false},
+		"a page on another port":     {"", []string{"Sec-Fetch-Site: same-site"}, false},
+		"a page in an older browser": {"", []string{"Origin: https://evil.example"}, false},
+		"a sandboxed page":           {"", []string{"Origin: null"}, false},
+		"typed into a browser":       {"", []string{"Sec-Fetch-Site: none"}, true},
+		"rebinding, but with a token": {
+			token:  "secret",
+			fields: []string{"Host: gate.example", "Authorization: Bearer secret"},
+			may:    true,
+		},
 	} {
 		var web robotstest.Internet
 		h := newGate(t, &web, nil)
@@ -298,7 +389,8 @@ func TestWait_AnswersOfTheSite(t *testing.T) {
 			}
 			v = read(t, ask(h, "GET", about("/check", "http://shop.example/")))
 			if v.Until == nil || time.Until(*v.Until) < rest || time.Until(*v.Until) > rest*13/10 {
-				t.Errorf("%s: the host rests until %v, want %v from %v", query, v.Until, rest, time.Now())
+				t.Errorf("%s: the host rests until %v, want %v from %v",
+					query, v.Until, rest, time.Now())
 			}
 		})
 	}
@@ -385,7 +477,8 @@ func TestWait_LeaseFreesTheSlot(t *testing.T) {
 			synctest.Wait()
 			for name, l := range map[string]*politeness.Limiter{"Limiter": limiter, "Within": within} {
 				if got := l.Stats().InFlight; got != tt.want {
-					t.Errorf("after %v more, %s has %d requests in flight, want %d", tt.after, name, got, tt.want)
+					t.Errorf("after %v more, %s has %d requests in flight, want %d",
+						tt.after, name, got, tt.want)
 				}
 			}
 		}
@@ -583,7 +676,16 @@ func TestFetch(t *testing.T) {
 			fmt.Fprintf(w, "%v", r.Header)
 		}))
 		h := newGate(t, &web, nil)
-		w := ask(h, "GET", about("/fetch", "http://shop.example/tea"), "Cookie: a=b", "Authorization: Bearer x", "User-Agent: Evil", "X-Smuggled: 1", "Range: bytes=0-1")
+		w := ask(
+			h,
+			"GET",
+			about("/fetch", "http://shop.example/tea"),
+			"Cookie: a=b",
+			"Authorization: Bearer x",
+			"User-Agent: Evil",
+			"X-Smuggled: 1",
+			"Range: bytes=0-1",
+		)
 		if w.Code != 418 || w.Body.String() != "map[User-Agent:[GateBot/1.0 (+https://example.com/bot)]]" {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -680,7 +782,10 @@ func TestFetch_HeaderOfALongRule(t *testing.T) {
 // the whole.
 func TestFetch_CutBodies(t *testing.T) {
 	for name, page := range map[string]http.Handler{
-		"longer than MaxBody":   robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /", "/page": strings.Repeat("x", 2000)},
+		"longer than MaxBody": robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /", "/page": strings.Repeat(
+			"x",
+			2000,
+		)},
 		"broken off":            http.HandlerFunc(breakOff),
 		"without end, trickled": trickling{},
 	} {
@@ -853,7 +958,12 @@ func TestOverLoopback(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 100 {
 		clients.Go(func() {
-			req, _ := http.NewRequestWithContext(ctx, "GET", server.URL+about("/check", "http://shop.example/")+"&wait=1", nil)
+			req, _ := http.NewRequestWithContext(
+				ctx,
+				"GET",
+				server.URL+about("/check", "http://shop.example/")+"&wait=1",
+				nil,
+			)
 			if _, err := client.Do(req); !errors.Is(err, context.Canceled) {
 				t.Errorf("a client got %v", err)
 			}

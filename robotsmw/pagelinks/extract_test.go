@@ -26,7 +26,11 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 	}{
 		{"in the page", "<base href='" + base + "'>" + many, "http://a.test/", true},
 		{"of the page itself", many, base, true},
-		{"that links do not need", "<base href='" + base + "'>" + strings.Repeat("<a href=http://b.test/1>", links), "http://a.test/", false},
+		{
+			name: "that links do not need",
+			page: "<base href='" + base + "'>" + strings.Repeat("<a href=http://b.test/1>", links),
+			at:   "http://a.test/",
+		},
 		{"no longer than most", many, base[:1000] + "/", false},
 	} {
 		u, err := url.Parse(tt.at)
@@ -34,7 +38,13 @@ func TestLongBaseOfManyLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := testmain.Heap()
-		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, nil)
+		page, err := pagelinks.FromHTML(
+			context.Background(),
+			[]byte(tt.page),
+			u,
+			robotsmw.Page{},
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +90,13 @@ func TestMemoryOfLinksWithFragments(t *testing.T) {
 		before := testmain.Heap()
 		for i := range 10 {
 			base := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
-			page, err := pagelinks.FromHTML(t.Context(), fmt.Appendf(nil, format, i), base, robotsmw.Page{}, nil)
+			page, err := pagelinks.FromHTML(
+				t.Context(),
+				fmt.Appendf(nil, format, i),
+				base,
+				robotsmw.Page{},
+				nil,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

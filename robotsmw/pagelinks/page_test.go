@@ -17,7 +17,13 @@ func TestFromHTML(t *testing.T) {
 		"":         "[https://example.com/a/b]",
 		"nofollow": "[]",
 	} {
-		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmw.Page{Directives: robotsmeta.ParseContent(content)}, nil)
+		page, err := pagelinks.FromHTML(
+			t.Context(),
+			html,
+			u,
+			robotsmw.Page{Directives: robotsmeta.ParseContent(content)},
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,10 @@ func list(links []Link) string {
 	var b strings.Builder
 	for _, l := range links {
 		b.WriteString(l.URL.String())
-		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": hasRel(l.Rel, "ugc"), "(sponsored)": hasRel(l.Rel, "sponsored")} {
+		for name, on := range map[string]bool{"(nofollow)": l.NoFollow, "(ugc)": hasRel(
+			l.Rel,
+			"ugc",
+		), "(sponsored)": hasRel(l.Rel, "sponsored")} {
 			if on {
 				b.WriteString(name)
 			}
@@ -54,19 +57,50 @@ func TestLinks(t *testing.T) {
 		{"absolute", `<a href="https://b.example">`, "https://b.example"},
 		{"without a scheme", `<a href="//b.example/x">`, "http://b.example/x"},
 		{"white space", "<a href=' /a\n/b '>", "http://a.example/a/b"},
-		{"base", `<base target="x"><base href="/other/"><base href="/third/"><a href="x">`, "http://a.example/other/x"},
-		{"a base that leads nowhere", `<base href="javascript:0"><a href="x">`, "http://a.example/dir/x"},
-		{"elements", `<area href=1><iframe src=2></iframe><a href=3>`, "http://a.example/dir/1 http://a.example/dir/2 http://a.example/dir/3"},
+		{
+			name: "base",
+			html: `<base target="x"><base href="/other/"><base href="/third/"><a href="x">`,
+			want: "http://a.example/other/x",
+		},
+		{
+			name: "a base that leads nowhere",
+			html: `<base href="javascript:0"><a href="x">`,
+			want: "http://a.example/dir/x",
+		},
+		{
+			name: "elements",
+			html: `<area href=1><iframe src=2></iframe><a href=3>`,
+			want: "http://a.example/dir/1 http://a.example/dir/2 http://a.example/dir/3",
+		},
 		{"frames", `<frameset><frame src=1></frameset>`, "http://a.example/dir/1"},
-		{"other schemes", `<a href="mailto:x@y"><a href="javascript:void(0)"><a href="data:,x"><a href="tel:1">`, ""},
-		{"addresses that cannot be parsed", `<a href="/50%-off"><a href="http://x:port/"><a href="/a?50%-off">`, "http://a.example/a?50%-off"},
+		{
+			name: "other schemes",
+			html: `<a href="mailto:x@y"><a href="javascript:void(0)"><a href="data:,x"><a href="tel:1">`,
+		},
+		{
+			name: "addresses that cannot be parsed",
+			html: `<a href="/50%-off"><a href="http://x:port/"><a href="/a?50%-off">`,
+			want: "http://a.example/a?50%-off",
+		},
 		{"not an address", `<a href="http://[">`, ""},
 		{"no href", `<a name=x><a>`, ""},
-		{"rel", `<a rel="external NoFollow" href=1><a rel="ugc" href=2><a rel="nofollow2" href=3>`, "http://a.example/dir/1(nofollow) http://a.example/dir/2(ugc) http://a.example/dir/3"},
-		{"rel with commas", `<a rel="noopener,nofollow" href=1>`, "http://a.example/dir/1(nofollow)"},
+		{
+			name: "rel",
+			html: `<a rel="external NoFollow" href=1><a rel="ugc" href=2><a rel="nofollow2" href=3>`,
+			want: "http://a.example/dir/1(nofollow) http://a.example/dir/2(ugc) http://a.example/dir/3",
+		},
+		{
+			name: "rel with commas",
+			html: `<a rel="noopener,nofollow" href=1>`,
+			want: "http://a.example/dir/1(nofollow)",
+		},
 		{"template", `<template><a href=1></a></template><a href=2>`, "http://a.example/dir/2"},
 		{"noscript", `<noscript><a href=1>x</a></noscript>`, "http://a.example/dir/1"},
-		{"noscript in the head", `<head><noscript><meta http-equiv=refresh content="0; url=1"></noscript></head>`, "http://a.example/dir/1"},
+		{
+			name: "noscript in the head",
+			html: `<head><noscript><meta http-equiv=refresh content="0; url=1"></noscript></head>`,
+			want: "http://a.example/dir/1",
+		},
 		{"comment", `<!-- <a href=1> -->`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -90,7 +124,12 @@ func TestRefresh(t *testing.T) {
 		"":                        "",
 		"0; url=javascript:x":     "",
 	} {
-		p := parse(t, "http://a.example/dir/page", `<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`, robotsmw.Page{})
+		p := parse(
+			t,
+			"http://a.example/dir/page",
+			`<meta http-equiv="Refresh" content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`,
+			robotsmw.Page{},
+		)
 		got := ""
 		if p.Refresh != nil {
 			got = fmt.Sprint(p.Refresh.Delay, " ", p.Refresh.URL)
@@ -119,7 +158,12 @@ func TestCanonicalAndLicense(t *testing.T) {
 }
 
 func TestNoFollowPageCoversItsRefresh(t *testing.T) {
-	p := parse(t, "http://a.example/", `<meta http-equiv=refresh content="0;url=/x"><a href=/y>`, robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")})
+	p := parse(
+		t,
+		"http://a.example/",
+		`<meta http-equiv=refresh content="0;url=/x"><a href=/y>`,
+		robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")},
+	)
 	if q := p.Queue(); len(p.Links) != 2 || len(q) != 0 {
 		t.Errorf("%v is queued", q)
 	}
@@ -270,18 +314,77 @@ func TestReadBodies(t *testing.T) {
 	}{
 		{name: "HTML", contentType: "text/html", page: link, links: 1},
 		{name: "no HTML", contentType: "application/pdf", page: link, links: 0},
-		{name: "no HTML, in a coding", contentType: "application/pdf", coding: "br", page: link, links: 0},
+		{
+			name:        "no HTML, in a coding",
+			contentType: "application/pdf",
+			coding:      "br",
+			page:        link,
+			links:       0,
+		},
 		{name: "a coding", contentType: "text/html", coding: "br", page: link, links: -1},
-		{name: "a coding that is none", contentType: "text/html", coding: "identity", page: link, links: 1},
-		{name: "longer than is read", contentType: "text/html", page: link + strings.Repeat(" ", maxBytes-len(link)) + "<a href=/y>", links: 1, truncated: true},
-		{name: "as long as is read", contentType: "text/html", page: link + strings.Repeat(" ", maxBytes-len(link)), links: 1},
-		{name: "longer than the default", contentType: "text/html", page: link + strings.Repeat(" ", 16<<20), links: 1, truncated: true},
-		{name: "UTF-16 with a mark", contentType: "text/html", page: wide(binary.LittleEndian, "\xff\xfe"), links: 1},
-		{name: "UTF-16 big-endian, with a mark", contentType: "text/html", page: wide(binary.BigEndian, "\xfe\xff"), links: 1},
-		{name: "UTF-16 without a mark", contentType: "text/html", page: wide(binary.BigEndian, ""), links: 1},
-		{name: "UTF-16 by its charset", contentType: "text/html; charset=UTF-16", page: wide(binary.LittleEndian, "x\x00"), links: 1},
-		{name: "UTF-16 by its charset, cut", contentType: "text/html; charset=UTF-16BE", page: wide(binary.BigEndian, "\x00x") + "\x00", links: 1},
-		{name: "UTF-16 is not what it is", contentType: "text/html; charset=UTF-16", page: link, links: 1},
+		{
+			name:        "a coding that is none",
+			contentType: "text/html",
+			coding:      "identity",
+			page:        link,
+			links:       1,
+		},
+		{
+			name:        "longer than is read",
+			contentType: "text/html",
+			page:        link + strings.Repeat(" ", maxBytes-len(link)) + "<a href=/y>",
+			links:       1,
+			truncated:   true,
+		},
+		{
+			name:        "as long as is read",
+			contentType: "text/html",
+			page:        link + strings.Repeat(" ", maxBytes-len(link)),
+			links:       1,
+		},
+		{
+			name:        "longer than the default",
+			contentType: "text/html",
+			page:        link + strings.Repeat(" ", 16<<20),
+			links:       1,
+			truncated:   true,
+		},
+		{
+			name:        "UTF-16 with a mark",
+			contentType: "text/html",
+			page:        wide(binary.LittleEndian, "\xff\xfe"),
+			links:       1,
+		},
+		{
+			name:        "UTF-16 big-endian, with a mark",
+			contentType: "text/html",
+			page:        wide(binary.BigEndian, "\xfe\xff"),
+			links:       1,
+		},
+		{
+			name:        "UTF-16 without a mark",
+			contentType: "text/html",
+			page:        wide(binary.BigEndian, ""),
+			links:       1,
+		},
+		{
+			name:        "UTF-16 by its charset",
+			contentType: "text/html; charset=UTF-16",
+			page:        wide(binary.LittleEndian, "x\x00"),
+			links:       1,
+		},
+		{
+			name:        "UTF-16 by its charset, cut",
+			contentType: "text/html; charset=UTF-16BE",
+			page:        wide(binary.BigEndian, "\x00x") + "\x00",
+			links:       1,
+		},
+		{
+			name:        "UTF-16 is not what it is",
+			contentType: "text/html; charset=UTF-16",
+			page:        link,
+			links:       1,
+		},
 		{name: "empty", contentType: "text/html; charset=UTF-16", page: "", links: 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -298,7 +401,8 @@ func TestReadBodies(t *testing.T) {
 			case err != nil && (test.links >= 0 || !strings.Contains(err.Error(), test.coding)):
 				t.Error(err)
 			case err == nil && (len(p.Links) != test.links || p.Truncated != test.truncated):
-				t.Errorf("%d links, truncated %v; want %d, %v", len(p.Links), p.Truncated, test.links, test.truncated)
+				t.Errorf("%d links, truncated %v; want %d, %v",
+					len(p.Links), p.Truncated, test.links, test.truncated)
 			case err == nil && p.Says.State == robotsmw.PagePending:
 				t.Error("the directives are pending, although the body was read to its end")
 			}

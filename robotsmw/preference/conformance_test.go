@@ -57,7 +57,10 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 				if path == "skip_ref" {
 					continue
 				}
-				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: c.TDMRep, Target: path}.For(TrainAI).Answer]
+				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{
+					TDMRep: c.TDMRep,
+					Target: path,
+				}.For(TrainAI).Answer]
 				// The project tamnd/gao lets the longest location decide, and
 				// compares it with the whole path. In TDMRep, the first
 				// location that matches decides, and a location matches like a
@@ -72,7 +75,11 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			}
 			continue
 		}
-		in := Input{Robots: robotstxt.Parse([]byte(*c.Robots)), Tokens: []string{c.Agent}, Target: c.Path}
+		in := Input{
+			Robots: robotstxt.Parse([]byte(*c.Robots)),
+			Tokens: []string{c.Agent},
+			Target: c.Path,
+		}
 		letter := map[Answer]string{Allow: "y", Deny: "n", Unknown: "unknown"}
 		delay, _ := in.Robots.Rules(c.Agent).CrawlDelay()
 		for key, want := range c.Expect {

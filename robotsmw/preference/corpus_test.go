@@ -118,6 +118,7 @@ func TestRealFiles(t *testing.T) {
 		}
 	}
 	if robots["files"] < 3000 || robots["Content-Signal, in any group"] == 0 || pages["files"] < 400 {
-		t.Errorf("only %d robots.txt, %d with a Content-Signal, and %d pages", robots["files"], robots["Content-Signal, in any group"], pages["files"])
+		t.Errorf("only %d robots.txt, %d with a Content-Signal, and %d pages",
+			robots["files"], robots["Content-Signal, in any group"], pages["files"])
 	}
 }

@@ -57,7 +57,10 @@ func TestLimits(t *testing.T) {
 		return []byte("[" + strings.ReplaceAll(repeated(n, `{"location":"/other%d","tdm-reservation":0},`), "\n", "") +
 			`{"location":"` + location + `","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`)
 	}
-	rsl := mustParseRSL(t, `<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license><permits type="usage">ai-train</permits></license></content></rsl>`)
+	rsl := mustParseRSL(
+		t,
+		`<rsl xmlns="https://rslstandard.org/rsl"><content url="/"><license><permits type="usage">ai-train</permits></license></content></rsl>`,
+	)
 	licenses := func(n int) string { return group + repeated(n, "License: https://a.example/%d.xml") }
 	tests := []struct {
 		name    string
@@ -66,32 +69,200 @@ func TestLimits(t *testing.T) {
 		want    Answer
 		because string // a part of the evidence, if want is Unknown
 	}{
-		{"256 lines of Content-Usage", Input{Robots: parsed(usage(254)), Target: "/page"}, "", Deny, ""},
-		{"257 lines of Content-Usage", Input{Robots: parsed(usage(255)), Target: "/page"}, "", Unknown, "more than 256 such lines"},
-		{"257 lines, and a header that allows", Input{Robots: parsed(usage(255)), Target: "/page", Header: header("Content-Usage", "train-ai=y")}, "", Unknown, "more than 256"},
-		{"257 lines, and another signal allows", Input{Robots: parsed(usage(255)), Target: "/page", Header: header("TDM-Reservation", "0")}, "", Unknown, "more than 256"},
-		{"257 lines, images", Input{Robots: parsed(usage(255)), Target: "/page"}, TrainAIImages, Unknown, "more than 256"},
-		{"256 lines of Content-Signal", Input{Robots: parsed(signal(254)), Target: "/page"}, "", Deny, ""},
-		{"257 lines of Content-Signal", Input{Robots: parsed(signal(255)), Target: "/page"}, "", Unknown, "more than 256 such lines"},
-		{"a line of Content-Usage that is too long", Input{Robots: parsed("User-agent: *\nContent-Usage: train-ai=n, " + big + "\nAllow: /\n"), Header: header("Content-Usage", "train-ai=y")}, "", Unknown, "cannot be read"},
-		{"a line of Content-Signal that is too long", Input{Robots: parsed("User-agent: *\nContent-Signal: ai-train=no, " + big + "=1\nAllow: /\n"), Header: header("Content-Usage", "train-ai=y")}, "", Unknown, "cannot be read"},
-		{"a Content-Usage in a header that is too long", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"), Header: header("Content-Usage", big, "Content-Usage", "train-ai=n")}, "", Unknown, "cannot be read"},
-		{"a Content-Signal in a header that is too long", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"), Header: header("Content-Signal", big, "Content-Signal", "ai-train=no")}, "", Unknown, "cannot be read"},
-		{"a TDM-Reservation that is too long", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"), Header: header("TDM-Reservation", big, "TDM-Reservation", "1")}, "", Unknown, "cannot be read"},
-		{"a robots.txt that is too long, for Content-Usage", Input{Robots: parsed(long + "User-agent: *\nContent-Usage: train-ai=n\n")}, "", Unknown, "more than 500 KiB"},
-		{"a robots.txt that is too long, for a policy token", Input{Robots: parsed("User-agent: Policy\nAllow: /\n# " + strings.Repeat("x", robotstxt.MaxSize) + "\nDisallow: /"), PolicyTokens: map[Use][]string{TrainAI: {"Policy"}}}, "", Unknown, "more than 500 KiB"},
-		{"the 257th rule of a page", Input{Page: metaAfter(256, "tdm-reservation", "1"), Header: header("TDM-Reservation", "0")}, "", Deny, ""},
-		{"the 257th rule of a page, noai", Input{Page: metaAfter(256, "noai", ""), Header: header("TDM-Reservation", "0")}, "", Deny, ""},
-		{"directives that are too long", Input{Page: robotsmeta.ParseHeader(http.Header{"X-Robots-Tag": {strings.Repeat("a,", 8<<10) + "noai"}}), Header: header("TDM-Reservation", "0")}, "", Unknown, "too long"},
-		{"1,000 entries of tdmrep.json", Input{TDMRep: tdm(999, "/page"), Target: "/page"}, "", Deny, ""},
-		{"1,001 entries of tdmrep.json", Input{TDMRep: tdm(1000, "/page"), Target: "/page", Header: header("Content-Usage", "train-ai=y")}, "", Unknown, "more than 1000 entries"},
-		{"a tdmrep.json that is too long", Input{TDMRep: append(tdm(0, "/page"), make([]byte, 1<<20)...), Target: "/page", Header: header("Content-Usage", "train-ai=y")}, "", Unknown, "cannot be read"},
-		{"a location that is too long", Input{TDMRep: tdm(0, "/"+strings.Repeat("*", 600<<10)), Target: "/page"}, "", Unknown, "cannot be read"},
+		{
+			name: "256 lines of Content-Usage",
+			in:   Input{Robots: parsed(usage(254)), Target: "/page"},
+			want: Deny,
+		},
+		{
+			name:    "257 lines of Content-Usage",
+			in:      Input{Robots: parsed(usage(255)), Target: "/page"},
+			want:    Unknown,
+			because: "more than 256 such lines",
+		},
+		{
+			name: "257 lines, and a header that allows",
+			in: Input{
+				Robots: parsed(usage(255)),
+				Target: "/page",
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want:    Unknown,
+			because: "more than 256",
+		},
+		{
+			name: "257 lines, and another signal allows",
+			in: Input{
+				Robots: parsed(usage(255)),
+				Target: "/page",
+				Header: header("TDM-Reservation", "0"),
+			},
+			want:    Unknown,
+			because: "more than 256",
+		},
+		{
+			name:    "257 lines, images",
+			in:      Input{Robots: parsed(usage(255)), Target: "/page"},
+			use:     TrainAIImages,
+			want:    Unknown,
+			because: "more than 256",
+		},
+		{
+			name: "256 lines of Content-Signal",
+			in:   Input{Robots: parsed(signal(254)), Target: "/page"},
+			want: Deny,
+		},
+		{
+			name:    "257 lines of Content-Signal",
+			in:      Input{Robots: parsed(signal(255)), Target: "/page"},
+			want:    Unknown,
+			because: "more than 256 such lines",
+		},
+		{
+			name: "a line of Content-Usage that is too long",
+			in: Input{
+				Robots: parsed("User-agent: *\nContent-Usage: train-ai=n, " + big + "\nAllow: /\n"),
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name: "a line of Content-Signal that is too long",
+			in: Input{
+				Robots: parsed("User-agent: *\nContent-Signal: ai-train=no, " + big + "=1\nAllow: /\n"),
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name: "a Content-Usage in a header that is too long",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"),
+				Header: header("Content-Usage", big, "Content-Usage", "train-ai=n"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name: "a Content-Signal in a header that is too long",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"),
+				Header: header("Content-Signal", big, "Content-Signal", "ai-train=no"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name: "a TDM-Reservation that is too long",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=y", "Allow: /"),
+				Header: header("TDM-Reservation", big, "TDM-Reservation", "1"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name:    "a robots.txt that is too long, for Content-Usage",
+			in:      Input{Robots: parsed(long + "User-agent: *\nContent-Usage: train-ai=n\n")},
+			want:    Unknown,
+			because: "more than 500 KiB",
+		},
+		{
+			name: "a robots.txt that is too long, for a policy token",
+			in: Input{
+				Robots:       parsed("User-agent: Policy\nAllow: /\n# " + strings.Repeat("x", robotstxt.MaxSize) + "\nDisallow: /"),
+				PolicyTokens: map[Use][]string{TrainAI: {"Policy"}},
+			},
+			want:    Unknown,
+			because: "more than 500 KiB",
+		},
+		{
+			name: "the 257th rule of a page",
+			in: Input{
+				Page:   metaAfter(256, "tdm-reservation", "1"),
+				Header: header("TDM-Reservation", "0"),
+			},
+			want: Deny,
+		},
+		{
+			name: "the 257th rule of a page, noai",
+			in:   Input{Page: metaAfter(256, "noai", ""), Header: header("TDM-Reservation", "0")},
+			want: Deny,
+		},
+		{
+			name: "directives that are too long",
+			in: Input{
+				Page:   robotsmeta.ParseHeader(http.Header{"X-Robots-Tag": {strings.Repeat("a,", 8<<10) + "noai"}}),
+				Header: header("TDM-Reservation", "0"),
+			},
+			want:    Unknown,
+			because: "too long",
+		},
+		{
+			name: "1,000 entries of tdmrep.json",
+			in:   Input{TDMRep: tdm(999, "/page"), Target: "/page"},
+			want: Deny,
+		},
+		{
+			name: "1,001 entries of tdmrep.json",
+			in: Input{
+				TDMRep: tdm(1000, "/page"),
+				Target: "/page",
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want:    Unknown,
+			because: "more than 1000 entries",
+		},
+		{
+			name: "a tdmrep.json that is too long",
+			in: Input{
+				TDMRep: append(tdm(0, "/page"), make([]byte, 1<<20)...),
+				Target: "/page",
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want:    Unknown,
+			because: "cannot be read",
+		},
+		{
+			name:    "a location that is too long",
+			in:      Input{TDMRep: tdm(0, "/"+strings.Repeat("*", 600<<10)), Target: "/page"},
+			want:    Unknown,
+			because: "cannot be read",
+		},
 		{"256 licenses", Input{Robots: parsed(licenses(256)), RSL: []*RSL{rsl}}, "", Allow, ""},
-		{"257 licenses", Input{Robots: parsed(licenses(257)), RSL: []*RSL{rsl}}, "", Unknown, "more addresses of RSL files"},
-		{"257 licenses in a header", Input{Header: header("Link", strings.Repeat(`<https://a.example/>;rel=license,`, 257)), RSL: []*RSL{rsl}}, "", Unknown, "more addresses of RSL files"},
-		{"a Link that is too long", Input{Header: header("Link", big, "Link", `<https://a.example/>; rel="license"`), RSL: []*RSL{rsl}}, "", Unknown, "more addresses of RSL files"},
-		{"what denies is not cut", Input{Robots: parsed(group + "Content-Usage: train-ai=n\n" + repeated(256, "Content-Usage: /page%d train-ai=y"))}, "", Deny, ""},
+		{
+			name:    "257 licenses",
+			in:      Input{Robots: parsed(licenses(257)), RSL: []*RSL{rsl}},
+			want:    Unknown,
+			because: "more addresses of RSL files",
+		},
+		{
+			name: "257 licenses in a header",
+			in: Input{
+				Header: header("Link", strings.Repeat(`<https://a.example/>;rel=license,`, 257)),
+				RSL:    []*RSL{rsl},
+			},
+			want:    Unknown,
+			because: "more addresses of RSL files",
+		},
+		{
+			name: "a Link that is too long",
+			in: Input{
+				Header: header("Link", big, "Link", `<https://a.example/>; rel="license"`),
+				RSL:    []*RSL{rsl},
+			},
+			want:    Unknown,
+			because: "more addresses of RSL files",
+		},
+		{
+			name: "what denies is not cut",
+			in: Input{
+				Robots: parsed(group + "Content-Usage: train-ai=n\n" + repeated(256, "Content-Usage: /page%d train-ai=y")),
+			},
+			want: Deny,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,11 +318,44 @@ func TestContentUse_Limits(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{"after 16 unknown labels", Input{Header: header("Content-Signal", "use=full, "+unknown+"use=immediate")}, "immediate"},
-		{"after 16 others", Input{Header: header("Content-Signal", strings.Repeat("use=full,", 16)+"use=immediate")}, "immediate"},
-		{"after 16 values that are not known", Input{Header: header("Content-Signal", strings.Repeat("use=x,", 16)+"use=reference")}, "reference"},
-		{"a header that is too long", Input{Header: header("Content-Signal", "use=full", "Content-Signal", strings.Repeat("a", 64<<10))}, "immediate"},
-		{"257 lines", Input{Robots: parsed("User-agent: *\nAllow: /\n" + strings.Repeat("Content-Signal: use=full\n", 256) + "Content-Signal: use=immediate\n")}, "immediate"},
+		{
+			name: "after 16 unknown labels",
+			in:   Input{Header: header("Content-Signal", "use=full, "+unknown+"use=immediate")},
+			want: "immediate",
+		},
+		{
+			name: "after 16 others",
+			in: Input{
+				Header: header("Content-Signal", strings.Repeat("use=full,", 16)+"use=immediate"),
+			},
+			want: "immediate",
+		},
+		{
+			name: "after 16 values that are not known",
+			in: Input{
+				Header: header("Content-Signal", strings.Repeat("use=x,", 16)+"use=reference"),
+			},
+			want: "reference",
+		},
+		{
+			name: "a header that is too long",
+			in: Input{
+				Header: header(
+					"Content-Signal",
+					"use=full",
+					"Content-Signal",
+					strings.Repeat("a", 64<<10),
+				),
+			},
+			want: "immediate",
+		},
+		{
+			name: "257 lines",
+			in: Input{
+				Robots: parsed("User-agent: *\nAllow: /\n" + strings.Repeat("Content-Signal: use=full\n", 256) + "Content-Signal: use=immediate\n"),
+			},
+			want: "immediate",
+		},
 	} {
 		if least, by := tt.in.ContentUse(); least != tt.want || by.Signal != contentSignal {
 			t.Errorf("%s: %q by %v, want %q", tt.name, least, by, tt.want)

@@ -39,7 +39,13 @@ func run(t *testing.T, checks []check) {
 	t.Helper()
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
-			got := fmt.Sprint(c.in.For(Search).Answer, " ", c.in.For(TrainAI).Answer, " ", c.in.For(AIInput).Answer)
+			got := fmt.Sprint(
+				c.in.For(Search).Answer,
+				" ",
+				c.in.For(TrainAI).Answer,
+				" ",
+				c.in.For(AIInput).Answer,
+			)
 			if got != c.want {
 				t.Errorf("%s, want %s; %v", got, c.want, c.in.Says())
 			}
@@ -50,47 +56,285 @@ func run(t *testing.T, checks []check) {
 // The rows follow the drafts of AIPREF (see the map drafts).
 func TestContentUsageInRobotsTxt(t *testing.T) {
 	run(t, []check{
-		{"without a path", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, search=y", "Allow: /")}, "allow deny unknown"},
-		{"with a path", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"), Target: "/a/b"}, "unknown deny unknown"},
-		{"with another path", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"), Target: "/b"}, "unknown unknown unknown"},
-		{"the longest path wins", Input{Robots: robots("User-agent: *", "Content-Usage: /a/ train-ai=y", "Content-Usage: train-ai=n", "Content-Usage: /a train-ai=n"), Target: "/a/b"}, "unknown allow unknown"},
-		{"wildcards count as in a rule", Input{Robots: robots("User-agent: *", "Content-Usage: /*.pdf$ train-ai=n", "Content-Usage: / train-ai=y"), Target: "/x.pdf"}, "unknown deny unknown"},
-		{"escapes, too", Input{Robots: robots("User-agent: *", "Content-Usage: /%7Ejoe train-ai=n"), Target: "/~joe/x"}, "unknown deny unknown"},
-		{"equal paths: n outweighs y", Input{Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Content-Usage: /a train-ai=y"), Target: "/a"}, "unknown deny unknown"},
-		{"equal paths: y outweighs silence", Input{Robots: robots("User-agent: *", "Content-Usage: /a search=y", "Content-Usage: /a train-ai=y"), Target: "/a"}, "allow allow unknown"},
-		{"no path is the path /", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Content-Usage: / train-ai=y")}, "unknown deny unknown"},
-		{"our group alone", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Allow: /", "", "User-agent: mybot", "Allow: /")}, "unknown unknown unknown"},
-		{"our group, all of it", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: mybot", "Allow: /x", "User-agent: mybot", "Content-Usage: train-ai=n")}, "unknown deny unknown"},
-		{"not for what may not be fetched", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Disallow: /a"), Target: "/a"}, "unknown unknown unknown"},
-		{"of a key given twice the last counts", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=y")}, "unknown allow unknown"},
-		{"even if it says nothing", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=x")}, "unknown unknown unknown"},
-		{"keys are in lower case", Input{Robots: robots("User-agent: *", "Content-Usage: Train-AI=n")}, "unknown unknown unknown"},
-		{"one fault spoils the line", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, INVALID=y")}, "unknown unknown unknown"},
-		{"but no other", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Content-Usage: INVALID=y")}, "unknown deny unknown"},
-		{"a string is no token", Input{Robots: robots("User-agent: *", `Content-Usage: train-ai="n"`)}, "unknown unknown unknown"},
-		{"nor is a Boolean", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=?0, search")}, "unknown unknown unknown"},
-		{"unknown keys and parameters are passed over", Input{Robots: robots("User-agent: *", `Content-Usage: bots=n, train-ai=n;why="x;,y", x=(a "b" 1);p, y=1.5, z=:YQ==:`)}, "unknown deny unknown"},
-		{"a comment ends the line", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n # , search=y")}, "unknown deny unknown"},
-		{"labels that are gone", Input{Robots: robots("User-agent: *", "Content-Usage: ai-train=n, train-genai=n, all=n")}, "unknown unknown unknown"},
-		{"ai-use is about input alone", Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=n")}, "unknown unknown deny"},
-		{"and allows it", Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y")}, "unknown unknown allow"},
-		{"train-ai is not about input", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n")}, "unknown deny unknown"},
-		{"search is not about input", Input{Robots: robots("User-agent: *", "Content-Usage: search=y, ai-use=n")}, "allow unknown deny"},
-		{"ai-use for a path", Input{Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"), Target: "/a/b"}, "unknown unknown deny"},
-		{"ai-use for another path", Input{Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"), Target: "/b"}, "unknown unknown unknown"},
-		{"ai-use given twice", Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y, ai-use=n;why=x")}, "unknown unknown deny"},
-		{"the name that Content-Signal has for it", Input{Robots: robots("User-agent: *", "Content-Usage: ai-input=n")}, "unknown unknown unknown"},
+		{
+			name: "without a path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=n, search=y", "Allow: /"),
+			},
+			want: "allow deny unknown",
+		},
+		{
+			name: "with a path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"),
+				Target: "/a/b",
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "with another path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"),
+				Target: "/b",
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "the longest path wins",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: /a/ train-ai=y",
+					"Content-Usage: train-ai=n",
+					"Content-Usage: /a train-ai=n",
+				),
+				Target: "/a/b",
+			},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "wildcards count as in a rule",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: /*.pdf$ train-ai=n",
+					"Content-Usage: / train-ai=y",
+				),
+				Target: "/x.pdf",
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "escapes, too",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: /%7Ejoe train-ai=n"),
+				Target: "/~joe/x",
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "equal paths: n outweighs y",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: /a train-ai=n",
+					"Content-Usage: /a train-ai=y",
+				),
+				Target: "/a",
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "equal paths: y outweighs silence",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: /a search=y",
+					"Content-Usage: /a train-ai=y",
+				),
+				Target: "/a",
+			},
+			want: "allow allow unknown",
+		},
+		{
+			name: "no path is the path /",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: train-ai=n",
+					"Content-Usage: / train-ai=y",
+				),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "our group alone",
+			in: Input{
+				Tokens: []string{"mybot"},
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: train-ai=n",
+					"Allow: /",
+					"",
+					"User-agent: mybot",
+					"Allow: /",
+				),
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "our group, all of it",
+			in: Input{
+				Tokens: []string{"mybot"},
+				Robots: robots(
+					"User-agent: mybot",
+					"Allow: /x",
+					"User-agent: mybot",
+					"Content-Usage: train-ai=n",
+				),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "not for what may not be fetched",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Disallow: /a"),
+				Target: "/a",
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "of a key given twice the last counts",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=y")},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "even if it says nothing",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=x")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "keys are in lower case",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: Train-AI=n")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "one fault spoils the line",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, INVALID=y")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "but no other",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: train-ai=n",
+					"Content-Usage: INVALID=y",
+				),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "a string is no token",
+			in:   Input{Robots: robots("User-agent: *", `Content-Usage: train-ai="n"`)},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "nor is a Boolean",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=?0, search")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "unknown keys and parameters are passed over",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					`Content-Usage: bots=n, train-ai=n;why="x;,y", x=(a "b" 1);p, y=1.5, z=:YQ==:`,
+				),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "a comment ends the line",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n # , search=y")},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "labels that are gone",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: ai-train=n, train-genai=n, all=n"),
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "ai-use is about input alone",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=n")},
+			want: "unknown unknown deny",
+		},
+		{
+			name: "and allows it",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y")},
+			want: "unknown unknown allow",
+		},
+		{
+			name: "train-ai is not about input",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n")},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "search is not about input",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: search=y, ai-use=n")},
+			want: "allow unknown deny",
+		},
+		{
+			name: "ai-use for a path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"),
+				Target: "/a/b",
+			},
+			want: "unknown unknown deny",
+		},
+		{
+			name: "ai-use for another path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"),
+				Target: "/b",
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "ai-use given twice",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y, ai-use=n;why=x")},
+			want: "unknown unknown deny",
+		},
+		{
+			name: "the name that Content-Signal has for it",
+			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-input=n")},
+			want: "unknown unknown unknown",
+		},
 	})
 }
 
 func TestContentUsageInTheHeader(t *testing.T) {
 	run(t, []check{
-		{"one line", Input{Header: header("Content-Usage", "train-ai=n, search=y")}, "allow deny unknown"},
-		{"two lines are one Dictionary", Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "train-ai=y")}, "unknown allow unknown"},
-		{"and one fault spoils both", Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "=")}, "unknown unknown unknown"},
-		{"n outweighs robots.txt's y", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=y"), Header: header("Content-Usage", "train-ai=n")}, "unknown deny unknown"},
-		{"and the other way round", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n"), Header: header("Content-Usage", "train-ai=y")}, "unknown deny unknown"},
-		{"it has no path", Input{Header: header("Content-Usage", "/ train-ai=n")}, "unknown unknown unknown"},
+		{
+			name: "one line",
+			in:   Input{Header: header("Content-Usage", "train-ai=n, search=y")},
+			want: "allow deny unknown",
+		},
+		{
+			name: "two lines are one Dictionary",
+			in: Input{
+				Header: header("Content-Usage", "train-ai=n", "Content-Usage", "train-ai=y"),
+			},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "and one fault spoils both",
+			in:   Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "=")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "n outweighs robots.txt's y",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=y"),
+				Header: header("Content-Usage", "train-ai=n"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "and the other way round",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=n"),
+				Header: header("Content-Usage", "train-ai=y"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "it has no path",
+			in:   Input{Header: header("Content-Usage", "/ train-ai=n")},
+			want: "unknown unknown unknown",
+		},
 	})
 }
 
@@ -98,18 +342,102 @@ func TestContentUsageInTheHeader(t *testing.T) {
 // accepted too.
 func TestContentSignal(t *testing.T) {
 	run(t, []check{
-		{"robots.txt", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}, "allow deny unknown"},
-		{"any case, any space", Input{Robots: robots("User-agent: *", "content-signal:  AI-Train = NO ,  search = Yes ")}, "allow deny unknown"},
-		{"digits", Input{Robots: robots("User-agent: *", "ContentSignal: ai-train=0, search=1, ai-input=1")}, "allow deny allow"},
-		{"a path", Input{Robots: robots("User-agent: *", "Content-Signal: /private/ ai-train=no, search=yes"), Target: "/private/a"}, "allow deny unknown"},
-		{"another path", Input{Robots: robots("User-agent: *", "Content-Signal: /private/ ai-train=no, search=yes"), Target: "/public/a"}, "unknown unknown unknown"},
-		{"another's group", Input{Tokens: []string{"mybot"}, Robots: robots("User-agent: googlebot", "Content-Signal: ai-input=no", "Allow: /", "", "User-agent: *", "Allow: /")}, "unknown unknown unknown"},
-		{"the header", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-input=yes")}, "unknown deny allow"},
-		{"no outweighs yes", Input{Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-train=yes")}, "unknown deny unknown"},
-		{"without commas", Input{Header: header("Content-Signal", "search=yes ai-train=no;ai-input = no")}, "allow deny deny"},
-		{"in quotes", Input{Header: header("Content-Signal", `ai-train="no"`)}, "unknown deny unknown"},
-		{"no value", Input{Header: header("Content-Signal", "ai-train=, search=yes, =no, ai-input=")}, "allow unknown unknown"},
-		{"absent is neither", Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")}, "unknown unknown unknown"},
+		{
+			name: "robots.txt",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Signal: search=yes,ai-train=no,use=reference",
+					"Allow: /",
+				),
+			},
+			want: "allow deny unknown",
+		},
+		{
+			name: "any case, any space",
+			in: Input{
+				Robots: robots("User-agent: *", "content-signal:  AI-Train = NO ,  search = Yes "),
+			},
+			want: "allow deny unknown",
+		},
+		{
+			name: "digits",
+			in: Input{
+				Robots: robots("User-agent: *", "ContentSignal: ai-train=0, search=1, ai-input=1"),
+			},
+			want: "allow deny allow",
+		},
+		{
+			name: "a path",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Signal: /private/ ai-train=no, search=yes",
+				),
+				Target: "/private/a",
+			},
+			want: "allow deny unknown",
+		},
+		{
+			name: "another path",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Signal: /private/ ai-train=no, search=yes",
+				),
+				Target: "/public/a",
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "another's group",
+			in: Input{
+				Tokens: []string{"mybot"},
+				Robots: robots(
+					"User-agent: googlebot",
+					"Content-Signal: ai-input=no",
+					"Allow: /",
+					"",
+					"User-agent: *",
+					"Allow: /",
+				),
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "the header",
+			in: Input{
+				Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-input=yes"),
+			},
+			want: "unknown deny allow",
+		},
+		{
+			name: "no outweighs yes",
+			in: Input{
+				Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-train=yes"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "without commas",
+			in:   Input{Header: header("Content-Signal", "search=yes ai-train=no;ai-input = no")},
+			want: "allow deny deny",
+		},
+		{
+			name: "in quotes",
+			in:   Input{Header: header("Content-Signal", `ai-train="no"`)},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "no value",
+			in:   Input{Header: header("Content-Signal", "ai-train=, search=yes, =no, ai-input=")},
+			want: "allow unknown unknown",
+		},
+		{
+			name: "absent is neither",
+			in:   Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")},
+			want: "unknown unknown unknown",
+		},
 	})
 }
 
@@ -130,21 +458,61 @@ func TestTDMRep(t *testing.T) {
 	]`)
 	run(t, []check{
 		{"header: reserved", Input{Header: header("TDM-Reservation", "1")}, "unknown deny unknown"},
-		{"header: not reserved", Input{Header: header("TDM-Reservation", "0")}, "unknown allow unknown"},
-		{"header: unset", Input{Header: header("TDM-Reservation", "yes")}, "unknown unknown unknown"},
-		{"meta supersedes the header", Input{Page: metas(t, "tdm-reservation", "0"), Header: header("TDM-Reservation", "1")}, "unknown allow unknown"},
-		{"a meta of another value does not", Input{Page: metas(t, "tdm-reservation", "2"), Header: header("TDM-Reservation", "1")}, "unknown deny unknown"},
-		{"two metas", Input{Page: metas(t, "tdm-reservation", "1", "TDM-Reservation", "0")}, "unknown deny unknown"},
-		{"header supersedes the file", Input{TDMRep: file, Header: header("TDM-Reservation", "0")}, "unknown allow unknown"},
+		{
+			name: "header: not reserved",
+			in:   Input{Header: header("TDM-Reservation", "0")},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "header: unset",
+			in:   Input{Header: header("TDM-Reservation", "yes")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "meta supersedes the header",
+			in: Input{
+				Page:   metas(t, "tdm-reservation", "0"),
+				Header: header("TDM-Reservation", "1"),
+			},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "a meta of another value does not",
+			in: Input{
+				Page:   metas(t, "tdm-reservation", "2"),
+				Header: header("TDM-Reservation", "1"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "two metas",
+			in:   Input{Page: metas(t, "tdm-reservation", "1", "TDM-Reservation", "0")},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "header supersedes the file",
+			in:   Input{TDMRep: file, Header: header("TDM-Reservation", "0")},
+			want: "unknown allow unknown",
+		},
 		{"the file: first match", Input{TDMRep: file, Target: "/open/x"}, "unknown allow unknown"},
-		{"the file: another match", Input{TDMRep: file, Target: "/strange"}, "unknown deny unknown"},
-		{"the file after a byte order mark", Input{TDMRep: append([]byte("\ufeff"), file...), Target: "/strange"}, "unknown deny unknown"},
+		{
+			name: "the file: another match",
+			in:   Input{TDMRep: file, Target: "/strange"},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "the file after a byte order mark",
+			in:   Input{TDMRep: append([]byte("\ufeff"), file...), Target: "/strange"},
+			want: "unknown deny unknown",
+		},
 	})
 	v := Input{TDMRep: file}.For(TrainAI)
 	if len(v.Evidence) != 1 || v.Evidence[0].Policy != "https://a.example/terms" || v.Evidence[0].Path != "/*" {
 		t.Errorf("got %+v; want one statement, with the policy and path of the file", v)
 	}
-	v = Input{Page: metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t")}.For(TrainAI)
+	v = Input{
+		Page: metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t"),
+	}.For(TrainAI)
 	if v.Evidence[0].Policy != "https://a.example/t" || v.Evidence[0].Line != 7 {
 		t.Errorf("got %+v; want the policy of the page and line 7", v)
 	}
@@ -170,13 +538,37 @@ func TestTDMRep_PolicyOfAnotherType(t *testing.T) {
 
 func TestNoAI(t *testing.T) {
 	run(t, []check{
-		{"noai", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "noai"))}, "unknown deny unknown"},
+		{
+			name: "noai",
+			in:   Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "noai"))},
+			want: "unknown deny unknown",
+		},
 		{"noml", Input{Page: metas(t, "robots", "noml")}, "unknown deny unknown"},
 		{"a bare meta", Input{Page: metas(t, "noai", "")}, "unknown deny unknown"},
-		{"to us", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "mybot: noai"), "mybot")}, "unknown deny unknown"},
-		{"to another", Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "otherbot: noai"), "mybot")}, "unknown unknown unknown"},
-		{"noimageai is about images", Input{Page: metas(t, "robots", "noimageai")}, "unknown unknown unknown"},
-		{"noindex is none of it", Input{Page: metas(t, "robots", "noindex, noarchive")}, "unknown unknown unknown"},
+		{
+			name: "to us",
+			in: Input{
+				Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "mybot: noai"), "mybot"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "to another",
+			in: Input{
+				Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "otherbot: noai"), "mybot"),
+			},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "noimageai is about images",
+			in:   Input{Page: metas(t, "robots", "noimageai")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "noindex is none of it",
+			in:   Input{Page: metas(t, "robots", "noindex, noarchive")},
+			want: "unknown unknown unknown",
+		},
 	})
 	for _, text := range []string{"noai", "noimageai", "noml"} {
 		if v := (Input{Page: metas(t, "robots", text)}).For(TrainAIImages); v.Answer != Deny {
@@ -207,7 +599,9 @@ func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 // String replaces characters that cannot be printed, because a crawler may log
 // the statements of a site.
 func TestStatementString_Printable(t *testing.T) {
-	in := Input{Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff")}
+	in := Input{
+		Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff"),
+	}
 	const want = "deny by Content-Signal in robots.txt, line 2: ai-train=no, \ufffd[2Jx=\ufffdy\ufffd"
 	if got := in.For(TrainAI).String(); got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -218,15 +612,56 @@ func TestStatementString_Printable(t *testing.T) {
 func TestPolicyTokens(t *testing.T) {
 	tokens := map[Use][]string{TrainAI: {"Some-Extended"}, AIInput: {"Some-Input"}}
 	run(t, []check{
-		{"a group denies", Input{PolicyTokens: tokens, Robots: robots("User-agent: some-extended", "Disallow: /")}, "unknown deny unknown"},
-		{"a group denies elsewhere", Input{PolicyTokens: tokens, Target: "/b", Robots: robots("User-agent: Some-Extended", "Disallow: /a")}, "unknown allow unknown"},
-		{"a group without rules", Input{PolicyTokens: tokens, Robots: robots("User-agent: Some-Extended", "Disallow:")}, "unknown allow unknown"},
-		{"no group", Input{PolicyTokens: tokens, Robots: robots("User-agent: mybot", "Disallow: /")}, "unknown unknown unknown"},
-		{"everybody's group denies", Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Disallow: /")}, "unknown deny deny"},
-		{"but does not allow", Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Allow: /")}, "unknown unknown unknown"},
-		{"none is built in", Input{Robots: robots("User-agent: Google-Extended", "Disallow: /")}, "unknown unknown unknown"},
+		{
+			name: "a group denies",
+			in: Input{
+				PolicyTokens: tokens,
+				Robots:       robots("User-agent: some-extended", "Disallow: /"),
+			},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "a group denies elsewhere",
+			in: Input{
+				PolicyTokens: tokens,
+				Target:       "/b",
+				Robots:       robots("User-agent: Some-Extended", "Disallow: /a"),
+			},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "a group without rules",
+			in: Input{
+				PolicyTokens: tokens,
+				Robots:       robots("User-agent: Some-Extended", "Disallow:"),
+			},
+			want: "unknown allow unknown",
+		},
+		{
+			name: "no group",
+			in:   Input{PolicyTokens: tokens, Robots: robots("User-agent: mybot", "Disallow: /")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "everybody's group denies",
+			in:   Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Disallow: /")},
+			want: "unknown deny deny",
+		},
+		{
+			name: "but does not allow",
+			in:   Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Allow: /")},
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "none is built in",
+			in:   Input{Robots: robots("User-agent: Google-Extended", "Disallow: /")},
+			want: "unknown unknown unknown",
+		},
 	})
-	if v := (Input{PolicyTokens: tokens, Robots: robots("User-agent: Some-Extended", "Disallow: /")}).For(TrainAIImages); v.Answer != Deny {
+	if v := (Input{
+		PolicyTokens: tokens,
+		Robots:       robots("User-agent: Some-Extended", "Disallow: /"),
+	}).For(TrainAIImages); v.Answer != Deny {
 		t.Errorf("images: %v", v)
 	}
 }
@@ -254,7 +689,14 @@ func TestSignalsAddUp(t *testing.T) {
 // Drafts change, so a crawler may want to log which draft it has followed.
 func TestDraftsAreLabelled(t *testing.T) {
 	in := Input{
-		Header:       header("Content-Usage", "train-ai=n", "Content-Signal", "ai-train=no", "TDM-Reservation", "1"),
+		Header: header(
+			"Content-Usage",
+			"train-ai=n",
+			"Content-Signal",
+			"ai-train=no",
+			"TDM-Reservation",
+			"1",
+		),
 		Page:         metas(t, "robots", "noai"),
 		PolicyTokens: map[Use][]string{TrainAI: {"x-extended"}},
 		Robots:       robots("User-agent: x-extended", "Disallow: /"),
@@ -301,7 +743,12 @@ func TestDraftsAreNamedInOnePlace(t *testing.T) {
 
 func TestLicenses(t *testing.T) {
 	in := Input{
-		Robots: robots("License: https://a.example/l.xml", "User-agent: *", "Disallow: /x", "license: https://a.example/2.xml # terms"),
+		Robots: robots(
+			"License: https://a.example/l.xml",
+			"User-agent: *",
+			"Disallow: /x",
+			"license: https://a.example/2.xml # terms",
+		),
 		Header: header("Link", `<https://a.example/a,b>; rel="license"; type="application/rsl+xml", </style.css>; rel=preload`,
 			"Link", `</c>;title="a, b";rel="x License"`, "Link", "broken; rel=license"),
 	}
@@ -313,7 +760,10 @@ func TestLicenses(t *testing.T) {
 	if s := strings.Join(got, "|"); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
-	many := Input{Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...), Header: header("Link", strings.Repeat("<x>;rel=license,", 1000))}
+	many := Input{
+		Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...),
+		Header: header("Link", strings.Repeat("<x>;rel=license,", 1000)),
+	}
 	if n := len(many.Licenses()); n != maxFields {
 		t.Errorf("%d licenses of a thousand", n)
 	}
@@ -329,7 +779,16 @@ func FuzzInput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, txt, usage, link, target string) {
 		in := Input{
 			Robots: robotstxt.Parse([]byte(txt)), Target: target,
-			Header:       header("Content-Usage", usage, "Content-Signal", usage, "Link", link, "Tdm-Reservation", link),
+			Header: header(
+				"Content-Usage",
+				usage,
+				"Content-Signal",
+				usage,
+				"Link",
+				link,
+				"Tdm-Reservation",
+				link,
+			),
 			TDMRep:       []byte(txt),
 			PolicyTokens: map[Use][]string{TrainAI: {"x-extended"}},
 		}

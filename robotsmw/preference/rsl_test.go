@@ -44,30 +44,98 @@ func TestRSL(t *testing.T) {
 		// The answers are about Search, TrainAI and AIInput.
 		{"it permits", one(permitsTraining), "unknown allow unknown"},
 		{"it prohibits", one(prohibitsTraining), "unknown deny unknown"},
-		{"search", one(`<permits type="usage">search</permits><prohibits type="usage">ai-input</prohibits>`), "allow unknown deny"},
+		{
+			name: "search",
+			in:   one(`<permits type="usage">search</permits><prohibits type="usage">ai-input</prohibits>`),
+			want: "allow unknown deny",
+		},
 		{"several words", one(`<permits type="usage"> search, ai-input
 			AI-TRAIN </permits>`), "allow allow allow"},
 		{"all", one(`<prohibits type="usage">all</prohibits>`), "deny deny deny"},
 		{"ai-all", one(`<prohibits type="usage">ai-all</prohibits>`), "unknown deny deny"},
-		{"ai-index, which has no name here", one(`<prohibits type="usage">ai-index</prohibits>`), "unknown unknown unknown"},
-		{"a word of later versions", one(`<permits type="usage">dance</permits>`), "unknown unknown unknown"},
-		{"train-ai, as its guides write", one(`<prohibits type="usage">train-ai</prohibits>`), "unknown deny unknown"},
+		{
+			name: "ai-index, which has no name here",
+			in:   one(`<prohibits type="usage">ai-index</prohibits>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "a word of later versions",
+			in:   one(`<permits type="usage">dance</permits>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "train-ai, as its guides write",
+			in:   one(`<prohibits type="usage">train-ai</prohibits>`),
+			want: "unknown deny unknown",
+		},
 		{"nothing", one(""), "unknown unknown unknown"},
-		{"prohibits outweighs permits", one(permitsTraining + prohibitsTraining), "unknown deny unknown"},
-		{"all but one", one(`<permits type="usage">all</permits><prohibits type="usage">ai-train</prohibits>`), "allow deny allow"},
+		{
+			name: "prohibits outweighs permits",
+			in:   one(permitsTraining + prohibitsTraining),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "all but one",
+			in:   one(`<permits type="usage">all</permits><prohibits type="usage">ai-train</prohibits>`),
+			want: "allow deny allow",
+		},
 
 		{"for free", one(permitsTraining + `<payment type="free"/>`), "unknown allow unknown"},
-		{"for money", one(permitsTraining + `<payment type="crawl"><amount currency="USD">0.01</amount></payment>`), "unknown unknown unknown"},
-		{"for a name", one(permitsTraining + `<payment type="attribution"/>`), "unknown unknown unknown"},
-		{"for no money", one(prohibitsTraining + `<payment type="crawl"/>`), "unknown deny unknown"},
-		{"to some", one(permitsTraining + `<permits type="user">non-commercial</permits>`), "unknown unknown unknown"},
-		{"not to some", one(permitsTraining + `<prohibits type="geo">EU</prohibits>`), "unknown unknown unknown"},
-		{"to those who report", one(permitsTraining + `<reporting type="telemetry" profile="x"/>`), "unknown unknown unknown"},
-		{"with a license from a server", withRSL(t, "/", rslFile(`<content url="/" server="https://a.example/olp"><license>`+permitsTraining+`</license></content>`)), "unknown unknown unknown"},
+		{
+			name: "for money",
+			in:   one(permitsTraining + `<payment type="crawl"><amount currency="USD">0.01</amount></payment>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "for a name",
+			in:   one(permitsTraining + `<payment type="attribution"/>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "for no money",
+			in:   one(prohibitsTraining + `<payment type="crawl"/>`),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "to some",
+			in:   one(permitsTraining + `<permits type="user">non-commercial</permits>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "not to some",
+			in:   one(permitsTraining + `<prohibits type="geo">EU</prohibits>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "to those who report",
+			in:   one(permitsTraining + `<reporting type="telemetry" profile="x"/>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "with a license from a server",
+			in: withRSL(
+				t,
+				"/",
+				rslFile(`<content url="/" server="https://a.example/olp"><license>`+permitsTraining+`</license></content>`),
+			),
+			want: "unknown unknown unknown",
+		},
 
-		{"a choice of licenses, one is for all", one(prohibitsTraining, permitsTraining), "unknown allow unknown"},
-		{"a choice of licenses, one is to be paid", one(prohibitsTraining, permitsTraining+`<payment type="purchase"/>`), "unknown unknown unknown"},
-		{"a choice of licenses, none permits", one(prohibitsTraining, `<prohibits type="usage">all</prohibits>`), "deny deny deny"},
+		{
+			name: "a choice of licenses, one is for all",
+			in:   one(prohibitsTraining, permitsTraining),
+			want: "unknown allow unknown",
+		},
+		{
+			name: "a choice of licenses, one is to be paid",
+			in:   one(prohibitsTraining, permitsTraining+`<payment type="purchase"/>`),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "a choice of licenses, none permits",
+			in:   one(prohibitsTraining, `<prohibits type="usage">all</prohibits>`),
+			want: "deny deny deny",
+		},
 
 		{"another path", at("/b", of("/a")), "unknown unknown unknown"},
 		{"the path", at("/a/b?c", of("/a")), "unknown deny unknown"},
@@ -75,27 +143,123 @@ func TestRSL(t *testing.T) {
 		{"a pattern that ends", at("/x/y.pdf?z", of("/*.pdf$")), "unknown unknown unknown"},
 		{"no url is all of it", at("/x", of("")), "unknown deny unknown"},
 		{"an absolute url", at("/x/y", of("https://a.example/x")), "unknown deny unknown"},
-		{"an absolute url of another path", at("/y", of("https://a.example/x")), "unknown unknown unknown"},
-		{"an absolute url without a path", at("/y", of("https://a.example")), "unknown deny unknown"},
-		{"an absolute url, and so is the target", at("https://A.example/x/y", of("https://a.example/x/*")), "unknown deny unknown"},
-		{"with the default port", at("https://a.example/x/y", of("https://a.example:443/x/*")), "unknown deny unknown"},
-		{"of another port", at("https://a.example/x/y", of("https://a.example:8443/x/*")), "unknown unknown unknown"},
-		{"of another host", at("https://b.example/x/y", of("https://a.example/x/*")), "unknown unknown unknown"},
-		{"of another scheme", at("http://a.example/x/y", of("https://a.example/x/*")), "unknown unknown unknown"},
+		{
+			name: "an absolute url of another path",
+			in:   at("/y", of("https://a.example/x")),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "an absolute url without a path",
+			in:   at("/y", of("https://a.example")),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "an absolute url, and so is the target",
+			in:   at("https://A.example/x/y", of("https://a.example/x/*")),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "with the default port",
+			in:   at("https://a.example/x/y", of("https://a.example:443/x/*")),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "of another port",
+			in:   at("https://a.example/x/y", of("https://a.example:8443/x/*")),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "of another host",
+			in:   at("https://b.example/x/y", of("https://a.example/x/*")),
+			want: "unknown unknown unknown",
+		},
+		{
+			name: "of another scheme",
+			in:   at("http://a.example/x/y", of("https://a.example/x/*")),
+			want: "unknown unknown unknown",
+		},
 		{"a pattern that is no path", at("/x", of("x")), "unknown unknown unknown"},
-		{"the longest wins", at("/open/x", of("/"), `<content url="/open/"><license>`+permitsTraining+`</license></content>`), "unknown allow unknown"},
-		{"an empty one is as long as /", at("/x", of(""), forAllURLs(permitsTraining)), "unknown deny unknown"},
-		{"in whatever order", at("/open/x", `<content url="/open/"><license>`+permitsTraining+`</license></content>`, of("/")), "unknown allow unknown"},
-		{"equally long ones add up", at("/x", of("/"), forAllURLs(permitsTraining)), "unknown deny unknown"},
+		{
+			name: "the longest wins",
+			in: at(
+				"/open/x",
+				of("/"),
+				`<content url="/open/"><license>`+permitsTraining+`</license></content>`,
+			),
+			want: "unknown allow unknown",
+		},
+		{
+			name: "an empty one is as long as /",
+			in:   at("/x", of(""), forAllURLs(permitsTraining)),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "in whatever order",
+			in: at(
+				"/open/x",
+				`<content url="/open/"><license>`+permitsTraining+`</license></content>`,
+				of("/"),
+			),
+			want: "unknown allow unknown",
+		},
+		{
+			name: "equally long ones add up",
+			in:   at("/x", of("/"), forAllURLs(permitsTraining)),
+			want: "unknown deny unknown",
+		},
 
-		{"two files add up", withRSL(t, "/", rslFile(forAllURLs(permitsTraining)), rslFile(forAllURLs(`<prohibits type="usage">search</prohibits>`))), "deny allow unknown"},
+		{
+			name: "two files add up",
+			in: withRSL(
+				t,
+				"/",
+				rslFile(forAllURLs(permitsTraining)),
+				rslFile(forAllURLs(`<prohibits type="usage">search</prohibits>`)),
+			),
+			want: "deny allow unknown",
+		},
 		{"no file", Input{RSL: []*RSL{nil, new(RSL)}}, "unknown unknown unknown"},
-		{"beside robots.txt", Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n"), RSL: one(permitsTraining).RSL}, "unknown deny unknown"},
+		{
+			name: "beside robots.txt",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Usage: train-ai=n"),
+				RSL:    one(permitsTraining).RSL,
+			},
+			want: "unknown deny unknown",
+		},
 
-		{"without a namespace", withRSL(t, "/", `<rsl>`+forAllURLs(prohibitsTraining)+`</rsl>`), "unknown deny unknown"},
-		{"with a prefix", withRSL(t, "/", `<r:rsl xmlns:r="https://rslstandard.org/rsl"><r:content url="/"><r:license><r:prohibits type="usage">all</r:prohibits></r:license></r:content></r:rsl>`), "deny deny deny"},
-		{"another vocabulary in it", withRSL(t, "/", rslFile(`<content url="/" xmlns:x="urn:x"><x:license><permits type="usage">all</permits></x:license><schema><license/></schema><license><!-- a --><x:permits type="usage">search</x:permits><permits type="usage"><b>search</b>ai-input</permits></license></content>`)), "unknown unknown allow"},
-		{"terms outside of a license", withRSL(t, "/", rslFile(`<content url="/"><permits type="usage">all</permits></content>`)), "unknown unknown unknown"},
+		{
+			name: "without a namespace",
+			in:   withRSL(t, "/", `<rsl>`+forAllURLs(prohibitsTraining)+`</rsl>`),
+			want: "unknown deny unknown",
+		},
+		{
+			name: "with a prefix",
+			in: withRSL(
+				t,
+				"/",
+				`<r:rsl xmlns:r="https://rslstandard.org/rsl"><r:content url="/"><r:license><r:prohibits type="usage">all</r:prohibits></r:license></r:content></r:rsl>`,
+			),
+			want: "deny deny deny",
+		},
+		{
+			name: "another vocabulary in it",
+			in: withRSL(
+				t,
+				"/",
+				rslFile(`<content url="/" xmlns:x="urn:x"><x:license><permits type="usage">all</permits></x:license><schema><license/></schema><license><!-- a --><x:permits type="usage">search</x:permits><permits type="usage"><b>search</b>ai-input</permits></license></content>`),
+			),
+			want: "unknown unknown allow",
+		},
+		{
+			name: "terms outside of a license",
+			in: withRSL(
+				t,
+				"/",
+				rslFile(`<content url="/"><permits type="usage">all</permits></content>`),
+			),
+			want: "unknown unknown unknown",
+		},
 	})
 }
 
@@ -128,19 +292,25 @@ func TestRSL_Evidence(t *testing.T) {
 func TestParseRSL_Errors(t *testing.T) {
 	good := rslFile(forAllURLs(`<prohibits type="usage">all</prohibits>`))
 	for name, tt := range map[string]struct{ text, want string }{
-		"nothing":            {"", "no element"},
-		"white space":        {" \n", "no element"},
-		"HTML":               {"<!doctype html><html><p>no such page</html>", "<html>"},
-		"RSS":                {`<rss version="2.0"></rss>`, "<rss>"},
-		"text":               {"User-agent: *", "no element"},
-		"cut":                {good[:len(good)-8], "unexpected EOF"},
-		"cut at a tag":       {good[:len(good)/2], "EOF"},
-		"a wrong end":        {strings.Replace(good, "</license>", "</licence>", 1), "licence"},
-		"an entity":          {strings.Replace(good, "all", "&xxe;", 1), "entity"},
-		"an entity of a DTD": {`<!DOCTYPE rsl [<!ENTITY a "all">]>` + strings.Replace(good[strings.Index(good, "<rsl"):], "all", "&a;", 1), "entity"},
-		"another encoding":   {strings.Replace(good, "UTF-8", "UTF-16", 1), "encoding"},
-		"too long":           {good + strings.Repeat(" ", 1<<20), "bytes"},
-		"too many elements":  {rslFile(strings.Repeat(`<content url="/"/>`, 30_000)), "maximum is 30000"},
+		"nothing":      {"", "no element"},
+		"white space":  {" \n", "no element"},
+		"HTML":         {"<!doctype html><html><p>no such page</html>", "<html>"},
+		"RSS":          {`<rss version="2.0"></rss>`, "<rss>"},
+		"text":         {"User-agent: *", "no element"},
+		"cut":          {good[:len(good)-8], "unexpected EOF"},
+		"cut at a tag": {good[:len(good)/2], "EOF"},
+		"a wrong end":  {strings.Replace(good, "</license>", "</licence>", 1), "licence"},
+		"an entity":    {strings.Replace(good, "all", "&xxe;", 1), "entity"},
+		"an entity of a DTD": {
+			text: `<!DOCTYPE rsl [<!ENTITY a "all">]>` + strings.Replace(good[strings.Index(good, "<rsl"):], "all", "&a;", 1),
+			want: "entity",
+		},
+		"another encoding": {strings.Replace(good, "UTF-8", "UTF-16", 1), "encoding"},
+		"too long":         {good + strings.Repeat(" ", 1<<20), "bytes"},
+		"too many elements": {
+			text: rslFile(strings.Repeat(`<content url="/"/>`, 30_000)),
+			want: "maximum is 30000",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := ParseRSL([]byte(tt.text))
@@ -158,7 +328,11 @@ func TestParseRSL_Bounds(t *testing.T) {
 	if n := len(deep.Says()); n != 0 {
 		t.Errorf("deep: %d statements", n)
 	}
-	in := withRSL(t, "/", rslFile(forAllURLs(strings.Repeat(`<permits type="usage">search</permits>`, 14_000))))
+	in := withRSL(
+		t,
+		"/",
+		rslFile(forAllURLs(strings.Repeat(`<permits type="usage">search</permits>`, 14_000))),
+	)
 	if n := len(in.Says()); n != 14_000 {
 		t.Errorf("%d statements", n)
 	}

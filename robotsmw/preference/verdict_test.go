@@ -61,20 +61,67 @@ func sources(t *testing.T) (all []source) {
 		signal := labels[1]
 		term := labels[2]
 		all = append(all,
-			source{"Content-Usage in robots.txt", use, map[Answer]func(*draftInput){Deny: line("Content-Usage: " + usage + "=n"), Allow: line("Content-Usage: " + usage + "=y"), Unknown: line("Content-Usage: " + usage + "=y, INVALID=y")}},
-			source{"Content-Usage in the header", use, map[Answer]func(*draftInput){Deny: field("Content-Usage", usage+"=n"), Allow: field("Content-Usage", usage+"=y"), Unknown: field("Content-Usage", usage+"=yes")}},
-			source{"Content-Signal in robots.txt", use, map[Answer]func(*draftInput){Deny: line("Content-Signal: " + signal + "=no"), Allow: line("Content-Signal: " + signal + "=yes"), Unknown: line("Content-Signal: " + signal + "=maybe")}},
-			source{"Content-Signal in the header", use, map[Answer]func(*draftInput){Deny: field("Content-Signal", signal+"=no"), Allow: field("Content-Signal", signal+"=yes"), Unknown: field("Content-Signal", signal+"=perhaps")}},
-			source{"RSL", use, map[Answer]func(*draftInput){Deny: rsl(`<prohibits type="usage">` + term + `</prohibits>`), Allow: rsl(`<permits type="usage">` + term + `</permits>`), Unknown: rsl(`<permits type="usage">` + term + `</permits><payment type="crawl"/>`)}},
+			source{
+				name: "Content-Usage in robots.txt",
+				use:  use,
+				say:  map[Answer]func(*draftInput){Deny: line("Content-Usage: " + usage + "=n"), Allow: line("Content-Usage: " + usage + "=y"), Unknown: line("Content-Usage: " + usage + "=y, INVALID=y")},
+			},
+			source{
+				name: "Content-Usage in the header",
+				use:  use,
+				say: map[Answer]func(*draftInput){Deny: field(
+					"Content-Usage",
+					usage+"=n",
+				), Allow: field(
+					"Content-Usage",
+					usage+"=y",
+				), Unknown: field("Content-Usage", usage+"=yes")},
+			},
+			source{
+				name: "Content-Signal in robots.txt",
+				use:  use,
+				say:  map[Answer]func(*draftInput){Deny: line("Content-Signal: " + signal + "=no"), Allow: line("Content-Signal: " + signal + "=yes"), Unknown: line("Content-Signal: " + signal + "=maybe")},
+			},
+			source{
+				name: "Content-Signal in the header",
+				use:  use,
+				say: map[Answer]func(*draftInput){Deny: field(
+					"Content-Signal",
+					signal+"=no",
+				), Allow: field(
+					"Content-Signal",
+					signal+"=yes",
+				), Unknown: field("Content-Signal", signal+"=perhaps")},
+			},
+			source{
+				name: "RSL",
+				use:  use,
+				say:  map[Answer]func(*draftInput){Deny: rsl(`<prohibits type="usage">` + term + `</prohibits>`), Allow: rsl(`<permits type="usage">` + term + `</permits>`), Unknown: rsl(`<permits type="usage">` + term + `</permits><payment type="crawl"/>`)},
+			},
 			source{"policy token", use, map[Answer]func(*draftInput){
 				Deny: policy(use, "denied-token"), Allow: policy(use, "allowed-token"),
 			}},
 		)
 	}
 	return append(all,
-		source{"TDMRep in the header", TrainAI, map[Answer]func(*draftInput){Deny: field("TDM-Reservation", "1"), Allow: field("TDM-Reservation", "0"), Unknown: field("TDM-Reservation", "2")}},
-		source{"noai", TrainAI, map[Answer]func(*draftInput){Deny: func(d *draftInput) { d.Page = d.Page.Union(robotsmeta.ParseMeta("robots", "noai", 1)) }}},
-		source{"noml", TrainAI, map[Answer]func(*draftInput){Deny: func(d *draftInput) { d.Page = d.Page.Union(robotsmeta.ParseMeta("robots", "noml", 1)) }}},
+		source{
+			name: "TDMRep in the header",
+			use:  TrainAI,
+			say: map[Answer]func(*draftInput){Deny: field(
+				"TDM-Reservation",
+				"1",
+			), Allow: field("TDM-Reservation", "0"), Unknown: field("TDM-Reservation", "2")},
+		},
+		source{
+			name: "noai",
+			use:  TrainAI,
+			say:  map[Answer]func(*draftInput){Deny: func(d *draftInput) { d.Page = d.Page.Union(robotsmeta.ParseMeta("robots", "noai", 1)) }},
+		},
+		source{
+			name: "noml",
+			use:  TrainAI,
+			say:  map[Answer]func(*draftInput){Deny: func(d *draftInput) { d.Page = d.Page.Union(robotsmeta.ParseMeta("robots", "noml", 1)) }},
+		},
 	)
 }
 
@@ -92,7 +139,8 @@ func TestEachPairOfSources(t *testing.T) {
 			var alone draftInput
 			a.say[said](&alone)
 			if v := alone.input().For(a.use); v.Answer != said || len(v.Evidence) == 0 {
-				t.Errorf("%s alone: %v about %s, want %s: %v", a.name, v.Answer, a.use, said, v.Evidence)
+				t.Errorf("%s alone: %v about %s, want %s: %v",
+					a.name, v.Answer, a.use, said, v.Evidence)
 			}
 			for _, b := range all[i+1:] {
 				for _, other := range answers {
@@ -110,7 +158,8 @@ func TestEachPairOfSources(t *testing.T) {
 						want = other
 					}
 					if v := in.For(a.use); v.Answer != want {
-						t.Errorf("%s is %s for %s, %s is %s for %s: got %s, want %s: %v", a.name, said, a.use, b.name, other, b.use, v.Answer, want, v.Evidence)
+						t.Errorf("%s is %s for %s, %s is %s for %s: got %s, want %s: %v",
+							a.name, said, a.use, b.name, other, b.use, v.Answer, want, v.Evidence)
 					}
 				}
 			}
@@ -139,13 +188,49 @@ func TestUnreadable(t *testing.T) {
 		in   Input
 		want string // use: evidence
 	}{
-		{"no Dictionary", Input{Header: header("Content-Usage", "ai-use=n, =")}, "ai-input: unknown by Content-Usage in header, line 1: cannot be read: ai-use=n, ="},
-		{"a value that is none", Input{Header: header("Content-Usage", "ai-use=no")}, "ai-input: unknown by Content-Usage in header, line 1: ai-use=no"},
-		{"an unknown label", Input{Header: header("Content-Usage", "dance=n;x")}, "dance: unknown by Content-Usage in header, line 1: dance=n;x"},
-		{"a signal's value that is none", Input{Header: header("Content-Signal", "ai-train=perhaps")}, "train-ai: unknown by Content-Signal in header, line 1: ai-train=perhaps"},
-		{"a signal in many lines", Input{Header: http.Header{"Content-Signal": slices.Repeat([]string{"ai-input=yes"}, 560_000)}}, "ai-input: unknown by Content-Signal in header, line 1: cannot be read: ai-input=yes"},
-		{"a long reservation", Input{Header: header("TDM-Reservation", "0", "TDM-Reservation", long), TDMRep: []byte(`[{"location":"/","tdm-reservation":0}]`)}, "train-ai: unknown by TDM-Reservation in header, line 1: cannot be read: 0"},
-		{"a long Dictionary", Input{Header: header("Content-Usage", "ai-use=y", "Content-Usage", long)}, "ai-input: unknown by Content-Usage in header, line 1: cannot be read: ai-use=y"},
+		{
+			name: "no Dictionary",
+			in:   Input{Header: header("Content-Usage", "ai-use=n, =")},
+			want: "ai-input: unknown by Content-Usage in header, line 1: cannot be read: ai-use=n, =",
+		},
+		{
+			name: "a value that is none",
+			in:   Input{Header: header("Content-Usage", "ai-use=no")},
+			want: "ai-input: unknown by Content-Usage in header, line 1: ai-use=no",
+		},
+		{
+			name: "an unknown label",
+			in:   Input{Header: header("Content-Usage", "dance=n;x")},
+			want: "dance: unknown by Content-Usage in header, line 1: dance=n;x",
+		},
+		{
+			name: "a signal's value that is none",
+			in:   Input{Header: header("Content-Signal", "ai-train=perhaps")},
+			want: "train-ai: unknown by Content-Signal in header, line 1: ai-train=perhaps",
+		},
+		{
+			name: "a signal in many lines",
+			in: Input{
+				Header: http.Header{"Content-Signal": slices.Repeat(
+					[]string{"ai-input=yes"},
+					560_000,
+				)},
+			},
+			want: "ai-input: unknown by Content-Signal in header, line 1: cannot be read: ai-input=yes",
+		},
+		{
+			name: "a long reservation",
+			in: Input{
+				Header: header("TDM-Reservation", "0", "TDM-Reservation", long),
+				TDMRep: []byte(`[{"location":"/","tdm-reservation":0}]`),
+			},
+			want: "train-ai: unknown by TDM-Reservation in header, line 1: cannot be read: 0",
+		},
+		{
+			name: "a long Dictionary",
+			in:   Input{Header: header("Content-Usage", "ai-use=y", "Content-Usage", long)},
+			want: "ai-input: unknown by Content-Usage in header, line 1: cannot be read: ai-use=y",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			checkSaid(t, tt.in)
@@ -173,11 +258,17 @@ func TestFloods(t *testing.T) {
 		return strings.TrimSuffix(b.String(), between)
 	}
 	for name, in := range map[string]Input{
-		"labels of Content-Usage":   {Header: header("Content-Usage", labels("k%d=n", ", "))},
-		"one label again and again": {Header: header("Content-Signal", strings.Repeat("ai-train=no,", 5000))},
-		"labels of Content-Signal":  {Header: header("Content-Signal", labels("k%d=no", " "))},
-		"fields of robots.txt":      {Robots: robots("User-agent: *\n" + strings.Repeat("Content-Signal: a=1,b=2,c=3,d=4,e=5,f=6,g=7\nContent-Usage: a,b,c,d,e,f,g\n", 5000))},
-		"reservations":              {Header: http.Header{"Tdm-Reservation": slices.Repeat([]string{"1"}, 5000)}},
+		"labels of Content-Usage": {Header: header("Content-Usage", labels("k%d=n", ", "))},
+		"one label again and again": {
+			Header: header("Content-Signal", strings.Repeat("ai-train=no,", 5000)),
+		},
+		"labels of Content-Signal": {Header: header("Content-Signal", labels("k%d=no", " "))},
+		"fields of robots.txt": {
+			Robots: robots("User-agent: *\n" + strings.Repeat("Content-Signal: a=1,b=2,c=3,d=4,e=5,f=6,g=7\nContent-Usage: a,b,c,d,e,f,g\n", 5000)),
+		},
+		"reservations": {
+			Header: http.Header{"Tdm-Reservation": slices.Repeat([]string{"1"}, 5000)},
+		},
 	} {
 		all := in.statements()
 		if n := len(all); n == 0 || n > 2*maxFields*maxUnknown {
@@ -197,14 +288,63 @@ func TestContentUse(t *testing.T) {
 		in         Input
 	}{
 		{"nothing", "", Input{Header: header("Content-Signal", "search=yes")}},
-		{"as Cloudflare writes it", "reference robots.txt 2", Input{Robots: robots("User-agent: *", "Content-Signal: search=yes,ai-train=no,use=reference", "Allow: /")}},
+		{
+			name: "as Cloudflare writes it",
+			want: "reference robots.txt 2",
+			in: Input{
+				Robots: robots(
+					"User-agent: *",
+					"Content-Signal: search=yes,ai-train=no,use=reference",
+					"Allow: /",
+				),
+			},
+		},
 		{"in the header", "full header 1", Input{Header: header("Content-Signal", "use=full")}},
-		{"immediate is less than reference", "immediate header 2", Input{Header: header("Content-Signal", "use=reference", "Content-Signal", "USE=Immediate")}},
-		{"reference is less than full", "reference header 1", Input{Robots: robots("User-agent: *", "Content-Signal: use=full"), Header: header("Content-Signal", "use=reference")}},
-		{"in one line", "immediate header 1", Input{Header: header("Content-Signal", "use=full, use=immediate, use=reference")}},
-		{"of two equal ones the first", "full robots.txt 2", Input{Robots: robots("User-agent: *", "Content-Signal: use=full"), Header: header("Content-Signal", "use=full")}},
-		{"another value", "full header 2", Input{Header: header("Content-Signal", "use=none", "Content-Signal", "use=full")}},
-		{"another path", "", Input{Robots: robots("User-agent: *", "Content-Signal: /a use=full"), Target: "/b"}},
+		{
+			name: "immediate is less than reference",
+			want: "immediate header 2",
+			in: Input{
+				Header: header(
+					"Content-Signal",
+					"use=reference",
+					"Content-Signal",
+					"USE=Immediate",
+				),
+			},
+		},
+		{
+			name: "reference is less than full",
+			want: "reference header 1",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Signal: use=full"),
+				Header: header("Content-Signal", "use=reference"),
+			},
+		},
+		{
+			name: "in one line",
+			want: "immediate header 1",
+			in:   Input{Header: header("Content-Signal", "use=full, use=immediate, use=reference")},
+		},
+		{
+			name: "of two equal ones the first",
+			want: "full robots.txt 2",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Signal: use=full"),
+				Header: header("Content-Signal", "use=full"),
+			},
+		},
+		{
+			name: "another value",
+			want: "full header 2",
+			in:   Input{Header: header("Content-Signal", "use=none", "Content-Signal", "use=full")},
+		},
+		{
+			name: "another path",
+			in: Input{
+				Robots: robots("User-agent: *", "Content-Signal: /a use=full"),
+				Target: "/b",
+			},
+		},
 		{"it is no label of Content-Usage", "", Input{Header: header("Content-Usage", "use=full")}},
 		{"it answers no use", "", Input{Header: header("Content-Signal", "use=")}},
 	} {
@@ -255,12 +395,20 @@ func FuzzFormsAgree(f *testing.F) {
 			slices.Reverse(signal)
 		}
 		forms := map[string]Input{
-			"usage in the header":   {Header: header("Content-Usage", strings.Join(usage, ", "))},
-			"usage in lines":        {Header: http.Header{"Content-Usage": usage}},
-			"usage in robots.txt":   {Robots: robots("User-agent: *", "Content-Usage: "+strings.Join(usage, ","), "Allow: /")},
-			"signal in the header":  {Header: header("Content-Signal", strings.Join(signal, ","))},
-			"signal in lines":       {Header: http.Header{"Content-Signal": signal}},
-			"signal in robots.txt":  {Robots: robots("User-agent: *", "Content-Signal: "+strings.Join(signal, "; "))},
+			"usage in the header": {Header: header("Content-Usage", strings.Join(usage, ", "))},
+			"usage in lines":      {Header: http.Header{"Content-Usage": usage}},
+			"usage in robots.txt": {
+				Robots: robots(
+					"User-agent: *",
+					"Content-Usage: "+strings.Join(usage, ","),
+					"Allow: /",
+				),
+			},
+			"signal in the header": {Header: header("Content-Signal", strings.Join(signal, ","))},
+			"signal in lines":      {Header: http.Header{"Content-Signal": signal}},
+			"signal in robots.txt": {
+				Robots: robots("User-agent: *", "Content-Signal: "+strings.Join(signal, "; ")),
+			},
 			"signal without commas": {Header: header("Content-Signal", strings.Join(signal, " "))},
 			"terms":                 withRSL(t, "/", rslFile(forAllURLs(terms.String()))),
 		}
@@ -289,7 +437,8 @@ func FuzzFormsAgree(f *testing.F) {
 			b := Input{Robots: robots("User-agent: *", name+": "+text, "Allow: /")}
 			for _, use := range uses {
 				if x, y := a.For(use), b.For(use); x.Answer != y.Answer || len(x.Evidence) != len(y.Evidence) {
-					t.Fatalf("%q: the header says %v %v, robots.txt %v %v", text, x, x.Evidence, y, y.Evidence)
+					t.Fatalf("%q: the header says %v %v, robots.txt %v %v",
+						text, x, x.Evidence, y, y.Evidence)
 				}
 			}
 		}

@@ -40,7 +40,8 @@ func TestKeyCannotBeForgedByAQuery(t *testing.T) {
 		resp.Body.Close()
 		visit, ok := Of(resp)
 		if !ok || !visit.Sent {
-			t.Errorf("query %q, Host %q: answered from what another request has left: %+v", site.query, site.host, visit)
+			t.Errorf("query %q, Host %q: answered from what another request has left: %+v",
+				site.query, site.host, visit)
 		}
 	}
 }
@@ -50,14 +51,38 @@ func TestKeysAreUnambiguous(t *testing.T) {
 	request := func(u url.URL, host string) *http.Request { return &http.Request{URL: &u, Host: host} }
 	seen := make(map[string]string)
 	for name, req := range map[string]*http.Request{
-		"plain":                    request(url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"}, ""),
-		"with a Host":              request(url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"}, "b.example"),
-		"the old form in a query":  request(url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x Host: b.example"}, ""),
-		"the new form in a query":  request(url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "Host: b.example http://a.example/?x"}, ""),
-		"a URL in the Host":        request(url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"}, "b.example http://c.example"),
-		"a path in the host":       request(url.URL{Scheme: "http", Host: "a.example/?x", Path: "/"}, ""),
-		"a host in an opaque part": request(url.URL{Scheme: "http", Host: "a", Opaque: ".example/?x"}, ""),
-		"an opaque URL":            request(url.URL{Scheme: "http", Host: "b.example", Opaque: "//a.example/?x"}, ""),
+		"plain": request(
+			url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"},
+			"",
+		),
+		"with a Host": request(
+			url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"},
+			"b.example",
+		),
+		"the old form in a query": request(
+			url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x Host: b.example"},
+			"",
+		),
+		"the new form in a query": request(
+			url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "Host: b.example http://a.example/?x"},
+			"",
+		),
+		"a URL in the Host": request(
+			url.URL{Scheme: "http", Host: "a.example", Path: "/", RawQuery: "x"},
+			"b.example http://c.example",
+		),
+		"a path in the host": request(
+			url.URL{Scheme: "http", Host: "a.example/?x", Path: "/"},
+			"",
+		),
+		"a host in an opaque part": request(
+			url.URL{Scheme: "http", Host: "a", Opaque: ".example/?x"},
+			"",
+		),
+		"an opaque URL": request(
+			url.URL{Scheme: "http", Host: "b.example", Opaque: "//a.example/?x"},
+			"",
+		),
 	} {
 		key, ok := cacheKey(req)
 		if !ok {
@@ -83,9 +108,16 @@ func TestKeys(t *testing.T) {
 		"the fragment":            {"http://site.example/#a", "http://site.example/#b", "", true},
 		"no path":                 {"http://site.example", "http://site.example/", "", true},
 		"letter case of the path": {"http://site.example/A", "http://site.example/a", "", false},
-		"the query":               {"http://site.example/?a=1&b=2", "http://site.example/?b=2&a=1", "", false},
-		"the scheme":              {"http://site.example/", "https://site.example/", "", false},
-		"a Host of its own":       {"http://site.example/", "http://site.example/", "other.example", false},
+		"the query": {
+			a: "http://site.example/?a=1&b=2",
+			b: "http://site.example/?b=2&a=1",
+		},
+		"the scheme": {"http://site.example/", "https://site.example/", "", false},
+		"a Host of its own": {
+			a:    "http://site.example/",
+			b:    "http://site.example/",
+			host: "other.example",
+		},
 	} {
 		a, _ := http.NewRequest("GET", tt.a, nil)
 		b, _ := http.NewRequest("GET", tt.b, nil)

@@ -153,7 +153,14 @@ func TestModel(t *testing.T) {
 				resp.Body.Close()
 				visit, ok := Of(resp)
 				asked := m.sent - before
-				where := fmt.Sprintf("seed %d, step %d: %d requests, %d %+v", seed, step, asked, resp.StatusCode, visit)
+				where := fmt.Sprintf(
+					"seed %d, step %d: %d requests, %d %+v",
+					seed,
+					step,
+					asked,
+					resp.StatusCode,
+					visit,
+				)
 				switch {
 				case !ok || asked > 1 || visit.Sent != (asked == 1):
 					t.Fatal(where)
@@ -166,7 +173,8 @@ func TestModel(t *testing.T) {
 				case visit.Unchanged && have == "":
 					t.Fatalf("%s, but the crawler has no page", where)
 				case visit.Unchanged && asked > 0 && have != fmt.Sprintf("version %d", m.version):
-					t.Fatalf("%s, but the crawler has %q and the server version %d", where, have, m.version)
+					t.Fatalf("%s, but the crawler has %q and the server version %d",
+						where, have, m.version)
 				case visit.Unchanged && !says(visit.Directives, strings.ReplaceAll(have, " ", "")):
 					t.Fatalf("%s, but the directives of %q are lost", where, have)
 				}

@@ -125,24 +125,83 @@ func TestFreshFor(t *testing.T) {
 		transport *Transport
 		want      time.Duration
 	}{
-		"nothing is said":                   {"Etag: \"a\"", &Transport{}, 0},
-		"max-age":                           {"Cache-Control: max-age=60", &Transport{}, time.Minute},
-		"max-age and Age":                   {"Cache-Control: max-age=60\nAge: 20", &Transport{}, 40 * time.Second},
-		"max-age and an old Date":           {"Cache-Control: max-age=60\nDate: Fri, 31 Dec 1999 23:59:30 GMT", &Transport{}, 30 * time.Second},
-		"private is for us":                 {"Cache-Control: private, max-age=60", &Transport{}, time.Minute},
-		"s-maxage is not":                   {"Cache-Control: s-maxage=60", &Transport{}, 0},
-		"no-cache":                          {"Cache-Control: no-cache, max-age=60", &Transport{}, 0},
-		"no-store":                          {"Cache-Control: no-store, max-age=60", &Transport{}, 0},
-		"Expires":                           {"Expires: Sat, 01 Jan 2000 00:01:00 GMT", &Transport{}, time.Minute},
-		"Vary: *":                           {"Cache-Control: max-age=60\nVary: *", &Transport{}, 0},
-		"a heuristic lifetime":              {"Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT", &Transport{}, 0},
-		"a floor":                           {"Etag: \"a\"", &Transport{MinFresh: time.Hour}, time.Hour},
-		"a floor above max-age":             {"Cache-Control: max-age=60", &Transport{MinFresh: time.Hour}, time.Hour},
-		"a floor is no answer to no-cache":  {"Cache-Control: no-cache", &Transport{MinFresh: time.Hour}, 0},
-		"a ceiling":                         {"Cache-Control: max-age=999999999999", &Transport{MaxFresh: time.Hour}, time.Hour},
-		"a ceiling below the floor":         {"Cache-Control: max-age=60", &Transport{MinFresh: time.Hour, MaxFresh: time.Minute}, time.Minute},
-		"ten years are the most of a Date":  {"Cache-Control: max-age=99999999999999999999", &Transport{}, 10 * 365 * 24 * time.Hour},
-		"a page that sets a cookie is kept": {"Cache-Control: max-age=60\nSet-Cookie: a=b", &Transport{}, time.Minute},
+		"nothing is said": {"Etag: \"a\"", &Transport{}, 0},
+		"max-age": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"max-age and Age": {
+			header:    "Cache-Control: max-age=60\nAge: 20",
+			transport: &Transport{},
+			want:      40 * time.Second,
+		},
+		"max-age and an old Date": {
+			header:    "Cache-Control: max-age=60\nDate: Fri, 31 Dec 1999 23:59:30 GMT",
+			transport: &Transport{},
+			want:      30 * time.Second,
+		},
+		"private is for us": {
+			header:    "Cache-Control: private, max-age=60",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"s-maxage is not": {"Cache-Control: s-maxage=60", &Transport{}, 0},
+		"no-cache": {
+			header:    "Cache-Control: no-cache, max-age=60",
+			transport: &Transport{},
+		},
+		"no-store": {
+			header:    "Cache-Control: no-store, max-age=60",
+			transport: &Transport{},
+		},
+		"Expires": {
+			header:    "Expires: Sat, 01 Jan 2000 00:01:00 GMT",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"Vary: *": {
+			header:    "Cache-Control: max-age=60\nVary: *",
+			transport: &Transport{},
+		},
+		"a heuristic lifetime": {
+			header:    "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT",
+			transport: &Transport{},
+		},
+		"a floor": {
+			header:    "Etag: \"a\"",
+			transport: &Transport{MinFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a floor above max-age": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{MinFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a floor is no answer to no-cache": {
+			header:    "Cache-Control: no-cache",
+			transport: &Transport{MinFresh: time.Hour},
+		},
+		"a ceiling": {
+			header:    "Cache-Control: max-age=999999999999",
+			transport: &Transport{MaxFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a ceiling below the floor": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{MinFresh: time.Hour, MaxFresh: time.Minute},
+			want:      time.Minute,
+		},
+		"ten years are the most of a Date": {
+			header:    "Cache-Control: max-age=99999999999999999999",
+			transport: &Transport{},
+			want:      10 * 365 * 24 * time.Hour,
+		},
+		"a page that sets a cookie is kept": {
+			header:    "Cache-Control: max-age=60\nSet-Cookie: a=b",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -177,17 +236,30 @@ func TestFreshFor(t *testing.T) {
 // Validators are sent as they came, byte for byte (a fault of feed readers).
 func TestSend_Validators(t *testing.T) {
 	for name, tt := range map[string]struct{ header, match, since string }{
-		"both":                           {"Etag: \"a\"\nLast-Modified: Thu, 01 Jan 1998 00:00:00 GMT", `"a"`, "Thu, 01 Jan 1998 00:00:00 GMT"},
-		"a weak one":                     {"Etag: W/\"a\"", `W/"a"`, ""},
-		"one without quotes":             {"Etag: abc", "abc", ""},
-		"a date of another form":         {"Last-Modified: Thursday, 01-Jan-98 00:00:00 GMT", "", "Thursday, 01-Jan-98 00:00:00 GMT"},
-		"no date":                        {"Last-Modified: yesterday", "", "yesterday"},
-		"neither":                        {"Cache-Control: max-age=0", "", ""},
-		"two ETags say nothing":          {"Etag: \"a\"\nEtag: \"b\"", "", ""},
-		"changed in this very second":    {"Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT\nDate: Sat, 01 Jan 2000 00:00:00 GMT", "", ""},
-		"the same, but there is an ETag": {"Etag: \"a\"\nLast-Modified: Sat, 01 Jan 2000 00:00:00 GMT", `"a"`, "Sat, 01 Jan 2000 00:00:00 GMT"},
-		"no-store":                       {"Etag: \"a\"\nCache-Control: no-store", "", ""},
-		"an ETag of 9 KB":                {"Etag: \"" + strings.Repeat("a", 9<<10) + "\"", "", ""},
+		"both": {
+			header: "Etag: \"a\"\nLast-Modified: Thu, 01 Jan 1998 00:00:00 GMT",
+			match:  `"a"`,
+			since:  "Thu, 01 Jan 1998 00:00:00 GMT",
+		},
+		"a weak one":         {"Etag: W/\"a\"", `W/"a"`, ""},
+		"one without quotes": {"Etag: abc", "abc", ""},
+		"a date of another form": {
+			header: "Last-Modified: Thursday, 01-Jan-98 00:00:00 GMT",
+			since:  "Thursday, 01-Jan-98 00:00:00 GMT",
+		},
+		"no date":               {"Last-Modified: yesterday", "", "yesterday"},
+		"neither":               {"Cache-Control: max-age=0", "", ""},
+		"two ETags say nothing": {"Etag: \"a\"\nEtag: \"b\"", "", ""},
+		"changed in this very second": {
+			header: "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT\nDate: Sat, 01 Jan 2000 00:00:00 GMT",
+		},
+		"the same, but there is an ETag": {
+			header: "Etag: \"a\"\nLast-Modified: Sat, 01 Jan 2000 00:00:00 GMT",
+			match:  `"a"`,
+			since:  "Sat, 01 Jan 2000 00:00:00 GMT",
+		},
+		"no-store":        {"Etag: \"a\"\nCache-Control: no-store", "", ""},
+		"an ETag of 9 KB": {"Etag: \"" + strings.Repeat("a", 9<<10) + "\"", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -196,7 +268,8 @@ func TestSend_Validators(t *testing.T) {
 				get(t, client)
 				asked := site.asked[1]
 				if asked.Get("If-None-Match") != tt.match || asked.Get("If-Modified-Since") != tt.since {
-					t.Errorf("asked with %q and %q, want %q and %q", asked.Get("If-None-Match"), asked.Get("If-Modified-Since"), tt.match, tt.since)
+					t.Errorf("asked with %q and %q, want %q and %q",
+						asked.Get("If-None-Match"), asked.Get("If-Modified-Since"), tt.match, tt.since)
 				}
 			})
 		})
@@ -213,38 +286,155 @@ func TestUpdate_Responses(t *testing.T) {
 		fresh   bool   // the page is fresh, so no request is sent
 		last    Visit  // of the last response, without times and Directives
 	}{
-		"§4.3.4: a 304 renews":                {[]answer{known, {304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
-		"a 304 without header fields":         {[]answer{known, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a lifetime begins anew":              {[]answer{{200, "Etag: \"a\"\nCache-Control: max-age=60\nAge: 60", "page"}, {304, "", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
-		"no-cache stays":                      {[]answer{{200, "Etag: \"a\"\nCache-Control: no-cache, max-age=60", "page"}, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a weak form of the same":             {[]answer{known, {304, "Etag: W/\"a\"", ""}}, `W/"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a 304 about another version":         {[]answer{known, {304, "Etag: \"b\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
-		"a 304 with no-store":                 {[]answer{known, {304, "Cache-Control: no-store", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
-		"an unrequested 304":                  {[]answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
-		"a 200 with a new validator":          {[]answer{known, {200, "Etag: \"b\"", "page"}}, `"b"`, false, Visit{Sent: true}},
-		"an equal body, a new validator":      {[]answer{known, {200, "Etag: \"c\"", "page"}}, `"c"`, false, Visit{Sent: true}}, // feedbin#726
-		"a 200 without validators":            {[]answer{known, {200, "", "page"}}, "", false, Visit{Sent: true}},
-		"a 200 with no-store":                 {[]answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}}, "", false, Visit{Sent: true}},
-		"404":                                 {[]answer{known, {404, "", ""}}, "", false, Visit{Sent: true}},
-		"a fresh 404":                         {[]answer{known, {404, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a fresh 410":                         {[]answer{known, {410, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a fresh 429":                         {[]answer{known, {429, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}}, // reader#376
-		"a 430 leaves the page":               {[]answer{known, {430, "", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 429 leaves the page":               {[]answer{known, {429, "", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 503 leaves the page":               {[]answer{known, {503, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 403 leaves the page":               {[]answer{known, {403, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 206 is not the page":               {[]answer{known, {206, "Etag: \"b\"\nCache-Control: max-age=60", "pa"}}, `"a"`, false, Visit{Sent: true}},
-		"a challenge is not the page":         {[]answer{known, {200, "Etag: \"b\"\nCf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"a 404 from bot protection":           {[]answer{known, {404, "Cf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"a possible block page":               {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", "<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"}}, "", false, Visit{Sent: true}},
-		"a fresh 301":                         {[]answer{known, {301, "Location: /b\nCache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a 301 without a lifetime":            {[]answer{known, {301, "Location: /b", ""}}, "", false, Visit{Sent: true}},
-		"a 302 leaves the page":               {[]answer{known, {302, "Location: /b\nCache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a body that breaks off":              {[]answer{known, {200, "Etag: \"b\"\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
-		"an HTML page that breaks off":        {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"}}, "", false, Visit{Sent: true}},
-		"fresh, but the body breaks off":      {[]answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
-		"a 304 has another Vary":              {[]answer{known, {304, "Vary: *", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
-		"Last-Modified of a 304 that differs": {[]answer{{200, "Last-Modified: Thu, 01 Jan 1998 00:00:00 GMT", "page"}, {304, "Last-Modified: Fri, 02 Jan 1998 00:00:00 GMT", ""}}, "", false, Visit{Sent: true}},
+		"§4.3.4: a 304 renews": {
+			answers: []answer{known, {304, "Etag: \"a\"\nCache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 without header fields": {
+			answers: []answer{known, {304, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a lifetime begins anew": {
+			answers: []answer{{200, "Etag: \"a\"\nCache-Control: max-age=60\nAge: 60", "page"}, {304, "", ""}},
+			fresh:   true,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"no-cache stays": {
+			answers: []answer{{200, "Etag: \"a\"\nCache-Control: no-cache, max-age=60", "page"}, {304, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a weak form of the same": {
+			answers: []answer{known, {304, "Etag: W/\"a\"", ""}},
+			match:   `W/"a"`,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 about another version": {
+			answers: []answer{known, {304, "Etag: \"b\"\nCache-Control: max-age=60", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 304 with no-store": {
+			answers: []answer{known, {304, "Cache-Control: no-store", ""}},
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"an unrequested 304": {
+			answers: []answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 200 with a new validator": {
+			answers: []answer{known, {200, "Etag: \"b\"", "page"}},
+			match:   `"b"`,
+			last:    Visit{Sent: true},
+		},
+		// feedbin#726
+		"an equal body, a new validator": {
+			answers: []answer{known, {200, "Etag: \"c\"", "page"}},
+			match:   `"c"`,
+			last:    Visit{Sent: true},
+		},
+		"a 200 without validators": {
+			answers: []answer{known, {200, "", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a 200 with no-store": {
+			answers: []answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"404": {
+			answers: []answer{known, {404, "", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a fresh 404": {
+			answers: []answer{known, {404, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a fresh 410": {
+			answers: []answer{known, {410, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		// reader#376
+		"a fresh 429": {
+			answers: []answer{known, {429, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a 430 leaves the page": {
+			answers: []answer{known, {430, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 429 leaves the page": {
+			answers: []answer{known, {429, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 503 leaves the page": {
+			answers: []answer{known, {503, "Cache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 403 leaves the page": {
+			answers: []answer{known, {403, "Cache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 206 is not the page": {
+			answers: []answer{known, {206, "Etag: \"b\"\nCache-Control: max-age=60", "pa"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a challenge is not the page": {
+			answers: []answer{known, {200, "Etag: \"b\"\nCf-Mitigated: challenge", "page"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 404 from bot protection": {
+			answers: []answer{known, {404, "Cf-Mitigated: challenge", "page"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a possible block page": {
+			answers: []answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", "<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"}},
+			last:    Visit{Sent: true},
+		},
+		"a fresh 301": {
+			answers: []answer{known, {301, "Location: /b\nCache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a 301 without a lifetime": {
+			answers: []answer{known, {301, "Location: /b", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 302 leaves the page": {
+			answers: []answer{known, {302, "Location: /b\nCache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a body that breaks off": {
+			answers: []answer{known, {200, "Etag: \"b\"\nContent-Length: 99", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"an HTML page that breaks off": {
+			answers: []answer{known, {200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"}},
+			last:    Visit{Sent: true},
+		},
+		"fresh, but the body breaks off": {
+			answers: []answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a 304 has another Vary": {
+			answers: []answer{known, {304, "Vary: *", ""}},
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"Last-Modified of a 304 that differs": {
+			answers: []answer{{200, "Last-Modified: Thu, 01 Jan 1998 00:00:00 GMT", "page"}, {304, "Last-Modified: Fri, 02 Jan 1998 00:00:00 GMT", ""}},
+			last:    Visit{Sent: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -254,7 +444,8 @@ func TestUpdate_Responses(t *testing.T) {
 				for i := range tt.answers {
 					resp, visit := get(t, client)
 					if last = visit; resp.StatusCode != tt.answers[i].status {
-						t.Fatalf("answer %d has status %d, want %d", i, resp.StatusCode, tt.answers[i].status)
+						t.Fatalf("answer %d has status %d, want %d",
+							i, resp.StatusCode, tt.answers[i].status)
 					}
 				}
 				last.Fresh = time.Time{}
@@ -268,7 +459,8 @@ func TestUpdate_Responses(t *testing.T) {
 				if tt.fresh {
 					want := tt.answers[len(tt.answers)-1].status
 					if site.count() != n || resp.StatusCode != want || visit.Sent || visit.Unchanged != (want == 304) || resp.ContentLength != 0 {
-						t.Errorf("while fresh: %d more requests, status %d, %+v", site.count()-n, resp.StatusCode, visit)
+						t.Errorf("while fresh: %d more requests, status %d, %+v",
+							site.count()-n, resp.StatusCode, visit)
 					}
 					if want == 301 && resp.Header.Get("Location") != "/b" {
 						t.Errorf("the Location is %q", resp.Header.Get("Location"))
@@ -299,13 +491,18 @@ func TestUpdate_Errors(t *testing.T) {
 	}
 	web.Handle("site.example", s)
 	if get(t, client); s.asked[1].Get("If-None-Match") != `"a"` {
-		t.Errorf("If-None-Match is %q after a network error, want %q", s.asked[1].Get("If-None-Match"), `"a"`)
+		t.Errorf("If-None-Match is %q after a network error, want %q",
+			s.asked[1].Get("If-None-Match"), `"a"`)
 	}
 }
 
 func TestReuse_HasStoredFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60\nDate: Sat, 01 Jan 2000 00:00:00 GMT", "page"})
+		client, _ := with(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60\nDate: Sat, 01 Jan 2000 00:00:00 GMT",
+			body:   "page",
+		})
 		get(t, client)
 		came := time.Now()
 		time.Sleep(30 * time.Second)
@@ -328,12 +525,56 @@ func TestDirectives_OfAnUnchangedPage(t *testing.T) {
 		first, second answer
 		wantState     robotsmw.PageState
 	}{
-		"in the page, 304":          {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{304, "", ""}, robotsmw.PageComplete},
-		"in the page, while fresh":  {answer{200, "Cache-Control: max-age=60\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{}, robotsmw.PageComplete},
-		"in the header, 304":        {answer{200, "Etag: \"a\"\nContent-Type: text/plain\nX-Robots-Tag: noindex", "text"}, answer{304, "", ""}, robotsmw.PageHeaderOnly},
-		"in the 304 alone":          {answer{200, "Etag: \"a\"\nContent-Type: text/plain", "text"}, answer{304, "X-Robots-Tag: noindex", ""}, robotsmw.PageHeaderOnly},
-		"for our token alone":       {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=testbot content=noindex><p>"}, answer{304, "", ""}, robotsmw.PageComplete},
-		"in a 304 that is not ours": {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{304, "Etag: \"b\"", ""}, robotsmw.PageComplete},
+		"in the page, 304": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageComplete,
+		},
+		"in the page, while fresh": {
+			first: answer{
+				status: 200,
+				header: "Cache-Control: max-age=60\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{},
+			wantState: robotsmw.PageComplete,
+		},
+		"in the header, 304": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/plain\nX-Robots-Tag: noindex",
+				body:   "text",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageHeaderOnly,
+		},
+		"in the 304 alone": {
+			first:     answer{200, "Etag: \"a\"\nContent-Type: text/plain", "text"},
+			second:    answer{304, "X-Robots-Tag: noindex", ""},
+			wantState: robotsmw.PageHeaderOnly,
+		},
+		"for our token alone": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=testbot content=noindex><p>",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageComplete,
+		},
+		"in a 304 that is not ours": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{304, "Etag: \"b\"", ""},
+			wantState: robotsmw.PageComplete,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -343,7 +584,8 @@ func TestDirectives_OfAnUnchangedPage(t *testing.T) {
 					resp, visit := get(t, client)
 					says := robotsmw.PageDirectives(resp)
 					if !visit.Directives.NoIndex() || !says.NoIndex() || says.State != tt.wantState {
-						t.Errorf("%s: Of says noindex=%v, PageDirectives %v, %v", resp.Status, visit.Directives.NoIndex(), says.NoIndex(), says.State)
+						t.Errorf("%s: Of says noindex=%v, PageDirectives %v, %v",
+							resp.Status, visit.Directives.NoIndex(), says.NoIndex(), says.State)
 					}
 					if !visit.Unchanged {
 						return
@@ -356,7 +598,11 @@ func TestDirectives_OfAnUnchangedPage(t *testing.T) {
 
 // What a 304 repeats is kept once.
 func TestDirectives_DoNotGrow(t *testing.T) {
-	client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noarchive", "page"}, answer{304, "X-Robots-Tag: noarchive", ""})
+	client, _ := with(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nX-Robots-Tag: noarchive",
+		body:   "page",
+	}, answer{304, "X-Robots-Tag: noarchive", ""})
 	var visit Visit
 	for range 5 {
 		_, visit = get(t, client)
@@ -408,24 +654,61 @@ func TestVariants(t *testing.T) {
 		fresh         bool
 		match         string
 	}{
-		"nothing varies":                   {"", nil, []string{"Accept-Language: fr"}, true, ""},
-		"another language":                 {"Vary: Accept-Language", []string{"Accept-Language: de"}, []string{"Accept-Language: fr"}, false, ""},
-		"the same language":                {"Vary: accept-language, Accept", []string{"Accept-Language: de"}, []string{"Accept-Language: de"}, true, ""},
-		"a cookie":                         {"", nil, []string{"Cookie: a=b"}, false, ""},
-		"the same cookie":                  {"", []string{"Cookie: a=b"}, []string{"Cookie: a=b"}, true, ""},
-		"authorized, not public":           {"", nil, []string{"Authorization: x"}, false, ""},
-		"authorized, public":               {"Cache-Control: public", nil, []string{"Authorization: x"}, true, ""},
-		"authorized first, not public":     {"", []string{"Authorization: x"}, []string{"Authorization: x"}, false, ""},
-		"no-cache asks":                    {"", nil, []string{"Cache-Control: no-cache"}, false, `"a"`},
-		"Pragma: no-cache asks":            {"", nil, []string{"Pragma: no-cache"}, false, `"a"`},
-		"max-age=0 asks":                   {"", nil, []string{"Cache-Control: max-age=0"}, false, `"a"`},
-		"no-store passes":                  {"", nil, []string{"Cache-Control: no-store"}, false, ""},
-		"a Range passes":                   {"", nil, []string{"Range: bytes=0-1"}, false, ""},
-		"validators of one's own pass":     {"", nil, []string{`If-None-Match: "own"`}, false, `"own"`},
-		"another If-Modified-Since passes": {"", nil, []string{"If-Modified-Since: Thu, 01 Jan 1998 00:00:00 GMT"}, false, ""},
+		"nothing varies": {"", nil, []string{"Accept-Language: fr"}, true, ""},
+		"another language": {
+			header: "Vary: Accept-Language",
+			first:  []string{"Accept-Language: de"},
+			second: []string{"Accept-Language: fr"},
+		},
+		"the same language": {
+			header: "Vary: accept-language, Accept",
+			first:  []string{"Accept-Language: de"},
+			second: []string{"Accept-Language: de"},
+			fresh:  true,
+		},
+		"a cookie": {"", nil, []string{"Cookie: a=b"}, false, ""},
+		"the same cookie": {
+			first:  []string{"Cookie: a=b"},
+			second: []string{"Cookie: a=b"},
+			fresh:  true,
+		},
+		"authorized, not public": {"", nil, []string{"Authorization: x"}, false, ""},
+		"authorized, public": {
+			header: "Cache-Control: public",
+			second: []string{"Authorization: x"},
+			fresh:  true,
+		},
+		"authorized first, not public": {
+			first:  []string{"Authorization: x"},
+			second: []string{"Authorization: x"},
+		},
+		"no-cache asks": {
+			second: []string{"Cache-Control: no-cache"},
+			match:  `"a"`,
+		},
+		"Pragma: no-cache asks": {"", nil, []string{"Pragma: no-cache"}, false, `"a"`},
+		"max-age=0 asks": {
+			second: []string{"Cache-Control: max-age=0"},
+			match:  `"a"`,
+		},
+		"no-store passes": {
+			second: []string{"Cache-Control: no-store"},
+		},
+		"a Range passes": {"", nil, []string{"Range: bytes=0-1"}, false, ""},
+		"validators of one's own pass": {
+			second: []string{`If-None-Match: "own"`},
+			match:  `"own"`,
+		},
+		"another If-Modified-Since passes": {
+			second: []string{"If-Modified-Since: Thu, 01 Jan 1998 00:00:00 GMT"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60\n" + tt.header, "page"})
+			client, site := with(t, &Transport{}, answer{
+				status: 200,
+				header: "Etag: \"a\"\nCache-Control: max-age=60\n" + tt.header,
+				body:   "page",
+			})
 			get(t, client, tt.first...)
 			get(t, client, tt.second...)
 			switch {
@@ -441,7 +724,11 @@ func TestVariants(t *testing.T) {
 // With a cookie jar, the first answer's cookie makes the second request another
 // one; the third one is like the second.
 func TestVariants_OfACookieJar(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nSet-Cookie: a=b", "page"}, answer{200, "Etag: \"b\"", "page"})
+	client, site := with(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nSet-Cookie: a=b",
+		body:   "page",
+	}, answer{200, "Etag: \"b\"", "page"})
 	client.Jar, _ = cookiejar.New(nil)
 	get(t, client)
 	get(t, client)
@@ -453,7 +740,11 @@ func TestVariants_OfACookieJar(t *testing.T) {
 
 func TestOtherMethods(t *testing.T) {
 	for method, asks := range map[string]bool{"HEAD": false, "OPTIONS": false, "POST": true, "PUT": true, "PATCH": true, "DELETE": true} {
-		client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{204, "Etag: \"no\"", ""}, answer{304, "", ""})
+		client, site := with(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60",
+			body:   "page",
+		}, answer{204, "Etag: \"no\"", ""}, answer{304, "", ""})
 		get(t, client)
 		resp, _ := do(t, client, method)
 		if _, ok := Of(resp); ok {
@@ -467,7 +758,11 @@ func TestOtherMethods(t *testing.T) {
 }
 
 func TestOtherMethods_ThatFail(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{500, "", ""})
+	client, site := with(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nCache-Control: max-age=60",
+		body:   "page",
+	}, answer{500, "", ""})
 	get(t, client)
 	do(t, client, "POST")
 	if get(t, client); site.count() != 2 {
@@ -483,7 +778,11 @@ func TestGetDuringAPost(t *testing.T) {
 
 func getDuringAPost(t *testing.T, tr *Transport) {
 	synctest.Test(t, func(t *testing.T) {
-		client, site := with(t, tr, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{204, "", ""}, answer{200, "", ""})
+		client, site := with(t, tr, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60",
+			body:   "page",
+		}, answer{204, "", ""}, answer{200, "", ""})
 		resp, err := client.Get(page)
 		if err != nil {
 			t.Fatal(err)
@@ -493,7 +792,8 @@ func getDuringAPost(t *testing.T, tr *Transport) {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if get(t, client); site.count() != 3 || site.asked[2].Get("If-None-Match") != "" {
-			t.Errorf("%d requests, the last with %q", site.count(), site.asked[2].Get("If-None-Match"))
+			t.Errorf("%d requests, the last with %q",
+				site.count(), site.asked[2].Get("If-None-Match"))
 		}
 	})
 }
@@ -501,7 +801,11 @@ func getDuringAPost(t *testing.T, tr *Transport) {
 // An older answer that ends later does not replace a newer one.
 func TestTwoGetsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"", "page"}, answer{200, "Etag: \"b\"", "page"})
+		client, site := with(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"",
+			body:   "page",
+		}, answer{200, "Etag: \"b\"", "page"})
 		resp, err := client.Get(page)
 		if err != nil {
 			t.Fatal(err)
@@ -517,7 +821,10 @@ func TestTwoGetsAtOnce(t *testing.T) {
 
 func TestClockSetBack(t *testing.T) {
 	now := time.Now()
-	k := cacheEntry{Page: &cachedResponse{Header: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()}, Requested: now.UnixNano()}
+	k := cacheEntry{
+		Page:      &cachedResponse{Header: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()},
+		Requested: now.UnixNano(),
+	}
 	req, _ := http.NewRequest("GET", page, nil)
 	if k.fresh(req, now.Add(time.Minute)) == nil {
 		t.Error("not fresh a minute later")
@@ -529,7 +836,11 @@ func TestClockSetBack(t *testing.T) {
 
 // The context of a response may be used for another request.
 func TestContextOfAnEarlierResponse(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noindex", "page"}, answer{304, "", ""}, answer{200, "", ""})
+	client, site := with(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nX-Robots-Tag: noindex",
+		body:   "page",
+	}, answer{304, "", ""}, answer{200, "", ""})
 	get(t, client)
 	resp, _ := get(t, client)
 	req, _ := http.NewRequestWithContext(resp.Request.Context(), "POST", page, nil)
@@ -617,7 +928,13 @@ func TestStore_OutlivesTheProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, s := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex>"})
+		client, s := with(t, &Transport{
+			Store: store,
+		}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nContent-Type: text/html",
+			body:   "<meta name=robots content=noindex>",
+		})
 		if i > 0 {
 			s.answers = []answer{{304, "", ""}}
 		}
@@ -699,7 +1016,10 @@ func TestStore_ThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faultyStore{}
-				client, site := with(t, &Transport{Store: store, Logger: slog.New(slog.DiscardHandler)}, answer{200, "Etag: \"a\"", "page"})
+				client, site := with(t, &Transport{
+					Store:  store,
+					Logger: slog.New(slog.DiscardHandler),
+				}, answer{200, "Etag: \"a\"", "page"})
 				get(t, client)
 				store.set(func() { fault(store) })
 				start := time.Now()
@@ -747,7 +1067,9 @@ func TestStore_AnswersAreNotLost(t *testing.T) {
 func TestStore_InvalidValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faultyStore{}
-		client, site := with(t, &Transport{Store: store}, answer{200, "Cache-Control: max-age=5184000", "page"})
+		client, site := with(t, &Transport{
+			Store: store,
+		}, answer{200, "Cache-Control: max-age=5184000", "page"})
 		get(t, client)
 		if store.ttl < 90*24*time.Hour-time.Minute {
 			t.Errorf("kept for %v, want the 60 days and 30 more", store.ttl)
@@ -795,7 +1117,9 @@ func TestStore_WithOtherFields(t *testing.T) {
 
 func TestStore_WithoutValidators(t *testing.T) {
 	store := &faultyStore{}
-	client, _ := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"}, answer{404, "", ""})
+	client, _ := with(t, &Transport{
+		Store: store,
+	}, answer{200, "Etag: \"a\"", "page"}, answer{404, "", ""})
 	get(t, client)
 	if store.ttl < minRetention || len(store.values) != 1 {
 		t.Errorf("%d values, kept for %v", len(store.values), store.ttl)

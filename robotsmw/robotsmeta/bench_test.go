@@ -13,8 +13,14 @@ var benchHeaders = []struct {
 	{"none", nil},
 	{"noindex,nofollow", []string{"noindex, nofollow"}},
 	{"scopes", []string{"googlebot: noindex, nofollow, bingbot: noindex, nofollow"}},
-	{"three lines", []string{"noindex, noarchive, nosnippet, noimageindex, nocache", "googlebot: noindex, nofollow", "bingbot: noindex, noarchive"}},
-	{"date", []string{"noindex, nofollow, nosnippet, unavailable_after: Friday, 25-Jun-10 15:00:00 PST"}},
+	{
+		name:  "three lines",
+		lines: []string{"noindex, noarchive, nosnippet, noimageindex, nocache", "googlebot: noindex, nofollow", "bingbot: noindex, noarchive"},
+	},
+	{
+		name:  "date",
+		lines: []string{"noindex, nofollow, nosnippet, unavailable_after: Friday, 25-Jun-10 15:00:00 PST"},
+	},
 	{"limits", []string{"max-snippet:-1, max-image-preview:large, max-video-preview:-1"}},
 }
 

@@ -74,8 +74,15 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
 		{"25 Jun 2010 15:00:00 XYZT", "2010-06-25T15:00:00Z", " XYZT"},
 		{"25 Jun 2010 25:00:00 GMT", "2010-06-25T00:00:00Z", " 25:00:00 GMT"},
-		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // the limit comes after "20", which must not be read as the year
-		{"25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00", "2010-06-25T00:00:00Z", ", 15:00"},
+		// the limit comes after "20", which must not be read as the year
+		{
+			text: "25 Jun" + strings.Repeat(" ", maxDate-8) + "2010",
+		},
+		{
+			text: "25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00",
+			want: "2010-06-25T00:00:00Z",
+			rest: ", 15:00",
+		},
 		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
 
 		// Texts that are no dates
@@ -100,7 +107,8 @@ func TestDates(t *testing.T) {
 			gotText = got.Format(time.RFC3339Nano)
 		}
 		if want := len(test.text) - len(test.rest); gotText != test.want || test.want != "" && n != want {
-			t.Errorf("%q: %s, and %q is left; want %s", test.text, gotText, test.text[n:], test.want)
+			t.Errorf("%q: %s, and %q is left; want %s",
+				test.text, gotText, test.text[n:], test.want)
 		}
 	}
 }

@@ -178,8 +178,16 @@ func TestRobotsTag(t *testing.T) {
 		{`"ExampleBot"; noindex`, "noindex"},
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
-		{"(a b);noindex, *;nofollow", "nofollow"}, // (a b) is no token, so only the first member is ignored
-		{"noindex", "noindex"},                    // a directive instead of a robot's name is for all robots
+		// (a b) is no token, so only the first member is ignored
+		{
+			lines: "(a b);noindex, *;nofollow",
+			want:  "nofollow",
+		},
+		// a directive instead of a robot's name is for all robots
+		{
+			lines: "noindex",
+			want:  "noindex",
+		},
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},
@@ -235,7 +243,14 @@ func TestLimitsOfText(t *testing.T) {
 		{"a longer one", []string{strings.Repeat(",", maxLine-6) + "noindex"}, false, true},
 		{"whole items only", []string{long[:maxLine-3] + "noindexed"}, false, true},
 		{"the next line counts again", []string{long, "noindex"}, true, true},
-		{"64 KiB of lines", append(slices.Repeat([]string{long[:8000]}, 9), strings.Repeat(" ", 50)+"noindex"), false, true},
+		{
+			name: "64 KiB of lines",
+			lines: append(
+				slices.Repeat([]string{long[:8000]}, 9),
+				strings.Repeat(" ", 50)+"noindex",
+			),
+			truncated: true,
+		},
 		{"many rules", []string{strings.Repeat("a,", 300) + "noindex"}, true, false},
 	} {
 		d := ParseHeader(header(test.lines...))

@@ -11,15 +11,18 @@ import (
 
 func TestDirectives_StoredAndReadAgain(t *testing.T) {
 	for name, d := range map[string]Directives{
-		"nothing":           {},
-		"noindex":           ParseContent("noindex"),
-		"all at once":       ParseContent("none, noarchive, nosnippet, noimageindex, notranslate, indexifembedded, noai, noimageai, noml"),
-		"limits":            ParseContent("max-snippet:20, max-video-preview:-1, max-image-preview:standard"),
-		"a date":            ParseContent("unavailable_after: 2030-01-02T03:04:05Z"),
-		"an unknown word":   ParseContent("nofllow"),
-		"cut short":         ParseContent("noindex," + strings.Repeat("x", 9<<10)),
-		"more than 256":     ParseContent(strings.Repeat("index,", 300) + "noindex"),
-		"a header's scopes": ParseHeader(http.Header{"X-Robots-Tag": {"bot: nofollow, max-snippet: 0"}}, "bot"),
+		"nothing":         {},
+		"noindex":         ParseContent("noindex"),
+		"all at once":     ParseContent("none, noarchive, nosnippet, noimageindex, notranslate, indexifembedded, noai, noimageai, noml"),
+		"limits":          ParseContent("max-snippet:20, max-video-preview:-1, max-image-preview:standard"),
+		"a date":          ParseContent("unavailable_after: 2030-01-02T03:04:05Z"),
+		"an unknown word": ParseContent("nofllow"),
+		"cut short":       ParseContent("noindex," + strings.Repeat("x", 9<<10)),
+		"more than 256":   ParseContent(strings.Repeat("index,", 300) + "noindex"),
+		"a header's scopes": ParseHeader(
+			http.Header{"X-Robots-Tag": {"bot: nofollow, max-snippet: 0"}},
+			"bot",
+		),
 	} {
 		text, err := json.Marshal(d)
 		if err != nil {
@@ -77,7 +80,8 @@ func TestSays_ReservationBeyondTheRulesThatAreKept(t *testing.T) {
 			}
 			want := strings.TrimSpace(content) == "1"
 			if d.Says("tdm-reservation") != want || again.Says("tdm-reservation") != want {
-				t.Errorf("%d rules, content %q: %v, stored %v", before, content, d.Says("tdm-reservation"), again.Says("tdm-reservation"))
+				t.Errorf("%d rules, content %q: %v, stored %v",
+					before, content, d.Says("tdm-reservation"), again.Says("tdm-reservation"))
 			}
 		}
 	}

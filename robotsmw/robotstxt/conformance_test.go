@@ -98,7 +98,8 @@ func TestSharedConformance(t *testing.T) {
 			agree++
 			continue
 		}
-		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s", c.Source, c.Agent, c.URL, got, c.Allowed, c.Robots)
+		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s",
+			c.Source, c.Agent, c.URL, got, c.Allowed, c.Robots)
 	}
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
@@ -116,7 +117,8 @@ func TestSharedConformanceGoogle(t *testing.T) {
 			agree++
 			continue
 		}
-		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s", c.Source, c.Agent, c.URL, got, want, c.Robots)
+		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s",
+			c.Source, c.Agent, c.URL, got, want, c.Robots)
 	}
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
@@ -190,7 +192,8 @@ func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) strin
 			if rules.Allowed(url) == (want[i] == '1') {
 				agree++
 			} else if all-agree <= 20 {
-				t.Errorf("%s: token %q, URL %q: %+v, want %c", v.id, v.token, url, rules.Match(url), want[i])
+				t.Errorf("%s: token %q, URL %q: %+v, want %c",
+					v.id, v.token, url, rules.Match(url), want[i])
 			}
 		}
 	}

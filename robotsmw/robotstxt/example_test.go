@@ -185,7 +185,10 @@ func ExampleDialect_Parse() {
 	for _, by := range []struct {
 		name    string
 		dialect robotstxt.Dialect
-	}{{"RFC 9309", robotstxt.RFC9309}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
+	}{{
+		name:    "RFC 9309",
+		dialect: robotstxt.RFC9309,
+	}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
 		fmt.Println(by.name, by.dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
 	}
 	// Output:

@@ -103,7 +103,8 @@ func TestSharedFeatures(t *testing.T) {
 				t.Errorf("%s: we agree by now", id)
 			}
 		case !differs:
-			t.Errorf("%q, // %s %s %s %s: got %s, want %s; robots.txt:\n%s", id, c.Source, c.Agent, c.URL, c.Note, asJSON(got), asJSON(want), c.Robots)
+			t.Errorf("%q, // %s %s %s %s: got %s, want %s; robots.txt:\n%s",
+				id, c.Source, c.Agent, c.URL, c.Note, asJSON(got), asJSON(want), c.Robots)
 		}
 	}
 	for id := range reasons {
@@ -151,7 +152,10 @@ func (c featureCase) fields(name string) (values []string) {
 // [["/hello", "google"], [0], []].
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
-		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // a note without such a list has no arguments
+		_ = json.Unmarshal(
+			[]byte(c.Note[i:]),
+			&calls,
+		) // a note without such a list has no arguments
 	}
 	return calls
 }
@@ -448,7 +452,11 @@ func events(body string) (all []event) {
 			all = append(all, event{a.Line, "U", "", a.Value})
 		}
 		for _, r := range g.Rules {
-			all = append(all, event{r.Line, map[robotstxt.Kind]string{robotstxt.Allow: "A", robotstxt.Disallow: "D"}[r.Kind], "", r.Pattern})
+			all = append(all, event{
+				line:  r.Line,
+				kind:  map[robotstxt.Kind]string{robotstxt.Allow: "A", robotstxt.Disallow: "D"}[r.Kind],
+				value: r.Pattern,
+			})
 		}
 	}
 	sitemaps := f.Sitemaps()
@@ -586,7 +594,15 @@ func (c featureCase) export() (got, want any) {
 		for _, r := range m["request-rate"].([]any) {
 			delete(r.(map[string]any), "ratio")
 		}
-		theirs[name] = fmt.Sprint(agent{list("disallow"), list("allow"), list("noindex"), text("crawl-delay"), text("robot-version"), asJSON(m["request-rate"]), asJSON(m["visit-time"])})
+		theirs[name] = fmt.Sprint(agent{
+			disallow: list("disallow"),
+			allow:    list("allow"),
+			noindex:  list("noindex"),
+			delay:    text("crawl-delay"),
+			version:  text("robot-version"),
+			rates:    asJSON(m["request-rate"]),
+			hours:    asJSON(m["visit-time"]),
+		})
 	}
 	host := ""
 	for field := range f.Fields("host") {
@@ -696,11 +712,19 @@ var featureDisagreements = map[string][]string{
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},
-	"which parameters are common, whatever the file says, is not for a parser of it": {"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param"},
-	"a Comment is given to all who are in its group, also to \"*\"":                  {"62 comment"},
-	"the first \"$\" of \"/deny/$$\" is literal":                                     {"74 render"},
-	"there is no group for \"*\" where the file has none":                            {"108 groups"},
-	"it depends on the time at which that was asked, which is not given":             {"110 visit_time"},
+	"which parameters are common, whatever the file says, is not for a parser of it": {
+		"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param",
+	},
+	"a Comment is given to all who are in its group, also to \"*\"": {
+		"62 comment",
+	},
+	"the first \"$\" of \"/deny/$$\" is literal": {"74 render"},
+	"there is no group for \"*\" where the file has none": {
+		"108 groups",
+	},
+	"it depends on the time at which that was asked, which is not given": {
+		"110 visit_time",
+	},
 	"one rule decides, the most specific of the robot's own group; others that match too, in other groups even, are not listed": {
 		"149 why_disallowed", "150 why_disallowed", "153 why_disallowed", "154 why_disallowed",
 		"155 why_disallowed", "156 why_disallowed", "157 why_disallowed", "158 why_disallowed",

@@ -57,7 +57,12 @@ func TestTruncated(t *testing.T) {
 		{"empty", "", false, true},
 		{"as long as may be", fill(MaxSize), false, false},
 		{"with a byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")), false, false},
-		{"a byte too long with the byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")+1), true, true},
+		{
+			name:      "a byte too long with the byte order mark",
+			text:      "\ufeff" + fill(MaxSize-len("\ufeff")+1),
+			truncated: true,
+			allowed:   true,
+		},
 		{"a byte too long", fill(MaxSize + 1), true, true},
 		{"much too long", fill(2 * MaxSize), true, true},
 	} {

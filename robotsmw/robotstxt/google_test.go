@@ -33,7 +33,10 @@ func TestGoogleTable_Groups(t *testing.T) {
 	f := parse("user-agent: a\ndisallow: /c\n\nuser-agent: b\ndisallow: /d\n\nuser-agent: e\nuser-agent: f\ndisallow: /g\n\nuser-agent: h\n")
 	checkVerdicts(t, f, []verdict{
 		{"a", false, "/c"}, {"a", true, "/d /g"}, {"b", false, "/d"}, {"b", true, "/c /g"},
-		{"e", false, "/g"}, {"e", true, "/c /d"}, {"f", false, "/g"}, {"f", true, "/c /d"}, {"h", true, "/c /d /g"},
+		{
+			token:   "e",
+			targets: "/g",
+		}, {"e", true, "/c /d"}, {"f", false, "/g"}, {"f", true, "/c /d"}, {"h", true, "/c /d /g"},
 	})
 	f = parse("user-agent: googlebot-news\ndisallow: /fish\n\nuser-agent: *\ndisallow: /carrots\n\nuser-agent: googlebot-news\ndisallow: /shrimp\n")
 	checkVerdicts(t, f, []verdict{{"googlebot-news", false, "/fish /shrimp"}, {"googlebot-news", true, "/carrots"}, {"x", false, "/carrots"}, {"x", true, "/fish /shrimp"}})
@@ -60,11 +63,31 @@ func TestGoogleTable_Paths(t *testing.T) {
 		{"/", "/ /a /a/b?c", ""},
 		{"/*", "/ /a /a/b?c", ""},
 		{"/$", "/", "/a /?a"},
-		{"/fish", "/fish /fish.html /fish/salmon.html /fishheads /fishheads/yummy.html /fish.php?id=anything", "/Fish.asp /catfish /?id=fish /desert/fish"},
-		{"/fish*", "/fish /fish.html /fish/salmon.html /fishheads /fishheads/yummy.html /fish.php?id=anything", "/Fish.asp /catfish /?id=fish /desert/fish"},
-		{"/fish/", "/fish/ /fish/?id=anything /fish/salmon.htm", "/fish /fish.html /animals/fish/ /Fish/Salmon.asp"},
-		{"/*.php", "/index.php /filename.php /folder/filename.php /folder/filename.php?parameters /folder/any.php.file.html /filename.php/", "/ /windows.PHP"},
-		{"/*.php$", "/filename.php /folder/filename.php", "/filename.php?parameters /filename.php/ /filename.php5 /windows.PHP"},
+		{
+			pattern: "/fish",
+			matches: "/fish /fish.html /fish/salmon.html /fishheads /fishheads/yummy.html /fish.php?id=anything",
+			others:  "/Fish.asp /catfish /?id=fish /desert/fish",
+		},
+		{
+			pattern: "/fish*",
+			matches: "/fish /fish.html /fish/salmon.html /fishheads /fishheads/yummy.html /fish.php?id=anything",
+			others:  "/Fish.asp /catfish /?id=fish /desert/fish",
+		},
+		{
+			pattern: "/fish/",
+			matches: "/fish/ /fish/?id=anything /fish/salmon.htm",
+			others:  "/fish /fish.html /animals/fish/ /Fish/Salmon.asp",
+		},
+		{
+			pattern: "/*.php",
+			matches: "/index.php /filename.php /folder/filename.php /folder/filename.php?parameters /folder/any.php.file.html /filename.php/",
+			others:  "/ /windows.PHP",
+		},
+		{
+			pattern: "/*.php$",
+			matches: "/filename.php /folder/filename.php",
+			others:  "/filename.php?parameters /filename.php/ /filename.php5 /windows.PHP",
+		},
 		{"/fish*.php", "/fish.php /fishheads/catfish.php?parameters", "/Fish.PHP"},
 	} {
 		t.Run(test.pattern, func(t *testing.T) {

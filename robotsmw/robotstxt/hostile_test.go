@@ -42,22 +42,74 @@ func hostileFiles() []hostile {
 	}
 	as := "/" + strings.Repeat("a", 2000)
 	return []hostile{
-		{"the same pattern with many stars", file(10_000, func(int) string { return "/*a*a*a*a*a*b" }), as, false},
-		{"many stars and different ends", file(10_000, func(i int) string { return "/*a*a*a*a*a*" + letters(i, 3) + "z" }), as, false},
-		{"one gram shared by all", file(10_000, func(i int) string { return "/*aaaa*" + letters(i, 3) }), as, false},
-		{"one gram shared by all, at the end", file(10_000, func(i int) string { return "/*aaab*" + letters(i, 3) }), as + "b", false},
-		{"pieces shorter than a gram", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*z$" }), mixed + "z?", false},
-		{"grams that the target has", file(10_000, func(i int) string { return "/*" + mixed[1+i%1900:][:4] + "*" + letters(i, 2) + "Z" }), mixed, false},
-		{"grams in the wrong order", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), mixed, false},
-		{"beginnings of each other", file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }), as, false},
-		{"escapes whose place decides", file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
-		{"escapes whose place decides, long", file(80, func(i int) string { return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
-		{"bytes in the wrong order", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*Q" }), "/Q" + mixed, false},
+		{
+			name:   "the same pattern with many stars",
+			robots: file(10_000, func(int) string { return "/*a*a*a*a*a*b" }),
+			target: as,
+		},
+		{
+			name:   "many stars and different ends",
+			robots: file(10_000, func(i int) string { return "/*a*a*a*a*a*" + letters(i, 3) + "z" }),
+			target: as,
+		},
+		{
+			name:   "one gram shared by all",
+			robots: file(10_000, func(i int) string { return "/*aaaa*" + letters(i, 3) }),
+			target: as,
+		},
+		{
+			name:   "one gram shared by all, at the end",
+			robots: file(10_000, func(i int) string { return "/*aaab*" + letters(i, 3) }),
+			target: as + "b",
+		},
+		{
+			name:   "pieces shorter than a gram",
+			robots: file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*z$" }),
+			target: mixed + "z?",
+		},
+		{
+			name:   "grams that the target has",
+			robots: file(10_000, func(i int) string { return "/*" + mixed[1+i%1900:][:4] + "*" + letters(i, 2) + "Z" }),
+			target: mixed,
+		},
+		{
+			name:   "grams in the wrong order",
+			robots: file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }),
+			target: mixed,
+		},
+		{
+			name:   "beginnings of each other",
+			robots: file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }),
+			target: as,
+		},
+		{
+			name:   "escapes whose place decides",
+			robots: file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }),
+			target: "/?" + strings.Repeat("/", 2000),
+		},
+		{
+			name:   "escapes whose place decides, long",
+			robots: file(80, func(i int) string { return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3) }),
+			target: "/?" + strings.Repeat("/", 2000),
+		},
+		{
+			name:   "bytes in the wrong order",
+			robots: file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*Q" }),
+			target: "/Q" + mixed,
+		},
 		{"pieces that come again", file(10_000, func(i int) string {
 			return "/" + strings.Repeat("*"+mixed[1+i%1900:][:5], 3) + "*" + letters(i/1900, 1)
 		}), mixed + mixed[1:], true},
-		{"a long target", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), strings.Repeat(mixed, 500), false},
-		{"short pieces, a long target", file(46_000, func(i int) string { return "/*" + letters(i, 3) }), "/" + strings.Repeat("z", 1<<20), false},
+		{
+			name:   "a long target",
+			robots: file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }),
+			target: strings.Repeat(mixed, 500),
+		},
+		{
+			name:   "short pieces, a long target",
+			robots: file(46_000, func(i int) string { return "/*" + letters(i, 3) }),
+			target: "/" + strings.Repeat("z", 1<<20),
+		},
 	}
 }
 

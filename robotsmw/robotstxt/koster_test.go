@@ -95,23 +95,84 @@ func TestKoster1996AndRFC9309(t *testing.T) {
 		body, path      string
 		koster, rfc9309 bool // allowed
 	}{
-		"the first rule, not the longest":     {"user-agent: a\nallow: /\ndisallow: /private/\n", "/private/", true, false},
-		"the first rule, a Disallow":          {"user-agent: a\ndisallow: /\nallow: /public/\n", "/public/", false, true},
-		"a blank line ends a record":          {"user-agent: a\n\ndisallow: /\n", "/", true, false},
-		"a blank line of white space too":     {"user-agent: a\n \t\ndisallow: /\n", "/", true, false},
-		"a comment does not":                  {"user-agent: a\n# b\ndisallow: /\n", "/", false, false},
-		"records are not merged":              {"user-agent: a\ndisallow: /x\n\nuser-agent: a\ndisallow: /y\n", "/y", true, false},
-		"the record for all is not merged":    {"user-agent: *\ndisallow: /x\n\nuser-agent: *\ndisallow: /y\n", "/y", true, false},
-		"user-agent lines after rules":        {"user-agent: b\ndisallow: /\nuser-agent: a\nallow: /\n", "/", false, true},
-		"an asterisk is a byte":               {"user-agent: a\ndisallow: /*.gif\n", "/x.gif", true, false},
-		"a dollar is a byte":                  {"user-agent: a\ndisallow: /x$\n", "/x", true, false},
-		"a query is not compared":             {"user-agent: a\ndisallow: /x?q=1\n", "/x?q=1", true, false},
-		"the path before a query is":          {"user-agent: a\ndisallow: /x\n", "/x?q=1", false, false},
-		"the name is the whole value":         {"user-agent: a/1.0\ndisallow: /\n", "/", true, false},
-		"a record of its own before all":      {"user-agent: *\ndisallow: /\n\nuser-agent: a\ndisallow: /x\n", "/y", true, true},
-		"an equal Allow after a Disallow":     {"user-agent: a\ndisallow: /x\nallow: /x\n", "/x", false, true},
-		"an escaped percent sign":             {"user-agent: a\ndisallow: /100%25\n", "/100%25", false, false},
-		"an escape of a query sign is a byte": {"user-agent: a\ndisallow: /x%3F\n", "/x%3fy", false, false},
+		"the first rule, not the longest": {
+			body:   "user-agent: a\nallow: /\ndisallow: /private/\n",
+			path:   "/private/",
+			koster: true,
+		},
+		"the first rule, a Disallow": {
+			body:    "user-agent: a\ndisallow: /\nallow: /public/\n",
+			path:    "/public/",
+			rfc9309: true,
+		},
+		"a blank line ends a record": {"user-agent: a\n\ndisallow: /\n", "/", true, false},
+		"a blank line of white space too": {
+			body:   "user-agent: a\n \t\ndisallow: /\n",
+			path:   "/",
+			koster: true,
+		},
+		"a comment does not": {
+			body: "user-agent: a\n# b\ndisallow: /\n",
+			path: "/",
+		},
+		"records are not merged": {
+			body:   "user-agent: a\ndisallow: /x\n\nuser-agent: a\ndisallow: /y\n",
+			path:   "/y",
+			koster: true,
+		},
+		"the record for all is not merged": {
+			body:   "user-agent: *\ndisallow: /x\n\nuser-agent: *\ndisallow: /y\n",
+			path:   "/y",
+			koster: true,
+		},
+		"user-agent lines after rules": {
+			body:    "user-agent: b\ndisallow: /\nuser-agent: a\nallow: /\n",
+			path:    "/",
+			rfc9309: true,
+		},
+		"an asterisk is a byte": {
+			body:   "user-agent: a\ndisallow: /*.gif\n",
+			path:   "/x.gif",
+			koster: true,
+		},
+		"a dollar is a byte": {
+			body:   "user-agent: a\ndisallow: /x$\n",
+			path:   "/x",
+			koster: true,
+		},
+		"a query is not compared": {
+			body:   "user-agent: a\ndisallow: /x?q=1\n",
+			path:   "/x?q=1",
+			koster: true,
+		},
+		"the path before a query is": {
+			body: "user-agent: a\ndisallow: /x\n",
+			path: "/x?q=1",
+		},
+		"the name is the whole value": {
+			body:   "user-agent: a/1.0\ndisallow: /\n",
+			path:   "/",
+			koster: true,
+		},
+		"a record of its own before all": {
+			body:    "user-agent: *\ndisallow: /\n\nuser-agent: a\ndisallow: /x\n",
+			path:    "/y",
+			koster:  true,
+			rfc9309: true,
+		},
+		"an equal Allow after a Disallow": {
+			body:    "user-agent: a\ndisallow: /x\nallow: /x\n",
+			path:    "/x",
+			rfc9309: true,
+		},
+		"an escaped percent sign": {
+			body: "user-agent: a\ndisallow: /100%25\n",
+			path: "/100%25",
+		},
+		"an escape of a query sign is a byte": {
+			body: "user-agent: a\ndisallow: /x%3F\n",
+			path: "/x%3fy",
+		},
 	} {
 		if got := Koster1996.Parse([]byte(tt.body)).Rules("a").Allowed(tt.path); got != tt.koster {
 			t.Errorf("%s: allowed %t in the draft of 1996", name, got)

@@ -28,7 +28,12 @@ user-agent: emptybot
 		want          Match
 	}{
 		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
-		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
+		// "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
+		{
+			token:  "ExampleBot",
+			target: "/~joe/x.html",
+			want:   Match{true, ByRule, Allow, "/*.html$", 4, ours},
+		},
 		{"ExampleBot", "/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}},
 		{"ExampleBot", "/caf%C3%A9s", Match{false, ByRule, Disallow, "/café*", 7, ours}},
 		{"ExampleBot", "/x", Match{true, NoMatch, NoRule, "", 0, ours}},
@@ -58,7 +63,10 @@ func TestMatch_EquivalentRules(t *testing.T) {
 		{"user-agent: *\ndisallow: /a\ndisallow: /a*\n", 3},
 		{"user-agent: *\nallow: /ab\ndisallow: /a*\n", 2},
 		{"user-agent: *\ndisallow: /a$\nallow: /a*\n", 3},
-		{"user-agent: *\n" + strings.Repeat("disallow: /a$\n", 100) + strings.Repeat("disallow: /a*b*\n", 100), 2},
+		{
+			robots: "user-agent: *\n" + strings.Repeat("disallow: /a$\n", 100) + strings.Repeat("disallow: /a*b*\n", 100),
+			line:   2,
+		},
 	} {
 		target := "/ab"
 		if strings.Contains(test.robots, "$") {
@@ -186,7 +194,8 @@ func TestCrawlDelay(t *testing.T) {
 		}
 	}
 	if d, ok := parse("crawl-delay: 5\nuser-agent: *\ndisallow: /\n").Rules().CrawlDelay(); ok {
-		t.Errorf("a delay before any user-agent line: got %v, want none, because it applies to no robot", d)
+		t.Errorf("a delay before any user-agent line: got %v, want none, because it applies to no robot",
+			d)
 	}
 }
 
@@ -246,7 +255,8 @@ func TestCrawlDelayOfWhom(t *testing.T) {
 					}
 				}
 				if got != want || given != want {
-					t.Errorf("%s, %v: %s has to wait %s by Rules and %s by GroupsFor, want %s", test.name, dialect, token, got, given, want)
+					t.Errorf("%s, %v: %s has to wait %s by Rules and %s by GroupsFor, want %s",
+						test.name, dialect, token, got, given, want)
 				}
 			}
 		}

@@ -24,7 +24,11 @@ func referenceRules(f *File, tokens ...string) (rules []referenceRule) {
 			found = true
 			for _, r := range group {
 				if r.Field == syntax.Allow || r.Field == syntax.Disallow {
-					rules = append(rules, referenceRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
+					rules = append(rules, referenceRule{
+						allow:   r.Field == syntax.Allow,
+						line:    int(r.Line),
+						pattern: f.syntax.Value(&r),
+					})
 				}
 			}
 		}
@@ -148,7 +152,10 @@ func referencePattern(pattern string) (elements []referenceElement) {
 		case written == "?":
 			inQuery = true
 		}
-		e := referenceElement{inPath: referenceForm(value, escaped, inQuery), inQuery: referenceForm(value, escaped, inQuery)}
+		e := referenceElement{
+			inPath:  referenceForm(value, escaped, inQuery),
+			inQuery: referenceForm(value, escaped, inQuery),
+		}
 		if star {
 			e.inQuery = referenceForm(value, escaped, true)
 		}
@@ -263,7 +270,10 @@ func referenceGoogle(body, token, url string) bool {
 			if own || global {
 				ruled = true
 				pattern := referenceGooglePattern(value)
-				if i := strings.LastIndex(pattern, "/"); i >= 0 && !referenceMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
+				if i := strings.LastIndex(
+					pattern,
+					"/",
+				); i >= 0 && !referenceMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
 					pattern = pattern[:i+1] + "$"
 				}
 				if referenceMatchesBytes(pattern, path) {
@@ -314,7 +324,12 @@ func referenceMatchesBytes(pattern, path string) bool {
 	for i := range len(pattern) {
 		char := pattern[i : i+1]
 		end := char == "$" && i == len(pattern)-1
-		elements = append(elements, referenceElement{star: char == "*", end: end, inPath: char, inQuery: char})
+		elements = append(elements, referenceElement{
+			star:    char == "*",
+			end:     end,
+			inPath:  char,
+			inQuery: char,
+		})
 	}
 	return referenceMatches(elements, path, len(path))
 }

@@ -30,7 +30,10 @@ func parse(robots string) *File { return Parse([]byte(robots)) }
 func TestRFC9309_2_2_1_UserAgentLine(t *testing.T) {
 	t.Run("the token is compared without regard to case", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: EXAMPLEbot\ndisallow: /foo\n"), []verdict{
-			{"ExampleBot", false, "/foo"}, {"examplebot", false, "/foo"}, {"exampleBOT", false, "/foo"},
+			{
+				token:   "ExampleBot",
+				targets: "/foo",
+			}, {"examplebot", false, "/foo"}, {"exampleBOT", false, "/foo"},
 		})
 	})
 	t.Run("the token is a part of the line, not the line a part of the token", func(t *testing.T) {
@@ -45,7 +48,10 @@ func TestRFC9309_2_2_1_UserAgentLine(t *testing.T) {
 	})
 	t.Run("the star is for those without a group", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /a\n\nuser-agent: BarBot\ndisallow: /b\n\nuser-agent: *\ndisallow: /c\n"), []verdict{
-			{"FooBot", false, "/a /c"}, {"FooBot", true, "/b"}, {"BarBot", false, "/b"}, {"BarBot", true, "/a /c"},
+			{
+				token:   "FooBot",
+				targets: "/a /c",
+			}, {"FooBot", true, "/b"}, {"BarBot", false, "/b"}, {"BarBot", true, "/a /c"},
 		})
 	})
 	t.Run("without a group there are no rules", func(t *testing.T) {
@@ -70,7 +76,11 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 	})
 	t.Run("robots.txt itself is allowed", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /\ndisallow: /robots.txt\n"), []verdict{
-			{"x", true, "/robots.txt https://example.com/robots.txt /robots.txt#top /robots%2Etxt /%72obots.txt"},
+			{
+				token:   "x",
+				allowed: true,
+				targets: "/robots.txt https://example.com/robots.txt /robots.txt#top /robots%2Etxt /%72obots.txt",
+			},
 			{"x", false, "/robots.txt?x /robots.txt/ /a/robots.txt /robots%2txt"},
 		})
 	})
@@ -104,7 +114,12 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			{"/*%3Fd", "/x%3Fd /x?y?d /x?y%3Fd", "/x?d"},
 			{"/*%2F$", "/x%2F /?x/ /?%2F", "/x/"},
 			{"/%23", "/%23", "/ /#"},
-			{"/100%", "/100% /10%30% /100%25", "/100 /100x"}, // "%25" stays escaped, so it begins with the pattern's "%"
+			// "%25" stays escaped, so it begins with the pattern's "%"
+			{
+				pattern: "/100%",
+				same:    "/100% /10%30% /100%25",
+				other:   "/100 /100x",
+			},
 			{"/a b", "/a%20b", "/a+b /a"},
 			{"/\xff", "/%FF /%ff /\xff", "/%C3%BF"},
 		} {
@@ -123,17 +138,27 @@ func TestRFC9309_2_2_3_SpecialCharacters(t *testing.T) {
 	})
 	t.Run("dollar", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\nallow: /this/path/exactly$\ndisallow: /this\n"), []verdict{
-			{"x", true, "/this/path/exactly"}, {"x", false, "/this/path/exactly/ /this/path/exactly$ /this/path/exactly?x"},
+			{
+				token:   "x",
+				allowed: true,
+				targets: "/this/path/exactly",
+			}, {"x", false, "/this/path/exactly/ /this/path/exactly$ /this/path/exactly?x"},
 		})
 	})
 	t.Run("star", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /this/*/exactly\n"), []verdict{
-			{"x", false, "/this/path/exactly /this//exactly /this/a/b/exactly/c"}, {"x", true, "/this/exactly /that/path/exactly"},
+			{
+				token:   "x",
+				targets: "/this/path/exactly /this//exactly /this/a/b/exactly/c",
+			}, {"x", true, "/this/exactly /that/path/exactly"},
 		})
 	})
 	t.Run("literally, by escapes", func(t *testing.T) {
 		checkVerdicts(t, parse("user-agent: *\ndisallow: /path/file-with-a-%2A.html\ndisallow: /path/foo-%24\n"), []verdict{
-			{"x", false, "/path/file-with-a-*.html /path/file-with-a-%2A.html /path/foo-$ /path/foo-%24 /path/foo-$x"},
+			{
+				token:   "x",
+				targets: "/path/file-with-a-*.html /path/file-with-a-%2A.html /path/foo-$ /path/foo-%24 /path/foo-$x",
+			},
 			{"x", true, "/path/file-with-a-x.html /path/foo-"},
 		})
 	})
@@ -215,6 +240,9 @@ EOF
 
 func TestRFC9309_5_2_LongestMatch(t *testing.T) {
 	checkVerdicts(t, parse("User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"), []verdict{
-		{"foobot", false, "https://www.example.com/example/page/disallowed.gif"}, {"foobot", true, "/example/page/ /example/page/allowed.gif"},
+		{
+			token:   "foobot",
+			targets: "https://www.example.com/example/page/disallowed.gif",
+		}, {"foobot", true, "/example/page/ /example/page/allowed.gif"},
 	})
 }

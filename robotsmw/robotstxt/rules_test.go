@@ -96,7 +96,8 @@ func TestSharedCorpusMemory(t *testing.T) {
 	for _, size := range sizes {
 		total += size
 	}
-	t.Logf("%d groups: median %d bytes, mean %d, 90%% up to %d, most %d", len(sizes), median, total/len(sizes), sizes[len(sizes)*9/10], sizes[len(sizes)-1])
+	t.Logf("%d groups: median %d bytes, mean %d, 90%% up to %d, most %d",
+		len(sizes), median, total/len(sizes), sizes[len(sizes)*9/10], sizes[len(sizes)-1])
 	if median >= 1024 {
 		t.Errorf("the median file takes %d bytes, want less than 1 KiB", median)
 	}

@@ -104,16 +104,22 @@ func TestRead(t *testing.T) {
 			"nothing in gzip":      {packed(""), nil},
 		}},
 		{"charsets", rows{
-			"a byte of no charset":       {url("http://a.example/\xe4") + url("http://a.example/2"), []string{"http://a.example/\ufffd", "http://a.example/2"}},
-			"a byte outside of the URL":  {"<urlset><url><title>\xe4</title><loc>http://a.example/1</loc></url></urlset>", one("http://a.example/1")},
-			"ISO-8859-1":                 {`<?xml version="1.0" encoding="ISO-8859-1"?>` + url("http://a.example/\xe4&#252;"), one("http://a.example/äü")},
-			"Windows-1252":               {`<?xml version='1.0' encoding='windows-1252'?>` + url("http://a.example/\x80"), one("http://a.example/€")},
-			"an unknown charset":         {`<?xml version="1.0" encoding="EUC-KR"?>` + url("http://a.example/\xb0\xa1") + url("http://a.example/2"), []string{"http://a.example/\ufffd", "http://a.example/2"}},
-			"no such charset":            {`<?xml version="1.0" encoding="x"?>` + url("http://a.example/ä"), one("http://a.example/ä")},
-			"UTF-8 with a mark":          {"\ufeff\n" + sample, two},
-			"UTF-16, big endian":         {inUTF16(binary.BigEndian, sample), two},
-			"UTF-16, little endian":      {inUTF16(binary.LittleEndian, strings.Replace(sample, "UTF-8", "UTF-16", 1)), two},
-			"lines in UTF-16":            {inUTF16(binary.LittleEndian, "http://a.example/1\r\n"), one("http://a.example/1")},
+			"a byte of no charset":      {url("http://a.example/\xe4") + url("http://a.example/2"), []string{"http://a.example/\ufffd", "http://a.example/2"}},
+			"a byte outside of the URL": {"<urlset><url><title>\xe4</title><loc>http://a.example/1</loc></url></urlset>", one("http://a.example/1")},
+			"ISO-8859-1":                {`<?xml version="1.0" encoding="ISO-8859-1"?>` + url("http://a.example/\xe4&#252;"), one("http://a.example/äü")},
+			"Windows-1252":              {`<?xml version='1.0' encoding='windows-1252'?>` + url("http://a.example/\x80"), one("http://a.example/€")},
+			"an unknown charset":        {`<?xml version="1.0" encoding="EUC-KR"?>` + url("http://a.example/\xb0\xa1") + url("http://a.example/2"), []string{"http://a.example/\ufffd", "http://a.example/2"}},
+			"no such charset":           {`<?xml version="1.0" encoding="x"?>` + url("http://a.example/ä"), one("http://a.example/ä")},
+			"UTF-8 with a mark":         {"\ufeff\n" + sample, two},
+			"UTF-16, big endian":        {inUTF16(binary.BigEndian, sample), two},
+			"UTF-16, little endian": {inUTF16(
+				binary.LittleEndian,
+				strings.Replace(sample, "UTF-8", "UTF-16", 1),
+			), two},
+			"lines in UTF-16": {inUTF16(
+				binary.LittleEndian,
+				"http://a.example/1\r\n",
+			), one("http://a.example/1")},
 			"lines with a broken byte":   {"http://a.example/\xff\nhttp://a.example/2\n", []string{"http://a.example/\ufffd", "http://a.example/2"}},
 			"ISO-8859-1 in CDATA":        {`<?xml version="1.0" encoding="latin1"?>` + url("<![CDATA[http://a.example/\xe4]]>"), one("http://a.example/ä")},
 			"a broken byte in an entity": {url("http://a.example/&a\xffmp;"), one("http://a.example/&a\ufffdmp;")},
@@ -242,23 +248,81 @@ func TestRead_Errors(t *testing.T) {
 		want int
 		err  error
 	}{
-		"a reader that fails":  {io.MultiReader(strings.NewReader(url("x")), iotest.ErrReader(broken)), 1, broken},
+		"a reader that fails": {
+			r:    io.MultiReader(strings.NewReader(url("x")), iotest.ErrReader(broken)),
+			want: 1,
+			err:  broken,
+		},
 		"one that fails first": {iotest.ErrReader(broken), 0, broken},
 		"one that fails once":  {&failsOnce{err: broken}, 0, broken},
-		"lines that fail":      {io.MultiReader(strings.NewReader("http://a.example/1\nhttp://a.exam"), iotest.ErrReader(broken)), 1, broken},
-		"a truncated body":     {io.MultiReader(strings.NewReader(url("x")), iotest.ErrReader(io.ErrUnexpectedEOF)), 1, io.ErrUnexpectedEOF},
-		"gzip broken off":      {strings.NewReader(packed(sample)[:40]), 0, io.ErrUnexpectedEOF},
-		"a wrong checksum":     {strings.NewReader(packed(sample)[:len(packed(sample))-8] + "xxxxxxxx"), 2, gzip.ErrChecksum},
-		"a page":               {strings.NewReader("<!doctype html><title>No</title><link rel=icon href=x><p>Not found<br>"), 0, ErrNotSitemap},
-		"other XML":            {strings.NewReader("<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"), 0, ErrNotSitemap},
-		"too many URLs":        {strings.NewReader("<urlset>" + strings.Repeat(page, MaxURLs+1)), MaxURLs, ErrTooManyURLs},
-		"as many as may be":    {strings.NewReader("<urlset>" + strings.Repeat(page, MaxURLs)), MaxURLs, nil},
-		"too many lines":       {strings.NewReader(strings.Repeat("http://a\n", MaxURLs+1)), MaxURLs, ErrTooManyURLs},
-		"too many items":       {strings.NewReader("<rss>" + strings.Repeat("<item><link>x</link></item>", MaxURLs+1)), MaxURLs, ErrTooManyURLs},
-		"too large":            {io.MultiReader(strings.NewReader(url("x")), endless{}), 1, ErrTooLarge},
-		"as large as may be":   {strings.NewReader(url("x") + strings.Repeat(" ", MaxBytes-len(url("x")))), 1, nil},
-		"too large, packed":    {strings.NewReader(packed(url("x") + strings.Repeat(" ", MaxBytes))), 1, ErrTooLarge},
-		"too many members":     {io.MultiReader(strings.NewReader(packed(url("x"))), &repeated{text: packed("")}), 1, ErrTooLarge},
+		"lines that fail": {
+			r: io.MultiReader(
+				strings.NewReader("http://a.example/1\nhttp://a.exam"),
+				iotest.ErrReader(broken),
+			),
+			want: 1,
+			err:  broken,
+		},
+		"a truncated body": {
+			r: io.MultiReader(
+				strings.NewReader(url("x")),
+				iotest.ErrReader(io.ErrUnexpectedEOF),
+			),
+			want: 1,
+			err:  io.ErrUnexpectedEOF,
+		},
+		"gzip broken off": {strings.NewReader(packed(sample)[:40]), 0, io.ErrUnexpectedEOF},
+		"a wrong checksum": {
+			r:    strings.NewReader(packed(sample)[:len(packed(sample))-8] + "xxxxxxxx"),
+			want: 2,
+			err:  gzip.ErrChecksum,
+		},
+		"a page": {
+			r:   strings.NewReader("<!doctype html><title>No</title><link rel=icon href=x><p>Not found<br>"),
+			err: ErrNotSitemap,
+		},
+		"other XML": {
+			r:   strings.NewReader("<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"),
+			err: ErrNotSitemap,
+		},
+		"too many URLs": {
+			r:    strings.NewReader("<urlset>" + strings.Repeat(page, MaxURLs+1)),
+			want: MaxURLs,
+			err:  ErrTooManyURLs,
+		},
+		"as many as may be": {
+			r:    strings.NewReader("<urlset>" + strings.Repeat(page, MaxURLs)),
+			want: MaxURLs,
+		},
+		"too many lines": {
+			r:    strings.NewReader(strings.Repeat("http://a\n", MaxURLs+1)),
+			want: MaxURLs,
+			err:  ErrTooManyURLs,
+		},
+		"too many items": {
+			r:    strings.NewReader("<rss>" + strings.Repeat("<item><link>x</link></item>", MaxURLs+1)),
+			want: MaxURLs,
+			err:  ErrTooManyURLs,
+		},
+		"too large": {
+			r:    io.MultiReader(strings.NewReader(url("x")), endless{}),
+			want: 1,
+			err:  ErrTooLarge,
+		},
+		"as large as may be": {
+			r:    strings.NewReader(url("x") + strings.Repeat(" ", MaxBytes-len(url("x")))),
+			want: 1,
+		},
+		"too large, packed": {
+			r:    strings.NewReader(packed(url("x") + strings.Repeat(" ", MaxBytes))),
+			want: 1,
+			err:  ErrTooLarge,
+		},
+		"too many members": {
+			r:    io.MultiReader(strings.NewReader(packed(url("x"))), &repeated{text: packed("")}),
+			want: 1,
+			err:  ErrTooLarge,
+		},
 	} {
 		if got, err := collect(tt.r); len(got) != tt.want || !errors.Is(err, tt.err) {
 			t.Errorf("%s: %d entries, %v; want %d, %v", name, len(got), err, tt.want, tt.err)
@@ -365,7 +429,10 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{sample, index, rss, atom, packed(index), inUTF16(binary.LittleEndian, index), "http://a.example/\n", "<url><loc>x", "<urlset><url><loc>a<b='>c</loc>", "<url><loc><![CDATA[x]]]]>&#x41;</url>"} {
+	for _, seed := range []string{sample, index, rss, atom, packed(index), inUTF16(
+		binary.LittleEndian,
+		index,
+	), "http://a.example/\n", "<url><loc>x", "<urlset><url><loc>a<b='>c</loc>", "<url><loc><![CDATA[x]]]]>&#x41;</url>"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -379,7 +446,8 @@ func FuzzRead(f *testing.F) {
 			}
 			n++
 			if e.Loc == "" || strings.TrimSpace(e.Loc) != e.Loc || !utf8.ValidString(e.Loc) || strings.ContainsFunc(e.Loc, func(r rune) bool { return r < ' ' }) {
-				t.Fatalf("got the URL %q; want text in UTF-8 without control characters and surrounding blanks", e.Loc)
+				t.Fatalf("got the URL %q; want text in UTF-8 without control characters and surrounding blanks",
+					e.Loc)
 			}
 			if n > MaxURLs {
 				t.Fatal("too many")

@@ -39,19 +39,57 @@ func TestWalk(t *testing.T) {
 		want  []string
 		errs  map[string]error // by the URL of the sitemap
 	}{
-		"one":                   {files{"s0": url("1")}, []string{"1"}, nil},
-		"an index":              {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": packed(url("2"))}, []string{"1", "2"}, nil},
-		"an index of indexes":   {files{"s0": sitemapIndex("a"), "a": sitemapIndex("b"), "b": "http://x/1\n"}, []string{"http://x/1"}, nil},
-		"a circle":              {files{"s0": sitemapIndex("a"), "a": sitemapIndex("s0", "a", "b"), "b": url("1")}, []string{"1"}, nil},
-		"listed twice":          {files{"s0": sitemapIndex("a", "a"), "a": url("1")}, []string{"1"}, nil},
-		"a page listed twice":   {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": url("1")}, []string{"1", "1"}, nil},
-		"one is missing":        {files{"s0": sitemapIndex("a", "b"), "b": url("2")}, []string{"2"}, map[string]error{"a": fs.ErrNotExist}},
-		"one is a page":         {files{"s0": sitemapIndex("a", "b"), "a": "<html>", "b": url("2")}, []string{"2"}, map[string]error{"a": ErrNotSitemap}},
-		"one breaks off":        {files{"s0": sitemapIndex("a", "b"), "a": url("1") + "\x00broken", "b": url("2")}, []string{"1", "2"}, map[string]error{"a": broken}},
-		"an index breaks off":   {files{"s0": sitemapIndex("a") + "\x00broken", "a": url("1")}, []string{"1"}, map[string]error{"s0": broken}},
-		"pages beside an index": {files{"s0": "<urlset><url><loc>1</loc></url><sitemap><loc>a</loc></sitemap></urlset>", "a": url("2")}, []string{"1", "2"}, nil},
-		"too deep":              {deep, []string{"page0", "page1", "page2", "page3", "page4"}, map[string]error{fmt.Sprint("s", MaxDepth): ErrTooDeep}},
-		"nothing":               {files{"s0": ""}, nil, nil},
+		"one": {files{"s0": url("1")}, []string{"1"}, nil},
+		"an index": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": packed(url("2"))},
+			want:  []string{"1", "2"},
+		},
+		"an index of indexes": {
+			files: files{"s0": sitemapIndex("a"), "a": sitemapIndex("b"), "b": "http://x/1\n"},
+			want:  []string{"http://x/1"},
+		},
+		"a circle": {
+			files: files{"s0": sitemapIndex("a"), "a": sitemapIndex("s0", "a", "b"), "b": url("1")},
+			want:  []string{"1"},
+		},
+		"listed twice": {
+			files: files{"s0": sitemapIndex("a", "a"), "a": url("1")},
+			want:  []string{"1"},
+		},
+		"a page listed twice": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": url("1")},
+			want:  []string{"1", "1"},
+		},
+		"one is missing": {
+			files: files{"s0": sitemapIndex("a", "b"), "b": url("2")},
+			want:  []string{"2"},
+			errs:  map[string]error{"a": fs.ErrNotExist},
+		},
+		"one is a page": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": "<html>", "b": url("2")},
+			want:  []string{"2"},
+			errs:  map[string]error{"a": ErrNotSitemap},
+		},
+		"one breaks off": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1") + "\x00broken", "b": url("2")},
+			want:  []string{"1", "2"},
+			errs:  map[string]error{"a": broken},
+		},
+		"an index breaks off": {
+			files: files{"s0": sitemapIndex("a") + "\x00broken", "a": url("1")},
+			want:  []string{"1"},
+			errs:  map[string]error{"s0": broken},
+		},
+		"pages beside an index": {
+			files: files{"s0": "<urlset><url><loc>1</loc></url><sitemap><loc>a</loc></sitemap></urlset>", "a": url("2")},
+			want:  []string{"1", "2"},
+		},
+		"too deep": {
+			files: deep,
+			want:  []string{"page0", "page1", "page2", "page3", "page4"},
+			errs:  map[string]error{fmt.Sprint("s", MaxDepth): ErrTooDeep},
+		},
+		"nothing": {files{"s0": ""}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := 0
@@ -64,7 +102,10 @@ func TestWalk(t *testing.T) {
 					t.Error("two bodies are open")
 				}
 				if text, fails := strings.CutSuffix(text, "\x00broken"); fails {
-					return body{io.MultiReader(strings.NewReader(text), errReader{broken}), &open}, nil
+					return body{
+						io.MultiReader(strings.NewReader(text), errReader{broken}),
+						&open,
+					}, nil
 				}
 				return body{strings.NewReader(text), &open}, nil
 			}

@@ -43,7 +43,12 @@ func TestCheckDirectory(t *testing.T) {
 			list = append(list, component{c, values[c]})
 		}
 		for i, key := range keys {
-			input, signature := sign(key, fmt.Sprint("b", i), list, lifetime(created, expires)+`;keyid="`+id[i]+`";tag="`+directoryTag+`"`)
+			input, signature := sign(
+				key,
+				fmt.Sprint("b", i),
+				list,
+				lifetime(created, expires)+`;keyid="`+id[i]+`";tag="`+directoryTag+`"`,
+			)
 			h.Add("Signature-Input", input)
 			h.Add("Signature", signature)
 		}
@@ -68,58 +73,347 @@ func TestCheckDirectory(t *testing.T) {
 		want []string // each is a part of one problem, in order
 	}{
 		{"all well", "", fine(both), 2, nil},
-		{"all well, and more is covered", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"content-digest"`, `"@status"`, `"@path";req`, `"@method";req`, `"content-type"`), 2, nil},
-		{"kid, use and alg as they should be", "", fine(set(jwk(0, `,"kid":"`+id[0]+`","use":"sig","alg":"EdDSA","nbf":1700000000,"exp":1900000000.5`), jwk(1, ""))), 2, nil},
-		{"§5.5: a redirect", "", answer{301, http.Header{"Location": {"https://b.example/\x1b[2J"}}, nil}, 0, []string{"301) to https://b.example/?[2J: verifiers follow no redirect"}},
-		{"§5.5: another status", "", answer{203, fine(both).header, []byte(both)}, 0, []string{"203: verifiers accept only 200"}},
+		{
+			"all well, and more is covered",
+			"",
+			signedAnswer(
+				both,
+				now,
+				now.Add(time.Hour),
+				`"@authority";req`,
+				`"content-digest"`,
+				`"@status"`,
+				`"@path";req`,
+				`"@method";req`,
+				`"content-type"`,
+			),
+			2,
+			nil,
+		},
+		{
+			"kid, use and alg as they should be",
+			"",
+			fine(set(jwk(0, `,"kid":"`+id[0]+`","use":"sig","alg":"EdDSA","nbf":1700000000,"exp":1900000000.5`), jwk(1, ""))),
+			2,
+			nil,
+		},
+		{
+			"§5.5: a redirect",
+			"",
+			answer{301, http.Header{"Location": {"https://b.example/\x1b[2J"}}, nil},
+			0,
+			[]string{"301) to https://b.example/?[2J: verifiers follow no redirect"},
+		},
+		{
+			"§5.5: another status",
+			"",
+			answer{203, fine(both).header, []byte(both)},
+			0,
+			[]string{"203: verifiers accept only 200"},
+		},
 		{"§5.5: not found", "", answer{404, nil, nil}, 0, []string{"404"}},
-		{"§6.7: too long", "", answer{200, nil, make([]byte, maxDirectoryBytes+1)}, 0, []string{"larger than 64 KiB"}},
+		{
+			"§6.7: too long",
+			"",
+			answer{200, nil, make([]byte, maxDirectoryBytes+1)},
+			0,
+			[]string{"larger than 64 KiB"},
+		},
 		{"encoded", "", with("Content-Encoding", "br"), 0, []string{"content coding br"}},
-		{"§5.5.1: the media type", "", with("Content-Type", "application/json"), 2, []string{`"application/json": at`}},
+		{
+			"§5.5.1: the media type",
+			"",
+			with("Content-Type", "application/json"),
+			2,
+			[]string{`"application/json": at`},
+		},
 		{"§5.5.1: no media type", "", with("Content-Type"), 2, []string{`media type is ""`}},
-		{"§5.5.1: parameters are no matter", "", with("Content-Type", directoryType+"; charset=utf-8"), 2, nil},
-		{"§5.5.1: nor is the type elsewhere", "https://bot.example/jwks.json", with("Content-Type", "application/json"), 2, nil},
-		{"no JSON", "", answer{200, http.Header{"Content-Type": {directoryType}}, []byte("<html>")}, 0, []string{"not a JWK Set"}},
+		{
+			"§5.5.1: parameters are no matter",
+			"",
+			with("Content-Type", directoryType+"; charset=utf-8"),
+			2,
+			nil,
+		},
+		{
+			"§5.5.1: nor is the type elsewhere",
+			"https://bot.example/jwks.json",
+			with("Content-Type", "application/json"),
+			2,
+			nil,
+		},
+		{
+			"no JSON",
+			"",
+			answer{200, http.Header{"Content-Type": {directoryType}}, []byte("<html>")},
+			0,
+			[]string{"not a JWK Set"},
+		},
 		{"no keys", "", fine("{}"), 0, []string{"not a JWK Set"}},
 		{"an empty set", "", fine(`{"keys":[]}`), 0, []string{"no key that a verifier can use"}},
-		{"§6.7: eleven keys", "", fine(set(append([]string{jwk(0, ""), jwk(1, "")}, strings.Split(strings.Repeat(`{"kty":"RSA"} `, 9), " ")[:9]...)...)), 2, []string{"11 keys", "key 3: its type is RSA", "key 4", "key 5", "key 6", "key 7", "key 8", "key 9", "key 10"}},
-		{"a key that is a string", "", fine(set(`"x"`, jwk(0, ""), jwk(1, ""))), 2, []string{"key 1: it is not a JWK"}},
-		{"a private key", "", fine(set(jwk(0, `,"d":"AAAA"`), jwk(1, ""))), 1, []string{"key 1: it contains the private key", "signature b0: its keyid"}},
-		{"a short x", "", fine(set(`{"kty":"OKP","crv":"Ed25519","x":"AAAA"}`, jwk(0, ""), jwk(1, ""))), 2, []string{`key 1: "x" is not 32 bytes`}},
-		{"§5.5: a kid of their own", "", fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))), 2, []string{`key 1: its kid is "key-1"`}},
-		{"§5.5: may be elsewhere", "https://bot.example/jwks.json", fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))), 2, nil},
-		{"another use", "", fine(set(jwk(0, `,"use":"enc"`), jwk(1, ""))), 2, []string{`its use is "enc"`}},
-		{"another alg", "", fine(set(jwk(0, `,"alg":"PS512"`), jwk(1, ""))), 2, []string{`its alg is "PS512"`}},
-		{"§5.5.2: an expired key", "", fine(set(jwk(0, `,"exp":1700000000`), jwk(1, ""))), 1, []string{"key 1: it expired at 2023-11-14T22:13:20Z", "signature b0"}},
-		{"§6.8: a test key", "", fine(set(jwk(0, ""), jwk(1, ""), `{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`)), 2, []string{"key 3: it is the test key of RFC 9421"}},
-		{"a key twice", "", fine(set(jwk(0, ""), jwk(1, ""), jwk(0, ""))), 2, []string{"key 3: it is a duplicate"}},
+		{
+			"§6.7: eleven keys",
+			"",
+			fine(set(append([]string{jwk(
+				0,
+				"",
+			), jwk(1, "")}, strings.Split(strings.Repeat(`{"kty":"RSA"} `, 9), " ")[:9]...)...)),
+			2,
+			[]string{"11 keys", "key 3: its type is RSA", "key 4", "key 5", "key 6", "key 7", "key 8", "key 9", "key 10"},
+		},
+		{
+			"a key that is a string",
+			"",
+			fine(set(`"x"`, jwk(0, ""), jwk(1, ""))),
+			2,
+			[]string{"key 1: it is not a JWK"},
+		},
+		{
+			"a private key",
+			"",
+			fine(set(jwk(0, `,"d":"AAAA"`), jwk(1, ""))),
+			1,
+			[]string{"key 1: it contains the private key", "signature b0: its keyid"},
+		},
+		{
+			"a short x",
+			"",
+			fine(set(`{"kty":"OKP","crv":"Ed25519","x":"AAAA"}`, jwk(0, ""), jwk(1, ""))),
+			2,
+			[]string{`key 1: "x" is not 32 bytes`},
+		},
+		{
+			"§5.5: a kid of their own",
+			"",
+			fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))),
+			2,
+			[]string{`key 1: its kid is "key-1"`},
+		},
+		{
+			"§5.5: may be elsewhere",
+			"https://bot.example/jwks.json",
+			fine(set(jwk(0, `,"kid":"key-1"`), jwk(1, ""))),
+			2,
+			nil,
+		},
+		{
+			"another use",
+			"",
+			fine(set(jwk(0, `,"use":"enc"`), jwk(1, ""))),
+			2,
+			[]string{`its use is "enc"`},
+		},
+		{
+			"another alg",
+			"",
+			fine(set(jwk(0, `,"alg":"PS512"`), jwk(1, ""))),
+			2,
+			[]string{`its alg is "PS512"`},
+		},
+		{
+			"§5.5.2: an expired key",
+			"",
+			fine(set(jwk(0, `,"exp":1700000000`), jwk(1, ""))),
+			1,
+			[]string{"key 1: it expired at 2023-11-14T22:13:20Z", "signature b0"},
+		},
+		{
+			"§6.8: a test key",
+			"",
+			fine(set(jwk(0, ""), jwk(1, ""), `{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`)),
+			2,
+			[]string{"key 3: it is the test key of RFC 9421"},
+		},
+		{
+			"a key twice",
+			"",
+			fine(set(jwk(0, ""), jwk(1, ""), jwk(0, ""))),
+			2,
+			[]string{"key 3: it is a duplicate"},
+		},
 
-		{"B.1: no signatures", "", answer{200, http.Header{"Content-Type": {directoryType}}, []byte(both)}, 2, []string{"key 1, " + id[0] + ", has no valid signature", "key 2"}},
-		{"B.1: fields that are none", "", with("Signature", "b0=:YQ"), 2, []string{"not a valid dictionary"}},
-		{"B.1: another purpose", "", with("Signature-Input", `b0=("@authority";req);tag="web-bot-auth"`), 2, []string{"key 1", "key 2"}},
-		{"B.1: no value", "", with("Signature", "b1"+fine(both).header["Signature"][1][2:]), 2, []string{"signature b0: Signature has no member of this name", "key 1"}},
-		{"B.1: a short value", "", with("Signature", "b0=:YQ==:", fine(both).header["Signature"][1]), 2, []string{"signature b0: it is not an Ed25519 signature", "key 1"}},
-		{"B.1: of another key", "", with("Signature", "b0"+fine(both).header["Signature"][1][2:], fine(both).header["Signature"][1]), 2, []string{"signature b0: it is invalid", "key 1"}},
-		{"B.1: a token", "", with("Signature-Input", "b0=x;tag=\"http-message-signatures-directory\"", fine(both).header["Signature-Input"][1]), 2, []string{"has no list of components", "key 1"}},
-		{"B.1: another alg", "", with("Signature-Input", fine(both).header["Signature-Input"][0]+`;alg="rsa-pss-sha512"`, fine(both).header["Signature-Input"][1]), 2, []string{"its alg is not ed25519", "key 1"}},
-		{"B.1: another body", "", answer{200, fine(both).header, []byte(both + "\n")}, 2, []string{"its Content-Digest does not match the body"}},
-		{"B.1: no Content-Digest", "", with("Content-Digest"), 2, []string{`covers "content-digest", which is not in the response`, "b1", "key 1", "key 2"}},
-		{"RFC 9530: Content-Digest", "", with("Content-Digest", "sha-256=x y"), 2, []string{"Content-Digest is not a valid dictionary", "b0", "b1", "key 1", "key 2"}},
-		{"RFC 9530: another algorithm", "", with("Content-Digest", "md5=:YQ==:"), 2, []string{"no sha-256", "b0", "b1", "key 1", "key 2"}},
-		{"B.1: no authority", "", signedAnswer(both, now, now.Add(time.Hour), `"content-digest"`), 2, []string{`does not cover "@authority";req`, "b1", "key 1", "key 2"}},
-		{"B.1: no digest covered", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`), 2, []string{`does not cover "content-digest"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: twice", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"@authority";req`), 2, []string{"twice", "b1", "key 1", "key 2"}},
-		{"RFC 9421: a field that is not there", "", signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"x-none"`), 2, []string{`covers "x-none"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: what an answer has not", "", signedAnswer(both, now, now.Add(time.Hour), `"@query"`), 2, []string{`covers "@query"`, "b1", "key 1", "key 2"}},
-		{"RFC 9421: other parameters", "", signedAnswer(both, now, now.Add(time.Hour), `"content-digest";sf`), 2, []string{`covers "content-digest";sf`, "b1", "key 1", "key 2"}},
-		{"B.1: another authority", "https://other.example" + DirectoryPath, fine(both), 2, []string{"b0: it is invalid", "b1", "key 1", "key 2"}},
-		{"B.1: of the future", "", signedAnswer(both, now.Add(time.Minute), now.Add(time.Hour)), 2, []string{"created in the future", "b1", "key 1", "key 2"}},
-		{"B.1: expired", "", signedAnswer(both, now.Add(-time.Hour), now), 2, []string{"expired at 2027-01-15T08:00:00Z: sign", "b1", "key 1", "key 2"}},
+		{
+			"B.1: no signatures",
+			"",
+			answer{200, http.Header{"Content-Type": {directoryType}}, []byte(both)},
+			2,
+			[]string{"key 1, " + id[0] + ", has no valid signature", "key 2"},
+		},
+		{
+			"B.1: fields that are none",
+			"",
+			with("Signature", "b0=:YQ"),
+			2,
+			[]string{"not a valid dictionary"},
+		},
+		{
+			"B.1: another purpose",
+			"",
+			with("Signature-Input", `b0=("@authority";req);tag="web-bot-auth"`),
+			2,
+			[]string{"key 1", "key 2"},
+		},
+		{
+			"B.1: no value",
+			"",
+			with("Signature", "b1"+fine(both).header["Signature"][1][2:]),
+			2,
+			[]string{"signature b0: Signature has no member of this name", "key 1"},
+		},
+		{
+			"B.1: a short value",
+			"",
+			with("Signature", "b0=:YQ==:", fine(both).header["Signature"][1]),
+			2,
+			[]string{"signature b0: it is not an Ed25519 signature", "key 1"},
+		},
+		{
+			"B.1: of another key",
+			"",
+			with(
+				"Signature",
+				"b0"+fine(both).header["Signature"][1][2:],
+				fine(both).header["Signature"][1],
+			),
+			2,
+			[]string{"signature b0: it is invalid", "key 1"},
+		},
+		{
+			"B.1: a token",
+			"",
+			with(
+				"Signature-Input",
+				"b0=x;tag=\"http-message-signatures-directory\"",
+				fine(both).header["Signature-Input"][1],
+			),
+			2,
+			[]string{"has no list of components", "key 1"},
+		},
+		{
+			"B.1: another alg",
+			"",
+			with(
+				"Signature-Input",
+				fine(both).header["Signature-Input"][0]+`;alg="rsa-pss-sha512"`,
+				fine(both).header["Signature-Input"][1],
+			),
+			2,
+			[]string{"its alg is not ed25519", "key 1"},
+		},
+		{
+			"B.1: another body",
+			"",
+			answer{200, fine(both).header, []byte(both + "\n")},
+			2,
+			[]string{"its Content-Digest does not match the body"},
+		},
+		{
+			"B.1: no Content-Digest",
+			"",
+			with("Content-Digest"),
+			2,
+			[]string{`covers "content-digest", which is not in the response`, "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9530: Content-Digest",
+			"",
+			with("Content-Digest", "sha-256=x y"),
+			2,
+			[]string{"Content-Digest is not a valid dictionary", "b0", "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9530: another algorithm",
+			"",
+			with("Content-Digest", "md5=:YQ==:"),
+			2,
+			[]string{"no sha-256", "b0", "b1", "key 1", "key 2"},
+		},
+		{
+			"B.1: no authority",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"content-digest"`),
+			2,
+			[]string{`does not cover "@authority";req`, "b1", "key 1", "key 2"},
+		},
+		{
+			"B.1: no digest covered",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`),
+			2,
+			[]string{`does not cover "content-digest"`, "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9421: twice",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"@authority";req`),
+			2,
+			[]string{"twice", "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9421: a field that is not there",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"@authority";req`, `"x-none"`),
+			2,
+			[]string{`covers "x-none"`, "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9421: what an answer has not",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"@query"`),
+			2,
+			[]string{`covers "@query"`, "b1", "key 1", "key 2"},
+		},
+		{
+			"RFC 9421: other parameters",
+			"",
+			signedAnswer(both, now, now.Add(time.Hour), `"content-digest";sf`),
+			2,
+			[]string{`covers "content-digest";sf`, "b1", "key 1", "key 2"},
+		},
+		{
+			"B.1: another authority",
+			"https://other.example" + DirectoryPath,
+			fine(both),
+			2,
+			[]string{"b0: it is invalid", "b1", "key 1", "key 2"},
+		},
+		{
+			"B.1: of the future",
+			"",
+			signedAnswer(both, now.Add(time.Minute), now.Add(time.Hour)),
+			2,
+			[]string{"created in the future", "b1", "key 1", "key 2"},
+		},
+		{
+			"B.1: expired",
+			"",
+			signedAnswer(both, now.Add(-time.Hour), now),
+			2,
+			[]string{"expired at 2027-01-15T08:00:00Z: sign", "b1", "key 1", "key 2"},
+		},
 
 		{"caching: for as long", "", with("Cache-Control", "public, max-age=3600"), 2, nil},
-		{"caching: for longer", "", with("Cache-Control", "public, max-age=86400"), 2, []string{"cached for 24h0m0s, but the signature of key 1 expires in 1h0m0s", "key 2"}},
-		{"caching: for longer than a number can say", "", with("Cache-Control", "max-age=99999999999999999999"), 2, []string{"but the signature of key 1 expires in 1h0m0s", "key 2"}},
-		{"caching: by a shared cache", "", with("Cache-Control", `max-age=60, s-maxage="7200"`), 2, []string{"2h0m0s", "key 2"}},
+		{
+			"caching: for longer",
+			"",
+			with("Cache-Control", "public, max-age=86400"),
+			2,
+			[]string{"cached for 24h0m0s, but the signature of key 1 expires in 1h0m0s", "key 2"},
+		},
+		{
+			"caching: for longer than a number can say",
+			"",
+			with("Cache-Control", "max-age=99999999999999999999"),
+			2,
+			[]string{"but the signature of key 1 expires in 1h0m0s", "key 2"},
+		},
+		{
+			"caching: by a shared cache",
+			"",
+			with("Cache-Control", `max-age=60, s-maxage="7200"`),
+			2,
+			[]string{"2h0m0s", "key 2"},
+		},
 		{"caching: not at all", "", with("Cache-Control", "no-store, max-age=86400"), 2, nil},
 	}
 	for _, tt := range tests {
@@ -156,8 +450,14 @@ func TestCheckDirectory_ManySignatures(t *testing.T) {
 	inputs, values := []string{h.Get("Signature-Input")}, []string{h.Get("Signature")}
 	for i := range 300 {
 		params := lifetime(now, now.Add(time.Hour)) + `;keyid="` + KeyID(publicKey(key)) + `";tag="` + directoryTag + `"`
-		inputs = append(inputs, fmt.Sprintf(`a%d=("@authority";req "content-digest" "x")%s`, i, params))
-		values = append(values, fmt.Sprintf("a%d=:%s:", i, base64.StdEncoding.EncodeToString(make([]byte, 64))))
+		inputs = append(
+			inputs,
+			fmt.Sprintf(`a%d=("@authority";req "content-digest" "x")%s`, i, params),
+		)
+		values = append(
+			values,
+			fmt.Sprintf("a%d=:%s:", i, base64.StdEncoding.EncodeToString(make([]byte, 64))),
+		)
 	}
 	h.Set("Signature-Input", strings.Join(inputs, ", "))
 	h.Set("Signature", strings.Join(values, ", "))
@@ -179,7 +479,10 @@ func TestCheckDirectory_ManySignatures(t *testing.T) {
 // that is the only problem in the report.
 func TestCheckDirectory_Asks(t *testing.T) {
 	var web robotstest.Internet
-	web.Handle("bot.example", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}})
+	web.Handle("bot.example", &Directory{
+		Authority: "bot.example",
+		Keys:      []ed25519.PrivateKey{newKey(t)},
+	})
 	web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		io.WriteString(w, "{")
@@ -258,7 +561,12 @@ func FuzzCheckDirectory(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	header, body := signedDirectory("bot.example", []ed25519.PrivateKey{key}, now, now.Add(time.Hour))
+	header, body := signedDirectory(
+		"bot.example",
+		[]ed25519.PrivateKey{key},
+		now,
+		now.Add(time.Hour),
+	)
 	f.Add(200, directoryType, header.Get("Content-Digest"), header.Get("Signature-Input"), header.Get("Signature"), "max-age=60", body)
 	f.Add(200, "", "sha-256=::", `a=();tag="http-message-signatures-directory"`, "a=::", "s-maxage=x", []byte(testDirectory))
 	f.Add(302, "", "", "", "", "", []byte(nil))

@@ -90,8 +90,14 @@ func TestVectors_Requests(t *testing.T) {
 		{
 			name: "RFC 9421 B.2.6", label: "sig-b26",
 			covered: []component{
-				{`"date"`, "Tue, 20 Apr 2021 02:07:55 GMT"}, {`"@method"`, "POST"}, {`"@path"`, "/foo"},
-				{`"@authority"`, "example.com"}, {`"content-type"`, "application/json"}, {`"content-length"`, "18"},
+				{
+					id:    `"date"`,
+					value: "Tue, 20 Apr 2021 02:07:55 GMT",
+				}, {`"@method"`, "POST"}, {`"@path"`, "/foo"},
+				{
+					id:    `"@authority"`,
+					value: "example.com",
+				}, {`"content-type"`, "application/json"}, {`"content-length"`, "18"},
 			},
 			params:    `;created=1618884473;keyid="test-key-ed25519"`,
 			input:     `sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`,
@@ -136,7 +142,12 @@ func TestVectors_Directory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header, body := signedDirectory(host, []ed25519.PrivateKey{testKey(t)}, time.Unix(1735689600, 0), time.Unix(4889289600, 0))
+	header, body := signedDirectory(
+		host,
+		[]ed25519.PrivateKey{testKey(t)},
+		time.Unix(1735689600, 0),
+		time.Unix(4889289600, 0),
+	)
 	if string(body) != testDirectory {
 		t.Errorf("the body is\n%s\nwant\n%s", body, testDirectory)
 	}
@@ -175,7 +186,9 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 				"Signature-Input": {tt.input},
 				"Signature":       {tt.signature},
 			}}
-			r := directoryReport{keys: []DirectoryKey{{ID: testKeyID, public: publicKey(testKey(t))}}}
+			r := directoryReport{
+				keys: []DirectoryKey{{ID: testKeyID, public: publicKey(testKey(t))}},
+			}
 			r.checkSignatures(req, resp, []byte(testDirectory), time.Unix(1735689600, 0))
 			if len(r.problems) > 0 || r.keys[0].Until.Unix() != 4889289600 {
 				t.Errorf("%q, valid until %v", r.problems, r.keys[0].Until)
@@ -245,7 +258,12 @@ func TestVectors_Fields(t *testing.T) {
 // that have no example there.
 func TestVectors_DerivedComponents(t *testing.T) {
 	tests := []struct{ name, url, host, wantHost, wantPath string }{
-		{"§2.2.3, §2.2.6", "https://www.example.com/path?param=value", "", "www.example.com", "/path"},
+		{
+			name:     "§2.2.3, §2.2.6",
+			url:      "https://www.example.com/path?param=value",
+			wantHost: "www.example.com",
+			wantPath: "/path",
+		},
 		{"§2.2.6, no path", "https://www.example.com", "", "www.example.com", "/"},
 		{"§2.2.6, a query alone", "https://www.example.com?q", "", "www.example.com", "/"},
 		{"§2.2.3, case", "https://WWW.Example.COM/", "", "www.example.com", "/"},
@@ -257,10 +275,20 @@ func TestVectors_DerivedComponents(t *testing.T) {
 		{"IPv6", "https://[2001:DB8::1]:443/", "", "[2001:db8::1]", "/"},
 		{"IPv6 with a zone", "https://[fe80::1%25eth0]:8443/", "", "[fe80::1]:8443", "/"},
 		{"another script", "https://Bücher.example/", "", "xn--bcher-kva.example", "/"},
-		{"another script, and a port", "https://bücher.example:443/", "", "xn--bcher-kva.example", "/"},
+		{
+			name:     "another script, and a port",
+			url:      "https://bücher.example:443/",
+			wantHost: "xn--bcher-kva.example",
+			wantPath: "/",
+		},
 		{"escapes stay", "https://a.example/%7Ea/%e4%bd%A0?q", "", "a.example", "/%7Ea/%e4%bd%A0"},
 		{"what has to be escaped", "https://a.example/你 b", "", "a.example", "/%E4%BD%A0%20b"},
-		{"an escaped slash and question mark", "https://a.example/a%2Fb%3Fc?d", "", "a.example", "/a%2Fb%3Fc"},
+		{
+			name:     "an escaped slash and question mark",
+			url:      "https://a.example/a%2Fb%3Fc?d",
+			wantHost: "a.example",
+			wantPath: "/a%2Fb%3Fc",
+		},
 		{"dots and slashes", "https://a.example//a/./../b//", "", "a.example", "//a/./../b//"},
 	}
 	for _, tt := range tests {

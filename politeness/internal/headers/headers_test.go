@@ -37,86 +37,444 @@ func TestQuota(t *testing.T) {
 		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
 		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
 		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
-		{"a partition key, and an unknown parameter", fields(`RateLimit: "a, \"b\";c";pk=:cHsdsRa894==:;x="r=0";r=5;t=10;y=?1`), left(5, 10*time.Second)},
-		{"of a parameter given twice the last counts", fields(`RateLimit: "default";r=0;t=30;r=10`), left(10, 30*time.Second)},
-		{"the strictest of several", fields(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`), left(10, time.Hour)},
-		{"in several lines", fields(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`), left(10, time.Hour)},
-		{"one is spent, another is not", fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`), Quota{Pause: 61 * time.Second, Spread: 6 * time.Minute, RenewsIn: time.Hour + time.Second}},
-		{"a name that is a token, before version 10", fields(`RateLimit: default;r=50;t=30`), left(50, 30*time.Second)},
-		{"version 07", fields(`RateLimit: limit=100, remaining=50, reset=30`), left(50, 30*time.Second)},
-		{"version 07, spent", fields(`RateLimit: limit=100,remaining=0,reset=5`), spent(5 * time.Second)},
+		{
+			name:   "a partition key, and an unknown parameter",
+			header: fields(`RateLimit: "a, \"b\";c";pk=:cHsdsRa894==:;x="r=0";r=5;t=10;y=?1`),
+			want:   left(5, 10*time.Second),
+		},
+		{
+			name:   "of a parameter given twice the last counts",
+			header: fields(`RateLimit: "default";r=0;t=30;r=10`),
+			want:   left(10, 30*time.Second),
+		},
+		{
+			name:   "the strictest of several",
+			header: fields(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`),
+			want:   left(10, time.Hour),
+		},
+		{
+			name:   "in several lines",
+			header: fields(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`),
+			want:   left(10, time.Hour),
+		},
+		{
+			name:   "one is spent, another is not",
+			header: fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`),
+			want: Quota{
+				Pause:    61 * time.Second,
+				Spread:   6 * time.Minute,
+				RenewsIn: time.Hour + time.Second,
+			},
+		},
+		{
+			name:   "a name that is a token, before version 10",
+			header: fields(`RateLimit: default;r=50;t=30`),
+			want:   left(50, 30*time.Second),
+		},
+		{
+			name:   "version 07",
+			header: fields(`RateLimit: limit=100, remaining=50, reset=30`),
+			want:   left(50, 30*time.Second),
+		},
+		{
+			name:   "version 07, spent",
+			header: fields(`RateLimit: limit=100,remaining=0,reset=5`),
+			want:   spent(5 * time.Second),
+		},
 		{"longer than the cap", fields(`RateLimit: "default";r=0;t=999999999999999`), spent(day)},
-		{"longer than the cap, not spent", fields(`RateLimit: "default";r=2;t=999999999999999`), left(2, day)},
+		{
+			name:   "longer than the cap, not spent",
+			header: fields(`RateLimit: "default";r=2;t=999999999999999`),
+			want:   left(2, day),
+		},
 
-		{"a policy tells the window of what has no time", fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "default";q=10;w=60`), spent(time.Minute)},
-		{"another policy does not", fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "Default";q=10`), Quota{}},
-		{"a policy alone is spread evenly", fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`), left(1000, day)},
-		{"a policy of whose quota we are told is not", fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`, `RateLimit: "daily";r=900;t=90`), left(100, time.Minute)},
-		{"a policy that lets nobody in", fields(`RateLimit-Policy: "default";q=0;w=60`), spent(time.Minute)},
-		{"a policy on bytes", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`), Quota{}},
-		{"a policy on bytes, of which some are left", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`, `RateLimit: "default";r=1;t=30`), Quota{}},
-		{"a policy on bytes, of which none is left", fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`, `RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
-		{"a policy on requests, so named", fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`), left(10, time.Minute)},
+		{
+			name:   "a policy tells the window of what has no time",
+			header: fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "default";q=10;w=60`),
+			want:   spent(time.Minute),
+		},
+		{
+			name:   "another policy does not",
+			header: fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "Default";q=10`),
+			want:   Quota{},
+		},
+		{
+			name:   "a policy alone is spread evenly",
+			header: fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`),
+			want:   left(1000, day),
+		},
+		{
+			name: "a policy of whose quota we are told is not",
+			header: fields(
+				`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`,
+				`RateLimit: "daily";r=900;t=90`,
+			),
+			want: left(100, time.Minute),
+		},
+		{
+			name:   "a policy that lets nobody in",
+			header: fields(`RateLimit-Policy: "default";q=0;w=60`),
+			want:   spent(time.Minute),
+		},
+		{
+			name:   "a policy on bytes",
+			header: fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`),
+			want:   Quota{},
+		},
+		{
+			name: "a policy on bytes, of which some are left",
+			header: fields(
+				`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`,
+				`RateLimit: "default";r=1;t=30`,
+			),
+			want: Quota{},
+		},
+		{
+			name: "a policy on bytes, of which none is left",
+			header: fields(
+				`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`,
+				`RateLimit: "default";r=0;t=30`,
+			),
+			want: spent(30 * time.Second),
+		},
+		{
+			name:   "a policy on requests, so named",
+			header: fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`),
+			want:   left(10, time.Minute),
+		},
 		{"a policy without a window", fields(`RateLimit-Policy: "default";q=10`), Quota{}},
 
 		// These are the fields of the draft up to its version 06, and fields
 		// that are older than the draft.
-		{"RateLimit-Remaining", fields("RateLimit-Limit: 100", "RateLimit-Remaining: 50", "RateLimit-Reset: 30"), left(50, 30*time.Second)},
-		{"RateLimit-Remaining, spent", fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"), spent(30 * time.Second)},
-		{"X-RateLimit in seconds", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
-		{"X-RateLimit as Reddit has it", fields("X-Ratelimit-Remaining: 598.0", "X-Ratelimit-Used: 2", "X-Ratelimit-Reset: 299"), left(598, 299*time.Second)},
-		{"X-RateLimit as GitHub has it", fields("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(10*time.Minute)), spent(10 * time.Minute)},
-		{"by the server's own clock", fields("Date: Sun, 22 Nov 2026 12:09:00 GMT", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(10*time.Minute)), spent(time.Minute)},
-		{"X-RateLimit in milliseconds since 1970", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)+"500"), spent(time.Minute + 500*time.Millisecond)},
-		{"X-RateLimit in microseconds since 1970", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)+"500000"), spent(time.Minute + 500*time.Millisecond)},
-		{"X-RateLimit in nanoseconds since 1970", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Minute)+"000000000"), spent(time.Minute)},
-		{"X-RateLimit with a duration", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 6m0s"), spent(6 * time.Minute)},
-		{"X-RateLimit with a zone's name, by a Date with another", fields("Date: Sun, 22 Nov 2026 13:04:00 CET", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 UTC"), spent(time.Minute)},
-		{"X-RateLimit as Discord has it", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(time.Hour)+".5", "X-RateLimit-Reset-After: 1.25"), spent(1250 * time.Millisecond)},
-		{"X-RateLimit with a date", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
-		{"X-RateLimit with a date of another form", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 2026-11-22T12:05:00Z"), spent(5 * time.Minute)},
-		{"X-Rate-Limit", fields("X-Rate-Limit-Remaining: 0", "X-Rate-Limit-Reset: "+epoch(time.Minute)), spent(time.Minute)},
-		{"the last second that is a delta", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 999999999"), spent(day)},
-		{"the first second that is a time, long past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"), Quota{}},
-		{"a time beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)), spent(day)},
-		{"a date beyond the cap", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT"), spent(day)},
-		{"several in a field", fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"), Quota{Pause: 61 * time.Second, Spread: 100 * time.Millisecond, RenewsIn: 2 * time.Second}},
-		{"a second's and a month's, as Brave has them", fields("X-RateLimit-Limit: 1, 15000", "X-RateLimit-Policy: 1;w=1, 15000;w=2592000", "X-RateLimit-Remaining: 0, 14523", "X-RateLimit-Reset: 1, 40000"), Quota{Pause: 2 * time.Second, Spread: 40000 * time.Second / 14523, RenewsIn: 40001 * time.Second}},
-		{"the month's is spent", fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"), Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second}},
-		{"several in lines of their own", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Remaining: 60", "X-RateLimit-Reset: 1", "X-RateLimit-Reset: 3600"), Quota{Pause: 2 * time.Second, Spread: time.Minute, RenewsIn: time.Hour + time.Second}},
-		{"several left and one time", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
-		{"several left and a date", fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT"), spent(5 * time.Minute)},
-		{"eight", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,60"), Quota{Pause: 61 * time.Second, Spread: time.Second / 9, RenewsIn: 2 * time.Second}},
-		{"more than anybody has", fields("X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0", "X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60"), spent(time.Minute)},
+		{
+			name: "RateLimit-Remaining",
+			header: fields(
+				"RateLimit-Limit: 100",
+				"RateLimit-Remaining: 50",
+				"RateLimit-Reset: 30",
+			),
+			want: left(50, 30*time.Second),
+		},
+		{
+			name:   "RateLimit-Remaining, spent",
+			header: fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"),
+			want:   spent(30 * time.Second),
+		},
+		{
+			name:   "X-RateLimit in seconds",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"),
+			want:   spent(30 * time.Second),
+		},
+		{
+			name: "X-RateLimit as Reddit has it",
+			header: fields(
+				"X-Ratelimit-Remaining: 598.0",
+				"X-Ratelimit-Used: 2",
+				"X-Ratelimit-Reset: 299",
+			),
+			want: left(598, 299*time.Second),
+		},
+		{
+			name: "X-RateLimit as GitHub has it",
+			header: fields(
+				"X-RateLimit-Limit: 60",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(10*time.Minute),
+			),
+			want: spent(10 * time.Minute),
+		},
+		{
+			name: "by the server's own clock",
+			header: fields(
+				"Date: Sun, 22 Nov 2026 12:09:00 GMT",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(10*time.Minute),
+			),
+			want: spent(time.Minute),
+		},
+		{
+			name: "X-RateLimit in milliseconds since 1970",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(time.Minute)+"500",
+			),
+			want: spent(time.Minute + 500*time.Millisecond),
+		},
+		{
+			name: "X-RateLimit in microseconds since 1970",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(time.Minute)+"500000",
+			),
+			want: spent(time.Minute + 500*time.Millisecond),
+		},
+		{
+			name: "X-RateLimit in nanoseconds since 1970",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(time.Minute)+"000000000",
+			),
+			want: spent(time.Minute),
+		},
+		{
+			name:   "X-RateLimit with a duration",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 6m0s"),
+			want:   spent(6 * time.Minute),
+		},
+		{
+			name: "X-RateLimit with a zone's name, by a Date with another",
+			header: fields(
+				"Date: Sun, 22 Nov 2026 13:04:00 CET",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 UTC",
+			),
+			want: spent(time.Minute),
+		},
+		{
+			name: "X-RateLimit as Discord has it",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(time.Hour)+".5",
+				"X-RateLimit-Reset-After: 1.25",
+			),
+			want: spent(1250 * time.Millisecond),
+		},
+		{
+			name: "X-RateLimit with a date",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT",
+			),
+			want: spent(5 * time.Minute),
+		},
+		{
+			name:   "X-RateLimit with a date of another form",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 2026-11-22T12:05:00Z"),
+			want:   spent(5 * time.Minute),
+		},
+		{
+			name:   "X-Rate-Limit",
+			header: fields("X-Rate-Limit-Remaining: 0", "X-Rate-Limit-Reset: "+epoch(time.Minute)),
+			want:   spent(time.Minute),
+		},
+		{
+			name:   "the last second that is a delta",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 999999999"),
+			want:   spent(day),
+		},
+		{
+			name:   "the first second that is a time, long past",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"),
+			want:   Quota{},
+		},
+		{
+			name:   "a time beyond the cap",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)),
+			want:   spent(day),
+		},
+		{
+			name: "a date beyond the cap",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT",
+			),
+			want: spent(day),
+		},
+		{
+			name:   "several in a field",
+			header: fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"),
+			want: Quota{
+				Pause:    61 * time.Second,
+				Spread:   100 * time.Millisecond,
+				RenewsIn: 2 * time.Second,
+			},
+		},
+		{
+			name: "a second's and a month's, as Brave has them",
+			header: fields(
+				"X-RateLimit-Limit: 1, 15000",
+				"X-RateLimit-Policy: 1;w=1, 15000;w=2592000",
+				"X-RateLimit-Remaining: 0, 14523",
+				"X-RateLimit-Reset: 1, 40000",
+			),
+			want: Quota{
+				Pause:    2 * time.Second,
+				Spread:   40000 * time.Second / 14523,
+				RenewsIn: 40001 * time.Second,
+			},
+		},
+		{
+			name:   "the month's is spent",
+			header: fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"),
+			want:   Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second},
+		},
+		{
+			name: "several in lines of their own",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Remaining: 60",
+				"X-RateLimit-Reset: 1",
+				"X-RateLimit-Reset: 3600",
+			),
+			want: Quota{
+				Pause:    2 * time.Second,
+				Spread:   time.Minute,
+				RenewsIn: time.Hour + time.Second,
+			},
+		},
+		{
+			name:   "several left and one time",
+			header: fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"),
+			want:   spent(time.Minute),
+		},
+		{
+			name: "several left and a date",
+			header: fields(
+				"X-RateLimit-Remaining: 10, 0",
+				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT",
+			),
+			want: spent(5 * time.Minute),
+		},
+		{
+			name: "eight",
+			header: fields(
+				"X-RateLimit-Remaining: 9,9,9,9,9,9,9,0",
+				"X-RateLimit-Reset: 1,1,1,1,1,1,1,60",
+			),
+			want: Quota{
+				Pause:    61 * time.Second,
+				Spread:   time.Second / 9,
+				RenewsIn: 2 * time.Second,
+			},
+		},
+		{
+			name: "more than anybody has",
+			header: fields(
+				"X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0",
+				"X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60",
+			),
+			want: spent(time.Minute),
+		},
 
 		// Docker sends the window of a quota, but no time of its renewal.
-		{"Docker's quota is spent", fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 0;w=21600", "Docker-RateLimit-Source: 192.0.2.1"), spent(6 * time.Hour)},
-		{"some of Docker's quota is left", fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 76;w=21600"), Quota{}},
+		{
+			name: "Docker's quota is spent",
+			header: fields(
+				"RateLimit-Limit: 100;w=21600",
+				"RateLimit-Remaining: 0;w=21600",
+				"Docker-RateLimit-Source: 192.0.2.1",
+			),
+			want: spent(6 * time.Hour),
+		},
+		{
+			name:   "some of Docker's quota is left",
+			header: fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 76;w=21600"),
+			want:   Quota{},
+		},
 		{"a window with white space", fields("RateLimit-Remaining: 0 ; w=60"), spent(time.Minute)},
-		{"a window among other parameters", fields(`RateLimit-Remaining: 0;comment="x";w=60`), spent(time.Minute)},
-		{"the spent one of two windows", fields("RateLimit-Remaining: 9;w=1, 0;w=3600"), spent(time.Hour)},
-		{"the longer of two spent windows, in two lines", fields("RateLimit-Remaining: 0;w=60", "RateLimit-Remaining: 0;w=3600"), spent(time.Hour)},
+		{
+			name:   "a window among other parameters",
+			header: fields(`RateLimit-Remaining: 0;comment="x";w=60`),
+			want:   spent(time.Minute),
+		},
+		{
+			name:   "the spent one of two windows",
+			header: fields("RateLimit-Remaining: 9;w=1, 0;w=3600"),
+			want:   spent(time.Hour),
+		},
+		{
+			name:   "the longer of two spent windows, in two lines",
+			header: fields("RateLimit-Remaining: 0;w=60", "RateLimit-Remaining: 0;w=3600"),
+			want:   spent(time.Hour),
+		},
 		{"X-RateLimit with a window", fields("X-RateLimit-Remaining: 0;w=60"), spent(time.Minute)},
-		{"X-Rate-Limit with a window", fields("X-Rate-Limit-Remaining: 0;w=60"), spent(time.Minute)},
+		{
+			name:   "X-Rate-Limit with a window",
+			header: fields("X-Rate-Limit-Remaining: 0;w=60"),
+			want:   spent(time.Minute),
+		},
 		{"a window longer than the cap", fields("RateLimit-Remaining: 0;w=2592000"), spent(day)},
 		{"a window of no time", fields("RateLimit-Remaining: 0;w=0"), spent(none)},
-		{"a window, of which a cache has used up 20 s", fields("Age: 20", "RateLimit-Remaining: 0;w=60"), spent(40 * time.Second)},
-		{"a window and a time: the time counts", fields("RateLimit-Remaining: 0;w=3600", "RateLimit-Reset: 30"), spent(30 * time.Second)},
-		{"a window and a time that cannot be read", fields("RateLimit-Remaining: 0;w=60", "RateLimit-Reset: soon"), spent(time.Minute)},
+		{
+			name:   "a window, of which a cache has used up 20 s",
+			header: fields("Age: 20", "RateLimit-Remaining: 0;w=60"),
+			want:   spent(40 * time.Second),
+		},
+		{
+			name:   "a window and a time: the time counts",
+			header: fields("RateLimit-Remaining: 0;w=3600", "RateLimit-Reset: 30"),
+			want:   spent(30 * time.Second),
+		},
+		{
+			name:   "a window and a time that cannot be read",
+			header: fields("RateLimit-Remaining: 0;w=60", "RateLimit-Reset: soon"),
+			want:   spent(time.Minute),
+		},
 		{"a window that is no number", fields("RateLimit-Remaining: 0;w=soon"), Quota{}},
 		{"a negative window", fields("RateLimit-Remaining: 0;w=-60"), Quota{}},
 		{"another parameter", fields("RateLimit-Remaining: 0;window=60"), Quota{}},
 		{"a window of no number", fields("RateLimit-Remaining: none;w=60"), Quota{}},
 
 		// These responses come from a cache, except the last one.
-		{"it was spent when it was stored", fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), Quota{}},
-		{"it still is", fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(40 * time.Second)},
-		{"by the clock of then", fields("Date: Sun, 22 Nov 2026 11:50:00 GMT", "Age: 600", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Minute)), Quota{}},
-		{"RateLimit was spent when it was stored", fields("Age: 61", `RateLimit: "default";r=0;t=60`), Quota{}},
-		{"a policy is not of one moment", fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`), left(10, time.Minute)},
-		{"an age longer than any", fields("Age: 99999999999999999999", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), Quota{}},
-		{"an age that is none", fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"), spent(time.Minute)},
-		{"of all forms the strictest", fields(`RateLimit: "default";r=50;t=30`, "RateLimit-Remaining: 10", "RateLimit-Reset: 100", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), Quota{Pause: 4 * time.Second, Spread: 10 * time.Second, RenewsIn: 101 * time.Second}},
+		{
+			name:   "it was spent when it was stored",
+			header: fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			want:   Quota{},
+		},
+		{
+			name:   "it still is",
+			header: fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			want:   spent(40 * time.Second),
+		},
+		{
+			name: "by the clock of then",
+			header: fields(
+				"Date: Sun, 22 Nov 2026 11:50:00 GMT",
+				"Age: 600",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+epoch(-time.Minute),
+			),
+			want: Quota{},
+		},
+		{
+			name:   "RateLimit was spent when it was stored",
+			header: fields("Age: 61", `RateLimit: "default";r=0;t=60`),
+			want:   Quota{},
+		},
+		{
+			name:   "a policy is not of one moment",
+			header: fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`),
+			want:   left(10, time.Minute),
+		},
+		{
+			name: "an age longer than any",
+			header: fields(
+				"Age: 99999999999999999999",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: 60",
+			),
+			want: Quota{},
+		},
+		{
+			name:   "an age that is none",
+			header: fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			want:   spent(time.Minute),
+		},
+		{
+			name: "of all forms the strictest",
+			header: fields(
+				`RateLimit: "default";r=50;t=30`,
+				"RateLimit-Remaining: 10",
+				"RateLimit-Reset: 100",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: 3",
+			),
+			want: Quota{
+				Pause:    4 * time.Second,
+				Spread:   10 * time.Second,
+				RenewsIn: 101 * time.Second,
+			},
+		},
 
 		// Among these cases, only "a limit of 0 for some time" has a quota.
 		{"nothing", fields("Content-Type: text/html"), Quota{}},
@@ -124,14 +482,48 @@ func TestQuota(t *testing.T) {
 		{"no number", fields(`RateLimit: "default";t=30`), Quota{}},
 		{"no remaining", fields("X-RateLimit-Limit: 60", "X-RateLimit-Reset: 30"), Quota{}},
 		{"no reset", fields("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0"), Quota{}},
-		{"a time that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)), Quota{}},
-		{"a date that is past", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 22 Nov 2026 11:59:59 GMT"), Quota{}},
+		{
+			name:   "a time that is past",
+			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)),
+			want:   Quota{},
+		},
+		{
+			name: "a date that is past",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: Sun, 22 Nov 2026 11:59:59 GMT",
+			),
+			want: Quota{},
+		},
 		{"without limit", fields("X-RateLimit-Remaining: -1", "X-RateLimit-Reset: 30"), Quota{}},
-		{"without limit, as Tyk says so", fields("X-RateLimit-Limit: 0", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 0"), Quota{}},
-		{"a limit of 0 for some time", fields("X-RateLimit-Limit: 0", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"), spent(30 * time.Second)},
+		{
+			name: "without limit, as Tyk says so",
+			header: fields(
+				"X-RateLimit-Limit: 0",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: 0",
+			),
+			want: Quota{},
+		},
+		{
+			name: "a limit of 0 for some time",
+			header: fields(
+				"X-RateLimit-Limit: 0",
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: 30",
+			),
+			want: spent(30 * time.Second),
+		},
 		{"a word", fields("X-RateLimit-Remaining: unlimited", "X-RateLimit-Reset: soon"), Quota{}},
 		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), Quota{}},
-		{"an end that no clock has", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+strings.Repeat("9", 400)), Quota{}},
+		{
+			name: "an end that no clock has",
+			header: fields(
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: "+strings.Repeat("9", 400),
+			),
+			want: Quota{},
+		},
 
 		// No part of a malformed field counts.
 		{"a negative number", fields(`RateLimit: "default";r=-1;t=30`), Quota{}},
@@ -144,13 +536,33 @@ func TestQuota(t *testing.T) {
 		{"an open string", fields(`RateLimit: "default;r=0;t=30`), Quota{}},
 		{"a comma at the end", fields(`RateLimit: "default";r=0;t=30,`), Quota{}},
 		{"two items without a comma", fields(`RateLimit: "default";r=0;t=30 "other"`), Quota{}},
-		{"a fault after a good item", fields(`RateLimit: "default";r=0;t=30, "other";r=x y`), Quota{}},
-		{"a fault in another line", fields(`RateLimit: "default";r=0;t=30`, `RateLimit: ;`), Quota{}},
+		{
+			name:   "a fault after a good item",
+			header: fields(`RateLimit: "default";r=0;t=30, "other";r=x y`),
+			want:   Quota{},
+		},
+		{
+			name:   "a fault in another line",
+			header: fields(`RateLimit: "default";r=0;t=30`, `RateLimit: ;`),
+			want:   Quota{},
+		},
 		{"an upper-case parameter", fields(`RateLimit: "default";R=0;t=30`), Quota{}},
 		{"a byte that is not ASCII", fields("RateLimit: \"d\u00e9fault\";r=0;t=30"), Quota{}},
-		{"more than anybody reads", fields(`RateLimit: "` + strings.Repeat("x", 4<<10) + `";r=0;t=30`), Quota{}},
+		{
+			name:   "more than anybody reads",
+			header: fields(`RateLimit: "` + strings.Repeat("x", 4<<10) + `";r=0;t=30`),
+			want:   Quota{},
+		},
 		{"version 07, with a fault", fields(`RateLimit: limit=100, remaining=x, reset=5`), Quota{}},
-		{"a malformed field, and a good one of another form", fields(`RateLimit: "default`, "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 3"), spent(3 * time.Second)},
+		{
+			name: "a malformed field, and a good one of another form",
+			header: fields(
+				`RateLimit: "default`,
+				"X-RateLimit-Remaining: 0",
+				"X-RateLimit-Reset: 3",
+			),
+			want: spent(3 * time.Second),
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := readQuota(tt.header, 0, now, day); got != tt.want {
@@ -197,7 +609,13 @@ func TestQuotas_Allocations(t *testing.T) {
 	}{
 		{fields("Content-Type: text/html", "Server: x", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
 		{fields("Retry-After: 60", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
-		{fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`), 42},
+		{
+			header: fields(
+				`RateLimit: "default";r=50;t=30`,
+				`RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`,
+			),
+			most: 42,
+		},
 		{fields("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"), 6},
 	} {
 		now := time.Now()
@@ -213,13 +631,26 @@ func TestQuotas_Floods(t *testing.T) {
 	const name, lines = 4 << 10, 560_000
 	now := time.Now()
 	for what, h := range map[string]http.Header{
-		"items of RateLimit":        {"Ratelimit": {strings.Repeat(`"a";r=0;t=9,`, name/12) + `"b";r=0;t=9`}},
-		"items of RateLimit-Policy": {"Ratelimit-Policy": {strings.Repeat(`"a";q=0;w=9,`, name/12) + `"b";q=0;w=9`}},
-		"times of a quota":          {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {strings.Repeat("9,", name/2) + "9,9"}},
-		"numbers of a quota":        {"X-Ratelimit-Remaining": {strings.Repeat("0,", name/2) + "0,0"}, "X-Ratelimit-Reset": {"9"}},
-		"lines of a quota":          {"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": slices.Repeat([]string{"9"}, lines)},
-		"lines of Retry-After":      {"Retry-After": slices.Repeat([]string{"9"}, lines)},
-		"empty lines":               {"Retry-After": append(make([]string, lines), "9")},
+		"items of RateLimit": {
+			"Ratelimit": {strings.Repeat(`"a";r=0;t=9,`, name/12) + `"b";r=0;t=9`},
+		},
+		"items of RateLimit-Policy": {
+			"Ratelimit-Policy": {strings.Repeat(`"a";q=0;w=9,`, name/12) + `"b";q=0;w=9`},
+		},
+		"times of a quota": {
+			"X-Ratelimit-Remaining": {"0"},
+			"X-Ratelimit-Reset":     {strings.Repeat("9,", name/2) + "9,9"},
+		},
+		"numbers of a quota": {
+			"X-Ratelimit-Remaining": {strings.Repeat("0,", name/2) + "0,0"},
+			"X-Ratelimit-Reset":     {"9"},
+		},
+		"lines of a quota": {
+			"X-Ratelimit-Remaining": {"0"},
+			"X-Ratelimit-Reset":     slices.Repeat([]string{"9"}, lines),
+		},
+		"lines of Retry-After": {"Retry-After": slices.Repeat([]string{"9"}, lines)},
+		"empty lines":          {"Retry-After": append(make([]string, lines), "9")},
 	} {
 		if a := Read(h, now, day); a.RetryAfter != 0 || a.Quotas != nil {
 			t.Errorf("%s: %+v", what, a)
@@ -235,9 +666,20 @@ func TestQuotas_Floods(t *testing.T) {
 
 func BenchmarkQuota(b *testing.B) {
 	for name, h := range map[string]http.Header{
-		"none":      fields("Content-Type: text/html", "Server: x", "Date: y", "Etag: z", "Cache-Control: a", "Vary: b", "Age: c"),
-		"RateLimit": fields(`RateLimit: "default";r=50;t=30`, `RateLimit-Policy: "default";q=100;w=60`),
-		"X":         fields("X-RateLimit-Remaining: 598", "X-RateLimit-Reset: 299"),
+		"none": fields(
+			"Content-Type: text/html",
+			"Server: x",
+			"Date: y",
+			"Etag: z",
+			"Cache-Control: a",
+			"Vary: b",
+			"Age: c",
+		),
+		"RateLimit": fields(
+			`RateLimit: "default";r=50;t=30`,
+			`RateLimit-Policy: "default";q=100;w=60`,
+		),
+		"X": fields("X-RateLimit-Remaining: 598", "X-RateLimit-Reset: 299"),
 	} {
 		b.Run(name, func(b *testing.B) {
 			now := time.Now()

@@ -74,7 +74,8 @@ func TestCacheInvariants(t *testing.T) {
 			}
 			for _, pin := range pins {
 				if c.entries[pin.entry.origin] != pin.entry {
-					t.Fatalf("seed %d: %s was evicted while a request waited for it", seed, pin.entry.origin)
+					t.Fatalf("seed %d: %s was evicted while a request waited for it",
+						seed, pin.entry.origin)
 				}
 			}
 			if err := audit(c, flights); err != nil {

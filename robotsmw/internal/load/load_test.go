@@ -65,7 +65,10 @@ func TestChaos(t *testing.T) {
 				wg.Go(func() {
 					for range 200 {
 						name := fmt.Sprintf("http://h%d.example", draw(hosts))
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(10_000))*time.Millisecond)
+						ctx, cancel := context.WithTimeout(
+							t.Context(),
+							time.Duration(draw(10_000))*time.Millisecond,
+						)
 						if draw(3) == 0 {
 							ctx = context.Background()
 						}
@@ -159,7 +162,8 @@ func TestChaosUnderAPace(t *testing.T) {
 				}
 			}
 			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-				t.Errorf("%d requests wait at the Limiter and %d are in flight, want none", s.Waiting, s.InFlight)
+				t.Errorf("%d requests wait at the Limiter and %d are in flight, want none",
+					s.Waiting, s.InFlight)
 			}
 		})
 	}

@@ -107,7 +107,8 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			}
 			if got[key] != value {
 				ok = false
-				t.Errorf("line %d (%s): %s is %v, want %v: %q %q for %q", line, c.Source, key, got[key], value, c.Headers, c.HTML, c.Agent)
+				t.Errorf("line %d (%s): %s is %v, want %v: %q %q for %q",
+					line, c.Source, key, got[key], value, c.Headers, c.HTML, c.Agent)
 			}
 		}
 		if ok {

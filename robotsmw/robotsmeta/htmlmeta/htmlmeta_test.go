@@ -33,13 +33,21 @@ func TestScan(t *testing.T) {
 		{"content first", `<meta content="a>b, noindex" name="robots">`, "noindex"},
 		{"slashes between", `<meta/name="robots"/content="noindex">`, "noindex"},
 		{"character references", `<meta name="&#114;obots" content="no&#105;ndex">`, "noindex"},
-		{"first duplicate attribute", `<meta name="robots" content="noindex" content="nofollow" name="x">`, "noindex"},
+		{
+			name: "first duplicate attribute",
+			page: `<meta name="robots" content="noindex" content="nofollow" name="x">`,
+			want: "noindex",
+		},
 		{"two metas", robots + `<meta name="robots" content="nofollow">`, "noindex nofollow"},
 		{"value is not content", `<meta name="robots" value="noindex">`, ""},
 		{"our name", `<meta name="ExampleBot" content="nofollow">`, "nofollow"},
 		{"another's name", `<meta name="googlebot" content="nofollow">`, ""},
 		{"comment", "<!-- " + robots + " -->", ""},
-		{"commented out, then real", "<!-- " + robots + ` --><meta name="robots" content="nofollow">`, "nofollow"},
+		{
+			name: "commented out, then real",
+			page: "<!-- " + robots + ` --><meta name="robots" content="nofollow">`,
+			want: "nofollow",
+		},
 		{"script", "<script>'" + robots + "'</script>", ""},
 		{"script, then real", `<script>"<meta name='"</script>` + robots, "noindex"},
 		{"style", "<style>" + robots + "</style>", ""},
@@ -108,7 +116,11 @@ func TestScanner_HeadOnly(t *testing.T) {
 		{"body", "<html><head></head><body>" + robots, ""},
 		{"a div ends the head", "<head><div>" + robots, ""},
 		{"text ends the head", "<head>hello" + robots, ""},
-		{"these do not", "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots, "noindex"},
+		{
+			name: "these do not",
+			page: "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots,
+			want: "noindex",
+		},
 		{"nor does a template", "<head><template>text<div></div></template>" + robots, "noindex"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

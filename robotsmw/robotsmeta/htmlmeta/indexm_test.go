@@ -33,7 +33,10 @@ func TestIndexM_AtEveryOffset(t *testing.T) {
 		}
 		for at := range size {
 			for _, tag := range []string{"<m", "<M", "<n", "m<", "<"} {
-				for _, begin := range []string{"", "<p", strings.Repeat("<p>", 30), "<" + strings.Repeat("-", maxShortSkip+1) + "<"} {
+				for _, begin := range []string{"", "<p", strings.Repeat(
+					"<p>",
+					30,
+				), "<" + strings.Repeat("-", maxShortSkip+1) + "<"} {
 					b := bytes.Repeat([]byte("x"), size)
 					copy(b, begin)
 					copy(b[at:], tag)

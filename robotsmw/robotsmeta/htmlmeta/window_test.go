@@ -20,7 +20,11 @@ func TestWindow(t *testing.T) {
 		{"a long script in the head", "<head><script>" + long + "</script>" + robots, false, true},
 		{"a long comment", "<!-- " + long + " -->" + robots, false, true},
 		{"a long tag", `<link title="` + long + `">` + robots, false, true},
-		{"a meta that crosses the end", "<head><!-- " + long[:Window-40] + " --><meta name=robots content=noindex><body>", false, true},
+		{
+			name:      "a meta that crosses the end",
+			page:      "<head><!-- " + long[:Window-40] + " --><meta name=robots content=noindex><body>",
+			truncated: true,
+		},
 		{"a long body", "<head>" + robots + "<body>" + long, true, false},
 		{"a long body without a body tag", "<title>a</title>text<p>" + long, false, false},
 		{"a long body, in UTF-16", "\xff\xfe" + utf16le("<title>a</title><p>"+long), false, false},
@@ -39,7 +43,8 @@ func TestWindow(t *testing.T) {
 			Truncated() bool
 		}{"Scan": Scan([]byte(tt.page)), "Scanner": pieces.Directives()} {
 			if d.NoIndex() != tt.noIndex || d.Truncated() != tt.truncated {
-				t.Errorf("%s, %s: noindex %v, truncated %v", tt.name, how, d.NoIndex(), d.Truncated())
+				t.Errorf("%s, %s: noindex %v, truncated %v",
+					tt.name, how, d.NoIndex(), d.Truncated())
 			}
 		}
 	}
