@@ -125,7 +125,8 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			rest = after
 			if v.Event == "segment" && v.Cut != nil {
 				if tail != v.Cut.Bytes || v.Cut.Segment >= segment {
-					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes", n, *v.Cut, tail)
+					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes",
+						n, *v.Cut, tail)
 				}
 				tail = 0
 			}
@@ -154,7 +155,8 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			lines = append(lines, v)
 		}
 		if tail > 0 && len(text) > 0 {
-			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost", tail, segment)
+			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost",
+				tail, segment)
 		}
 		tail += int64(len(text)) - good
 	}
@@ -309,7 +311,8 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 		web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/robots.txt":
-				io.WriteString(w, "User-agent: ExampleBot\nDisallow: /cart\nAllow: /cart/help\nCrawl-delay: 7\n")
+				io.WriteString(w,
+					"User-agent: ExampleBot\nDisallow: /cart\nAllow: /cart/help\nCrawl-delay: 7\n")
 			case "/busy":
 				if calls++; calls == 1 {
 					w.Header().Set("Retry-After", "40")

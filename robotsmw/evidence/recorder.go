@@ -278,7 +278,8 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	segmentSize := opts.SegmentBytes
 	switch {
 	case segmentSize < 0:
-		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB", segmentSize)
+		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB",
+			segmentSize)
 	case segmentSize == 0 && maxBytes < 0:
 		segmentSize = 64 << 20
 	case segmentSize == 0:
@@ -293,7 +294,8 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	}
 	if err := lock(lockFile); err != nil {
 		lockFile.Close()
-		return nil, fmt.Errorf("evidence: another process writes the record in %s: use a directory for each process: %w", dir, err)
+		return nil, fmt.Errorf("evidence: another process writes the record in %s: use a directory for each process: %w",
+			dir, err)
 	}
 	r := &Recorder{lock: lockFile}
 	r.queue.idle.L = &r.queue.mu

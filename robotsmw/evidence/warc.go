@@ -305,7 +305,8 @@ func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...st
 	w.zip.Close()
 	offset := w.good + int64(len(w.out))
 	w.out = append(w.out, packed.Bytes()...)
-	return fmt.Sprintf(`{"offset":%d,"length":%d,"sha256":"%x"}`, offset, packed.Len(), sha256.Sum256(packed.Bytes()))
+	return fmt.Sprintf(`{"offset":%d,"length":%d,"sha256":"%x"}`,
+		offset, packed.Len(), sha256.Sum256(packed.Bytes()))
 }
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }

@@ -289,7 +289,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", about("/fetch", "http://shop.example/page"))
+	fmt.Fprintf(conn,
+		"GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+		about("/fetch", "http://shop.example/page"))
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}

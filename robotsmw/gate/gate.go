@@ -16,7 +16,8 @@ import (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.hasAccess(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "gate: access requires a loopback address or the token", http.StatusUnauthorized)
+		http.Error(w, "gate: access requires a loopback address or the token",
+			http.StatusUnauthorized)
 		return
 	}
 	methods := map[string]string{"/check": http.MethodGet, "/fetch": http.MethodGet, "/done": http.MethodPost}
@@ -26,7 +27,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case r.Method != method:
 		w.Header().Set("Allow", method)
-		http.Error(w, "gate: "+r.URL.Path+" requires the method "+method, http.StatusMethodNotAllowed)
+		http.Error(w, "gate: "+r.URL.Path+" requires the method "+method,
+			http.StatusMethodNotAllowed)
 		return
 	case r.URL.Path == "/done":
 		h.done(w, r)

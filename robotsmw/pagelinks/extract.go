@@ -49,7 +49,12 @@ func (p *Page) addLink(s *goquery.Selection, element, attr string) {
 		return
 	}
 	rel := s.AttrOr("rel", "")
-	p.Links = append(p.Links, Link{URL: u, Element: element, Rel: rel, NoFollow: hasRel(rel, "nofollow")})
+	p.Links = append(p.Links, Link{
+		URL:      u,
+		Element:  element,
+		Rel:      rel,
+		NoFollow: hasRel(rel, "nofollow"),
+	})
 }
 
 // addRefresh adds a <meta http-equiv="refresh">, if it is the first one.
@@ -68,7 +73,12 @@ func (p *Page) addRefresh(s *goquery.Selection) {
 	}
 	p.Refresh = &Refresh{Delay: delay, URL: u}
 	rel := s.AttrOr("rel", "")
-	p.Links = append(p.Links, Link{URL: u, Element: "meta", Rel: rel, NoFollow: hasRel(rel, "nofollow")})
+	p.Links = append(p.Links, Link{
+		URL:      u,
+		Element:  "meta",
+		Rel:      rel,
+		NoFollow: hasRel(rel, "nofollow"),
+	})
 }
 
 // addLinkElement adds a <link> with rel="canonical" or rel="license".

@@ -41,7 +41,8 @@ func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (
 		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: decode it and call FromHTML, or do not set Accept-Encoding", u, coding)
+		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: decode it and call FromHTML, or do not set Accept-Encoding",
+			u, coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
 	if err != nil {

@@ -57,7 +57,13 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 				}
 			}
 			path, value := cutPath(field.Value)
-			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: value}
+			s := Statement{
+				Signal: signal,
+				Where:  "robots.txt",
+				Line:   field.Line,
+				Path:   path,
+				Raw:    value,
+			}
 			longest = appendLongest(longest, s, in.target(), Statement.pattern)
 		}
 	}

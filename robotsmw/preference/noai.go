@@ -21,7 +21,14 @@ func (in Input) noAI() []Statement {
 		if r.Source == robotsmeta.Meta || r.Source == robotsmeta.Content {
 			where = "meta"
 		}
-		all = append(all, Statement{Use: use, Answer: Deny, Signal: r.Name, Where: where, Line: r.Line, Raw: r.Raw})
+		all = append(all, Statement{
+			Use:    use,
+			Answer: Deny,
+			Signal: r.Name,
+			Where:  where,
+			Line:   r.Line,
+			Raw:    r.Raw,
+		})
 	}
 	// Rules yields only the first 256 directives of a page, but Says reports
 	// all of them. Because noai implies noimageai, they are not both added.
@@ -29,7 +36,13 @@ func (in Input) noAI() []Statement {
 		isImplied := signal == "noimageai" && in.Page.Says("noai")
 		isListed := slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal })
 		if in.Page.Says(signal) && !isImplied && !isListed {
-			all = append(all, Statement{Use: deniedBy[signal], Answer: Deny, Signal: signal, Where: "header or meta", Raw: signal})
+			all = append(all, Statement{
+				Use:    deniedBy[signal],
+				Answer: Deny,
+				Signal: signal,
+				Where:  "header or meta",
+				Raw:    signal,
+			})
 		}
 	}
 	if in.Page.Truncated() {

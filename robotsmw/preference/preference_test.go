@@ -774,8 +774,10 @@ func TestLicenses(t *testing.T) {
 }
 
 func FuzzInput(f *testing.F) {
-	f.Add("User-agent: *\nContent-Usage: /a train-ai=n;x=\"y\"\nContent-Signal: ai-train=no", `train-ai=(a "b" 1);p`, `</x>; rel="license"`, "/a/b")
-	f.Add("License: x\nUser-agent: x-extended\nDisallow: /*$", "search=y, train-ai=%\"x\"", "<", "?")
+	f.Add("User-agent: *\nContent-Usage: /a train-ai=n;x=\"y\"\nContent-Signal: ai-train=no",
+		`train-ai=(a "b" 1);p`, `</x>; rel="license"`, "/a/b")
+	f.Add("License: x\nUser-agent: x-extended\nDisallow: /*$",
+		"search=y, train-ai=%\"x\"", "<", "?")
 	f.Fuzz(func(t *testing.T, txt, usage, link, target string) {
 		in := Input{
 			Robots: robotstxt.Parse([]byte(txt)), Target: target,

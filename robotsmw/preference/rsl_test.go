@@ -38,7 +38,8 @@ func TestRSL(t *testing.T) {
 	one := func(licenses ...string) Input { return withRSL(t, "/a", rslFile(forAllURLs(licenses...))) }
 	at := func(target string, contents ...string) Input { return withRSL(t, target, rslFile(contents...)) }
 	of := func(url string) string {
-		return fmt.Sprintf(`<content url=%q><license>%s</license></content>`, url, prohibitsTraining)
+		return fmt.Sprintf(`<content url=%q><license>%s</license></content>`,
+			url, prohibitsTraining)
 	}
 	run(t, []check{
 		// The answers are about Search, TrainAI and AIInput.
@@ -365,7 +366,8 @@ func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 func FuzzParseRSL(f *testing.F) {
 	f.Add(rslFile(forAllURLs(`<permits type="usage">search</permits><payment type="free"/>`)), "/a")
 	f.Add(rslFile(`<content url="https://a.example/*" server="x"><license><prohibits type="usage">all</prohibits></license></content>`), "https://a.example/b")
-	f.Add(`<rsl><content url=""><license><permits type="geo">EU</permits></license></content></rsl>`, "")
+	f.Add(`<rsl><content url=""><license><permits type="geo">EU</permits></license></content></rsl>`,
+		"")
 	f.Add(`<rsl><content`, "?")
 	f.Fuzz(func(t *testing.T, text, target string) {
 		file, err := ParseRSL([]byte(text))

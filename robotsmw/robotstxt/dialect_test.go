@@ -17,7 +17,8 @@ func TestGoogleDialect(t *testing.T) {
 	checkDialect(t, f, "x", true, "/in", "/d/", "/d/index.html", "/%7Ejoe", "http://example.com/in", "//example.com/in", "example.com/in")
 	checkDialect(t, f, "MJ12bot", false, "/")
 	checkDialect(t, f, "MJ", true, "/")
-	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /$\n")), "x", false, "#/a#b", "http://example.com#/a#b", "example.com", "")
+	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /$\n")), "x", false, "#/a#b",
+		"http://example.com#/a#b", "example.com", "")
 	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /y\n")), "x", false, "//x/y")
 	if m := f.Rules("x").Match("/d/"); m.Pattern != "/d/index.html" || m.Line != 4 {
 		t.Errorf("got %+v; want the pattern /d/index.html of line 4", m)

@@ -53,7 +53,8 @@ func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {
 		m, resolved := rules.MatchResolved(target)
-		fmt.Printf("%s: alone %v, resolved %v %q\n", target, rules.Allowed(target), m.Allowed, resolved)
+		fmt.Printf("%s: alone %v, resolved %v %q\n",
+			target, rules.Allowed(target), m.Allowed, resolved)
 	}
 	// Output:
 	// /press/../private/a: alone true, resolved false "/private/a"

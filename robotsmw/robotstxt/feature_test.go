@@ -283,7 +283,8 @@ func (c featureCase) requestRate() (got, want any) {
 		if h := rates[0].Hours; h != (hours{}) {
 			from, to = pythonTime(h.From), pythonTime(h.To)
 		}
-		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
+		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)",
+			rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
 	case []any:
 		if len(expected) == 2 { // the requests and the seconds
 			if len(rates) == 0 {

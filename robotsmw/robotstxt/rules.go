@@ -46,7 +46,10 @@ func (f *File) Rules(tokens ...string) *Rules {
 	groups, token := f.groupsFor(stack[:0], tokens)
 	builder := match.NewBuilder(f.syntax.Dialect)
 	if len(groups) == 0 {
-		return &Rules{set: builder.Set()} // the Set needs the dialect, because some exempt /robots.txt
+		// the Set needs the dialect, because some exempt /robots.txt
+		return &Rules{
+			set: builder.Set(),
+		}
 	}
 	var agentStack [4]UserAgent
 	agents := agentStack[:0]

@@ -46,7 +46,8 @@ func TestWalk_LongURLs(t *testing.T) {
 func TestRead_KeepsNoWhiteSpace(t *testing.T) {
 	var file strings.Builder
 	for i := range 200 {
-		fmt.Fprintf(&file, "<url><loc>%shttp://a.example/%d</loc></url>", strings.Repeat(" ", 60_000), i)
+		fmt.Fprintf(&file,
+			"<url><loc>%shttp://a.example/%d</loc></url>", strings.Repeat(" ", 60_000), i)
 	}
 	text := "<urlset>" + file.String() + "</urlset>"
 	var kept []string

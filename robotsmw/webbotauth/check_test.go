@@ -568,7 +568,9 @@ func FuzzCheckDirectory(f *testing.F) {
 		now.Add(time.Hour),
 	)
 	f.Add(200, directoryType, header.Get("Content-Digest"), header.Get("Signature-Input"), header.Get("Signature"), "max-age=60", body)
-	f.Add(200, "", "sha-256=::", `a=();tag="http-message-signatures-directory"`, "a=::", "s-maxage=x", []byte(testDirectory))
+	f.Add(200, "", "sha-256=::",
+		`a=();tag="http-message-signatures-directory"`,
+		"a=::", "s-maxage=x", []byte(testDirectory))
 	f.Add(302, "", "", "", "", "", []byte(nil))
 	f.Fuzz(func(t *testing.T, status int, contentType, digest, input, signature, cache string, body []byte) {
 		var r directoryReport

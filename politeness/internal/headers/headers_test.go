@@ -691,12 +691,14 @@ func BenchmarkQuota(b *testing.B) {
 }
 
 func FuzzQuota(f *testing.F) {
-	f.Add("RateLimit", `"default";r=50;t=30, "day";r=0;t=3600`, "RateLimit-Policy", `"default";q=100;w=60`)
+	f.Add("RateLimit",
+		`"default";r=50;t=30, "day";r=0;t=3600`, "RateLimit-Policy", `"default";q=100;w=60`)
 	f.Add("RateLimit", `limit=100, remaining=50, reset=5`, "X-RateLimit-Remaining", "0")
 	f.Add("X-RateLimit-Remaining", "0, 1.5", "X-RateLimit-Reset", "1795348800")
 	f.Add("X-RateLimit-Remaining", "0, 1500", "X-RateLimit-Reset", "1, 1419704")
 	f.Add("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "Sun, 22 Nov 2026 12:05:00 GMT")
-	f.Add("RateLimit-Policy", `a;q=0;w=1;qu="requests", b;x=%"\";y=?0;z=@1;v=:QQ==:`, "RateLimit-Remaining", "9")
+	f.Add("RateLimit-Policy",
+		`a;q=0;w=1;qu="requests", b;x=%"\";y=?0;z=@1;v=:QQ==:`, "RateLimit-Remaining", "9")
 	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string) {
 		h := make(http.Header)
 		h.Add(name1, value1)

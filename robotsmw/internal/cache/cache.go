@@ -61,7 +61,12 @@ type Cache struct {
 // New returns a cache with these limits. It uses docs to count how many origins
 // have each document.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
-	c := &Cache{docs: docs, maxCount: maxOrigins, maxBytes: maxBytes, entries: make(map[string]*entry)}
+	c := &Cache{
+		docs:     docs,
+		maxCount: maxOrigins,
+		maxBytes: maxBytes,
+		entries:  make(map[string]*entry),
+	}
 	c.lru.prev, c.lru.next = &c.lru, &c.lru
 	return c
 }

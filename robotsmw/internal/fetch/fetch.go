@@ -249,7 +249,8 @@ func (c *Client) closeBody(req *http.Request, resp *http.Response) {
 }
 
 func (c *Client) logPanic(req *http.Request, p any) {
-	c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
+	c.Logger.Error("robotsmw: panic while fetching robots.txt",
+		"url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // read returns the decoded body, truncated to the given number of bytes. If

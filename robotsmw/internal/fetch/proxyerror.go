@@ -31,11 +31,13 @@ func proxyError(resp *http.Response) string {
 		cause, ok := proxy.Param("error")
 		isMissing := cause == "proxy_internal_response" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone)
 		if ok && !isMissing {
-			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)", proxy.Value, cause, resp.StatusCode)
+			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)",
+				proxy.Value, cause, resp.StatusCode)
 		}
 	}
 	if squid := resp.Header.Get("X-Squid-Error"); squid != "" {
-		return fmt.Sprintf("the proxy Squid has an error: %s (status %d, X-Squid-Error)", squid, resp.StatusCode)
+		return fmt.Sprintf("the proxy Squid has an error: %s (status %d, X-Squid-Error)",
+			squid, resp.StatusCode)
 	}
 	return ""
 }

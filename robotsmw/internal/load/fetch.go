@@ -116,13 +116,17 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev *record.Record, ans fetch.Answer, now time.Time) Fetch {
 	switch {
 	case ans.Refusal != "":
-		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now))}
+		return Fetch{
+			Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now)),
+		}
 	case ans.Status == http.StatusNotModified && ans.Conditional:
 		return Fetch{Record: prev.Renewed(ans.Header, now), Renewed: true}
 	case ans.Status >= 200 && ans.Status <= 299:
 		return Fetch{Record: l.accepted(f, u, host, hops, ans, now), Body: ans.Body}
 	case httpstatus.IsThrottled(ans.Status) || ans.Status < 400 || ans.Status > 499:
-		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now))}
+		return Fetch{
+			Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now)),
+		}
 	}
 	return Fetch{Record: l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now)}
 }

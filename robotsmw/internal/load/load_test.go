@@ -53,7 +53,8 @@ func TestChaos(t *testing.T) {
 				case 9:
 					return nil, nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300", `ETag: "x"`), nil
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+					"Cache-Control: max-age=300", `ETag: "x"`), nil
 			})
 			var s store.Store
 			if seed%2 == 1 {
@@ -117,7 +118,8 @@ func TestChaosUnderAPace(t *testing.T) {
 				case 2, 3:
 					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300"), nil
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+					"Cache-Control: max-age=300"), nil
 			})
 			limiter := &politeness.Limiter{Delay: time.Duration(1+seed) * time.Second, Logger: slog.New(slog.DiscardHandler)}
 			var s store.Store

@@ -117,10 +117,16 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 			return nil, fmt.Errorf("stored record has invalid SHA-256 %q", s.SHA256)
 		}
 		if sha256.Sum256(body) != hash {
-			return nil, fmt.Errorf("stored robots.txt (%d bytes) does not match its SHA-256 %s", len(body), s.SHA256)
+			return nil, fmt.Errorf("stored robots.txt (%d bytes) does not match its SHA-256 %s",
+				len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
-		if src := (Source{s.URL, s.Host, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
+		if src := (Source{
+			URL:          s.URL,
+			Host:         s.Host,
+			ETag:         Validator(s.ETag),
+			LastModified: Validator(s.LastModified),
+		}); src != (Source{}) {
 			rec.Source = &src
 		}
 	case "unavailable":
@@ -133,7 +139,14 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("stored record has invalid state %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: cleanCause(f.Cause), Retry: f.Retry}
+		rec.Failure = &Failure{
+			Since:  f.Since,
+			Last:   f.Last,
+			Count:  f.Count,
+			Status: f.Status,
+			Cause:  cleanCause(f.Cause),
+			Retry:  f.Retry,
+		}
 	}
 	return rec, nil
 }
@@ -149,11 +162,14 @@ func (s *storedRecord) check(name string) error {
 	case s.Expires.Sub(s.Fetched) > MaxLifetime:
 		return fmt.Errorf("stored record has invalid lifetime %v", s.Expires.Sub(s.Fetched))
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
-		return fmt.Errorf("stored record has invalid redirects %d or status %d", s.Redirects, s.Status)
+		return fmt.Errorf("stored record has invalid redirects %d or status %d",
+			s.Redirects, s.Status)
 	case len(s.URL)+len(s.Host) > maxSourceBytes:
-		return fmt.Errorf("stored record has a source of %d bytes, which is too long", len(s.URL)+len(s.Host))
+		return fmt.Errorf("stored record has a source of %d bytes, which is too long",
+			len(s.URL)+len(s.Host))
 	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
-		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v", f.Count, f.Since, f.Last, f.Retry)
+		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v",
+			f.Count, f.Since, f.Last, f.Retry)
 	}
 	return nil
 }

@@ -12,12 +12,18 @@ func benchPage(size int, head string) []byte {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
 	for i := range 11 {
-		fmt.Fprintf(&b, "<meta name=\"item-%d\" content=\"A description of item %d\">\n<link rel=\"stylesheet\" href=\"/css/%d.css\">\n", i, i, i)
-		fmt.Fprintf(&b, "<meta property=\"og:tag\" content=\"tag %d\">\n<link rel=\"alternate\" hreflang=\"de\" href=\"/de/%d\">\n", i, i)
+		fmt.Fprintf(&b,
+			"<meta name=\"item-%d\" content=\"A description of item %d\">\n<link rel=\"stylesheet\" href=\"/css/%d.css\">\n",
+			i, i, i)
+		fmt.Fprintf(&b,
+			"<meta property=\"og:tag\" content=\"tag %d\">\n<link rel=\"alternate\" hreflang=\"de\" href=\"/de/%d\">\n",
+			i, i)
 	}
 	b.WriteString("</head><body>\n")
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, "<div class=\"item\"><a href=\"/item/%d\">An item of the page</a><p>with a paragraph of some text, as there often is.</p></div>\n", i)
+		fmt.Fprintf(&b,
+			"<div class=\"item\"><a href=\"/item/%d\">An item of the page</a><p>with a paragraph of some text, as there often is.</p></div>\n",
+			i)
 	}
 	return []byte(b.String())
 }

@@ -28,12 +28,14 @@ func checkFile(r *report, body []byte) (isText bool) {
 	}
 	isHTML := checkHTML(r, body)
 	if n := len(body) - len(syntax.TrimBOM(body)); n > 0 {
-		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots treat as part of the first line")
+		r.add(1, 1, codeBOM, Info, "",
+			"the file begins with a byte order mark, which some robots treat as part of the first line")
 	}
 	checkLineEnds(r, body)
 	checkBytes(r, string(syntax.TrimBOM(body)))
 	if isAllCapitals(string(body)) && bytes.IndexByte(body, '/') >= 0 {
-		r.add(0, 0, codeAllCapitals, Warning, "", "the file is in upper case; paths are case-sensitive, so /TMP/ does not match /tmp/")
+		r.add(0, 0, codeAllCapitals, Warning, "",
+			"the file is in upper case; paths are case-sensitive, so /TMP/ does not match /tmp/")
 	}
 	return !isHTML
 }
@@ -109,9 +111,12 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	}
 	containsWord := func(word string) bool { return strings.Contains(text, word) }
 	if slices.ContainsFunc(errorWords, containsWord) {
-		r.add(1, 1, codeHTMLError, Error, "", "the file is an %s error page; if there is no robots.txt, the server should respond with status 404", kind)
+		r.add(1, 1, codeHTMLError, Error, "",
+			"the file is an %s error page; if there is no robots.txt, the server should respond with status 404",
+			kind)
 	} else {
-		r.add(1, 1, codeHTML, Error, "", "the file is an %s page; robots.txt must be plain text", kind)
+		r.add(1, 1, codeHTML, Error, "",
+			"the file is an %s page; robots.txt must be plain text", kind)
 	}
 	return true
 }
@@ -151,11 +156,13 @@ func checkLineEnds(r *report, body []byte) {
 	isMixed := min(crlf, lf) > 0 || min(crlf, cr) > 0 || min(lf, cr) > 0
 	switch {
 	case isMixed:
-		r.add(0, 0, codeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
+		r.add(0, 0, codeMixedLineEnds, Warning, "",
+			"%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
 	case crlf > 0:
 		r.add(0, 0, codeCRLF, Info, "", "lines end with CR LF, which robots treat like LF")
 	case cr > 0:
-		r.add(0, 0, codeBareCR, Warning, "", "lines end with CR only; some robots treat the file as a single line")
+		r.add(0, 0, codeBareCR, Warning, "",
+			"lines end with CR only; some robots treat the file as a single line")
 	}
 }
 
@@ -165,10 +172,12 @@ func checkBytes(r *report, text string) {
 	for lines.Next() {
 		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			r.add(lines.Number, i+1, codeNUL, Warning, "", "NUL byte; some robots ignore the rest of the line")
+			r.add(lines.Number, i+1, codeNUL, Warning, "",
+				"NUL byte; some robots ignore the rest of the line")
 		}
 		if i := strings.IndexByte(strings.ToValidUTF8(line, "\n"), '\n'); i >= 0 {
-			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
+			r.add(lines.Number, i+1, codeBadUTF8, Warning, "",
+				"byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
 		}
 	}
 }

@@ -147,7 +147,8 @@ func (c *groupChecker) checkRules(g group) {
 		buf = match.AppendPattern(buf[:0], c.file.Value(r), syntax.RFC9309)
 		key := ruleKey{string(buf), r.Field}
 		if line, ok := lines[key]; ok {
-			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "the rule is the same as in line %d", line)
+			c.report.add(r.Line, 1, codeDuplicate, Warning, "",
+				"the rule is the same as in line %d", line)
 			continue
 		}
 		lines[key] = r.Line
@@ -258,7 +259,8 @@ func (c *groupChecker) checkAccess(groups []group) {
 				c.report.add(a.Line, 1, codeNamedExempt, Info, "",
 					"all robots are disallowed, but %s is allowed", clip(name))
 			} else {
-				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are allowed, but %s is disallowed", clip(name))
+				c.report.add(a.Line, 1, codeNamedShut, Info, "",
+					"robots are allowed, but %s is disallowed", clip(name))
 			}
 		}
 	}

@@ -27,7 +27,11 @@ func Check(body []byte) []Problem {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if r.omitted > 0 {
-		r.problems = append(r.problems, Problem{Code: codeTooMany, Severity: Warning, Message: fmt.Sprintf("%d more problems are not listed", r.omitted)})
+		r.problems = append(r.problems, Problem{
+			Code:     codeTooMany,
+			Severity: Warning,
+			Message:  fmt.Sprintf("%d more problems are not listed", r.omitted),
+		})
 	}
 	if r.skipped > 0 {
 		r.problems = append(r.problems, Problem{

@@ -55,7 +55,14 @@ func (r *report) add(line uint32, column int, code string, severity Severity, fi
 		r.omitted++
 		return
 	}
-	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
+	r.problems = append(r.problems, Problem{
+		Line:     int(line),
+		Column:   column,
+		Code:     code,
+		Severity: severity,
+		Message:  fmt.Sprintf(message, args...),
+		Fix:      fix,
+	})
 }
 
 // clip truncates text from a file for use in a message.
