@@ -105,11 +105,11 @@ var decisions = []decision{
 	{"other lines between user-agent lines", "robotstxt",
 		[]string{"robotsmw/robotstxt.TestRFC9309_2_2_4_OtherRecords"}},
 	{"whose is a Crawl-delay", "robotstxt",
-		[]string{"robotsmw/robotstxt.TestCrawlDelayOfWhom", "robotsmw/robotstxt.TestSharedCorpusCrawlDelays"}},
+		[]string{"robotsmw/robotstxt.TestCrawlDelay_SharedGroup", "robotsmw/robotstxt.TestSharedCorpusCrawlDelays"}},
 	{"bytes that are no text", "robotstxt",
 		[]string{"robotsmw/robotstxt.TestHostileBodies", "robotsmw/robotstxt.TestRFC9309_2_3_1_5_ParsingErrors"}},
 	{"a comment, white space and line ends", "robotstxt",
-		[]string{"robotsmw/robotstxt.TestLinesAreCountedByEachLineEnd", "robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
+		[]string{"robotsmw/robotstxt.TestMatch_LineNumbers", "robotsmw/robotstxt.TestRFC9309_2_2_WhiteSpace"}},
 
 	// Directives of a page.
 	{"restrictions add up", "robotsmeta",

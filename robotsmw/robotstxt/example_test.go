@@ -144,7 +144,9 @@ func ExampleFile_Size() {
 }
 
 func ExampleFile_Fields() {
-	file := robotstxt.Parse([]byte("License: https://example.com/license.xml\nUser-agent: *\nDisallow: /tmp\n"))
+	file := robotstxt.Parse([]byte("License: https://example.com/license.xml\n" +
+		"User-agent: *\n" +
+		"Disallow: /tmp\n"))
 	for field := range file.Fields("license") {
 		fmt.Println(field.Value)
 	}
@@ -153,7 +155,10 @@ func ExampleFile_Fields() {
 
 // This program shows the deciding rule among the lines around it.
 func ExampleFile_Lines() {
-	file := robotstxt.Parse([]byte("# Come in.\nUser-agent: *\nDisallow: /attic/\nDisallow: /cellar/\n"))
+	file := robotstxt.Parse([]byte("# Come in.\n" +
+		"User-agent: *\n" +
+		"Disallow: /attic/\n" +
+		"Disallow: /cellar/\n"))
 	match := file.Rules("ExampleBot").Match("/attic/box")
 	for line, text := range file.Lines() {
 		mark := " "
@@ -170,7 +175,12 @@ func ExampleFile_Lines() {
 }
 
 func ExampleFile_Groups() {
-	file := robotstxt.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nAllow: /\n"))
+	file := robotstxt.Parse([]byte("User-agent: a\n" +
+		"User-agent: b\n" +
+		"Disallow: /x\n" +
+		"\n" +
+		"User-agent: *\n" +
+		"Allow: /\n"))
 	for group := range file.Groups() {
 		fmt.Println(group.UserAgents, group.Rules)
 	}

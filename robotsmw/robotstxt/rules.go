@@ -96,7 +96,9 @@ func newRules(agents []UserAgent) *Rules {
 
 // Size returns the memory that the Rules occupy, in bytes.
 func (r *Rules) Size() int {
-	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + r.set.Size() + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
+	size := int(unsafe.Sizeof(*r) - unsafe.Sizeof(r.set))
+	size += r.set.Size()
+	size += cap(r.agents) * int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
 		size += len(a.Value)
 	}

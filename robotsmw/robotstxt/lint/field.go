@@ -9,8 +9,9 @@ import (
 
 // knownFields are the known fields in their usual spelling.
 var knownFields = []string{
-	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
-	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay",
+	"Request-rate", "Visit-time", "Host", "Clean-param", "Noindex", "Nofollow",
+	"Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
 // withdrawnFields are the known fields, in lower case, that are not in use any
@@ -21,11 +22,13 @@ var withdrawnFields = map[string]struct {
 }{
 	"noindex": {
 		severity: Warning,
-		message:  "Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag",
+		message: "Google has not supported Noindex in robots.txt since September 2019; " +
+			"allow the page, and use noindex in the page or in X-Robots-Tag",
 	},
 	"nofollow": {
 		severity: Warning,
-		message:  "Google has not supported Nofollow in robots.txt since September 2019; use nofollow in the page or in X-Robots-Tag",
+		message: "Google has not supported Nofollow in robots.txt since September 2019; " +
+			"use nofollow in the page or in X-Robots-Tag",
 	},
 	"host": {
 		severity: Info,

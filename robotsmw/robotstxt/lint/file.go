@@ -15,7 +15,8 @@ func checkFile(r *report, body []byte) (isText bool) {
 	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Truncate(body))
 		r.add(0, 0, codeTooLarge, Error, "",
-			"the file has %d bytes, of which only %d are parsed: line %d and all later lines are ignored", len(body), cut, 1+countLines(body[:cut]))
+			"the file has %d bytes, of which only %d are parsed: line %d and all later lines are ignored",
+			len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
 	}
 	if looksLikeUTF16(body) {
@@ -41,7 +42,9 @@ func checkFile(r *report, body []byte) (isText bool) {
 }
 
 func isAllCapitals(text string) bool {
-	return strings.ContainsFunc(text, unicode.IsUpper) && !strings.ContainsFunc(text, unicode.IsLower)
+	hasUpper := strings.ContainsFunc(text, unicode.IsUpper)
+	hasLower := strings.ContainsFunc(text, unicode.IsLower)
+	return hasUpper && !hasLower
 }
 
 // looksLikeUTF16 reports whether a body begins with a byte order mark of
@@ -97,7 +100,8 @@ var errorWords = []string{"404", "not found", "403", "forbidden", "error", "does
 // whether it is. Robots look for rules in the lines of such a page, but the
 // linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
-	head := strings.ToLower(string(bytes.TrimSpace(syntax.TrimBOM(body[:min(len(body), 4096)]))))
+	begin := syntax.TrimBOM(body[:min(len(body), 4096)])
+	head := strings.ToLower(string(bytes.TrimSpace(begin)))
 	if !beginsPage(head) && !beginsUnknownPage(head, body) {
 		return false
 	}
@@ -135,18 +139,21 @@ func beginsUnknownPage(head string, body []byte) bool {
 // beginsPage reports whether a text, in lower case, begins like an HTML or XML
 // page.
 func beginsPage(head string) bool {
-	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
-		if strings.HasPrefix(head, start) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pageStarts, func(start string) bool {
+		return strings.HasPrefix(head, start)
+	})
+}
+
+var pageStarts = []string{
+	"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script",
 }
 
 // hasUserAgent reports whether the file has a user-agent line.
 func hasUserAgent(body []byte) bool {
 	file := syntax.Parse(body, syntax.RFC9309)
-	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool { return r.Field == syntax.UserAgent })
+	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool {
+		return r.Field == syntax.UserAgent
+	})
 }
 
 func checkLineEnds(r *report, body []byte) {
@@ -183,5 +190,8 @@ func checkBytes(r *report, text string) {
 }
 
 func countLines(body []byte) int {
-	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
+	lf := bytes.Count(body, []byte("\n"))
+	cr := bytes.Count(body, []byte("\r"))
+	crlf := bytes.Count(body, []byte("\r\n"))
+	return lf + cr - crlf
 }

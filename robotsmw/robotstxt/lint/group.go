@@ -128,7 +128,8 @@ func (c *groupChecker) addMergedGroups(g group, agent, between *syntax.Record) {
 	c.report.add(agent.Line, 1, codeMergedGroups, Warning, "",
 		"%q shares a group with %q of line %d, and all rules of the group apply to both: "+
 			"only a rule ends a group, not %s%s",
-		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line, clip(c.file.Name(between)), scope)
+		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line,
+		clip(c.file.Name(between)), scope)
 }
 
 // checkRules reports duplicate rules, and compares the rules of a group with
@@ -180,13 +181,16 @@ func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 		// "Allow: /a/$" with "Disallow: /a/".
 	case strings.TrimRight(decisive.Normalized, "*") == trimmed:
 		c.report.add(r.Line, 1, codeOverridden, Warning, "",
-			"the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
+			"the rule has no effect: line %d, %s, matches the same paths and takes precedence",
+			decisive.Line, raw)
 	case r.Field == syntax.Allow:
 		c.report.add(r.Line, 1, codeAllowLoses, Warning, "",
-			"%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
+			"%s is disallowed: %s of line %d is longer, and takes precedence",
+			clip(target), raw, decisive.Line)
 	default:
 		c.report.add(r.Line, 1, codeAllowWins, Warning, "",
-			"%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
+			"%s is allowed: %s of line %d is at least as long, and takes precedence",
+			clip(target), raw, decisive.Line)
 	}
 }
 

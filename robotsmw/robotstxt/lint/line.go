@@ -97,10 +97,13 @@ func (c *lineChecker) lacksColon() bool {
 // such as "Disallow https://example.com/a".
 func cutURLWithoutColon(line string) (name, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
-	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
+	if i < 0 {
 		return "", "", false
 	}
 	name = line[:i]
+	if strings.IndexByte(name, ':') >= 0 || knownField(name) == "" {
+		return "", "", false
+	}
 	url = strings.TrimLeft(line[i:], " \t")
 	scheme, _, found := strings.Cut(url, "://")
 	isHTTP := strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")

@@ -35,8 +35,10 @@ func Check(body []byte) []Problem {
 	}
 	if r.skipped > 0 {
 		r.problems = append(r.problems, Problem{
-			Code: codeTooMany, Severity: Warning,
-			Message: fmt.Sprintf("%d rules were not compared with the others, because the file has too many", r.skipped),
+			Code:     codeTooMany,
+			Severity: Warning,
+			Message: fmt.Sprintf("%d rules were not compared with the others, because the file has too many",
+				r.skipped),
 		})
 	}
 	return r.problems

@@ -109,7 +109,8 @@ func (c *lineChecker) checkRunTogether(name, pattern string) {
 // "/http://example.com", or before another slash, a "*" or a "$".
 func separatesPaths(path string, i int) bool {
 	before, after := path[:i], path[i+len("//"):]
-	if before == "" || after == "" || strings.HasSuffix(before, ":") {
+	isAtEnd := before == "" || after == ""
+	if isAtEnd || strings.HasSuffix(before, ":") {
 		return false
 	}
 	return strings.IndexByte("/*$", after[0]) < 0
@@ -153,12 +154,17 @@ func beginsWithAlnum(s string) bool {
 }
 
 // robotWords are typical of the names of robots.
-var robotWords = []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"}
+var robotWords = []string{
+	"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher",
+	"teoma", "yandex", "wget", "curl",
+}
 
 func looksLikeRobot(s string) bool {
 	if strings.ContainsAny(s, "/.*?=") {
 		return false
 	}
 	lower := strings.ToLower(s)
-	return slices.ContainsFunc(robotWords, func(word string) bool { return strings.Contains(lower, word) })
+	return slices.ContainsFunc(robotWords, func(word string) bool {
+		return strings.Contains(lower, word)
+	})
 }

@@ -50,7 +50,9 @@ type report struct {
 const maxProblems = 1000
 
 // add adds a problem. The message and args are those of fmt.Sprintf.
-func (r *report) add(line uint32, column int, code string, severity Severity, fix, message string, args ...any) {
+func (r *report) add(
+	line uint32, column int, code string, severity Severity, fix, message string, args ...any,
+) {
 	if len(r.problems) >= maxProblems {
 		r.omitted++
 		return

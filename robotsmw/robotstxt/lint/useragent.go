@@ -59,7 +59,8 @@ func intendedRobot(value, token string) string {
 	}
 	rest := strings.TrimLeft(value[len(token):], " \t")
 	hasVersion := value[len(token)] == '/' && strings.IndexByte(rest, ' ') < 0
-	if hasVersion || rest == "*" || rest[0] == '(' {
+	hasComment := rest[0] == '('
+	if hasVersion || hasComment || rest == "*" {
 		return token
 	}
 	return ""

@@ -34,7 +34,7 @@ func TestToken(t *testing.T) {
 			}
 			for line := range strings.SplitSeq(lines, "|") {
 				if got := NewToken(test.token).IsIn(line); got != (i == 0) {
-					t.Errorf("token %q in %q: %t", test.token, line, got)
+					t.Errorf("NewToken(%q).IsIn(%q) = %t, want %t", test.token, line, got, i == 0)
 				}
 			}
 		}
