@@ -113,7 +113,7 @@ var decisions = []decision{
 
 	// Directives of a page.
 	{"restrictions add up", "robotsmeta",
-		[]string{"robotsmw/robotsmeta.TestUnionTakesTheMoreRestrictive"}},
+		[]string{"robotsmw/robotsmeta.TestUnion"}},
 	{"scopes in X-Robots-Tag", "robotsmeta",
 		[]string{"robotsmw/robotsmeta.TestXRobotsTag"}},
 	{"dates", "robotsmeta",
