@@ -255,8 +255,10 @@ func TestNewDetector_CopiesSlices(t *testing.T) {
 // and in the rule, and they do not keep the header in memory.
 func TestDetector_EvidenceIsShortAndPrintable(t *testing.T) {
 	d := mustDetector(t, Rule{
-		By: strings.Repeat("\x1b", 4000), Kind: Block, Header: "x-gate",
-		Text: []string{"\x1b[31m\xff\u202e" + strings.Repeat("g", Window/2)},
+		By:     strings.Repeat("\x1b", 4000),
+		Kind:   Block,
+		Header: "x-gate",
+		Text:   []string{"\x1b[31m\xff\u202e" + strings.Repeat("g", Window/2)},
 	})
 	body := []byte(d.rules[0].Text[0])
 	r, ok := d.OfPage(answer(403, "x-gate: \x07"+strings.Repeat("9", 9<<20)), body)

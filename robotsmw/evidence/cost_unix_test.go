@@ -61,7 +61,9 @@ func BenchmarkCost(b *testing.B) {
 // not nil, it records them.
 func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	var web robotstest.Internet
-	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\n"})
+	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\n" +
+		"Allow: /articles/\n" +
+		"Disallow: /articles/private\n"})
 	opts := robotsmw.Options{UserAgent: agent, Logger: quiet(), Limiter: &politeness.Limiter{Delay: -1}, Base: base(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return web.RoundTrip(r)

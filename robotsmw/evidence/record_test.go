@@ -493,8 +493,10 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 func TestExchangeOf_ContentEncoding(t *testing.T) {
 	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 430: false, 503: false} {
 		x := newExchange(&http.Response{
-			StatusCode: status, ContentLength: 9, Header: http.Header{"Content-Encoding": {"gzip"}},
-			Request: httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
+			StatusCode:    status,
+			ContentLength: 9,
+			Header:        http.Header{"Content-Encoding": {"gzip"}},
+			Request:       httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
 		}, []byte("a body"), nil, time.Now())
 		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
 			t.Errorf("%d: %s", status, x.header)

@@ -95,33 +95,67 @@ func TestRawRequests(t *testing.T) {
 			status:  400,
 		},
 		"a websocket": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-			status:  200,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Connection: Upgrade\r\n" +
+				"Upgrade: websocket\r\n" +
+				"Sec-WebSocket-Version: 13\r\n" +
+				"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n" +
+				"\r\n",
+			status: 200,
 		},
 		"h2c": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
-			status:  200,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Connection: Upgrade, HTTP2-Settings\r\n" +
+				"Upgrade: h2c\r\n" +
+				"HTTP2-Settings: AAMAAABkAAQAAP__\r\n" +
+				"\r\n",
+			status: 200,
 		},
 		"h2c at once": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 401},
 		"a body": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\n\r\nbody",
-			status:  400,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Content-Length: 4\r\n" +
+				"\r\n" +
+				"body",
+			status: 400,
 		},
 		"a chunked body": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-			status:  400,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Transfer-Encoding: chunked\r\n" +
+				"\r\n" +
+				"0\r\n" +
+				"\r\n",
+			status: 400,
 		},
 		"Expect: 100-continue": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
-			status:  400,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Content-Length: 9\r\n" +
+				"Expect: 100-continue\r\n" +
+				"\r\n",
+			status: 400,
 		},
 		"a smuggled length": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-			status:  400,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Content-Length: 4\r\n" +
+				"Transfer-Encoding: chunked\r\n" +
+				"\r\n" +
+				"0\r\n" +
+				"\r\n",
+			status: 400,
 		},
 		"a smuggled line": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\nSec-Fetch-Site : none\r\n\r\n",
-			status:  400,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"X: a\n" +
+				"Sec-Fetch-Site : none\r\n" +
+				"\r\n",
+			status: 400,
 		},
 		"a huge query": {
 			request: "GET " + check + strings.Repeat("a", 512<<10) + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
@@ -132,12 +166,18 @@ func TestRawRequests(t *testing.T) {
 			status:  431,
 		},
 		"through a proxy on loopback": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n",
-			status:  401,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"X-Forwarded-For: 192.0.2.1\r\n" +
+				"\r\n",
+			status: 401,
 		},
 		"through a proxy that is forwarded": {
-			request: "GET " + check + " HTTP/1.1\r\nHost: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n\r\n",
-			status:  401,
+			request: "GET " + check + " HTTP/1.1\r\n" +
+				"Host: 127.0.0.1\r\n" +
+				"Forwarded: for=192.0.2.1\r\n" +
+				"\r\n",
+			status: 401,
 		},
 	} {
 		if len(tt.request) > 1<<20 { // the server answers before all is sent
@@ -171,7 +211,10 @@ func TestClientsThatGoAway_BehindABody(t *testing.T) {
 		conn, _ := send(
 			t,
 			server,
-			"GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n",
+			"GET "+about("/check", "http://shop.example/")+"&wait=1 HTTP/1.1\r\n"+
+				"Host: 127.0.0.1\r\n"+
+				"Content-Length: 9\r\n"+
+				"\r\n",
 		)
 		conn.Close()
 	}

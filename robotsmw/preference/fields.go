@@ -52,8 +52,11 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 			count++
 			if count > maxFields {
 				return longest, &Statement{
-					Signal: signal, Where: "robots.txt", Line: field.Line, truncated: true,
-					Raw: fmt.Sprintf("there are more than %d such lines", maxFields),
+					Signal:    signal,
+					Where:     "robots.txt",
+					Line:      field.Line,
+					truncated: true,
+					Raw:       fmt.Sprintf("there are more than %d such lines", maxFields),
 				}
 			}
 			path, value := cutPath(field.Value)
@@ -74,8 +77,10 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 // package robotstxt. ok is false if it does not.
 func (in Input) truncatedRobots(signal string) (s Statement, ok bool) {
 	s = Statement{
-		Signal: signal, Where: "robots.txt", truncated: true,
-		Raw: fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
+		Signal:    signal,
+		Where:     "robots.txt",
+		truncated: true,
+		Raw:       fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
 	}
 	return s, in.Robots.Truncated()
 }

@@ -52,7 +52,10 @@ func TestLimits(t *testing.T) {
 	signal := func(n int) string {
 		return group + "Content-Signal: /p ai-train=yes\n" + repeated(n, "Content-Signal: /other%d ai-train=yes") + "Content-Signal: /page ai-train=no\n"
 	}
-	long := "User-agent: *\nContent-Usage: train-ai=y\nAllow: /\n# " + strings.Repeat("x", robotstxt.MaxSize) + "\n"
+	long := "User-agent: *\n" +
+		"Content-Usage: train-ai=y\n" +
+		"Allow: /\n" +
+		"# " + strings.Repeat("x", robotstxt.MaxSize) + "\n"
 	tdm := func(n int, location string) []byte {
 		return []byte("[" + strings.ReplaceAll(repeated(n, `{"location":"/other%d","tdm-reservation":0},`), "\n", "") +
 			`{"location":"` + location + `","tdm-reservation":1},{"location":"/","tdm-reservation":0}]`)

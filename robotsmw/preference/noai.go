@@ -47,8 +47,12 @@ func (in Input) noAI() []Statement {
 	}
 	if in.Page.Truncated() {
 		all = append(all, Statement{
-			Use: TrainAI, Answer: Unknown, Signal: "noai", Where: "header or meta", truncated: true,
-			Raw: unreadablePrefix + "the page's directives are too long",
+			Use:       TrainAI,
+			Answer:    Unknown,
+			Signal:    "noai",
+			Where:     "header or meta",
+			truncated: true,
+			Raw:       unreadablePrefix + "the page's directives are too long",
 		})
 	}
 	return all

@@ -780,7 +780,8 @@ func FuzzInput(f *testing.F) {
 		"search=y, train-ai=%\"x\"", "<", "?")
 	f.Fuzz(func(t *testing.T, txt, usage, link, target string) {
 		in := Input{
-			Robots: robotstxt.Parse([]byte(txt)), Target: target,
+			Robots: robotstxt.Parse([]byte(txt)),
+			Target: target,
 			Header: header(
 				"Content-Usage",
 				usage,

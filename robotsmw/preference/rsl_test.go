@@ -343,7 +343,9 @@ func TestParseRSL_Bounds(t *testing.T) {
 // but the method Says returns it, and the other keys of the line are read.
 func TestContentSignal_KeepsUnknownKeys(t *testing.T) {
 	in := Input{
-		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Signal: search=yes,ai-train=no,use=reference\nAllow: /\n")),
+		Robots: robotstxt.Parse([]byte("User-agent: *\n" +
+			"Content-Signal: search=yes,ai-train=no,use=reference\n" +
+			"Allow: /\n")),
 		Header: http.Header{"Content-Signal": {"USE = immediate; x=1"}},
 	}
 	if in.For(Search).Answer != Allow || in.For(TrainAI).Answer != Deny || in.For(AIInput).Answer != Unknown {

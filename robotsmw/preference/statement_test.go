@@ -19,7 +19,11 @@ func TestMemoryOfStatements(t *testing.T) {
 	before := testmain.Heap()
 	for i := range 100 {
 		text := fmt.Sprintf(
-			"User-agent: *\nContent-Usage: /page%d train-ai=n, other=%d\nContent-Signal: ai-train=no, label%d=x\nAllow: /\nLicense: https://a.example/%d\n",
+			"User-agent: *\n"+
+				"Content-Usage: /page%d train-ai=n, other=%d\n"+
+				"Content-Signal: ai-train=no, label%d=x\n"+
+				"Allow: /\n"+
+				"License: https://a.example/%d\n",
 			i,
 			i,
 			i,

@@ -28,7 +28,14 @@ type draftInput struct {
 }
 
 func (d draftInput) input() Input {
-	d.Robots = robotstxt.Parse([]byte("User-agent: *\n" + strings.Join(d.robots, "\n") + "\nAllow: /\n\nUser-agent: allowed-token\nAllow: /\n\nUser-agent: denied-token\nDisallow: /\n"))
+	d.Robots = robotstxt.Parse([]byte("User-agent: *\n" + strings.Join(d.robots, "\n") + "\n" +
+		"Allow: /\n" +
+		"\n" +
+		"User-agent: allowed-token\n" +
+		"Allow: /\n" +
+		"\n" +
+		"User-agent: denied-token\n" +
+		"Disallow: /\n"))
 	return d.Input
 }
 

@@ -19,8 +19,10 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 func TestKeyCannotBeForgedByAQuery(t *testing.T) {
 	client := &http.Client{Transport: &Transport{Base: roundTripper(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{
-			StatusCode: 200, Header: http.Header{"Cache-Control": {"max-age=3600"}},
-			Body: io.NopCloser(strings.NewReader("a page")), Request: req,
+			StatusCode: 200,
+			Header:     http.Header{"Cache-Control": {"max-age=3600"}},
+			Body:       io.NopCloser(strings.NewReader("a page")),
+			Request:    req,
 		}, nil
 	})}}
 	for _, site := range []struct {

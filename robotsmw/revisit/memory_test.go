@@ -27,8 +27,13 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 				n++
 				long := line + strings.Repeat("x", 500<<10) + fmt.Sprint(n)
 				return &http.Response{
-					StatusCode: 200, Body: io.NopCloser(strings.NewReader("a page")), Request: req,
-					Header: http.Header{"Etag": {fmt.Sprintf(`"%d"`, n)}, "X-Robots-Tag": {long}},
+					StatusCode: 200,
+					Body:       io.NopCloser(strings.NewReader("a page")),
+					Request:    req,
+					Header: http.Header{"Etag": {fmt.Sprintf(
+						`"%d"`,
+						n,
+					)}, "X-Robots-Tag": {long}},
 				}, nil
 			})
 			transport := &Transport{Base: base, MaxBytes: maxBytes}

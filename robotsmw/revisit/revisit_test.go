@@ -420,8 +420,10 @@ func TestUpdate_Responses(t *testing.T) {
 			last:    Visit{Sent: true},
 		},
 		"an HTML page that breaks off": {
-			answers: []answer{known, {200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"}},
-			last:    Visit{Sent: true},
+			answers: []answer{known, {200, "Etag: \"b\"\n" +
+				"Content-Type: text/html\n" +
+				"Content-Length: 99", "<p>"}},
+			last: Visit{Sent: true},
 		},
 		"fresh, but the body breaks off": {
 			answers: []answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}},

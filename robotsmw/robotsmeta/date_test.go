@@ -195,7 +195,8 @@ func FuzzHeader(f *testing.F) {
 				isInput := strings.Contains(input, r.Raw) && strings.Contains(input, r.Value)
 				isEmpty := r.Name == "" && r.Raw == ""
 				if r.Source != source || r.Line != 1 || isEmpty || !isInput {
-					t.Fatalf("got the rule %+v for %q, want a part of line 1 of %s", r, line, source)
+					t.Fatalf("got the rule %+v for %q, want a part of line 1 of %s",
+						r, line, source)
 				}
 			}
 		}

@@ -272,7 +272,11 @@ func TestTruncated(t *testing.T) {
 		truncated bool
 	}{
 		{"a line of 8 KiB", []string{strings.Repeat(",", maxLine-7) + "noindex"}, true, false},
-		{"a line of more than 8 KiB", []string{strings.Repeat(",", maxLine-6) + "noindex"}, false, true},
+		{
+			name:      "a line of more than 8 KiB",
+			lines:     []string{strings.Repeat(",", maxLine-6) + "noindex"},
+			truncated: true,
+		},
 		{"an incomplete item at the limit", []string{long[:maxLine-3] + "noindexed"}, false, true},
 		{"a line after one that is too long", []string{long, "noindex"}, true, true},
 		{

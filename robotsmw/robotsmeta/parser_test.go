@@ -113,7 +113,12 @@ func TestXRobotsTag(t *testing.T) {
 			lines: []string{"googlebot: index, noai"},
 			agent: "spawningbot",
 		},
-		{"a second line without a scope", []string{"googlebot: nofollow", "noindex"}, "other", "noindex"},
+		{
+			name:  "a second line without a scope",
+			lines: []string{"googlebot: nofollow", "noindex"},
+			agent: "other",
+			want:  "noindex",
+		},
 
 		{"white space between directives", []string{"noindex nofollow"}, "any", "noindex nofollow"},
 		{
@@ -122,7 +127,12 @@ func TestXRobotsTag(t *testing.T) {
 			agent: "otherbot",
 			want:  "noindex nofollow",
 		},
-		{"a directive and a scope without a comma", []string{"noindex otherbot: nofollow"}, "x", "noindex"},
+		{
+			name:  "a directive and a scope without a comma",
+			lines: []string{"noindex otherbot: nofollow"},
+			agent: "x",
+			want:  "noindex",
+		},
 		{"a name of two words", []string{"Algolia crawler: noindex"}, "algolia crawler", "noindex"},
 		{
 			name:  "a name with a version",
@@ -179,7 +189,8 @@ func TestXRobotsTag(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := summary(ParseHeader(header(test.lines...), test.agent)); got != test.want {
-				t.Errorf("ParseHeader(%q, %q) = %q, want %q", test.lines, test.agent, got, test.want)
+				t.Errorf("ParseHeader(%q, %q) = %q, want %q",
+					test.lines, test.agent, got, test.want)
 			}
 		})
 	}
@@ -227,7 +238,8 @@ func TestDirectives_Memory(t *testing.T) {
 			kept = append(kept, parse(text))
 		}
 		if grown := testmain.Heap() - before; grown > 5<<20 {
-			t.Errorf("%s: the directives of 100 texts take %d bytes, want at most 5 MiB", name, grown)
+			t.Errorf("%s: the directives of 100 texts take %d bytes, want at most 5 MiB",
+				name, grown)
 		}
 		if len(kept[99].rules) == 0 {
 			t.Errorf("%s: got no rules", name)

@@ -86,7 +86,8 @@ func TestSharedFeatures(t *testing.T) {
 		_, mayDiffer := reasons[id]
 		delete(reasons, id)
 		if isEqual && mayDiffer {
-			t.Errorf("case %s: got %s, as expected: remove it from featureDisagreements", id, asJSON(got))
+			t.Errorf("case %s: got %s, as expected: remove it from featureDisagreements",
+				id, asJSON(got))
 		}
 		if !isEqual && !mayDiffer {
 			t.Errorf("case %s of %s, agent %q, URL %q, note %q: got %s, want %s; robots.txt:\n%s",

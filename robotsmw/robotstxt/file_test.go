@@ -61,7 +61,10 @@ func TestTruncated(t *testing.T) {
 	}{
 		{"empty", "", false, true},
 		{"the maximum size", fill(MaxSize), false, false},
-		{"the maximum size with a byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")), false, false},
+		{
+			name: "the maximum size with a byte order mark",
+			text: "\ufeff" + fill(MaxSize-len("\ufeff")),
+		},
 		{
 			name:      "a byte too long because of a byte order mark",
 			text:      "\ufeff" + fill(MaxSize-len("\ufeff")+1),

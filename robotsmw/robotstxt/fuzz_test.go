@@ -217,7 +217,8 @@ func TestMatch_AgreesWithReferenceInLargeGroups(t *testing.T) {
 			want, ok := referenceMatch(reference, target)
 			got := rules.Match(target)
 			if hasLine := got.Line > 0; hasLine != ok || got.Line != want.line {
-				t.Fatalf("Match(%q) = %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
+				t.Fatalf("Match(%q) = %+v, want %+v; robots.txt:\n%s",
+					target, got, want, b.String())
 			}
 			if wantAllowed := want.allow || !ok; rules.Allowed(target) != wantAllowed {
 				t.Fatalf("Allowed(%q) = %t, want %t; robots.txt:\n%s",

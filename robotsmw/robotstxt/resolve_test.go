@@ -39,7 +39,8 @@ func TestMatchResolved(t *testing.T) {
 			allowAll += "Allow: " + form + "$\n"
 			m, got := rules("Disallow: " + form + "$\n").MatchResolved(target)
 			if m.Allowed || m.Line != 2 || got != form {
-				t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q", target, m, got, form)
+				t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q",
+					target, m, got, form)
 			}
 		}
 		if m, got := rules(allowAll).MatchResolved(target); !m.Allowed || got != "" {
@@ -49,7 +50,8 @@ func TestMatchResolved(t *testing.T) {
 			continue
 		}
 		if m, got := rules(allowTarget).MatchResolved(target); m.Allowed || got != forms[0] {
-			t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q", target, m, got, forms[0])
+			t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q",
+				target, m, got, forms[0])
 		}
 	}
 	m, form := rules("Disallow: /x/\n").MatchResolved("/x/../y")
@@ -119,7 +121,8 @@ func FuzzResolvedForms(f *testing.F) {
 		}
 		hasForms := got != path || merged != path
 		if hasForms && !mayNeedResolving(path) {
-			t.Errorf("mayNeedResolving(%q) = false, want true, because of %q and %q", path, got, merged)
+			t.Errorf("mayNeedResolving(%q) = false, want true, because of %q and %q",
+				path, got, merged)
 		}
 	})
 }

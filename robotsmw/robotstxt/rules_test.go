@@ -56,7 +56,8 @@ func TestRules_Memory(t *testing.T) {
 			f := parse(b.String())
 			rules := f.Rules()
 			if size, limit := rules.Size(), maxMemory(f); size > limit {
-				t.Errorf("Size with %d rules of the kind %q = %d, want at most %d", n, kind, size, limit)
+				t.Errorf("Size with %d rules of the kind %q = %d, want at most %d",
+					n, kind, size, limit)
 			}
 		}
 	}

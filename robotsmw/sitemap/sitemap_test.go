@@ -78,13 +78,20 @@ func TestRead(t *testing.T) {
 		rows rows
 	}{
 		{"the kinds of files", rows{
-			"pages":       {sample, two},
-			"an index":    {index, []string{"index http://a.example/s1.xml 2026-11-21T09:00:00Z", "index http://a.example/s2.xml.gz"}},
-			"RSS":         {rss, []string{"http://a.example/1?a=1&b=2 2026-11-21T09:00:00Z", "http://a.example/2"}},
-			"RSS 1.0":     {`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel><link>http://a.example/</link></channel><item rdf:about="x"><link>http://a.example/1</link><dc:date>2026-11-21</dc:date></item></rdf:RDF>`, one("http://a.example/1 2026-11-21T00:00:00Z")},
-			"Atom":        {atom, []string{"http://a.example/1?a=1&b=2 2026-11-21T10:00:00.5Z", "http://a.example/2"}},
-			"lines":       {"\ufeffhttp://a.example/1\r\n\r\n HTTPS://a.example/2", []string{"http://a.example/1", "HTTPS://a.example/2"}},
-			"other lines": {"# pages\nhttp://a.example/1\n/2\nftp://a.example/3\nhttp://\nNot found\n", one("http://a.example/1")},
+			"pages":    {sample, two},
+			"an index": {index, []string{"index http://a.example/s1.xml 2026-11-21T09:00:00Z", "index http://a.example/s2.xml.gz"}},
+			"RSS":      {rss, []string{"http://a.example/1?a=1&b=2 2026-11-21T09:00:00Z", "http://a.example/2"}},
+			"RSS 1.0":  {`<rdf:RDF xmlns="http://purl.org/rss/1.0/"><channel><link>http://a.example/</link></channel><item rdf:about="x"><link>http://a.example/1</link><dc:date>2026-11-21</dc:date></item></rdf:RDF>`, one("http://a.example/1 2026-11-21T00:00:00Z")},
+			"Atom":     {atom, []string{"http://a.example/1?a=1&b=2 2026-11-21T10:00:00.5Z", "http://a.example/2"}},
+			"lines": {"\ufeffhttp://a.example/1\r\n" +
+				"\r\n" +
+				" HTTPS://a.example/2", []string{"http://a.example/1", "HTTPS://a.example/2"}},
+			"other lines": {"# pages\n" +
+				"http://a.example/1\n" +
+				"/2\n" +
+				"ftp://a.example/3\n" +
+				"http://\n" +
+				"Not found\n", one("http://a.example/1")},
 			"nothing":     {"", nil},
 			"white space": {" \r\n\t", nil},
 			"a mark":      {"\ufeff", nil},

@@ -291,7 +291,10 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 	if problem != "" {
 		return until, nil, problem
 	}
-	base, _ := signatureBase(covered, strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"))
+	base, _ := signatureBase(
+		covered,
+		strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"),
+	)
 	if !ed25519.Verify(key.public, []byte(base), signature) {
 		return until, nil, "it is invalid: it was created for another authority or body, or with another key"
 	}
@@ -386,7 +389,10 @@ func maxAge(h http.Header) (lifetime time.Duration, ok bool) {
 			return 0, true
 		case "max-age", "s-maxage":
 			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
-			isHuge := errors.Is(err, strconv.ErrRange) // then n is the largest number that fits (RFC 9111 §1.2.2)
+			isHuge := errors.Is(
+				err,
+				strconv.ErrRange,
+			) // then n is the largest number that fits (RFC 9111 §1.2.2)
 			if (err == nil || isHuge) && n >= 0 {
 				lifetime = max(lifetime, time.Duration(n)*time.Second)
 				ok = true

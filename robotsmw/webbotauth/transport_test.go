@@ -37,7 +37,11 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 	if isMember {
 		agentID += `;key="sig1"`
 	}
-	base := fmt.Sprintf("\"@authority\": %s\n\"@method\": %s\n\"@path\": %s\n%s: %s\n\"@signature-params\": %s",
+	base := fmt.Sprintf("\"@authority\": %s\n"+
+		"\"@method\": %s\n"+
+		"\"@path\": %s\n"+
+		"%s: %s\n"+
+		"\"@signature-params\": %s",
 		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Signature"), "sig1=:"), ":"))
 	if err != nil || !ed25519.Verify(public, []byte(base), signature) {

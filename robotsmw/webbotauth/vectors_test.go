@@ -56,39 +56,45 @@ func TestVectors_Requests(t *testing.T) {
 		signature   string
 	}{
 		{
-			name: "draft E.2.1, dictionary", label: "sig2",
+			name:      "draft E.2.1, dictionary",
+			label:     "sig2",
 			covered:   []component{toHost, agent("sig2", false)},
 			params:    key + ";expires=4889289600" + nonceB + tag,
 			input:     `sig2=("@authority" "signature-agent";key="sig2");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=4889289600;nonce="n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA==";tag="web-bot-auth"`,
 			signature: "sig2=:CGokAoY/FrPpyuzTe1Fb2kLTAH9Idw6qSFd1+D77r1firsMRCxeuLu5e6O+ek3zQgDMAzjiXtLVfqE00xnABCQ==:",
 		},
 		{
-			name: "draft E.2.2, legacy string", label: "sig2",
+			name:      "draft E.2.2, legacy string",
+			label:     "sig2",
 			covered:   []component{toHost, agent("sig2", true)},
 			params:    key + ";expires=1735693200" + nonceL + tag,
 			input:     `sig2=("@authority" "signature-agent");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=1735693200;nonce="e8N7S2MFd/qrd6T2R3tdfAuuANngKI7LFtKYI/vowzk4lAZYadIX6wW25MwG7DCT9RUKAJ0qVkU0mEeLElW1qg==";tag="web-bot-auth"`,
 			signature: "sig2=:jdq0SqOwHdyHr9+r5jw3iYZH6aNGKijYp/EstF4RQTQdi5N5YYKrD+mCT1HA1nZDsi6nJKuHxUi/5Syp3rLWBA==:",
 		},
 		{
-			name: "test data v1, no agent", label: "sig1",
+			name:      "test data v1, no agent",
+			label:     "sig1",
 			covered:   []component{toHost},
 			params:    key + `;expires=1735693200;nonce="mYotfW3CUjI68sbGw6oKd7kyXqPjZEtU8xFPGWFrqOAf5qC6MDe3pys3SWWCudB0MvwslHy32WXUpkR7u0lt/w=="` + tag,
 			signature: "sig1=:+NA/cssf4Y2bQTMTkyvTGRCaVzp9quyUevdwwMtMOWhhOOZ2T1subBj0BtvdnrpDEuwSAbiTeElXDzHL3WWKCw==:",
 		},
 		{
-			name: "test data v2, no agent", label: "sig1",
+			name:      "test data v2, no agent",
+			label:     "sig1",
 			covered:   []component{toHost},
 			params:    key + `;expires=4889289600;nonce="zIW8+cdmA3vdYagbxojpONwa/l0EKJ/O3/wD486VvsQjO/RxPaSt6ZxvQaMcQzNnqKN/mQ6hpGiFro2L2qkz5A=="` + tag,
 			signature: "sig1=:QKN4fTdIYfh82fvoZCQiQA1weuozfCS/Led2zTMbewMMqH8PI2Wsy/5c4ao6B6D09nraNQdBNOADg8aM1MqfCg==:",
 		},
 		{
-			name: "test data v2, a member of another name", label: "sig2",
+			name:      "test data v2, a member of another name",
+			label:     "sig2",
 			covered:   []component{toHost, agent("agent2", false)},
 			params:    key + ";expires=4889289600" + nonceB + tag,
 			signature: "sig2=:RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:",
 		},
 		{
-			name: "RFC 9421 B.2.6", label: "sig-b26",
+			name:  "RFC 9421 B.2.6",
+			label: "sig-b26",
 			covered: []component{
 				{
 					id:    `"date"`,

@@ -54,7 +54,10 @@ func Control(option string, f func(netip.Addr) error) func(network, address stri
 // Dialer returns a dialer for Options.RefuseAddress. Apart from f, it dials as
 // http.DefaultTransport does.
 func Dialer(f func(netip.Addr) error) *net.Dialer {
-	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: Control("RefuseAddress", f)}
+	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: Control(
+		"RefuseAddress",
+		f,
+	)}
 }
 
 // IsRefusal reports whether err itself, and not an error that it wraps, is an

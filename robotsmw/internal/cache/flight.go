@@ -89,9 +89,16 @@ type Flight struct {
 // newFlight returns a flight with one caller that waits for it.
 func newFlight(number uint64, name string, prev *record.Record, after <-chan struct{}, left func(*Flight)) *Flight {
 	f := &Flight{
-		number: number, left: left,
-		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, callers: 1,
-		done: make(chan struct{}), moved: make(chan struct{}),
+		number:    number,
+		left:      left,
+		Origin:    name,
+		RobotsURL: origin.RobotsTxt(name),
+		Prev:      prev,
+		copy:      prev,
+		After:     after,
+		callers:   1,
+		done:      make(chan struct{}),
+		moved:     make(chan struct{}),
 	}
 	f.ctx, f.drop = context.WithCancelCause(context.Background())
 	return f

@@ -172,8 +172,12 @@ func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Tim
 
 func (c *Client) request(ctx context.Context, q Question) *http.Request {
 	req := &http.Request{
-		Method: http.MethodGet, URL: q.URL, Host: q.Host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method:     http.MethodGet,
+		URL:        q.URL,
+		Host:       q.Host,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
@@ -227,7 +231,12 @@ func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (r
 		}
 	case status >= 400 && status <= 499 && !httpstatus.IsThrottled(status):
 		timer.Reset(min(c.Timeout, maxErrorPageTime))
-		begin, _ = read(req.Context(), resp, refusal.Window, size) // after an error, the bytes before it are enough
+		begin, _ = read(
+			req.Context(),
+			resp,
+			refusal.Window,
+			size,
+		) // after an error, the bytes before it are enough
 	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which

@@ -125,7 +125,13 @@ func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev
 		return Fetch{Record: l.accepted(f, u, host, hops, ans, now), Body: ans.Body}
 	case httpstatus.IsThrottled(ans.Status) || ans.Status < 400 || ans.Status > 499:
 		return Fetch{
-			Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now)),
+			Record: prev.Failed(
+				f.RobotsURL,
+				now,
+				ans.Status,
+				ans.StatusText(),
+				ans.RetryAfter(now),
+			),
 		}
 	}
 	return Fetch{Record: l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now)}
@@ -192,8 +198,13 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 		src.URL = s
 	}
 	rec := &record.Record{
-		URL: f.RobotsURL, State: record.Good, Hops: uint8(hops), Status: int16(ans.Status),
-		Doc: l.cfg.Kind.Document(ans.Body), Fetched: now, Expires: now.Add(lifetime(ans, now)),
+		URL:     f.RobotsURL,
+		State:   record.Good,
+		Hops:    uint8(hops),
+		Status:  int16(ans.Status),
+		Doc:     l.cfg.Kind.Document(ans.Body),
+		Fetched: now,
+		Expires: now.Add(lifetime(ans, now)),
 	}
 	if src != (record.Source{}) {
 		rec.Source = &src
@@ -204,8 +215,12 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 // withoutFile returns the record of an origin without a robots.txt.
 func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
 	return &record.Record{
-		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(hops), Status: int16(status),
-		Fetched: now, Expires: now.Add(lifetime),
+		URL:     f.RobotsURL,
+		State:   l.cfg.Kind.WithoutFile(status),
+		Hops:    uint8(hops),
+		Status:  int16(status),
+		Fetched: now,
+		Expires: now.Add(lifetime),
 	}
 }
 

@@ -175,9 +175,16 @@ func TestChaosUnderAPace(t *testing.T) {
 // RoundTripper, and logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
-		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
-		MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
-		Fetched: func(Fetch) {}, Recalled: func(Fetch) {}, StoreFailed: func(string, error) {},
+		Base:        web,
+		UserAgent:   "ExampleBot/1.0",
+		Timeout:     30 * time.Second,
+		Kind:        &record.Kind{Tokens: []string{"ExampleBot"}},
+		MaxOrigins:  1000,
+		MaxBytes:    128 << 20,
+		Logger:      slog.New(slog.DiscardHandler),
+		Fetched:     func(Fetch) {},
+		Recalled:    func(Fetch) {},
+		StoreFailed: func(string, error) {},
 	}
 	for _, f := range edit {
 		f(&cfg)
@@ -197,8 +204,14 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 		h.Set(name, value)
 	}
 	return &http.Response{
-		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Request: r,
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode:    code,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        h,
+		Request:       r,
+		Body:          io.NopCloser(strings.NewReader(body)),
+		ContentLength: int64(len(body)),
 	}
 }
 

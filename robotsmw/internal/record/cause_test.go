@@ -75,7 +75,10 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 	now := time.Now()
 	name := "http://" + strings.Repeat("a.", 120) + "example"
 	worst := &Record{
-		State: Good, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour),
+		State:   Good,
+		Doc:     k.Document([]byte(someRules)),
+		Fetched: now,
+		Expires: now.Add(time.Hour),
 		Source: &Source{
 			URL:  "http://a.example/?" + strings.Repeat("\xff", 8<<10-18),
 			ETag: Validator(strings.Repeat("<", 1<<10)), LastModified: Validator(strings.Repeat("\xff", 1<<10)),

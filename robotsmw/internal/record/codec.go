@@ -56,8 +56,13 @@ const maxSourceBytes = 16 << 10
 // body is left out unless the state is Good.
 func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
-		Version: storedVersion, Origin: name, Robot: k.Robot(), Status: int(rec.Status), Redirects: int(rec.Hops),
-		Fetched: rec.Fetched, Expires: rec.Expires,
+		Version:   storedVersion,
+		Origin:    name,
+		Robot:     k.Robot(),
+		Status:    int(rec.Status),
+		Redirects: int(rec.Hops),
+		Fetched:   rec.Fetched,
+		Expires:   rec.Expires,
 	}
 	switch rec.State {
 	case Good:
@@ -106,8 +111,11 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, errors.New("stored record is for another robot")
 	}
 	rec := &Record{
-		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
-		Fetched: s.Fetched, Expires: s.Expires,
+		URL:     origin.RobotsTxt(name),
+		Hops:    uint8(s.Redirects),
+		Status:  int16(s.Status),
+		Fetched: s.Fetched,
+		Expires: s.Expires,
 	}
 	switch s.State {
 	case "good":

@@ -195,9 +195,10 @@ func compactCert(c *x509.Certificate) *x509.Certificate {
 		return nil
 	}
 	kept := &x509.Certificate{
-		NotBefore: c.NotBefore, NotAfter: c.NotAfter,
-		Subject: pkix.Name{CommonName: short(c.Subject.CommonName)},
-		Issuer:  pkix.Name{CommonName: short(c.Issuer.CommonName)},
+		NotBefore: c.NotBefore,
+		NotAfter:  c.NotAfter,
+		Subject:   pkix.Name{CommonName: short(c.Subject.CommonName)},
+		Issuer:    pkix.Name{CommonName: short(c.Issuer.CommonName)},
 	}
 	for _, name := range c.DNSNames[:min(len(c.DNSNames), maxCertNames)] {
 		kept.DNSNames = append(kept.DNSNames, short(name))

@@ -47,7 +47,8 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 		if got := rules(s.Directives()); !slices.Equal(got, want) {
-			t.Fatalf("%q in pieces of %d bytes has the rules\n%+v, want\n%+v", page, 1+int(piece), got, want)
+			t.Fatalf("%q in pieces of %d bytes has the rules\n%+v, want\n%+v",
+				page, 1+int(piece), got, want)
 		}
 	})
 }

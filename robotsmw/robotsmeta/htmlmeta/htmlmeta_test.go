@@ -91,7 +91,8 @@ func TestScan(t *testing.T) {
 					}
 				}
 				if got := summary(s.Directives()); got != test.want {
-					t.Errorf("in pieces of %d bytes, Directives returns %q, want %q", piece, got, test.want)
+					t.Errorf("in pieces of %d bytes, Directives returns %q, want %q",
+						piece, got, test.want)
 				}
 			}
 		})
@@ -122,7 +123,11 @@ func TestScanner_HeadOnly(t *testing.T) {
 			page: "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots,
 			want: "noindex",
 		},
-		{"after a template in the head", "<head><template>text<div></div></template>" + robots, "noindex"},
+		{
+			name: "after a template in the head",
+			page: "<head><template>text<div></div></template>" + robots,
+			want: "noindex",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := Scanner{HeadOnly: true}

@@ -34,7 +34,8 @@ func TestScanner_HostilePages(t *testing.T) {
 			}
 			s.Finish()
 			if got, want := summary(s.Directives()), summary(Scan([]byte(whole))); got != want {
-				t.Errorf("%s, %d bytes in pieces: Directives returns %q, want %q", name, len(whole), got, want)
+				t.Errorf("%s, %d bytes in pieces: Directives returns %q, want %q",
+					name, len(whole), got, want)
 			}
 			if s.rescanned > maxRescanned+16*Window {
 				t.Errorf("%s: %d bytes were scanned more than once, want at most %d",

@@ -255,7 +255,14 @@ func TestCheck_Codes(t *testing.T) {
 				if p.Code != test.code {
 					continue
 				}
-				want := Problem{test.line, test.column, test.code, test.severity, p.Message, test.fix}
+				want := Problem{
+					Line:     test.line,
+					Column:   test.column,
+					Code:     test.code,
+					Severity: test.severity,
+					Message:  p.Message,
+					Fix:      test.fix,
+				}
 				if p != want {
 					t.Errorf("Check returns %+v, want %+v", p, want)
 				}
@@ -356,7 +363,8 @@ func TestCheck_Binary(t *testing.T) {
 		body := make([]byte, 3000)
 		rand.NewChaCha8([32]byte{byte(seed)}).Read(body)
 		if got := Check(body); len(got) != 1 || got[0].Code != codeBinary {
-			t.Errorf("Check of random bytes (seed %d) returns %v, want the code %s", seed, got, codeBinary)
+			t.Errorf("Check of random bytes (seed %d) returns %v, want the code %s",
+				seed, got, codeBinary)
 		}
 	}
 }
@@ -375,7 +383,8 @@ func TestCheck_RulesAfterMarkup(t *testing.T) {
 	} {
 		for _, p := range Check([]byte(begin + "User-agent: *\nDisallow: /private/\n")) {
 			if p.Code == codeHTML || p.Code == codeHTMLError || p.Code == codeBinary {
-				t.Errorf("Check of a file that begins with %q returns %q, want no such problem", begin, p)
+				t.Errorf("Check of a file that begins with %q returns %q, want no such problem",
+					begin, p)
 			}
 		}
 	}
@@ -429,7 +438,8 @@ func TestCodes_AreDocumented(t *testing.T) {
 	all := codes(t)
 	for code, description := range all {
 		if documented[code] != description {
-			t.Errorf("code %s is %q in code.go, and %q in doc.go", code, description, documented[code])
+			t.Errorf("code %s is %q in code.go, and %q in doc.go",
+				code, description, documented[code])
 		}
 	}
 	for code := range documented {
@@ -503,6 +513,7 @@ func TestCheck_RulesThatAreNotCompared(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("Check returns no problem with the code %s about rules that were not compared", codeTooMany)
+		t.Errorf("Check returns no problem with the code %s about rules that were not compared",
+			codeTooMany)
 	}
 }
