@@ -35,7 +35,9 @@ func (in Input) headerFields(signal string) (lines []Statement, ok bool) {
 // that apply to the crawler, have one of the given names, and have the longest
 // path that matches the target. If a limit was exceeded, truncated describes
 // it, because a line that was not parsed may have a longer path.
-func (in Input) robotsFields(signal string, names ...string) (longest []Statement, truncated *Statement) {
+func (in Input) robotsFields(
+	signal string, names ...string,
+) (longest []Statement, truncated *Statement) {
 	if in.Robots == nil {
 		return nil, nil
 	}
@@ -45,8 +47,8 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 	count := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
-			hasName := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field.Name) })
-			if !hasName {
+			isField := func(name string) bool { return strings.EqualFold(name, field.Name) }
+			if !slices.ContainsFunc(names, isField) {
 				continue
 			}
 			count++

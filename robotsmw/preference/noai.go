@@ -35,7 +35,10 @@ func (in Input) noAI() []Statement {
 	for _, signal := range []string{"noai", "noml", "noimageai"} {
 		isImplied := signal == "noimageai" && in.Page.Says("noai")
 		isListed := slices.ContainsFunc(all, func(s Statement) bool { return s.Signal == signal })
-		if in.Page.Says(signal) && !isImplied && !isListed {
+		if isImplied || isListed {
+			continue
+		}
+		if in.Page.Says(signal) {
 			all = append(all, Statement{
 				Use:    deniedBy[signal],
 				Answer: Deny,

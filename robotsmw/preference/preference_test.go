@@ -1,7 +1,6 @@
 package preference
 
 import (
-	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -27,34 +26,31 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// A check is an Input and the answers that it must give about Search, TrainAI
-// and AIInput, in this order, for example "allow deny unknown".
+// A check is an Input and the expected answers.
 type check struct {
 	name string
 	in   Input
-	want string
+	want string // the answers about Search, TrainAI and AIInput, such as "allow deny unknown"
 }
 
 func run(t *testing.T, checks []check) {
 	t.Helper()
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
-			got := fmt.Sprint(
-				c.in.For(Search).Answer,
-				" ",
-				c.in.For(TrainAI).Answer,
-				" ",
-				c.in.For(AIInput).Answer,
-			)
-			if got != c.want {
-				t.Errorf("%s, want %s; %v", got, c.want, c.in.Says())
+			var answers []string
+			for _, use := range []Use{Search, TrainAI, AIInput} {
+				answers = append(answers, string(c.in.For(use).Answer))
+			}
+			if got := strings.Join(answers, " "); got != c.want {
+				t.Errorf("got the answers %q, want %q; Says() = %v", got, c.want, c.in.Says())
 			}
 		})
 	}
 }
 
-// The rows follow the drafts of AIPREF (see the map drafts).
-func TestContentUsageInRobotsTxt(t *testing.T) {
+// TestContentUsage_RobotsTxt has rows according to the drafts of AIPREF, whose
+// versions are in the map drafts.
+func TestContentUsage_RobotsTxt(t *testing.T) {
 	run(t, []check{
 		{
 			name: "without a path",
@@ -64,7 +60,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "allow deny unknown",
 		},
 		{
-			name: "with a path",
+			name: "a path that matches",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"),
 				Target: "/a/b",
@@ -72,7 +68,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "with another path",
+			name: "a path that does not match",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: /a train-ai=n", "Allow: /"),
 				Target: "/b",
@@ -80,7 +76,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "the longest path wins",
+			name: "paths of different lengths",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -93,7 +89,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown allow unknown",
 		},
 		{
-			name: "wildcards count as in a rule",
+			name: "a path with wildcards",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -105,7 +101,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "escapes, too",
+			name: "a percent-encoded path",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: /%7Ejoe train-ai=n"),
 				Target: "/~joe/x",
@@ -113,7 +109,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "equal paths: n outweighs y",
+			name: "equal paths with n and y",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -125,7 +121,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "equal paths: y outweighs silence",
+			name: "equal paths with different labels",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -137,7 +133,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "allow allow unknown",
 		},
 		{
-			name: "no path is the path /",
+			name: "no path and the path /",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -148,7 +144,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "our group alone",
+			name: "a group for * and a group of the robot without a preference",
 			in: Input{
 				Tokens: []string{"mybot"},
 				Robots: robots(
@@ -163,7 +159,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "our group, all of it",
+			name: "two groups of the robot",
 			in: Input{
 				Tokens: []string{"mybot"},
 				Robots: robots(
@@ -176,7 +172,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "not for what may not be fetched",
+			name: "a disallowed target",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: train-ai=n", "Disallow: /a"),
 				Target: "/a",
@@ -184,27 +180,27 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "of a key given twice the last counts",
+			name: "a repeated label",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=y")},
 			want: "unknown allow unknown",
 		},
 		{
-			name: "even if it says nothing",
+			name: "a repeated label whose last value is unknown",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, train-ai=x")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "keys are in lower case",
+			name: "a label in upper case",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: Train-AI=n")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "one fault spoils the line",
+			name: "an invalid label",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n, INVALID=y")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "but no other",
+			name: "an invalid label in another line",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -215,17 +211,17 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "a string is no token",
+			name: "a value in quotes",
 			in:   Input{Robots: robots("User-agent: *", `Content-Usage: train-ai="n"`)},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "nor is a Boolean",
+			name: "Booleans",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=?0, search")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "unknown keys and parameters are passed over",
+			name: "unknown labels and parameters",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -235,39 +231,39 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "a comment ends the line",
+			name: "a comment",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n # , search=y")},
 			want: "unknown deny unknown",
 		},
 		{
-			name: "labels that are gone",
+			name: "labels of earlier drafts",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: ai-train=n, train-genai=n, all=n"),
 			},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "ai-use is about input alone",
+			name: "the label ai-use with n",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=n")},
 			want: "unknown unknown deny",
 		},
 		{
-			name: "and allows it",
+			name: "the label ai-use with y",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y")},
 			want: "unknown unknown allow",
 		},
 		{
-			name: "train-ai is not about input",
+			name: "the label train-ai",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: train-ai=n")},
 			want: "unknown deny unknown",
 		},
 		{
-			name: "search is not about input",
+			name: "the labels search and ai-use",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: search=y, ai-use=n")},
 			want: "allow unknown deny",
 		},
 		{
-			name: "ai-use for a path",
+			name: "ai-use with a path that matches",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"),
 				Target: "/a/b",
@@ -275,7 +271,7 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown unknown deny",
 		},
 		{
-			name: "ai-use for another path",
+			name: "ai-use with a path that does not match",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: /a ai-use=n"),
 				Target: "/b",
@@ -283,19 +279,19 @@ func TestContentUsageInRobotsTxt(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "ai-use given twice",
+			name: "a repeated ai-use",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-use=y, ai-use=n;why=x")},
 			want: "unknown unknown deny",
 		},
 		{
-			name: "the name that Content-Signal has for it",
+			name: "a label of Content-Signal",
 			in:   Input{Robots: robots("User-agent: *", "Content-Usage: ai-input=n")},
 			want: "unknown unknown unknown",
 		},
 	})
 }
 
-func TestContentUsageInTheHeader(t *testing.T) {
+func TestContentUsage_Header(t *testing.T) {
 	run(t, []check{
 		{
 			name: "one line",
@@ -303,19 +299,19 @@ func TestContentUsageInTheHeader(t *testing.T) {
 			want: "allow deny unknown",
 		},
 		{
-			name: "two lines are one Dictionary",
+			name: "two lines with the same label",
 			in: Input{
 				Header: header("Content-Usage", "train-ai=n", "Content-Usage", "train-ai=y"),
 			},
 			want: "unknown allow unknown",
 		},
 		{
-			name: "and one fault spoils both",
+			name: "two lines, one of which is invalid",
 			in:   Input{Header: header("Content-Usage", "train-ai=n", "Content-Usage", "=")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "n outweighs robots.txt's y",
+			name: "n in the header and y in robots.txt",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: train-ai=y"),
 				Header: header("Content-Usage", "train-ai=n"),
@@ -323,7 +319,7 @@ func TestContentUsageInTheHeader(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "and the other way round",
+			name: "y in the header and n in robots.txt",
 			in: Input{
 				Robots: robots("User-agent: *", "Content-Usage: train-ai=n"),
 				Header: header("Content-Usage", "train-ai=y"),
@@ -331,19 +327,19 @@ func TestContentUsageInTheHeader(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "it has no path",
+			name: "a path in the header",
 			in:   Input{Header: header("Content-Usage", "/ train-ai=n")},
 			want: "unknown unknown unknown",
 		},
 	})
 }
 
-// The rows follow contentsignals.org. Some rows have other spellings that are
-// accepted too.
+// TestContentSignal has rows according to contentsignals.org, and rows with
+// spellings that are also accepted.
 func TestContentSignal(t *testing.T) {
 	run(t, []check{
 		{
-			name: "robots.txt",
+			name: "labels in robots.txt",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -354,21 +350,21 @@ func TestContentSignal(t *testing.T) {
 			want: "allow deny unknown",
 		},
 		{
-			name: "any case, any space",
+			name: "labels in any case, with spaces",
 			in: Input{
 				Robots: robots("User-agent: *", "content-signal:  AI-Train = NO ,  search = Yes "),
 			},
 			want: "allow deny unknown",
 		},
 		{
-			name: "digits",
+			name: "values as digits",
 			in: Input{
 				Robots: robots("User-agent: *", "ContentSignal: ai-train=0, search=1, ai-input=1"),
 			},
 			want: "allow deny allow",
 		},
 		{
-			name: "a path",
+			name: "a path that matches",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -379,7 +375,7 @@ func TestContentSignal(t *testing.T) {
 			want: "allow deny unknown",
 		},
 		{
-			name: "another path",
+			name: "a path that does not match",
 			in: Input{
 				Robots: robots(
 					"User-agent: *",
@@ -390,7 +386,7 @@ func TestContentSignal(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "another's group",
+			name: "a group of another robot",
 			in: Input{
 				Tokens: []string{"mybot"},
 				Robots: robots(
@@ -405,36 +401,36 @@ func TestContentSignal(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "the header",
+			name: "two lines in the header",
 			in: Input{
 				Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-input=yes"),
 			},
 			want: "unknown deny allow",
 		},
 		{
-			name: "no outweighs yes",
+			name: "no and yes in the header",
 			in: Input{
 				Header: header("Content-Signal", "ai-train=no", "Content-Signal", "ai-train=yes"),
 			},
 			want: "unknown deny unknown",
 		},
 		{
-			name: "without commas",
+			name: "labels without commas",
 			in:   Input{Header: header("Content-Signal", "search=yes ai-train=no;ai-input = no")},
 			want: "allow deny deny",
 		},
 		{
-			name: "in quotes",
+			name: "a value in quotes",
 			in:   Input{Header: header("Content-Signal", `ai-train="no"`)},
 			want: "unknown deny unknown",
 		},
 		{
-			name: "no value",
+			name: "labels without values",
 			in:   Input{Header: header("Content-Signal", "ai-train=, search=yes, =no, ai-input=")},
 			want: "allow unknown unknown",
 		},
 		{
-			name: "absent is neither",
+			name: "unknown labels and values",
 			in:   Input{Header: header("Content-Signal", "x=yes, ai-train, search=maybe")},
 			want: "unknown unknown unknown",
 		},
@@ -469,7 +465,7 @@ func TestTDMRep(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "meta supersedes the header",
+			name: "a meta and the header",
 			in: Input{
 				Page:   metas(t, "tdm-reservation", "0"),
 				Header: header("TDM-Reservation", "1"),
@@ -477,7 +473,7 @@ func TestTDMRep(t *testing.T) {
 			want: "unknown allow unknown",
 		},
 		{
-			name: "a meta of another value does not",
+			name: "a meta with an unknown value and the header",
 			in: Input{
 				Page:   metas(t, "tdm-reservation", "2"),
 				Header: header("TDM-Reservation", "1"),
@@ -490,7 +486,7 @@ func TestTDMRep(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "header supersedes the file",
+			name: "the header and the file",
 			in:   Input{TDMRep: file, Header: header("TDM-Reservation", "0")},
 			want: "unknown allow unknown",
 		},
@@ -506,32 +502,57 @@ func TestTDMRep(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 	})
-	v := Input{TDMRep: file}.For(TrainAI)
-	if len(v.Evidence) != 1 || v.Evidence[0].Policy != "https://a.example/terms" || v.Evidence[0].Path != "/*" {
-		t.Errorf("got %+v; want one statement, with the policy and path of the file", v)
+}
+
+// onlyStatement returns the statement about training, of which there must be
+// one.
+func onlyStatement(t *testing.T, in Input) Statement {
+	t.Helper()
+	v := in.For(TrainAI)
+	if len(v.Evidence) != 1 {
+		t.Fatalf("got the evidence %v, want one statement", v.Evidence)
 	}
-	v = Input{
-		Page: metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t"),
-	}.For(TrainAI)
-	if v.Evidence[0].Policy != "https://a.example/t" || v.Evidence[0].Line != 7 {
-		t.Errorf("got %+v; want the policy of the page and line 7", v)
+	return v.Evidence[0]
+}
+
+func TestTDMRep_Evidence(t *testing.T) {
+	file := []byte(`[{"location": "/*", "tdm-reservation": 1, "tdm-policy": "https://a.example/terms"}]`)
+	s := onlyStatement(t, Input{TDMRep: file})
+	if s.Policy != "https://a.example/terms" || s.Path != "/*" {
+		t.Errorf("got %+v, want the policy and path of the file", s)
 	}
-	for _, bad := range []string{"", "{}", "null1", `"x"`, "[" + strings.Repeat(" ", 1<<20) + "]"} {
-		v := Input{TDMRep: []byte(bad)}.For(TrainAI)
-		if v.Answer != Unknown || len(v.Evidence) != 1 || !strings.HasPrefix(v.Evidence[0].Raw, "cannot be read") {
-			t.Errorf("%.9q is taken for a tdmrep.json: %v", bad, v.Evidence)
+	page := metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t")
+	s = onlyStatement(t, Input{Page: page})
+	if s.Policy != "https://a.example/t" || s.Line != 7 {
+		t.Errorf("got %+v, want the policy of the page and line 7", s)
+	}
+}
+
+func TestTDMRep_InvalidFiles(t *testing.T) {
+	tooLong := "[" + strings.Repeat(" ", 1<<20) + "]"
+	for _, file := range []string{"", "{}", "null1", `"x"`, tooLong} {
+		s := onlyStatement(t, Input{TDMRep: []byte(file)})
+		if s.Answer != Unknown || !strings.HasPrefix(s.Raw, "cannot be read") {
+			t.Errorf("the file %.9q has the statement %v, want unknown: cannot be read", file, s)
 		}
 	}
 }
 
-// An entry of tdmrep.json reserves a page, and its policy is not a string. The
-// reservation applies: without it, a later entry would allow the page.
+// TestTDMRep_PolicyOfAnotherType checks that a reservation applies although the
+// policy is not a string. Otherwise, a later entry would allow the page.
 func TestTDMRep_PolicyOfAnotherType(t *testing.T) {
-	for _, policy := range []string{`{"terms": "https://a.example/"}`, `["https://a.example/"]`, `null`, `false`} {
-		file := `[{"location": "/page", "tdm-reservation": 1, "tdm-policy": ` + policy + `}, {"location": "/", "tdm-reservation": 0}]`
-		v := Input{TDMRep: []byte(file), Target: "/page"}.For(TrainAI)
-		if v.Answer != Deny || v.Evidence[0].Policy != "" {
-			t.Errorf("%s: %s, %v", policy, v.Answer, v.Evidence)
+	for _, policy := range []string{
+		`{"terms": "https://a.example/"}`,
+		`["https://a.example/"]`,
+		`null`,
+		`false`,
+	} {
+		file := `[{"location": "/page", "tdm-reservation": 1, "tdm-policy": ` + policy + `},` +
+			`{"location": "/", "tdm-reservation": 0}]`
+		s := onlyStatement(t, Input{TDMRep: []byte(file), Target: "/page"})
+		if s.Answer != Deny || s.Policy != "" {
+			t.Errorf("policy %s: got the answer %s and the policy %q, want deny and none",
+				policy, s.Answer, s.Policy)
 		}
 	}
 }
@@ -546,40 +567,40 @@ func TestNoAI(t *testing.T) {
 		{"noml", Input{Page: metas(t, "robots", "noml")}, "unknown deny unknown"},
 		{"a bare meta", Input{Page: metas(t, "noai", "")}, "unknown deny unknown"},
 		{
-			name: "to us",
+			name: "noai for the robot",
 			in: Input{
 				Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "mybot: noai"), "mybot"),
 			},
 			want: "unknown deny unknown",
 		},
 		{
-			name: "to another",
+			name: "noai for another robot",
 			in: Input{
 				Page: robotsmeta.ParseHeader(header("X-Robots-Tag", "otherbot: noai"), "mybot"),
 			},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "noimageai is about images",
+			name: "noimageai",
 			in:   Input{Page: metas(t, "robots", "noimageai")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "noindex is none of it",
+			name: "noindex and noarchive",
 			in:   Input{Page: metas(t, "robots", "noindex, noarchive")},
 			want: "unknown unknown unknown",
 		},
 	})
 	for _, text := range []string{"noai", "noimageai", "noml"} {
 		if v := (Input{Page: metas(t, "robots", text)}).For(TrainAIImages); v.Answer != Deny {
-			t.Errorf("%s: images: %v", text, v)
+			t.Errorf("%s: the verdict on images is %v, want deny", text, v)
 		}
 	}
 }
 
-// robotsmeta keeps only the first 256 rules of a page, but it reports a noai,
-// later noml or noimageai.
-func TestNoAI_BeyondTheRulesKept(t *testing.T) {
+// TestNoAI_AfterManyRules checks directives that robotsmeta reports by Says, but
+// not by Rules, because a page has more than 256 rules.
+func TestNoAI_AfterManyRules(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{
 		"noai":      "deny by noai in header or meta: noai",
@@ -588,32 +609,38 @@ func TestNoAI_BeyondTheRulesKept(t *testing.T) {
 	} {
 		in := Input{Page: robotsmeta.ParseHeader(header("X-Robots-Tag", many+text))}
 		if got := in.For(TrainAIImages); got.String() != want || len(got.Evidence) != 1 {
-			t.Errorf("%s: images: %v", text, got)
+			t.Errorf("%s: the verdict on images is %v with %d statements, want %s with one",
+				text, got, len(got.Evidence), want)
 		}
-		if got := in.For(TrainAI).Answer; (got == Deny) != (text != "noimageai") {
-			t.Errorf("%s: training: %v", text, got)
+		wantTraining := Deny
+		if text == "noimageai" {
+			wantTraining = Unknown
+		}
+		if got := in.For(TrainAI).Answer; got != wantTraining {
+			t.Errorf("%s: the answer about training is %v, want %v", text, got, wantTraining)
 		}
 	}
 }
 
-// String replaces characters that cannot be printed, because a crawler may log
-// the statements of a site.
-func TestStatementString_Printable(t *testing.T) {
+// TestStatement_StringIsPrintable checks that String replaces control
+// characters, because a crawler may log the statements of a site.
+func TestStatement_StringIsPrintable(t *testing.T) {
 	in := Input{
 		Robots: robots("User-agent: *", "Content-Signal: ai-train=no, \x1b[2Jx=\u202ey\xff"),
 	}
 	const want = "deny by Content-Signal in robots.txt, line 2: ai-train=no, \ufffd[2Jx=\ufffdy\ufffd"
 	if got := in.For(TrainAI).String(); got != want {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("String() = %q, want %q", got, want)
 	}
 }
 
-// The rows follow the draft about policy tokens (see the map drafts).
+// TestPolicyTokens has rows according to the draft about policy tokens, whose
+// version is in the map drafts.
 func TestPolicyTokens(t *testing.T) {
 	tokens := map[Use][]string{TrainAI: {"Some-Extended"}, AIInput: {"Some-Input"}}
 	run(t, []check{
 		{
-			name: "a group denies",
+			name: "a group that disallows everything",
 			in: Input{
 				PolicyTokens: tokens,
 				Robots:       robots("User-agent: some-extended", "Disallow: /"),
@@ -621,7 +648,7 @@ func TestPolicyTokens(t *testing.T) {
 			want: "unknown deny unknown",
 		},
 		{
-			name: "a group denies elsewhere",
+			name: "a group that disallows another path",
 			in: Input{
 				PolicyTokens: tokens,
 				Target:       "/b",
@@ -643,100 +670,122 @@ func TestPolicyTokens(t *testing.T) {
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "everybody's group denies",
+			name: "a group for * that disallows everything",
 			in:   Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Disallow: /")},
 			want: "unknown deny deny",
 		},
 		{
-			name: "but does not allow",
+			name: "a group for * that allows everything",
 			in:   Input{PolicyTokens: tokens, Robots: robots("User-agent: *", "Allow: /")},
 			want: "unknown unknown unknown",
 		},
 		{
-			name: "none is built in",
+			name: "a token that is not in PolicyTokens",
 			in:   Input{Robots: robots("User-agent: Google-Extended", "Disallow: /")},
 			want: "unknown unknown unknown",
 		},
 	})
-	if v := (Input{
+	in := Input{
 		PolicyTokens: tokens,
 		Robots:       robots("User-agent: Some-Extended", "Disallow: /"),
-	}).For(TrainAIImages); v.Answer != Deny {
-		t.Errorf("images: %v", v)
+	}
+	if v := in.For(TrainAIImages); v.Answer != Deny {
+		t.Errorf("the verdict on images is %v, want deny", v)
 	}
 }
 
-func TestSignalsAddUp(t *testing.T) {
+// TestFor_SeveralSignals checks that a signal that denies overrides others that
+// allow, and that the evidence contains all of them.
+func TestFor_SeveralSignals(t *testing.T) {
 	in := Input{
 		Robots: robots("User-agent: *", "Content-Usage: train-ai=y, search=y"),
 		Header: header("Content-Signal", "ai-train=no", "TDM-Reservation", "0"),
 	}
 	v := in.For(TrainAI)
 	if v.Answer != Deny || len(v.Evidence) != 3 {
-		t.Errorf("%v: %v", v, v.Evidence)
+		t.Errorf("For(TrainAI) = %v with the evidence %v, want deny with 3 statements", v, v.Evidence)
 	}
 	if got, want := v.String(), "deny by Content-Signal in header, line 1: ai-train=no"; got != want {
-		t.Errorf("%s, want %s", got, want)
+		t.Errorf("String() = %q, want %q", got, want)
 	}
 	if v := (Input{}).For(Search); v.String() != "unknown" || v.Evidence != nil {
-		t.Errorf("nothing said: %+v", v)
+		t.Errorf("For(Search) without signals = %+v, want unknown without evidence", v)
 	}
-	if n := len(in.Says()); n != 7 { // 1 about search, 3 about training, and the same 3 about training on images
-		t.Errorf("%d statements: %v", n, in.Says())
+	// One statement is about search, three are about training, and the same
+	// three are about training on images.
+	if n := len(in.Says()); n != 7 {
+		t.Errorf("Says() returns %d statements, want 7: %v", n, in.Says())
 	}
 }
 
-// Drafts change, so a crawler may want to log which draft it has followed.
-func TestDraftsAreLabelled(t *testing.T) {
+// TestStatement_Draft checks that statements include the version of a draft,
+// because drafts change.
+func TestStatement_Draft(t *testing.T) {
 	in := Input{
 		Header: header(
-			"Content-Usage",
-			"train-ai=n",
-			"Content-Signal",
-			"ai-train=no",
-			"TDM-Reservation",
-			"1",
+			"Content-Usage", "train-ai=n",
+			"Content-Signal", "ai-train=no",
+			"TDM-Reservation", "1",
 		),
 		Page:         metas(t, "robots", "noai"),
 		PolicyTokens: map[Use][]string{TrainAI: {"x-extended"}},
 		Robots:       robots("User-agent: x-extended", "Disallow: /"),
 	}
-	want := map[string]bool{contentUsage: true, policyToken: true, tdmReservation: true, contentSignal: false, "noai": false}
-	for _, s := range in.For(TrainAI).Evidence {
-		if isDraft, ok := want[s.Signal]; !ok || isDraft != (s.Draft != "") {
-			t.Errorf("%s: %q", s.Signal, s.Draft)
-		}
-		delete(want, s.Signal)
+	hasDraft := map[string]bool{
+		contentUsage:   true,
+		policyToken:    true,
+		tdmReservation: true,
+		contentSignal:  false,
+		"noai":         false,
 	}
-	if len(want) > 0 {
-		t.Errorf("nothing is said by %v", want)
+	for _, s := range in.For(TrainAI).Evidence {
+		want, ok := hasDraft[s.Signal]
+		if !ok {
+			t.Errorf("got the unexpected statement %v", s)
+		}
+		if got := s.Draft != ""; got != want {
+			t.Errorf("%s has the draft %q, want one: %t", s.Signal, s.Draft, want)
+		}
+		delete(hasDraft, s.Signal)
+	}
+	if len(hasDraft) > 0 {
+		t.Errorf("got no statements of %v", hasDraft)
 	}
 }
 
-// So the next revision of a draft is one change.
-func TestDraftsAreNamedInOnePlace(t *testing.T) {
+// TestDrafts_OneMention checks that versions of drafts are only in the map
+// drafts, so that the next version is a single change.
+func TestDrafts_OneMention(t *testing.T) {
 	name := regexp.MustCompile(`draft-[a-z]+-aipref-[a-z-]+-\d\d`)
 	found := 0
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !slices.Contains([]string{".go", ".md", ".txt"}, filepath.Ext(path)) {
+	root := filepath.Join("..", "..")
+	place := filepath.Join(root, "robotsmw", "preference", "preference.go")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		isText := slices.Contains([]string{".go", ".md", ".txt"}, filepath.Ext(path))
+		if err != nil || entry.IsDir() || !isText {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if named := name.FindAll(text, -1); named != nil && path != filepath.Join("..", "..", "robotsmw", "preference", "preference.go") {
-			t.Errorf("%s names %s; the map drafts is the place", path, named[0])
+		mentions := name.FindAll(text, -1)
+		if len(mentions) > 0 && path != place {
+			t.Errorf("%s mentions %s; the version should only be in the map drafts", path, mentions[0])
 		}
-		found += len(name.FindAll(text, -1))
+		found += len(mentions)
 		return nil
 	})
-	if err != nil || found < 3 {
-		t.Errorf("%d drafts are named: %v", found, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if found < 3 {
+		t.Errorf("found %d versions of drafts, want at least 3", found)
+	}
+	date := regexp.MustCompile(`\(20\d\d-\d\d-\d\d\)$`)
 	for signal, draft := range drafts {
-		if !regexp.MustCompile(`\(20\d\d-\d\d-\d\d\)$`).MatchString(draft) {
-			t.Errorf("%s: %q has no date", signal, draft)
+		if !date.MatchString(draft) {
+			t.Errorf("the draft of %s is %q, want a date at its end", signal, draft)
 		}
 	}
 }
@@ -749,27 +798,36 @@ func TestLicenses(t *testing.T) {
 			"Disallow: /x",
 			"license: https://a.example/2.xml # terms",
 		),
-		Header: header("Link", `<https://a.example/a,b>; rel="license"; type="application/rsl+xml", </style.css>; rel=preload`,
-			"Link", `</c>;title="a, b";rel="x License"`, "Link", "broken; rel=license"),
+		Header: header(
+			"Link", `<https://a.example/a,b>; rel="license"; type="application/rsl+xml", `+
+				`</style.css>; rel=preload`,
+			"Link", `</c>;title="a, b";rel="x License"`,
+			"Link", "broken; rel=license",
+		),
 	}
 	var got []string
 	for _, l := range in.Licenses() {
 		got = append(got, l.Where+" "+l.URL)
 	}
-	want := "robots.txt https://a.example/l.xml|robots.txt https://a.example/2.xml|header https://a.example/a,b|header /c"
-	if s := strings.Join(got, "|"); s != want {
-		t.Errorf("%s\nwant %s", s, want)
+	want := []string{
+		"robots.txt https://a.example/l.xml",
+		"robots.txt https://a.example/2.xml",
+		"header https://a.example/a,b",
+		"header /c",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Licenses() = %q, want %q", got, want)
 	}
 	many := Input{
 		Robots: robots(slices.Repeat([]string{"License: x"}, 1000)...),
 		Header: header("Link", strings.Repeat("<x>;rel=license,", 1000)),
 	}
 	if n := len(many.Licenses()); n != maxFields {
-		t.Errorf("%d licenses of a thousand", n)
+		t.Errorf("Licenses() returns %d of 2,000 licenses, want %d", n, maxFields)
 	}
 	many.Robots = nil
 	if n := len(many.Licenses()); n != maxFields {
-		t.Errorf("%d licenses of a thousand in a header", n)
+		t.Errorf("Licenses() returns %d of 1,000 licenses in a header, want %d", n, maxFields)
 	}
 }
 
@@ -783,25 +841,22 @@ func FuzzInput(f *testing.F) {
 			Robots: robotstxt.Parse([]byte(txt)),
 			Target: target,
 			Header: header(
-				"Content-Usage",
-				usage,
-				"Content-Signal",
-				usage,
-				"Link",
-				link,
-				"Tdm-Reservation",
-				link,
+				"Content-Usage", usage,
+				"Content-Signal", usage,
+				"Link", link,
+				"Tdm-Reservation", link,
 			),
 			TDMRep:       []byte(txt),
 			PolicyTokens: map[Use][]string{TrainAI: {"x-extended"}},
 		}
-		checkSaid(t, in)
+		checkStatements(t, in)
 		in.Licenses()
 	})
 }
 
-// checkSaid checks what holds for any input.
-func checkSaid(t *testing.T, in Input) {
+// checkStatements checks that the statements of an input are complete and within
+// the limits, and that they agree with the verdicts.
+func checkStatements(t *testing.T, in Input) {
 	t.Helper()
 	verdicts := make(map[Use]Verdict)
 	for _, s := range in.Says() {
@@ -810,13 +865,18 @@ func checkSaid(t *testing.T, in Input) {
 			v = in.For(s.Use)
 			verdicts[s.Use] = v
 		}
-		switch {
-		case s.Where == "" || s.Raw == "" || s.Signal == "" || len(s.Raw) > maxRaw:
-			t.Fatalf("got the incomplete statement %+v", s)
-		case s.Answer == Deny && v.Answer != Deny, s.Answer == Allow && v.Answer == Unknown:
-			t.Fatalf("%v outweighs nothing", s)
-		case s.Answer != Unknown && !slices.Contains(uses, s.Use):
-			t.Fatalf("%v decides", s)
+		isComplete := s.Where != "" && s.Raw != "" && s.Signal != ""
+		if !isComplete || len(s.Raw) > maxRaw {
+			t.Fatalf("got the statement %+v, want Where, Signal, and Raw of at most %d bytes", s, maxRaw)
+		}
+		if s.Answer == Deny && v.Answer != Deny {
+			t.Fatalf("the verdict is %v, want deny because of %v", v, s)
+		}
+		if s.Answer == Allow && v.Answer == Unknown {
+			t.Fatalf("the verdict is unknown, want allow or deny because of %v", s)
+		}
+		if s.Answer != Unknown && !slices.Contains(uses, s.Use) {
+			t.Fatalf("got the statement %v, want unknown, because the use is not known", s)
 		}
 	}
 }

@@ -145,16 +145,15 @@ func (c rslContent) pattern(target string) (pattern string, ok bool) {
 	if !isAbsolute {
 		return c.URL, true
 	}
-	host, path := rest, "/"
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		host, path = rest[:i], rest[i:]
-	}
+	host, path, _ := strings.Cut(rest, "/")
+	path = "/" + path
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
 		return path, true
 	}
 	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	sameHost := strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
+	sameHost := strings.EqualFold(
+		strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
 	return path, sameHost && strings.EqualFold(u.Scheme, scheme)
 }
 

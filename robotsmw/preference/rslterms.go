@@ -115,5 +115,7 @@ func (c rslContent) conditions(l rslLicense) string {
 // limited to some users or countries.
 func (l rslLicense) hasOtherConditions() bool {
 	isLimit := func(t rslTerm) bool { return t.Type != usageTerm }
-	return l.Reporting != nil || slices.ContainsFunc(l.Permits, isLimit) || slices.ContainsFunc(l.Prohibits, isLimit)
+	return l.Reporting != nil ||
+		slices.ContainsFunc(l.Permits, isLimit) ||
+		slices.ContainsFunc(l.Prohibits, isLimit)
 }
