@@ -80,8 +80,8 @@ func TestFromHTML_Spaces(t *testing.T) {
 	}
 }
 
-// TestQueue_Memory checks that the URLs of a queue do not retain the text of the
-// page, if links have fragments or white space of a megabyte.
+// TestQueue_Memory checks that the URLs of a queue do not retain the text of
+// the page, if links have fragments or white space of a megabyte.
 func TestQueue_Memory(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, format := range map[string]string{

@@ -302,8 +302,8 @@ func TestRead_Errors(t *testing.T) {
 	}
 }
 
-// serve returns a client of a server that has no robots.txt, and responds to all
-// other requests with the given header and page.
+// serve returns a client of a server that has no robots.txt, and responds to
+// all other requests with the given header and page.
 func serve(t *testing.T, header http.Header, page string) *http.Client {
 	t.Helper()
 	web := new(robotstest.Internet)

@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// TestCasesOfOtherImplementations checks the test cases of other implementations
-// that are about robots.txt and tdmrep.json. The tests of package htmlmeta check
-// those about pages.
+// TestCasesOfOtherImplementations checks the test cases of other
+// implementations that are about robots.txt and tdmrep.json. The tests of
+// package htmlmeta check those about pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {

@@ -100,7 +100,8 @@ func (c tally) add(set signals) {
 	}
 }
 
-// TestRealFiles counts the signals in real files. With -v, it prints the counts.
+// TestRealFiles counts the signals in real files. With -v, it prints the
+// counts.
 func TestRealFiles(t *testing.T) {
 	robots := tally{}
 	eachFile(t, "corpus.tar.gz", ".txt", func(name string, text []byte) {

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// TestVerdict_JSON checks the JSON form of a Verdict, and that Unmarshal returns
-// the same Verdict.
+// TestVerdict_JSON checks the JSON form of a Verdict, and that Unmarshal
+// returns the same Verdict.
 func TestVerdict_JSON(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),

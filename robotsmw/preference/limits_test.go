@@ -316,8 +316,8 @@ func TestParseRSL_Limits(t *testing.T) {
 }
 
 // TestContentUse_Limits checks that the least value is found after many others.
-// If a limit is exceeded, the result is "immediate", because this value may be in
-// the rest.
+// If a limit is exceeded, the result is "immediate", because this value may be
+// in the rest.
 func TestContentUse_Limits(t *testing.T) {
 	unknown := strings.ReplaceAll(repeated(16, "l%d=1,"), "\n", "")
 	for _, tt := range []struct {

@@ -598,8 +598,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// TestNoAI_AfterManyRules checks directives that robotsmeta reports by Says, but
-// not by Rules, because a page has more than 256 rules.
+// TestNoAI_AfterManyRules checks directives that robotsmeta reports by Says,
+// but not by Rules, because a page has more than 256 rules.
 func TestNoAI_AfterManyRules(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{
@@ -854,8 +854,8 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// checkStatements checks that the statements of an input are complete and within
-// the limits, and that they agree with the verdicts.
+// checkStatements checks that the statements of an input are complete and
+// within the limits, and that they agree with the verdicts.
 func checkStatements(t *testing.T, in Input) {
 	t.Helper()
 	verdicts := make(map[Use]Verdict)

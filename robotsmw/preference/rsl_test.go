@@ -346,8 +346,8 @@ func TestParseRSL_Errors(t *testing.T) {
 	}
 }
 
-// TestParseRSL_LargeFiles checks a file with the maximum number of tags, and one
-// whose unknown elements are nested deeply.
+// TestParseRSL_LargeFiles checks a file with the maximum number of tags, and
+// one whose unknown elements are nested deeply.
 func TestParseRSL_LargeFiles(t *testing.T) {
 	deep := withRSL(t, "/", rslFile(strings.Repeat("<x>", 14_000)+strings.Repeat("</x>", 14_000)))
 	if n := len(deep.Says()); n != 0 {

@@ -192,8 +192,8 @@ func TestFor_EachPairOfSources(t *testing.T) {
 	t.Logf("%d pairs of answers", count)
 }
 
-// checkPair checks the answer about the use of a if there are two statements. It
-// returns false if one of the sources has no such statement.
+// checkPair checks the answer about the use of a if there are two statements.
+// It returns false if one of the sources has no such statement.
 func checkPair(t *testing.T, a, b source, answerA, answerB Answer) bool {
 	t.Helper()
 	addA := a.add(answerA)
@@ -217,7 +217,8 @@ func checkPair(t *testing.T, a, b source, answerA, answerB Answer) bool {
 	return true
 }
 
-// TestCombine checks the rule on which the verdict for several signals is based.
+// TestCombine checks the rule on which the verdict for several signals is
+// based.
 func TestCombine(t *testing.T) {
 	for _, tt := range []struct{ a, b, want Answer }{
 		{Deny, Deny, Deny},
@@ -435,8 +436,8 @@ func TestContentUse(t *testing.T) {
 }
 
 // FuzzFor_Equivalents checks that the signals that can express the same
-// statements have the same meaning. The bytes of answers are "y", "n" or others,
-// for Search, TrainAI and AIInput.
+// statements have the same meaning. The bytes of answers are "y", "n" or
+// others, for Search, TrainAI and AIInput.
 func FuzzFor_Equivalents(f *testing.F) {
 	f.Add("ny-", "", "/a", false)
 	f.Add("-yn", "x=1, ", "/", true)

@@ -40,9 +40,9 @@ func BenchmarkParseHeader(b *testing.B) {
 	}
 }
 
-// TestParseHeader_Allocs checks that a header takes one allocation for its rules,
-// and one for each value, because rules do not retain the header. The budgets
-// are twice that.
+// TestParseHeader_Allocs checks that a header takes one allocation for its
+// rules, and one for each value, because rules do not retain the header. The
+// budgets are twice that.
 func TestParseHeader_Allocs(t *testing.T) {
 	for _, bench := range benchHeaders {
 		if bench.name == "date" {
@@ -79,8 +79,8 @@ func BenchmarkDate(b *testing.B) {
 	}
 }
 
-// BenchmarkHostileHeader parses lines that were made to be slow. None should take
-// more than a few milliseconds.
+// BenchmarkHostileHeader parses lines that were made to be slow. None should
+// take more than a few milliseconds.
 func BenchmarkHostileHeader(b *testing.B) {
 	for _, unit := range []string{
 		"a:",

@@ -159,8 +159,8 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestUnion_Immutable checks that two unions of the same Directives do not share
-// their rules, although the slice has capacity for another rule.
+// TestUnion_Immutable checks that two unions of the same Directives do not
+// share their rules, although the slice has capacity for another rule.
 func TestUnion_Immutable(t *testing.T) {
 	a := ParseContent("noindex, nofollow, noarchive")
 	a.rules = a.rules[:1]
@@ -302,8 +302,9 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestLongValues checks a number and a date that exceed their limits. The number
-// is capped, which is more restrictive. The date is a rule that is not Known.
+// TestLongValues checks a number and a date that exceed their limits. The
+// number is capped, which is more restrictive. The date is a rule that is not
+// Known.
 func TestLongValues(t *testing.T) {
 	d := ParseContent("max-snippet: 99999999999999999999999, max-video-preview: 67108864")
 	for _, name := range []string{"max-snippet", "max-video-preview"} {

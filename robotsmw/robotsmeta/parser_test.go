@@ -211,8 +211,8 @@ func TestParser_Truncate(t *testing.T) {
 	}
 }
 
-// TestDirectives_Memory checks that Directives do not retain the texts of 500 KB
-// from which they were parsed.
+// TestDirectives_Memory checks that Directives do not retain the texts of 500
+// KB from which they were parsed.
 func TestDirectives_Memory(t *testing.T) {
 	for name, parse := range map[string]func(text string) Directives{
 		"scopes and values": func(text string) Directives {

@@ -43,10 +43,10 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTruncated checks that a file of exactly MaxSize bytes is parsed as a whole,
-// and that the last lines of a longer file are ignored. A byte order mark is
-// part of the MaxSize bytes. Otherwise, a caller that reads MaxSize+1 bytes
-// could not detect a longer file.
+// TestTruncated checks that a file of exactly MaxSize bytes is parsed as a
+// whole, and that the last lines of a longer file are ignored. A byte order
+// mark is part of the MaxSize bytes. Otherwise, a caller that reads MaxSize+1
+// bytes could not detect a longer file.
 func TestTruncated(t *testing.T) {
 	const rule = "Disallow: /\n"
 	head := "User-agent: *\n"

@@ -225,8 +225,8 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
-// TestCrawlDelay_SharedGroup checks that a Crawl-delay applies to the user-agent
-// lines after the previous Crawl-delay of the group.
+// TestCrawlDelay_SharedGroup checks that a Crawl-delay applies to the
+// user-agent lines after the previous Crawl-delay of the group.
 func TestCrawlDelay_SharedGroup(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// No standard defines Request-rate and Visit-time, so [robotstxt.File.GroupsFor]
-// returns their values as text. These types show how a program can parse the
-// text. The tests in feature_test.go use them to compare the values with those
-// of other parsers.
+// No standard defines Request-rate and Visit-time, so
+// [robotstxt.File.GroupsFor] returns their values as text. These types show how
+// a program can parse the text. The tests in feature_test.go use them to
+// compare the values with those of other parsers.
 
 // A requestRate is the value of a Request-rate field: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and

@@ -55,8 +55,8 @@ func referenceGroups(f *File, name string) (groups [][]syntax.Record) {
 	return groups
 }
 
-// referenceMatch returns the rule that decides about a target. ok is false if no
-// rule matches.
+// referenceMatch returns the rule that decides about a target. ok is false if
+// no rule matches.
 func referenceMatch(rules []referenceRule, target string) (best referenceRule, ok bool) {
 	canon, query := referenceTarget(target)
 	longest := -1
@@ -378,8 +378,8 @@ func referenceGooglePath(url string) string {
 	return path
 }
 
-// referenceMatchesBytes is like referenceMatches for a pattern in which only "*"
-// and a final "$" are special.
+// referenceMatchesBytes is like referenceMatches for a pattern in which only
+// "*" and a final "$" are special.
 func referenceMatchesBytes(pattern, path string) bool {
 	var elements []referenceElement
 	for i := range len(pattern) {

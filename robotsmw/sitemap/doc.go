@@ -9,9 +9,9 @@
 //	}
 //
 // [Read] reads one file: a list of pages, or an index, whose entries are other
-// sitemaps. [Walk] reads sitemaps, and those that their indexes list. An [Entry]
-// contains the URL (Loc), the time of its last change (LastMod), and whether it
-// is a sitemap instead of a page (Index).
+// sitemaps. [Walk] reads sitemaps, and those that their indexes list. An
+// [Entry] contains the URL (Loc), the time of its last change (LastMod), and
+// whether it is a sitemap instead of a page (Index).
 //
 // # A crawler
 //
@@ -117,9 +117,9 @@
 //
 // # Limits
 //
-// The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. If a file
-// exceeds a limit, Read returns an error. It keeps one entry in memory, so that
-// malicious files have a low cost. Walk also has the limits [MaxDepth] and
+// The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. If a
+// file exceeds a limit, Read returns an error. It keeps one entry in memory, so
+// that malicious files have a low cost. Walk also has the limits [MaxDepth] and
 // [MaxSitemaps], and a limit of 32 MiB for the URLs of sitemaps.
 //
 // # Politeness
@@ -128,8 +128,8 @@
 // robotsmw, because the rules of its host apply to it. A request is in flight
 // until its body is closed. Therefore, a crawler that allows one request at a
 // time to a host would deadlock if it fetched a page while it reads the sitemap
-// of the same host. It should read all entries and close the body first, as Walk
-// does.
+// of the same host. It should read all entries and close the body first, as
+// Walk does.
 //
 // According to the protocol, a sitemap may list only URLs of its host and below
 // its directory, unless a robots.txt lists the sitemap. This package does not

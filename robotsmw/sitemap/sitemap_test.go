@@ -25,7 +25,8 @@ func packed(s string) string {
 	return b.String()
 }
 
-// collect returns the entries as texts, such as "index URL date", and the error.
+// collect returns the entries as texts, such as "index URL date", and the
+// error.
 func collect(r io.Reader) (lines []string, err error) {
 	for e, err := range Read(r) {
 		if err != nil {
@@ -99,8 +100,8 @@ type readRows map[string]struct {
 	want []string
 }
 
-// checkRead checks each row with readers that return the body in one piece, byte
-// by byte, and together with io.EOF.
+// checkRead checks each row with readers that return the body in one piece,
+// byte by byte, and together with io.EOF.
 func checkRead(t *testing.T, rows readRows) {
 	t.Helper()
 	for name, tt := range rows {
@@ -128,7 +129,8 @@ var sampleEntries = []string{
 	"http://a.example/2",
 }
 
-// TestRead_Formats checks the kinds of files: sitemaps, indexes, feeds and lines.
+// TestRead_Formats checks the kinds of files: sitemaps, indexes, feeds and
+// lines.
 func TestRead_Formats(t *testing.T) {
 	checkRead(t, readRows{
 		"a sitemap": {sample, sampleEntries},
@@ -190,8 +192,8 @@ func TestRead_Compression(t *testing.T) {
 	})
 }
 
-// TestRead_Charsets checks that each byte that is invalid in the charset becomes
-// U+FFFD.
+// TestRead_Charsets checks that each byte that is invalid in the charset
+// becomes U+FFFD.
 func TestRead_Charsets(t *testing.T) {
 	checkRead(t, readRows{
 		"an invalid byte in a URL": {
@@ -272,7 +274,8 @@ func TestRead_ControlCharacters(t *testing.T) {
 	})
 }
 
-// TestRead_UnescapedCharacters checks "&" and "<" that should have been escaped.
+// TestRead_UnescapedCharacters checks "&" and "<" that should have been
+// escaped.
 func TestRead_UnescapedCharacters(t *testing.T) {
 	checkRead(t, readRows{
 		"an ampersand": {url("http://a.example/?a&b"), one("http://a.example/?a&b")},
@@ -655,8 +658,8 @@ func TestRead_Break(t *testing.T) {
 	}
 }
 
-// TestRead_Memory checks that a compressed sitemap, which may be a thousand times
-// as large as the response, is not decompressed into memory.
+// TestRead_Memory checks that a compressed sitemap, which may be a thousand
+// times as large as the response, is not decompressed into memory.
 func TestRead_Memory(t *testing.T) {
 	const page = "<url><loc>http://a.example/</loc></url>"
 	for name, filler := range map[string]string{

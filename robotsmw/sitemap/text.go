@@ -48,8 +48,9 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1, these
-// bytes are control characters, so browsers treat ISO-8859-1 as Windows-1252.
+// windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1,
+// these bytes are control characters, so browsers treat ISO-8859-1 as
+// Windows-1252.
 const windows1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"
 
 var highWindows1252 = []rune(windows1252)
@@ -69,8 +70,8 @@ func decodeWindows1252(text []byte) string {
 // maxEntity is the length of the longest entity in bytes.
 const maxEntity = len("&#x0010FFFF;")
 
-// entity returns the text and the length of the entity at the beginning of s. The
-// length is 0 if s does not begin with an entity of XML.
+// entity returns the text and the length of the entity at the beginning of s.
+// The length is 0 if s does not begin with an entity of XML.
 func entity(s []byte) (text string, length int) {
 	for i, c := range s[:min(len(s), maxEntity)] {
 		if c == ';' {
@@ -112,8 +113,8 @@ func entityRune(name string) (rune, bool) {
 	return rune(n), true
 }
 
-// w3cLayouts are the formats of https://www.w3.org/TR/NOTE-datetime, of which the
-// most frequent are first. RFC3339 includes fractions of a second.
+// w3cLayouts are the formats of https://www.w3.org/TR/NOTE-datetime, of which
+// the most frequent are first. RFC3339 includes fractions of a second.
 var w3cLayouts = []string{
 	time.RFC3339,
 	time.DateOnly,
@@ -122,8 +123,8 @@ var w3cLayouts = []string{
 	"2006",
 }
 
-// parseDate parses a W3C date, or a date in another format, such as that of RSS.
-// It returns the zero time if the text is not a date.
+// parseDate parses a W3C date, or a date in another format, such as that of
+// RSS. It returns the zero time if the text is not a date.
 func parseDate(text string) time.Time {
 	text = strings.TrimSpace(text)
 	for _, layout := range w3cLayouts {

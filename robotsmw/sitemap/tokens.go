@@ -131,8 +131,8 @@ func (t *tokenizer) skipDeclaration() error {
 	}
 }
 
-// readTag processes a tag whose "<" has been read. If another "<" follows before
-// the end of the tag, there is no tag: in "a<b</loc>", "<b" is text.
+// readTag processes a tag whose "<" has been read. If another "<" follows
+// before the end of the tag, there is no tag: in "a<b</loc>", "<b" is text.
 func (t *tokenizer) readTag() error {
 	var tag []byte
 	var quote byte // the open quote, or 0
@@ -165,8 +165,8 @@ func (t *tokenizer) readTag() error {
 	}
 }
 
-// brokenTag processes a text that begins like a tag, up to the next "<". It is a
-// tag if it contains a ">", which follows a quote that is not closed.
+// brokenTag processes a text that begins like a tag, up to the next "<". It is
+// a tag if it contains a ">", which follows a quote that is not closed.
 func (t *tokenizer) brokenTag(text []byte) error {
 	if tag, rest, ok := bytes.Cut(text, []byte(">")); ok {
 		if err := t.handler.tag(tag); err != nil {

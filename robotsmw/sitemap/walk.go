@@ -80,8 +80,8 @@ type walk struct {
 	bytes int             // total length of these URLs
 }
 
-// maxKnownBytes is the maximum of walk.bytes. It limits the memory for malicious
-// indexes, because a URL may have 64 KiB.
+// maxKnownBytes is the maximum of walk.bytes. It limits the memory for
+// malicious indexes, because a URL may have 64 KiB.
 const maxKnownBytes = 32 << 20
 
 type sitemapFile struct {

@@ -62,9 +62,9 @@ func results(d robotsmeta.Directives) map[string]any {
 	return a
 }
 
-// TestCasesOfOtherImplementations checks the cases of other implementations. The
-// expected result is in the field Ours of a case or, if there is no Ours, in the
-// field Expect.
+// TestCasesOfOtherImplementations checks the cases of other implementations.
+// The expected result is in the field Ours of a case or, if there is no Ours,
+// in the field Expect.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {

@@ -23,8 +23,8 @@ func checkIndexM(t *testing.T, b []byte, from int) {
 	}
 }
 
-// TestIndexM_AllStrings checks all strings of three of some bytes, at each of 40
-// positions of a page.
+// TestIndexM_AllStrings checks all strings of three of some bytes, at each of
+// 40 positions of a page.
 func TestIndexM_AllStrings(t *testing.T) {
 	chars := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
 	n := len(chars)

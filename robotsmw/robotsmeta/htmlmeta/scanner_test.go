@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestScanner_HostilePages writes hostile pages in pieces of 16 bytes, and calls
-// Directives after each piece. The work must not be quadratic in the length of
-// the page, and the result must be the same as that of Scan.
+// TestScanner_HostilePages writes hostile pages in pieces of 16 bytes, and
+// calls Directives after each piece. The work must not be quadratic in the
+// length of the page, and the result must be the same as that of Scan.
 func TestScanner_HostilePages(t *testing.T) {
 	const last = `--></script>"><meta name="robots" content="nofollow">`
 	pages := map[string]string{

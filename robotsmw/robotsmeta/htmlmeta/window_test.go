@@ -7,9 +7,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// TestWindow checks that the result is Truncated if the head does not end within
-// the window. It is not Truncated if the body begins within the window, as that
-// of nearly all long pages does, because all metas of the head have been found.
+// TestWindow checks that the result is Truncated if the head does not end
+// within the window. It is not Truncated if the body begins within the window,
+// as that of nearly all long pages does, because all metas of the head have
+// been found.
 func TestWindow(t *testing.T) {
 	long := strings.Repeat("x", Window)
 	for _, tt := range []struct {

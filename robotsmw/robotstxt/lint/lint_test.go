@@ -370,8 +370,8 @@ func TestCheck_Binary(t *testing.T) {
 }
 
 // TestCheck_RulesAfterMarkup checks that a file with rules is not regarded as a
-// page or as binary data because of how it begins. All these beginnings are from
-// real files, apart from the last.
+// page or as binary data because of how it begins. All these beginnings are
+// from real files, apart from the last.
 func TestCheck_RulesAfterMarkup(t *testing.T) {
 	for _, begin := range []string{
 		"<!-- Allowed: Site is public -->\n",
@@ -466,9 +466,9 @@ func TestCheck_Fixes(t *testing.T) {
 	}
 }
 
-// TestCheck_FieldsBetweenUserAgentLines checks the message about a field between
-// the user-agent lines of two robots. Some fields apply only to the first robot,
-// although all rules apply to both.
+// TestCheck_FieldsBetweenUserAgentLines checks the message about a field
+// between the user-agent lines of two robots. Some fields apply only to the
+// first robot, although all rules apply to both.
 func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 	for field, appliesToFirst := range map[string]bool{
 		"Content-Usage: train-ai=n":    true,
@@ -496,9 +496,9 @@ func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 	}
 }
 
-// TestCheck_RulesThatAreNotCompared checks a file with so many wildcards that its
-// rules are not all compared with each other. A problem reports how many rules
-// were not compared, because the file would otherwise seem to be checked
+// TestCheck_RulesThatAreNotCompared checks a file with so many wildcards that
+// its rules are not all compared with each other. A problem reports how many
+// rules were not compared, because the file would otherwise seem to be checked
 // completely.
 func TestCheck_RulesThatAreNotCompared(t *testing.T) {
 	var b strings.Builder
