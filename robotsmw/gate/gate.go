@@ -12,7 +12,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// ServeHTTP answers a request. A client without access gets a 401.
+// methods are the methods of the paths.
+var methods = map[string]string{
+	"/check": http.MethodGet,
+	"/fetch": http.MethodGet,
+	"/done":  http.MethodPost,
+}
+
+// ServeHTTP responds to a request. A client without access receives status 401.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.hasAccess(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -20,7 +27,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.StatusUnauthorized)
 		return
 	}
-	methods := map[string]string{"/check": http.MethodGet, "/fetch": http.MethodGet, "/done": http.MethodPost}
 	switch method := methods[r.URL.Path]; {
 	case method == "":
 		http.NotFound(w, r)
