@@ -72,7 +72,8 @@ const (
 // creates it, and only its owner can read it.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
-		return nil, errors.New("diskstore: the name of the directory is empty: pass a path below os.UserCacheDir(), for example")
+		return nil, errors.New("diskstore: the name of the directory is empty: " +
+			"pass a path below os.UserCacheDir(), for example")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -260,7 +261,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // other processes. The lock is a file. Its content is called the mark of the
 // lock: the time at which the lock expires, and a random number that identifies
 // the owner.
-func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
+func (s *Store) TryLock(
+	ctx context.Context, key string, ttl time.Duration,
+) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}

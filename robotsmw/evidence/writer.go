@@ -315,12 +315,29 @@ func (w *writer) open(now time.Time) bool {
 }
 
 func (w *writer) segmentLine(now time.Time) []byte {
-	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.reason,
-		"software", software(), "oldest", w.oldest, "cut", w.cut, "warc", w.previous)[1:]
+	return appendMembers(nil,
+		"event", "segment",
+		"time", now,
+		"format", 1,
+		"segment", w.number,
+		"session", w.session,
+		"why", w.reason,
+		"software", software(),
+		"oldest", w.oldest,
+		"cut", w.cut,
+		"warc", w.previous,
+	)[1:]
 }
 
 func (l *loss) line() []byte {
-	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", asJSON(l.counts), "cause", l.cause)[1:]
+	return appendMembers(nil,
+		"event", "loss",
+		"time", l.to,
+		"from", l.from,
+		"to", l.to,
+		"lost", asJSON(l.counts),
+		"cause", l.cause,
+	)[1:]
 }
 
 // shrink deletes the oldest segments if another segment could make the record

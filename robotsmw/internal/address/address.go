@@ -32,7 +32,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Control returns a function for net.Dialer.Control that calls f with each
 // address before the dialer connects to it. The option names f in the error.
-func Control(option string, f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
+func Control(
+	option string, f func(netip.Addr) error,
+) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)
 		if err != nil {

@@ -133,13 +133,13 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		}
 	}
 	if q.Answered != nil {
-		told := http.Response{}
+		answered := http.Response{}
 		if resp != nil {
-			told = *resp
-			told.Body = http.NoBody
+			answered = *resp
+			answered.Body = http.NoBody
 		}
-		told.Request = req
-		q.Answered(&told, begin, err)
+		answered.Request = req
+		q.Answered(&answered, begin, err)
 	}
 	hasAnswer = true
 	return ans, err
@@ -198,7 +198,9 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 // send sends a request and reads the necessary part of the response's body,
 // which is decoded if the status is 2xx, or 4xx except 429. The body remains
 // open. A panic in Base or in the body is logged and returned as an error.
-func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (resp *http.Response, begin []byte, err error) {
+func (c *Client) send(
+	req *http.Request, timer *time.Timer, size *answerSize,
+) (resp *http.Response, begin []byte, err error) {
 	hasEnded := false
 	defer func() {
 		if !hasEnded && resp != nil { // the body has panicked, or has ended the goroutine

@@ -90,8 +90,8 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 			quoted(hostport), err)
 	}
 	if !isWritable(name) {
-		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: write an internationalized name in its xn-- form",
-			quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: "+
+			"write an internationalized name in its xn-- form", quoted(hostport))
 	}
 	switch {
 	case !isIPv6:
@@ -171,7 +171,8 @@ func Parse(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("robotsmw: %q is not an origin: %w", name, err)
 	}
-	if !Applies(u.Scheme) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	hasOnlyHost := u.User == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == ""
+	if !Applies(u.Scheme) || u.Host == "" || !hasOnlyHost {
 		return "", fmt.Errorf("robotsmw: %q is not an origin: use a scheme and a host only, such as \"https://example.com\"",
 			name)
 	}

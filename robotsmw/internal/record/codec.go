@@ -44,6 +44,14 @@ type storedFailure struct {
 	Retry  time.Time `json:"retry"`
 }
 
+// isValid reports whether the times and the count are possible.
+func (f *storedFailure) isValid() bool {
+	if f.Last.Before(f.Since) || f.Retry.Sub(f.Last) > MaxLifetime {
+		return false
+	}
+	return f.Count >= 1 && f.Count < math.MaxInt32
+}
+
 // storedVersion changes with the meaning of a stored value. Version 1 did not
 // name the robot that a robots.txt was served to.
 const storedVersion = 2
@@ -129,12 +137,13 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 				len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
-		if src := (Source{
+		src := Source{
 			URL:          s.URL,
 			Host:         s.Host,
 			ETag:         Validator(s.ETag),
 			LastModified: Validator(s.LastModified),
-		}); src != (Source{}) {
+		}
+		if src != (Source{}) {
 			rec.Source = &src
 		}
 	case "unavailable":
@@ -175,7 +184,7 @@ func (s *storedRecord) check(name string) error {
 	case len(s.URL)+len(s.Host) > maxSourceBytes:
 		return fmt.Errorf("stored record has a source of %d bytes, which is too long",
 			len(s.URL)+len(s.Host))
-	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
+	case f != nil && !f.isValid():
 		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v",
 			f.Count, f.Since, f.Last, f.Retry)
 	}
