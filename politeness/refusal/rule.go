@@ -99,8 +99,8 @@ func (r *Rule) validate() error {
 			return errors.New("there is no condition; set Statuses, Header or Text")
 		}
 		if lowest := slices.Min(r.Statuses); lowest < 400 {
-			return fmt.Errorf("status %d in Statuses needs a Header or a Text; otherwise all responses with this status would be refusals",
-				lowest)
+			return fmt.Errorf("status %d in Statuses needs a Header or a Text; "+
+				"otherwise all responses with this status would be refusals", lowest)
 		}
 	}
 	if r.Header != "" && !isToken(r.Header) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fields() returns a header with the given lines, such as "RateLimit: x".
-func fields(lines ...string) http.Header {
+// header returns a header with lines such as "RateLimit: x".
+func header(lines ...string) http.Header {
 	h := make(http.Header)
 	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
@@ -34,32 +34,32 @@ func TestQuota(t *testing.T) {
 	}{
 		// These are the fields of draft-ietf-httpapi-ratelimit-headers-11. Some
 		// have the form of an older version of this draft, from 07 to 10.
-		{"RateLimit", fields(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
-		{"it is spent", fields(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
-		{"it is spent for less than a second", fields(`RateLimit: "default";r=0;t=0`), spent(none)},
+		{"RateLimit", header(`RateLimit: "default";r=50;t=30`), left(50, 30*time.Second)},
+		{"a spent quota", header(`RateLimit: "default";r=0;t=30`), spent(30 * time.Second)},
+		{"a quota that is spent for less than a second", header(`RateLimit: "default";r=0;t=0`), spent(none)},
 		{
-			name:   "a partition key, and an unknown parameter",
-			header: fields(`RateLimit: "a, \"b\";c";pk=:cHsdsRa894==:;x="r=0";r=5;t=10;y=?1`),
+			name:   "a partition key and an unknown parameter",
+			header: header(`RateLimit: "a, \"b\";c";pk=:cHsdsRa894==:;x="r=0";r=5;t=10;y=?1`),
 			want:   left(5, 10*time.Second),
 		},
 		{
-			name:   "of a parameter given twice the last counts",
-			header: fields(`RateLimit: "default";r=0;t=30;r=10`),
+			name:   "a repeated parameter",
+			header: header(`RateLimit: "default";r=0;t=30;r=10`),
 			want:   left(10, 30*time.Second),
 		},
 		{
-			name:   "the strictest of several",
-			header: fields(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`),
+			name:   "several quotas",
+			header: header(`RateLimit: "burst";r=99;t=60, "day";r=10;t=3600 , "hour";r=99;t=600`),
 			want:   left(10, time.Hour),
 		},
 		{
-			name:   "in several lines",
-			header: fields(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`),
+			name:   "quotas in several lines",
+			header: header(`RateLimit: "burst";r=99;t=60`, `RateLimit: "day";r=10;t=3600`),
 			want:   left(10, time.Hour),
 		},
 		{
-			name:   "one is spent, another is not",
-			header: fields(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`),
+			name:   "a spent quota and another",
+			header: header(`RateLimit: "burst";r=0;t=60, "day";r=10;t=3600`),
 			want: Quota{
 				Pause:    61 * time.Second,
 				Spread:   6 * time.Minute,
@@ -67,88 +67,88 @@ func TestQuota(t *testing.T) {
 			},
 		},
 		{
-			name:   "a name that is a token, before version 10",
-			header: fields(`RateLimit: default;r=50;t=30`),
+			name:   "a name that is a token (before version 10)",
+			header: header(`RateLimit: default;r=50;t=30`),
 			want:   left(50, 30*time.Second),
 		},
 		{
 			name:   "version 07",
-			header: fields(`RateLimit: limit=100, remaining=50, reset=30`),
+			header: header(`RateLimit: limit=100, remaining=50, reset=30`),
 			want:   left(50, 30*time.Second),
 		},
 		{
-			name:   "version 07, spent",
-			header: fields(`RateLimit: limit=100,remaining=0,reset=5`),
+			name:   "a spent quota of version 07",
+			header: header(`RateLimit: limit=100,remaining=0,reset=5`),
 			want:   spent(5 * time.Second),
 		},
-		{"longer than the cap", fields(`RateLimit: "default";r=0;t=999999999999999`), spent(day)},
+		{"a time longer than the maximum", header(`RateLimit: "default";r=0;t=999999999999999`), spent(day)},
 		{
-			name:   "longer than the cap, not spent",
-			header: fields(`RateLimit: "default";r=2;t=999999999999999`),
+			name:   "a time longer than the maximum of a quota that is not spent",
+			header: header(`RateLimit: "default";r=2;t=999999999999999`),
 			want:   left(2, day),
 		},
 
 		{
-			name:   "a policy tells the window of what has no time",
-			header: fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "default";q=10;w=60`),
+			name:   "a quota without a time and a policy",
+			header: header(`RateLimit: "default";r=0`, `RateLimit-Policy: "default";q=10;w=60`),
 			want:   spent(time.Minute),
 		},
 		{
-			name:   "another policy does not",
-			header: fields(`RateLimit: "default";r=0`, `RateLimit-Policy: "Default";q=10`),
+			name:   "a quota without a time and another policy",
+			header: header(`RateLimit: "default";r=0`, `RateLimit-Policy: "Default";q=10`),
 			want:   Quota{},
 		},
 		{
-			name:   "a policy alone is spread evenly",
-			header: fields(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`),
+			name:   "a policy without a quota",
+			header: header(`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`),
 			want:   left(1000, day),
 		},
 		{
-			name: "a policy of whose quota we are told is not",
-			header: fields(
+			name: "a policy with a quota",
+			header: header(
 				`RateLimit-Policy: "burst";q=100;w=60,"daily";q=1000;w=86400`,
 				`RateLimit: "daily";r=900;t=90`,
 			),
 			want: left(100, time.Minute),
 		},
 		{
-			name:   "a policy that lets nobody in",
-			header: fields(`RateLimit-Policy: "default";q=0;w=60`),
+			name:   "a policy with a quota of 0",
+			header: header(`RateLimit-Policy: "default";q=0;w=60`),
 			want:   spent(time.Minute),
 		},
 		{
 			name:   "a policy on bytes",
-			header: fields(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`),
+			header: header(`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`),
 			want:   Quota{},
 		},
 		{
-			name: "a policy on bytes, of which some are left",
-			header: fields(
+			name: "a policy on bytes with a remaining quota",
+			header: header(
 				`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`,
 				`RateLimit: "default";r=1;t=30`,
 			),
 			want: Quota{},
 		},
 		{
-			name: "a policy on bytes, of which none is left",
-			header: fields(
+			name: "a policy on bytes with a spent quota",
+			header: header(
 				`RateLimit-Policy: "default";q=100000;qu="content-bytes";w=60`,
 				`RateLimit: "default";r=0;t=30`,
 			),
 			want: spent(30 * time.Second),
 		},
 		{
-			name:   "a policy on requests, so named",
-			header: fields(`RateLimit-Policy: "default";q=10;qu="requests";w=60`),
+			name:   "a policy on requests",
+			header: header(`RateLimit-Policy: "default";q=10;qu="requests";w=60`),
 			want:   left(10, time.Minute),
 		},
-		{"a policy without a window", fields(`RateLimit-Policy: "default";q=10`), Quota{}},
+		{"a policy without a window", header(`RateLimit-Policy: "default";q=10`), Quota{}},
 
 		// These are the fields of the draft up to its version 06, and fields
 		// that are older than the draft.
 		{
 			name: "RateLimit-Remaining",
-			header: fields(
+			header: header(
 				"RateLimit-Limit: 100",
 				"RateLimit-Remaining: 50",
 				"RateLimit-Reset: 30",
@@ -156,18 +156,18 @@ func TestQuota(t *testing.T) {
 			want: left(50, 30*time.Second),
 		},
 		{
-			name:   "RateLimit-Remaining, spent",
-			header: fields("RateLimit-Remaining: 0", "RateLimit-Reset: 30"),
+			name:   "a spent RateLimit-Remaining",
+			header: header("RateLimit-Remaining: 0", "RateLimit-Reset: 30"),
 			want:   spent(30 * time.Second),
 		},
 		{
 			name:   "X-RateLimit in seconds",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"),
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 30"),
 			want:   spent(30 * time.Second),
 		},
 		{
-			name: "X-RateLimit as Reddit has it",
-			header: fields(
+			name: "X-RateLimit of Reddit",
+			header: header(
 				"X-Ratelimit-Remaining: 598.0",
 				"X-Ratelimit-Used: 2",
 				"X-Ratelimit-Reset: 299",
@@ -175,8 +175,8 @@ func TestQuota(t *testing.T) {
 			want: left(598, 299*time.Second),
 		},
 		{
-			name: "X-RateLimit as GitHub has it",
-			header: fields(
+			name: "X-RateLimit of GitHub",
+			header: header(
 				"X-RateLimit-Limit: 60",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(10*time.Minute),
@@ -184,8 +184,8 @@ func TestQuota(t *testing.T) {
 			want: spent(10 * time.Minute),
 		},
 		{
-			name: "by the server's own clock",
-			header: fields(
+			name: "a Date that differs from the local clock",
+			header: header(
 				"Date: Sun, 22 Nov 2026 12:09:00 GMT",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(10*time.Minute),
@@ -194,7 +194,7 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name: "X-RateLimit in milliseconds since 1970",
-			header: fields(
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(time.Minute)+"500",
 			),
@@ -202,7 +202,7 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name: "X-RateLimit in microseconds since 1970",
-			header: fields(
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(time.Minute)+"500000",
 			),
@@ -210,7 +210,7 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name: "X-RateLimit in nanoseconds since 1970",
-			header: fields(
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(time.Minute)+"000000000",
 			),
@@ -218,12 +218,12 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name:   "X-RateLimit with a duration",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 6m0s"),
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 6m0s"),
 			want:   spent(6 * time.Minute),
 		},
 		{
-			name: "X-RateLimit with a zone's name, by a Date with another",
-			header: fields(
+			name: "X-RateLimit with a date in another time zone than Date",
+			header: header(
 				"Date: Sun, 22 Nov 2026 13:04:00 CET",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 UTC",
@@ -231,8 +231,8 @@ func TestQuota(t *testing.T) {
 			want: spent(time.Minute),
 		},
 		{
-			name: "X-RateLimit as Discord has it",
-			header: fields(
+			name: "X-RateLimit of Discord",
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+epoch(time.Hour)+".5",
 				"X-RateLimit-Reset-After: 1.25",
@@ -241,48 +241,48 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name: "X-RateLimit with a date",
-			header: fields(
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT",
 			),
 			want: spent(5 * time.Minute),
 		},
 		{
-			name:   "X-RateLimit with a date of another form",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 2026-11-22T12:05:00Z"),
+			name:   "X-RateLimit with a date in another format",
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 2026-11-22T12:05:00Z"),
 			want:   spent(5 * time.Minute),
 		},
 		{
 			name:   "X-Rate-Limit",
-			header: fields("X-Rate-Limit-Remaining: 0", "X-Rate-Limit-Reset: "+epoch(time.Minute)),
+			header: header("X-Rate-Limit-Remaining: 0", "X-Rate-Limit-Reset: "+epoch(time.Minute)),
 			want:   spent(time.Minute),
 		},
 		{
-			name:   "the last second that is a delta",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 999999999"),
+			name:   "the greatest number that is a duration",
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 999999999"),
 			want:   spent(day),
 		},
 		{
-			name:   "the first second that is a time, long past",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"),
+			name:   "the smallest number that is a time",
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1000000000"),
 			want:   Quota{},
 		},
 		{
-			name:   "a time beyond the cap",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)),
+			name:   "a time after the maximum",
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(48*time.Hour)),
 			want:   spent(day),
 		},
 		{
-			name: "a date beyond the cap",
-			header: fields(
+			name: "a date after the maximum",
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: Sun, 22 Nov 2099 12:05:00 GMT",
 			),
 			want: spent(day),
 		},
 		{
-			name:   "several in a field",
-			header: fields("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"),
+			name:   "several quotas in a field",
+			header: header("X-RateLimit-Remaining: 10, 0;w=1", "X-RateLimit-Reset: 1, 60"),
 			want: Quota{
 				Pause:    61 * time.Second,
 				Spread:   100 * time.Millisecond,
@@ -290,8 +290,8 @@ func TestQuota(t *testing.T) {
 			},
 		},
 		{
-			name: "a second's and a month's, as Brave has them",
-			header: fields(
+			name: "a quota per second and one per month, as Brave has them",
+			header: header(
 				"X-RateLimit-Limit: 1, 15000",
 				"X-RateLimit-Policy: 1;w=1, 15000;w=2592000",
 				"X-RateLimit-Remaining: 0, 14523",
@@ -304,13 +304,13 @@ func TestQuota(t *testing.T) {
 			},
 		},
 		{
-			name:   "the month's is spent",
-			header: fields("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"),
+			name:   "a spent quota per month",
+			header: header("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"),
 			want:   Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second},
 		},
 		{
-			name: "several in lines of their own",
-			header: fields(
+			name: "several quotas in lines",
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Remaining: 60",
 				"X-RateLimit-Reset: 1",
@@ -323,21 +323,21 @@ func TestQuota(t *testing.T) {
 			},
 		},
 		{
-			name:   "several left and one time",
-			header: fields("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"),
+			name:   "several quotas and one time",
+			header: header("X-RateLimit-Remaining: 10, 0", "X-RateLimit-Reset: 60"),
 			want:   spent(time.Minute),
 		},
 		{
-			name: "several left and a date",
-			header: fields(
+			name: "several quotas and a date",
+			header: header(
 				"X-RateLimit-Remaining: 10, 0",
 				"X-RateLimit-Reset: Sun, 22 Nov 2026 12:05:00 GMT",
 			),
 			want: spent(5 * time.Minute),
 		},
 		{
-			name: "eight",
-			header: fields(
+			name: "eight quotas",
+			header: header(
 				"X-RateLimit-Remaining: 9,9,9,9,9,9,9,0",
 				"X-RateLimit-Reset: 1,1,1,1,1,1,1,60",
 			),
@@ -348,8 +348,8 @@ func TestQuota(t *testing.T) {
 			},
 		},
 		{
-			name: "more than anybody has",
-			header: fields(
+			name: "nine quotas",
+			header: header(
 				"X-RateLimit-Remaining: 9,9,9,9,9,9,9,9,0",
 				"X-RateLimit-Reset: 1,1,1,1,1,1,1,1,60",
 			),
@@ -358,8 +358,8 @@ func TestQuota(t *testing.T) {
 
 		// Docker sends the window of a quota, but no time of its renewal.
 		{
-			name: "Docker's quota is spent",
-			header: fields(
+			name: "a spent quota of Docker",
+			header: header(
 				"RateLimit-Limit: 100;w=21600",
 				"RateLimit-Remaining: 0;w=21600",
 				"Docker-RateLimit-Source: 192.0.2.1",
@@ -367,68 +367,68 @@ func TestQuota(t *testing.T) {
 			want: spent(6 * time.Hour),
 		},
 		{
-			name:   "some of Docker's quota is left",
-			header: fields("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 76;w=21600"),
+			name:   "a remaining quota of Docker",
+			header: header("RateLimit-Limit: 100;w=21600", "RateLimit-Remaining: 76;w=21600"),
 			want:   Quota{},
 		},
-		{"a window with white space", fields("RateLimit-Remaining: 0 ; w=60"), spent(time.Minute)},
+		{"a window with white space", header("RateLimit-Remaining: 0 ; w=60"), spent(time.Minute)},
 		{
 			name:   "a window among other parameters",
-			header: fields(`RateLimit-Remaining: 0;comment="x";w=60`),
+			header: header(`RateLimit-Remaining: 0;comment="x";w=60`),
 			want:   spent(time.Minute),
 		},
 		{
-			name:   "the spent one of two windows",
-			header: fields("RateLimit-Remaining: 9;w=1, 0;w=3600"),
+			name:   "two windows, one of which is spent",
+			header: header("RateLimit-Remaining: 9;w=1, 0;w=3600"),
 			want:   spent(time.Hour),
 		},
 		{
-			name:   "the longer of two spent windows, in two lines",
-			header: fields("RateLimit-Remaining: 0;w=60", "RateLimit-Remaining: 0;w=3600"),
+			name:   "two spent windows in two lines",
+			header: header("RateLimit-Remaining: 0;w=60", "RateLimit-Remaining: 0;w=3600"),
 			want:   spent(time.Hour),
 		},
-		{"X-RateLimit with a window", fields("X-RateLimit-Remaining: 0;w=60"), spent(time.Minute)},
+		{"X-RateLimit with a window", header("X-RateLimit-Remaining: 0;w=60"), spent(time.Minute)},
 		{
 			name:   "X-Rate-Limit with a window",
-			header: fields("X-Rate-Limit-Remaining: 0;w=60"),
+			header: header("X-Rate-Limit-Remaining: 0;w=60"),
 			want:   spent(time.Minute),
 		},
-		{"a window longer than the cap", fields("RateLimit-Remaining: 0;w=2592000"), spent(day)},
-		{"a window of no time", fields("RateLimit-Remaining: 0;w=0"), spent(none)},
+		{"a window longer than the maximum", header("RateLimit-Remaining: 0;w=2592000"), spent(day)},
+		{"a window of no time", header("RateLimit-Remaining: 0;w=0"), spent(none)},
 		{
-			name:   "a window, of which a cache has used up 20 s",
-			header: fields("Age: 20", "RateLimit-Remaining: 0;w=60"),
+			name:   "a window in a response that is 20 seconds old",
+			header: header("Age: 20", "RateLimit-Remaining: 0;w=60"),
 			want:   spent(40 * time.Second),
 		},
 		{
-			name:   "a window and a time: the time counts",
-			header: fields("RateLimit-Remaining: 0;w=3600", "RateLimit-Reset: 30"),
+			name:   "a window and a time",
+			header: header("RateLimit-Remaining: 0;w=3600", "RateLimit-Reset: 30"),
 			want:   spent(30 * time.Second),
 		},
 		{
-			name:   "a window and a time that cannot be read",
-			header: fields("RateLimit-Remaining: 0;w=60", "RateLimit-Reset: soon"),
+			name:   "a window and an invalid time",
+			header: header("RateLimit-Remaining: 0;w=60", "RateLimit-Reset: soon"),
 			want:   spent(time.Minute),
 		},
-		{"a window that is no number", fields("RateLimit-Remaining: 0;w=soon"), Quota{}},
-		{"a negative window", fields("RateLimit-Remaining: 0;w=-60"), Quota{}},
-		{"another parameter", fields("RateLimit-Remaining: 0;window=60"), Quota{}},
-		{"a window of no number", fields("RateLimit-Remaining: none;w=60"), Quota{}},
+		{"a window that is no number", header("RateLimit-Remaining: 0;w=soon"), Quota{}},
+		{"a negative window", header("RateLimit-Remaining: 0;w=-60"), Quota{}},
+		{"another parameter", header("RateLimit-Remaining: 0;window=60"), Quota{}},
+		{"a window of no number", header("RateLimit-Remaining: none;w=60"), Quota{}},
 
 		// These responses come from a cache, except the last one.
 		{
-			name:   "it was spent when it was stored",
-			header: fields("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			name:   "a quota that was renewed while the response was in a cache",
+			header: header("Age: 61", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
 			want:   Quota{},
 		},
 		{
-			name:   "it still is",
-			header: fields("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			name:   "a spent quota in a response from a cache",
+			header: header("Age: 20", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
 			want:   spent(40 * time.Second),
 		},
 		{
-			name: "by the clock of then",
-			header: fields(
+			name: "a date in a response from a cache",
+			header: header(
 				"Date: Sun, 22 Nov 2026 11:50:00 GMT",
 				"Age: 600",
 				"X-RateLimit-Remaining: 0",
@@ -437,18 +437,18 @@ func TestQuota(t *testing.T) {
 			want: Quota{},
 		},
 		{
-			name:   "RateLimit was spent when it was stored",
-			header: fields("Age: 61", `RateLimit: "default";r=0;t=60`),
+			name:   "a RateLimit that was renewed while the response was in a cache",
+			header: header("Age: 61", `RateLimit: "default";r=0;t=60`),
 			want:   Quota{},
 		},
 		{
-			name:   "a policy is not of one moment",
-			header: fields("Age: 61", `RateLimit-Policy: "default";q=10;w=60`),
+			name:   "a policy in a response from a cache",
+			header: header("Age: 61", `RateLimit-Policy: "default";q=10;w=60`),
 			want:   left(10, time.Minute),
 		},
 		{
-			name: "an age longer than any",
-			header: fields(
+			name: "an Age that would overflow",
+			header: header(
 				"Age: 99999999999999999999",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: 60",
@@ -456,13 +456,13 @@ func TestQuota(t *testing.T) {
 			want: Quota{},
 		},
 		{
-			name:   "an age that is none",
-			header: fields("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
+			name:   "an invalid Age",
+			header: header("Age: old", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 60"),
 			want:   spent(time.Minute),
 		},
 		{
-			name: "of all forms the strictest",
-			header: fields(
+			name: "several forms",
+			header: header(
 				`RateLimit: "default";r=50;t=30`,
 				"RateLimit-Remaining: 10",
 				"RateLimit-Reset: 100",
@@ -477,28 +477,28 @@ func TestQuota(t *testing.T) {
 		},
 
 		// Among these cases, only "a limit of 0 for some time" has a quota.
-		{"nothing", fields("Content-Type: text/html"), Quota{}},
-		{"no time", fields(`RateLimit: "default";r=0`), Quota{}},
-		{"no number", fields(`RateLimit: "default";t=30`), Quota{}},
-		{"no remaining", fields("X-RateLimit-Limit: 60", "X-RateLimit-Reset: 30"), Quota{}},
-		{"no reset", fields("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0"), Quota{}},
+		{"no field", header("Content-Type: text/html"), Quota{}},
+		{"a quota without a time", header(`RateLimit: "default";r=0`), Quota{}},
+		{"a time without a quota", header(`RateLimit: "default";t=30`), Quota{}},
+		{"a limit without a remaining quota", header("X-RateLimit-Limit: 60", "X-RateLimit-Reset: 30"), Quota{}},
+		{"a remaining quota without a time", header("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 0"), Quota{}},
 		{
-			name:   "a time that is past",
-			header: fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)),
+			name:   "a time in the past",
+			header: header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: "+epoch(-time.Second)),
 			want:   Quota{},
 		},
 		{
-			name: "a date that is past",
-			header: fields(
+			name: "a date in the past",
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: Sun, 22 Nov 2026 11:59:59 GMT",
 			),
 			want: Quota{},
 		},
-		{"without limit", fields("X-RateLimit-Remaining: -1", "X-RateLimit-Reset: 30"), Quota{}},
+		{"a negative quota", header("X-RateLimit-Remaining: -1", "X-RateLimit-Reset: 30"), Quota{}},
 		{
-			name: "without limit, as Tyk says so",
-			header: fields(
+			name: "an unlimited quota of Tyk",
+			header: header(
 				"X-RateLimit-Limit: 0",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: 0",
@@ -507,18 +507,18 @@ func TestQuota(t *testing.T) {
 		},
 		{
 			name: "a limit of 0 for some time",
-			header: fields(
+			header: header(
 				"X-RateLimit-Limit: 0",
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: 30",
 			),
 			want: spent(30 * time.Second),
 		},
-		{"a word", fields("X-RateLimit-Remaining: unlimited", "X-RateLimit-Reset: soon"), Quota{}},
-		{"an exponent", fields("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), Quota{}},
+		{"a word", header("X-RateLimit-Remaining: unlimited", "X-RateLimit-Reset: soon"), Quota{}},
+		{"an exponent", header("X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1e9"), Quota{}},
 		{
-			name: "an end that no clock has",
-			header: fields(
+			name: "a time that would overflow",
+			header: header(
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: "+strings.Repeat("9", 400),
 			),
@@ -526,37 +526,37 @@ func TestQuota(t *testing.T) {
 		},
 
 		// No part of a malformed field counts.
-		{"a negative number", fields(`RateLimit: "default";r=-1;t=30`), Quota{}},
-		{"a decimal", fields(`RateLimit: "default";r=0.5;t=30`), Quota{}},
-		{"a string for a number", fields(`RateLimit: "default";r="0";t=30`), Quota{}},
-		{"a parameter without a value", fields(`RateLimit: "default";r;t=30`), Quota{}},
-		{"16 digits", fields(`RateLimit: "default";r=0;t=1000000000000000`), Quota{}},
-		{"a number for a name", fields(`RateLimit: 5;r=0;t=30`), Quota{}},
-		{"an inner list", fields(`RateLimit: ("default");r=0;t=30`), Quota{}},
-		{"an open string", fields(`RateLimit: "default;r=0;t=30`), Quota{}},
-		{"a comma at the end", fields(`RateLimit: "default";r=0;t=30,`), Quota{}},
-		{"two items without a comma", fields(`RateLimit: "default";r=0;t=30 "other"`), Quota{}},
+		{"a negative number", header(`RateLimit: "default";r=-1;t=30`), Quota{}},
+		{"a decimal", header(`RateLimit: "default";r=0.5;t=30`), Quota{}},
+		{"a string for a number", header(`RateLimit: "default";r="0";t=30`), Quota{}},
+		{"a parameter without a value", header(`RateLimit: "default";r;t=30`), Quota{}},
+		{"16 digits", header(`RateLimit: "default";r=0;t=1000000000000000`), Quota{}},
+		{"a number for a name", header(`RateLimit: 5;r=0;t=30`), Quota{}},
+		{"an inner list", header(`RateLimit: ("default");r=0;t=30`), Quota{}},
+		{"an open string", header(`RateLimit: "default;r=0;t=30`), Quota{}},
+		{"a comma at the end", header(`RateLimit: "default";r=0;t=30,`), Quota{}},
+		{"two items without a comma", header(`RateLimit: "default";r=0;t=30 "other"`), Quota{}},
 		{
-			name:   "a fault after a good item",
-			header: fields(`RateLimit: "default";r=0;t=30, "other";r=x y`),
+			name:   "an invalid item after a valid one",
+			header: header(`RateLimit: "default";r=0;t=30, "other";r=x y`),
 			want:   Quota{},
 		},
 		{
-			name:   "a fault in another line",
-			header: fields(`RateLimit: "default";r=0;t=30`, `RateLimit: ;`),
+			name:   "an invalid item in another line",
+			header: header(`RateLimit: "default";r=0;t=30`, `RateLimit: ;`),
 			want:   Quota{},
 		},
-		{"an upper-case parameter", fields(`RateLimit: "default";R=0;t=30`), Quota{}},
-		{"a byte that is not ASCII", fields("RateLimit: \"d\u00e9fault\";r=0;t=30"), Quota{}},
+		{"an upper-case parameter", header(`RateLimit: "default";R=0;t=30`), Quota{}},
+		{"a byte that is not ASCII", header("RateLimit: \"d\u00e9fault\";r=0;t=30"), Quota{}},
 		{
-			name:   "more than anybody reads",
-			header: fields(`RateLimit: "` + strings.Repeat("x", 4<<10) + `";r=0;t=30`),
+			name:   "a field that is too long",
+			header: header(`RateLimit: "` + strings.Repeat("x", 4<<10) + `";r=0;t=30`),
 			want:   Quota{},
 		},
-		{"version 07, with a fault", fields(`RateLimit: limit=100, remaining=x, reset=5`), Quota{}},
+		{"an invalid field of version 07", header(`RateLimit: limit=100, remaining=x, reset=5`), Quota{}},
 		{
-			name: "a malformed field, and a good one of another form",
-			header: fields(
+			name: "an invalid field and a valid one of another form",
+			header: header(
 				`RateLimit: "default`,
 				"X-RateLimit-Remaining: 0",
 				"X-RateLimit-Reset: 3",
@@ -566,7 +566,7 @@ func TestQuota(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := readQuota(tt.header, 0, now, day); got != tt.want {
-				t.Errorf("%+v, want %+v", got, tt.want)
+				t.Errorf("the Quota is %+v, want %+v", got, tt.want)
 			}
 		})
 	}
@@ -574,75 +574,79 @@ func TestQuota(t *testing.T) {
 
 const day = 24 * time.Hour
 
-func readQuota(h http.Header, others int64, now time.Time, most time.Duration) Quota {
-	return Read(h, now, most).Quota(others)
+// readQuota returns the Quota of a header with the given number of other
+// requests in flight.
+func readQuota(h http.Header, others int64, now time.Time, maxPause time.Duration) Quota {
+	return Read(h, now, maxPause).Quota(others)
 }
 
-// Other requests in flight are subtracted from the quota, because the server
-// has presumably not counted them yet.
-func TestQuota_WithOthersInFlight(t *testing.T) {
-	h, policy := fields(`RateLimit: "default";r=5;t=60`), fields(`RateLimit-Policy: "default";q=5;w=60`)
+// TestQuota_OthersInFlight checks that other requests in flight are subtracted
+// from the quota, because the server may not have counted them yet.
+func TestQuota_OthersInFlight(t *testing.T) {
+	quota := header(`RateLimit: "default";r=5;t=60`)
+	policy := header(`RateLimit-Policy: "default";q=5;w=60`)
 	for others, want := range map[int64]Quota{
 		0: {Spread: 12 * time.Second, RenewsIn: 61 * time.Second},
 		1: {Spread: 15 * time.Second, RenewsIn: 61 * time.Second},
 		5: {Pause: 61 * time.Second},
 		9: {Pause: 61 * time.Second},
 	} {
-		if got := readQuota(h, others, time.Now(), day); got != want {
-			t.Errorf("%d others: %+v, want %+v", others, got, want)
+		if got := readQuota(quota, others, time.Now(), day); got != want {
+			t.Errorf("with %d others, the Quota is %+v, want %+v", others, got, want)
 		}
 		if got := readQuota(policy, others, time.Now(), day); got != want {
-			t.Errorf("%d others, by the policy alone: %+v, want %+v", others, got, want)
+			t.Errorf("with %d others, the Quota of the policy is %+v, want %+v", others, got, want)
 		}
 	}
 }
 
-// Most responses have none of these fields, and cost nothing. The other budgets
-// are twice what the fields take.
-func TestQuotas_Allocations(t *testing.T) {
+// TestRead_Allocs checks that a response without these fields takes no
+// allocations. The other budgets are twice what the fields take.
+func TestRead_Allocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	for _, tt := range []struct {
-		header http.Header
-		most   float64
+		header    http.Header
+		maxAllocs float64
 	}{
-		{fields("Content-Type: text/html", "Server: x", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
-		{fields("Retry-After: 60", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
+		{header("Content-Type: text/html", "Server: x", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
+		{header("Retry-After: 60", "Date: Sun, 22 Nov 2026 12:09:00 GMT"), 0},
 		{
-			header: fields(
+			header: header(
 				`RateLimit: "default";r=50;t=30`,
 				`RateLimit-Policy: "default";q=100;w=60, "x";q=5;qu="content-bytes"`,
 			),
-			most: 42,
+			maxAllocs: 42,
 		},
-		{fields("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"), 6},
+		{header("X-RateLimit-Remaining: 598.0", "X-RateLimit-Reset: 299"), 6},
 	} {
 		now := time.Now()
-		if n := testing.AllocsPerRun(100, func() { Read(tt.header, now, day) }); n > tt.most {
-			t.Errorf("%v: %v allocations, %v may be", tt.header, n, tt.most)
+		if n := testing.AllocsPerRun(100, func() { Read(tt.header, now, day) }); n > tt.maxAllocs {
+			t.Errorf("Read(%v) makes %v allocations, want at most %v", tt.header, n, tt.maxAllocs)
 		}
 	}
 }
 
-// A server can send a field as long as it likes. Of one that is longer than any
-// real one, nothing counts.
+// TestQuotas_Floods checks that fields that are longer than any real one are
+// ignored.
 func TestQuotas_Floods(t *testing.T) {
-	const name, lines = 4 << 10, 560_000
+	const size = 4 << 10 // in bytes
+	const lines = 560_000
 	now := time.Now()
-	for what, h := range map[string]http.Header{
+	for name, h := range map[string]http.Header{
 		"items of RateLimit": {
-			"Ratelimit": {strings.Repeat(`"a";r=0;t=9,`, name/12) + `"b";r=0;t=9`},
+			"Ratelimit": {strings.Repeat(`"a";r=0;t=9,`, size/12) + `"b";r=0;t=9`},
 		},
 		"items of RateLimit-Policy": {
-			"Ratelimit-Policy": {strings.Repeat(`"a";q=0;w=9,`, name/12) + `"b";q=0;w=9`},
+			"Ratelimit-Policy": {strings.Repeat(`"a";q=0;w=9,`, size/12) + `"b";q=0;w=9`},
 		},
 		"times of a quota": {
 			"X-Ratelimit-Remaining": {"0"},
-			"X-Ratelimit-Reset":     {strings.Repeat("9,", name/2) + "9,9"},
+			"X-Ratelimit-Reset":     {strings.Repeat("9,", size/2) + "9,9"},
 		},
 		"numbers of a quota": {
-			"X-Ratelimit-Remaining": {strings.Repeat("0,", name/2) + "0,0"},
+			"X-Ratelimit-Remaining": {strings.Repeat("0,", size/2) + "0,0"},
 			"X-Ratelimit-Reset":     {"9"},
 		},
 		"lines of a quota": {
@@ -652,21 +656,24 @@ func TestQuotas_Floods(t *testing.T) {
 		"lines of Retry-After": {"Retry-After": slices.Repeat([]string{"9"}, lines)},
 		"empty lines":          {"Retry-After": append(make([]string, lines), "9")},
 	} {
-		if a := Read(h, now, day); a.RetryAfter != 0 || a.Quotas != nil {
-			t.Errorf("%s: %+v", what, a)
+		if d := Read(h, now, day); d.RetryAfter != 0 || d.Quotas != nil {
+			t.Errorf("Read of %s = %+v, want no delay", name, d)
 		}
 	}
-	// Nor does a long Date: the time that the server names is taken by our own
-	// clock then.
-	h := http.Header{"Retry-After": {now.Add(time.Minute).UTC().Format(http.TimeFormat)}, "Date": {strings.Repeat(" ", name) + now.UTC().Format(http.TimeFormat)}}
+	// A Date that is too long is also ignored. Retry-After is then relative to
+	// the local clock.
+	h := http.Header{
+		"Retry-After": {now.Add(time.Minute).UTC().Format(http.TimeFormat)},
+		"Date":        {strings.Repeat(" ", size) + now.UTC().Format(http.TimeFormat)},
+	}
 	if wait, ok := RetryAfter(h, now.Truncate(time.Second)); !ok || wait != time.Minute {
-		t.Errorf("%v, %t", wait, ok)
+		t.Errorf("RetryAfter with a long Date = %v, %t, want %v, true", wait, ok, time.Minute)
 	}
 }
 
 func BenchmarkQuota(b *testing.B) {
 	for name, h := range map[string]http.Header{
-		"none": fields(
+		"none": header(
 			"Content-Type: text/html",
 			"Server: x",
 			"Date: y",
@@ -675,11 +682,11 @@ func BenchmarkQuota(b *testing.B) {
 			"Vary: b",
 			"Age: c",
 		),
-		"RateLimit": fields(
+		"RateLimit": header(
 			`RateLimit: "default";r=50;t=30`,
 			`RateLimit-Policy: "default";q=100;w=60`,
 		),
-		"X": fields("X-RateLimit-Remaining: 598", "X-RateLimit-Reset: 299"),
+		"X": header("X-RateLimit-Remaining: 598", "X-RateLimit-Reset: 299"),
 	} {
 		b.Run(name, func(b *testing.B) {
 			now := time.Now()
@@ -705,18 +712,24 @@ func FuzzQuota(f *testing.F) {
 		h.Add(name2, value2)
 		now := time.Unix(1_795_348_800, 0)
 		q := readQuota(h, 0, now, day)
-		if q.Pause < 0 || q.Pause > day+time.Second || q.Spread < 0 || q.Spread > q.RenewsIn || q.RenewsIn > day+time.Second || q.Spread == 0 && q.RenewsIn != 0 {
-			t.Fatalf("%+v", q)
+		const maxWait = day + time.Second
+		if q.Pause < 0 || q.Pause > maxWait {
+			t.Fatalf("the Quota is %+v, want a Pause from 0 to %v", q, maxWait)
+		}
+		if q.Spread < 0 || q.Spread > q.RenewsIn || q.RenewsIn > maxWait {
+			t.Fatalf("the Quota is %+v, want a Spread from 0 to RenewsIn, of at most %v", q, maxWait)
+		}
+		if q.Spread == 0 && q.RenewsIn != 0 {
+			t.Fatalf("the Quota is %+v, want no RenewsIn without a Spread", q)
 		}
 		if busy := readQuota(h, 3, now, day); busy.Pause < q.Pause {
-			t.Fatalf("with others in flight %+v, without %+v", busy, q)
+			t.Fatalf("with others in flight, the Quota is %+v, want a Pause of at least %v", busy, q.Pause)
 		}
-		// If a part of a field is malformed, the parts before it are ignored
-		// too.
+		// If a part of a field is invalid, the whole field is ignored.
 		if name1 == "RateLimit" {
 			h := http.Header{"Ratelimit": {value1, "\x00"}}
 			if q := readQuota(h, 0, now, day); q != (Quota{}) {
-				t.Fatalf("malformed, but %+v", q)
+				t.Fatalf("the Quota of an invalid field is %+v, want none", q)
 			}
 		}
 	})
@@ -732,7 +745,8 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value, date string) {
 		d, ok := RetryAfter(map[string][]string{"Retry-After": {value}, "Date": {date}}, now)
 		if ok != (d > 0) || d < 0 {
-			t.Errorf("%q, %q: %v, %v", value, date, d, ok)
+			t.Errorf("RetryAfter(%q) with the Date %q = %v, %t, want a positive delay or 0, false",
+				value, date, d, ok)
 		}
 	})
 }
