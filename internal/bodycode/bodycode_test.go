@@ -77,13 +77,21 @@ func TestText(t *testing.T) {
 		most int
 		want string
 	}{
-		"UTF-8":                  {text, 1 << 10, text},
-		"UTF-8 that is cut":      {text, 10, text},
-		"UTF-8 with a mark":      {"\ufeff" + text, 1 << 10, "\ufeff" + text},
-		"UTF-16":                 {inUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
-		"UTF-16, big endian":     {inUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
-		"UTF-16 that is cut":     {inUTF16(binary.LittleEndian, text)[:90], 89, "\ufeffUser-agent: *\nDisallow: /ä\n" + strings.Repeat("\x00", 59)},
-		"UTF-16 in one cut line": {inUTF16(binary.LittleEndian, "Disallow: /public"), 9, strings.Repeat("\x00", 10)},
+		"UTF-8":              {text, 1 << 10, text},
+		"UTF-8 that is cut":  {text, 10, text},
+		"UTF-8 with a mark":  {"\ufeff" + text, 1 << 10, "\ufeff" + text},
+		"UTF-16":             {inUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
+		"UTF-16, big endian": {inUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
+		"UTF-16 that is cut": {
+			body: inUTF16(binary.LittleEndian, text)[:90],
+			most: 89,
+			want: "\ufeffUser-agent: *\nDisallow: /ä\n" + strings.Repeat("\x00", 59),
+		},
+		"UTF-16 in one cut line": {
+			body: inUTF16(binary.LittleEndian, "Disallow: /public"),
+			most: 9,
+			want: strings.Repeat("\x00", 10),
+		},
 		"UTF-16 with long lines": {inUTF16(binary.LittleEndian, "語語語語\n語"), 13, "\ufeff語語語語\n"},
 		"binary":                 {"\xff\x00", 1 << 10, "\xff\x00"},
 		"nothing":                {"", 1 << 10, ""},
@@ -155,7 +163,10 @@ func TestNewTextReader(t *testing.T) {
 		"a low surrogate":      {"\xfe\xff\xdc\x00\x00a", "\ufeff\ufffda"},
 		"one byte of a mark":   {"\xff", "\xff"},
 		"nothing":              {"", ""},
-		"long":                 {inUTF16(binary.BigEndian, strings.Repeat(text, 2000)), "\ufeff" + strings.Repeat(text, 2000)},
+		"long": {
+			body: inUTF16(binary.BigEndian, strings.Repeat(text, 2000)),
+			want: "\ufeff" + strings.Repeat(text, 2000),
+		},
 	} {
 		if err := iotest.TestReader(NewTextReader(bufio.NewReader(strings.NewReader(tt.body))), []byte(tt.want)); err != nil {
 			t.Errorf("%s: %v", name, err)

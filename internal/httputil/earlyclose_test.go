@@ -35,10 +35,14 @@ func TestTransport_CancelsBeforeItClosesEarly(t *testing.T) {
 		read     int // bytes
 		canceled bool
 	}{
-		"closed unread":               {strings.NewReader("a page"), 0, false},
-		"closed in the middle":        {strings.NewReader("a page"), 3, false},
-		"read to its end":             {strings.NewReader("a page"), 100, true},
-		"broken off, and then closed": {io.MultiReader(strings.NewReader("a"), failing{}), 100, true},
+		"closed unread":        {strings.NewReader("a page"), 0, false},
+		"closed in the middle": {strings.NewReader("a page"), 3, false},
+		"read to its end":      {strings.NewReader("a page"), 100, true},
+		"broken off, and then closed": {
+			reader:   io.MultiReader(strings.NewReader("a"), failing{}),
+			read:     100,
+			canceled: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := &watchedBody{Reader: test.reader}
@@ -62,7 +66,8 @@ func TestTransport_CancelsBeforeItClosesEarly(t *testing.T) {
 				t.Error(err)
 			}
 			if !body.closed || body.atClose != context.Canceled {
-				t.Errorf("closed: %v, with the context's error %v, want %v", body.closed, body.atClose, context.Canceled)
+				t.Errorf("closed: %v, with the context's error %v, want %v",
+					body.closed, body.atClose, context.Canceled)
 			}
 			if err := req.Context().Err(); err != nil {
 				t.Errorf("the caller's context: %v", err)

@@ -18,8 +18,11 @@ import (
 // Content-Type lines, one that may mean HTML is enough. The body of a 206 does
 // not count, because it may not be the beginning of the page.
 func MayBeHTML(status int, h http.Header) bool {
-	switch {
-	case status < 200, status == http.StatusNoContent, status == http.StatusPartialContent, status == http.StatusNotModified:
+	switch status {
+	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:
+		return false
+	}
+	if status < 200 {
 		return false
 	}
 	types := h["Content-Type"]

@@ -99,7 +99,8 @@ func (r *Rule) validate() error {
 			return errors.New("there is no condition; set Statuses, Header or Text")
 		}
 		if lowest := slices.Min(r.Statuses); lowest < 400 {
-			return fmt.Errorf("status %d in Statuses needs a Header or a Text; otherwise all responses with this status would be refusals", lowest)
+			return fmt.Errorf("status %d in Statuses needs a Header or a Text; "+
+				"otherwise all responses with this status would be refusals", lowest)
 		}
 	}
 	if r.Header != "" && !isToken(r.Header) {
@@ -116,7 +117,8 @@ func (r *Rule) validate() error {
 			return errors.New("a text in Text is empty, and all bodies contain it")
 		}
 		if len(text) > Window {
-			return fmt.Errorf("a text in Text has %d bytes, but only %d bytes of a body are searched", len(text), Window)
+			return fmt.Errorf("a text in Text has %d bytes, but only %d bytes of a body are searched",
+				len(text), Window)
 		}
 	}
 	return nil

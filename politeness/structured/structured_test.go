@@ -31,7 +31,11 @@ func TestDictionary(t *testing.T) {
 			{"a", "a"},
 			{"a, b;x, c=?0", "a, b;x, c=?0"},
 			{"a=?1", "a"},
-			{"a=1, b, a=2", "a=2, b"}, // a repeated key stays at its first place, with its last value
+			// a repeated key stays at its first place, with its last value
+			{
+				text: "a=1, b, a=2",
+				want: "a=2, b",
+			},
 			{"a=1, a", "a"},
 			{"a=1,", refused},
 			{"a=1, ", refused},
@@ -51,7 +55,10 @@ func TestDictionary(t *testing.T) {
 			{`a=("x""y")`, refused},
 			{"rating=1.5, feelings=(joy sadness)", "rating=1.5, feelings=(joy sadness)"},
 			{"a=(1 2), b=3, c=4;aa=bb, d=(5 6);valid", "a=(1 2), b=3, c=4;aa=bb, d=(5 6);valid"},
-			{`sig1=("@authority" "x";key="sig1");created=1;tag="t"`, `sig1=("@authority" "x";key="sig1");created=1;tag="t"`},
+			{
+				text: `sig1=("@authority" "x";key="sig1");created=1;tag="t"`,
+				want: `sig1=("@authority" "x";key="sig1");created=1;tag="t"`,
+			},
 		}},
 		{"§3.1.2 keys", []struct{ text, want string }{
 			{"a1_-.*=1", "a1_-.*=1"},
@@ -172,7 +179,11 @@ func TestDictionary(t *testing.T) {
 			{"a=:aGVsbG8=:", "a=:aGVsbG8=:"},
 			{"a=:+/+/:", "a=:+/+/:"},
 			{"a=:aGVsbG8:", "a=:aGVsbG8=:"}, // §4.2.7: missing padding SHOULD NOT be an error
-			{"a=:iZ==:", "a=:iQ==:"},        // §4.2.7: padding bits other than 0 SHOULD NOT be an error
+			// §4.2.7: padding bits other than 0 SHOULD NOT be an error
+			{
+				text: "a=:iZ==:",
+				want: "a=:iQ==:",
+			},
 			{"a=:YQ=:", refused},
 			{"a=:YQ===:", refused},
 			{"a=:=YQ=:", refused},

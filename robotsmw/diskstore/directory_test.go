@@ -162,7 +162,11 @@ func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := Open(dir)
 	s.Put(context.Background(), "k", []byte("old"), time.Hour)
-	cmd := exec.Command("sh", "-c", "trap '' XFSZ; ulimit -f 64; exec "+os.Args[0]+" -test.run=^TestFullDisk$")
+	cmd := exec.Command(
+		"sh",
+		"-c",
+		"trap '' XFSZ; ulimit -f 64; exec "+os.Args[0]+" -test.run=^TestFullDisk$",
+	)
 	cmd.Env = append(os.Environ(), "DISKSTORE_FULL_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "too large") {

@@ -72,7 +72,8 @@ const (
 // creates it, and only its owner can read it.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
-		return nil, errors.New("diskstore: the name of the directory is empty: pass a path below os.UserCacheDir(), for example")
+		return nil, errors.New("diskstore: the name of the directory is empty: " +
+			"pass a path below os.UserCacheDir(), for example")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -112,13 +113,15 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
 	}
 	if binary.BigEndian.Uint32(data[headerSize-4:]) != checksum(data) {
-		return nil, fmt.Errorf("diskstore: the file of %q is damaged or holds something else: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("diskstore: the file of %q is damaged or holds something else: %w",
+			key, fs.ErrNotExist)
 	}
 	expires := time.Unix(0, int64(binary.BigEndian.Uint64(data)))
 	n := int(binary.BigEndian.Uint16(data[8:]))
 	data = data[headerSize:]
 	if len(data) < n || string(data[:n]) != key {
-		return nil, fmt.Errorf("diskstore: the file of %q contains something else: %w", key, fs.ErrNotExist)
+		return nil, fmt.Errorf("diskstore: the file of %q contains something else: %w",
+			key, fs.ErrNotExist)
 	}
 	if !time.Now().Before(expires) {
 		return nil, fmt.Errorf("diskstore: the value of %q has expired: %w", key, fs.ErrNotExist)
@@ -137,7 +140,8 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 		return fmt.Errorf("diskstore: the key has %d bytes: the maximum is 65,535", len(key))
 	}
 	if headerSize+len(key)+len(value) > maxFile {
-		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most", key, len(value))
+		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most",
+			key, len(value))
 	}
 	file := make([]byte, headerSize, headerSize+len(key)+len(value))
 	binary.BigEndian.PutUint64(file, uint64(time.Now().Add(ttl).UnixNano()))
@@ -257,7 +261,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // other processes. The lock is a file. Its content is called the mark of the
 // lock: the time at which the lock expires, and a random number that identifies
 // the owner.
-func (s *Store) TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error) {
+func (s *Store) TryLock(
+	ctx context.Context, key string, ttl time.Duration,
+) (unlock func(), ok bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
@@ -512,7 +518,8 @@ func checkFile(f *os.File, limit int64) error {
 		return fmt.Errorf("%s is not a regular file: %w", f.Name(), errNotOurs)
 	}
 	if info.Size() > limit {
-		return fmt.Errorf("%s has %d bytes, more than %d: %w", f.Name(), info.Size(), limit, errNotOurs)
+		return fmt.Errorf("%s has %d bytes, more than %d: %w",
+			f.Name(), info.Size(), limit, errNotOurs)
 	}
 	return nil
 }

@@ -65,7 +65,10 @@ func TestWarmStartFetchesNothing(t *testing.T) {
 		web.Handle(fmt.Sprintf("h%d.example", i), robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /private/\n", "/": "page"})
 	}
 	crawl := func() {
-		tr, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, Store: open(t, dir)})
+		tr, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, Store: open(
+			t,
+			dir,
+		)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,14 +23,20 @@ func TestOddFilesAreMisses(t *testing.T) {
 		name string
 		make func(name string) error
 	}{
-		{"a FIFO that nobody writes to", func(name string) error { return syscall.Mkfifo(name, 0o600) }},
+		{
+			name: "a FIFO that nobody writes to",
+			make: func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		},
 		{"a directory", func(name string) error { return os.Mkdir(name, 0o700) }},
 		{"a file of 1 GiB", func(name string) error {
 			return errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, 1<<30))
 		}},
 		{"a link to a device", func(name string) error { return os.Symlink(os.DevNull, name) }},
 		{"a link to itself", func(name string) error { return os.Symlink(name, name) }},
-		{"a dangling link", func(name string) error { return os.Symlink(name+"-that-is-not-there", name) }},
+		{
+			name: "a dangling link",
+			make: func(name string) error { return os.Symlink(name+"-that-is-not-there", name) },
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,7 +17,10 @@ import (
 func aRequest(tb testing.TB, rec *Recorder) func() {
 	tb.Helper()
 	var web robotstest.Internet
-	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\nCrawl-delay: 5\n"})
+	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\n" +
+		"Allow: /articles/\n" +
+		"Disallow: /articles/private\n" +
+		"Crawl-delay: 5\n"})
 	var ctx context.Context
 	opts := robotsmw.Options{UserAgent: agent, Logger: quiet(), Base: base(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path != "/robots.txt" {

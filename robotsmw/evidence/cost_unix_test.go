@@ -61,7 +61,9 @@ func BenchmarkCost(b *testing.B) {
 // not nil, it records them.
 func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	var web robotstest.Internet
-	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\nAllow: /articles/\nDisallow: /articles/private\n"})
+	web.Handle("www.example.com", robotstest.Site{"/robots.txt": "User-agent: *\n" +
+		"Allow: /articles/\n" +
+		"Disallow: /articles/private\n"})
 	opts := robotsmw.Options{UserAgent: agent, Logger: quiet(), Limiter: &politeness.Limiter{Delay: -1}, Base: base(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return web.RoundTrip(r)
@@ -77,7 +79,12 @@ func costOf(b *testing.B, rec *Recorder) func(requests int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, "http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html", nil)
+	req, err := http.NewRequestWithContext(
+		b.Context(),
+		http.MethodGet,
+		"http://www.example.com/articles/2026/11/22/a-page-with-a-usual-name.html",
+		nil,
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

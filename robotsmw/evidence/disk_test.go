@@ -339,8 +339,14 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 		{"no newline", func(text []byte) []byte { return text[:len(text)-1] }},
 		{"nothing", func([]byte) []byte { return nil }},
 		{"not even the first line", func(text []byte) []byte { return text[:50] }},
-		{"zeros at the end", func(text []byte) []byte { return append(text, make([]byte, 4096)...) }},
-		{"zeros in between", func(text []byte) []byte { clear(text[len(text)/2:][:200]); return text }},
+		{
+			name: "zeros at the end",
+			edit: func(text []byte) []byte { return append(text, make([]byte, 4096)...) },
+		},
+		{
+			name: "zeros in between",
+			edit: func(text []byte) []byte { clear(text[len(text)/2:][:200]); return text },
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -26,21 +26,46 @@ func limiterObserver(q *queue, limiter int) *politeness.Observer {
 			if d := robotsmw.DecisionOf(ctx); d != nil && !e.Exempt {
 				decision = decisionText(d)
 			}
-			request := newLine("request", &e, "url", url, "host", e.Host, "robots", e.Exempt, "start", e.At,
-				"interval", seconds(max(e.Delay, e.CrawlDelay)), "interval_why", string(intervalReason(&e)), "delay", seconds(e.Delay), "crawl_delay", e.CrawlDelay, "crawl_delay_agreed", e.Agreed,
-				"paused_until", e.Until, "waited", e.Wait, "waited_for", string(e.Reason), "decision", decision)
+			request := newLine("request", &e,
+				"url", url,
+				"host", e.Host,
+				"robots", e.Exempt,
+				"start", e.At,
+				"interval", seconds(max(e.Delay, e.CrawlDelay)),
+				"interval_why", string(intervalReason(&e)),
+				"delay", seconds(e.Delay),
+				"crawl_delay", e.CrawlDelay,
+				"crawl_delay_agreed", e.Agreed,
+				"paused_until", e.Until,
+				"waited", e.Wait,
+				"waited_for", string(e.Reason),
+				"decision", decision,
+			)
 			if e.Exempt {
 				request.robots = url
 			}
 			q.put(request)
 		},
 		Answered: func(_ context.Context, e politeness.Event) {
-			if e.RetryAfter != "" || httpstatus.IsThrottled(e.Status) || httpstatus.IsOverloaded(e.Status) {
-				q.put(newLine("answer", &e, "host", e.Host, "at", e.At, "status", e.Status, "retry_after", shorten(e.RetryAfter), "asks", e.Wait))
+			mayDelay := httpstatus.IsThrottled(e.Status) || httpstatus.IsOverloaded(e.Status)
+			if mayDelay || e.RetryAfter != "" {
+				q.put(newLine("answer", &e,
+					"host", e.Host,
+					"at", e.At,
+					"status", e.Status,
+					"retry_after", shorten(e.RetryAfter),
+					"asks", e.Wait,
+				))
 			}
 		},
 		BackedOff: func(_ context.Context, e politeness.Event) {
-			q.put(newLine("pause", &e, "host", e.Host, "at", e.At, "wait", seconds(e.Wait), "until", e.At.Add(e.Wait), "status", e.Status))
+			q.put(newLine("pause", &e,
+				"host", e.Host,
+				"at", e.At,
+				"wait", seconds(e.Wait),
+				"until", e.At.Add(e.Wait),
+				"status", e.Status,
+			))
 		},
 		Ended: func(_ context.Context, e politeness.Event) {
 			q.put(newLine("done", &e, "end", e.At, "status", e.Status, "seconds", seconds(e.Wait)))

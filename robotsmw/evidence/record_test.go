@@ -125,7 +125,8 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			rest = after
 			if v.Event == "segment" && v.Cut != nil {
 				if tail != v.Cut.Bytes || v.Cut.Segment >= segment {
-					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes", n, *v.Cut, tail)
+					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes",
+						n, *v.Cut, tail)
 				}
 				tail = 0
 			}
@@ -154,7 +155,8 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			lines = append(lines, v)
 		}
 		if tail > 0 && len(text) > 0 {
-			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost", tail, segment)
+			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost",
+				tail, segment)
 		}
 		tail += int64(len(text)) - good
 	}
@@ -309,7 +311,8 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 		web.Handle("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/robots.txt":
-				io.WriteString(w, "User-agent: ExampleBot\nDisallow: /cart\nAllow: /cart/help\nCrawl-delay: 7\n")
+				io.WriteString(w,
+					"User-agent: ExampleBot\nDisallow: /cart\nAllow: /cart/help\nCrawl-delay: 7\n")
 			case "/busy":
 				if calls++; calls == 1 {
 					w.Header().Set("Retry-After", "40")
@@ -328,9 +331,21 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 
 		var got []string
 		for _, l := range of(lines, "request") {
-			s := fmt.Sprintf("%s every %v: %s", strings.TrimPrefix(l.URL, "http://shop.example"), l.Interval, l.IntervalWhy)
+			s := fmt.Sprintf(
+				"%s every %v: %s",
+				strings.TrimPrefix(l.URL, "http://shop.example"),
+				l.Interval,
+				l.IntervalWhy,
+			)
 			if l.Decision != nil {
-				s += fmt.Sprintf(", %s %q %d of %v %v", l.Decision.Reason, l.Decision.Rule, l.Decision.Line, l.Decision.Group, l.Decision.GroupLines)
+				s += fmt.Sprintf(
+					", %s %q %d of %v %v",
+					l.Decision.Reason,
+					l.Decision.Rule,
+					l.Decision.Line,
+					l.Decision.Group,
+					l.Decision.GroupLines,
+				)
 			}
 			if !l.PausedUntil.IsZero() {
 				s += fmt.Sprintf(", rested until %v before", l.Start.Sub(l.PausedUntil))
@@ -383,7 +398,10 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 		"d": strings.Repeat("\x01\x02", 1000),
 		"e": "",
 		"f": "User-agent: *\r\nDisallow: /\t# tab, \x7f and \x0b\r\n",
-		"g": strings.Repeat("Disallow: /0123456789\n", 30_000), // the crawler reads only 512,001 bytes of this
+		"g": strings.Repeat(
+			"Disallow: /0123456789\n",
+			30_000,
+		), // the crawler reads only 512,001 bytes of this
 	}
 	var web robotstest.Internet
 	for host, text := range texts {
@@ -475,8 +493,10 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 func TestExchangeOf_ContentEncoding(t *testing.T) {
 	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 430: false, 503: false} {
 		x := newExchange(&http.Response{
-			StatusCode: status, ContentLength: 9, Header: http.Header{"Content-Encoding": {"gzip"}},
-			Request: httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
+			StatusCode:    status,
+			ContentLength: 9,
+			Header:        http.Header{"Content-Encoding": {"gzip"}},
+			Request:       httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
 		}, []byte("a body"), nil, time.Now())
 		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
 			t.Errorf("%d: %s", status, x.header)
@@ -579,7 +599,11 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 			return value
 		}
 		_, body, _ := strings.Cut(strings.TrimSuffix(block, "\r\n\r\n"), "\r\n\r\n")
-		found[field("WARC-Target-URI")] = fmt.Sprintf("%q, %d bytes", field("WARC-Truncated"), len(body))
+		found[field("WARC-Target-URI")] = fmt.Sprintf(
+			"%q, %d bytes",
+			field("WARC-Truncated"),
+			len(body),
+		)
 	}
 	for _, a := range answers {
 		if got, want := found["http://"+a.name+".example/robots.txt"], fmt.Sprintf("%q, %d bytes", a.want, a.bytes); got != want {
@@ -669,10 +693,31 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		{"another process", func() error { _, err := Open(dir, Options{}); return err }, "use a directory for each process"},
-		{"a size below zero", func() error { _, err := Open(t.TempDir(), Options{SegmentBytes: -1}); return err }, "set a size in bytes"},
-		{"a file in place of the directory", func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err }, "cannot create the directory"},
-		{"no Limiter", func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) }, "call Pace"},
+		{
+			name: "another process",
+			err:  func() error { _, err := Open(dir, Options{}); return err },
+			want: "use a directory for each process",
+		},
+		{
+			name: "a size below zero",
+			err: func() error {
+				_, err := Open(t.TempDir(), Options{
+					SegmentBytes: -1,
+				})
+				return err
+			},
+			want: "set a size in bytes",
+		},
+		{
+			name: "a file in place of the directory",
+			err:  func() error { _, err := Open(filepath.Join(dir, "lock"), Options{}); return err },
+			want: "cannot create the directory",
+		},
+		{
+			name: "no Limiter",
+			err:  func() error { return rec.Observe(&robotsmw.Options{UserAgent: agent}) },
+			want: "call Pace",
+		},
 		{"an invalid Limiter", func() error {
 			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}
 			err := rec.Observe(&opts)
@@ -681,7 +726,11 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 			}
 			return err
 		}, "Limiter.Jitter is -1"},
-		{"no User-Agent", func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) }, "UserAgent is empty"},
+		{
+			name: "no User-Agent",
+			err:  func() error { return rec.Observe(&robotsmw.Options{Limiter: new(politeness.Limiter)}) },
+			want: "UserAgent is empty",
+		},
 		{"another crawler", func() error {
 			if err := rec.Observe(&robotsmw.Options{UserAgent: agent, Limiter: new(politeness.Limiter)}); err != nil {
 				t.Fatal(err)

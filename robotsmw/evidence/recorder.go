@@ -278,7 +278,8 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	segmentSize := opts.SegmentBytes
 	switch {
 	case segmentSize < 0:
-		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB", segmentSize)
+		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB",
+			segmentSize)
 	case segmentSize == 0 && maxBytes < 0:
 		segmentSize = 64 << 20
 	case segmentSize == 0:
@@ -293,7 +294,8 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	}
 	if err := lock(lockFile); err != nil {
 		lockFile.Close()
-		return nil, fmt.Errorf("evidence: another process writes the record in %s: use a directory for each process: %w", dir, err)
+		return nil, fmt.Errorf("evidence: another process writes the record in %s: use a directory for each process: %w",
+			dir, err)
 	}
 	r := &Recorder{lock: lockFile}
 	r.queue.idle.L = &r.queue.mu
@@ -335,7 +337,8 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	hasLimiter := opts.Limiter != nil || len(r.limiters) > 0
 	r.mu.Unlock()
 	if !hasLimiter {
-		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: set it to new(politeness.Limiter), for example, or call Pace with the Limiter of the Base")
+		return errors.New("evidence: Options.Limiter is nil, so no request could be recorded: " +
+			"set it to new(politeness.Limiter), for example, or call Pace with the Limiter of the Base")
 	}
 	robot, err := robotMembers(opts)
 	if err != nil {
@@ -351,7 +354,8 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	case known == nil:
 		r.queue.put(newEntry("robot", robot...))
 	case !reflect.DeepEqual(known, robot):
-		return errors.New("evidence: the record is about another crawler, whose user agent, tokens or options differ: use a directory for each crawler")
+		return errors.New("evidence: the record is about another crawler, " +
+			"whose user agent, tokens or options differ: use a directory for each crawler")
 	}
 	if opts.Limiter != nil {
 		r.Pace(opts.Limiter)
@@ -399,6 +403,7 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, unlock(r.lock))
 }
 
+// robotMembers returns the members of the line about the crawler.
 func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	plain := *opts
 	plain.Observer = nil
@@ -406,8 +411,13 @@ func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := []any{"user_agent", opts.UserAgent, "tokens", asJSON(checker.Tokens()), "disallow_forbidden", opts.DisallowForbidden,
-		"allow_after_30_days", opts.AllowAfter30Days, "max_redirects", 5}
+	members := []any{
+		"user_agent", opts.UserAgent,
+		"tokens", asJSON(checker.Tokens()),
+		"disallow_forbidden", opts.DisallowForbidden,
+		"allow_after_30_days", opts.AllowAfter30Days,
+		"max_redirects", 5,
+	}
 	if len(opts.Override) > 0 {
 		hashes := make(map[string]string)
 		for origin, text := range opts.Override {
@@ -418,19 +428,29 @@ func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	return members, nil
 }
 
+// limiterLine returns the line about a Limiter.
 func limiterLine(number int, l *politeness.Limiter) entry {
 	key := "host"
 	if l.Key != nil {
 		key = "custom"
 	}
 	const unlimited = -time.Second // -1 in the line
-	return newEntry("limiter", "limiter", number, "delay", seconds(orDefault(l.Delay, politeness.DefaultDelay, 0)), "concurrency", orDefault(l.Concurrency, 1, -1), "end_to_start", l.EndToStart,
+	return newEntry("limiter",
+		"limiter", number,
+		"delay", seconds(orDefault(l.Delay, politeness.DefaultDelay, 0)),
+		"concurrency", orDefault(l.Concurrency, 1, -1),
+		"end_to_start", l.EndToStart,
 		"max_crawl_delay", seconds(orDefault(l.MaxCrawlDelay, politeness.DefaultMaxCrawlDelay, unlimited)),
 		"max_retry_after", seconds(orDefault(l.MaxRetryAfter, politeness.DefaultMaxRetryAfter, unlimited)),
 		"back_off", seconds(orDefault(l.BackOff, politeness.DefaultBackOff, 0)),
 		"max_back_off", seconds(orDefault(l.MaxBackOff, politeness.DefaultMaxBackOff, unlimited)),
-		"lease", seconds(orDefault(l.Lease, politeness.DefaultLease, unlimited)), "jitter", time.Duration(l.Jitter*float64(time.Second)),
-		"adaptive", l.Adaptive > 0, "key", key, "fleet", l.Fleet != nil, "per_host", l.PerHost != nil)
+		"lease", seconds(orDefault(l.Lease, politeness.DefaultLease, unlimited)),
+		"jitter", time.Duration(l.Jitter*float64(time.Second)),
+		"adaptive", l.Adaptive > 0,
+		"key", key,
+		"fleet", l.Fleet != nil,
+		"per_host", l.PerHost != nil,
+	)
 }
 
 // orDefault returns v if it is positive. If v is 0, it returns zero, and if v

@@ -25,8 +25,18 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 		if f.Cause == "" {
 			next = time.Time{}
 		}
-		e := newEntry("robots", "robots_url", f.URL, "from", from, "status", f.Status, "renewed", f.Renewed, "redirects", f.Redirects,
-			"sha256", f.SHA256, "fetched", f.Fetched, "expires", f.Expires, "cause", f.Cause, "next_try", next)
+		e := newEntry("robots",
+			"robots_url", f.URL,
+			"from", from,
+			"status", f.Status,
+			"renewed", f.Renewed,
+			"redirects", f.Redirects,
+			"sha256", f.SHA256,
+			"fetched", f.Fetched,
+			"expires", f.Expires,
+			"cause", f.Cause,
+			"next_try", next,
+		)
 		e.robots = f.URL
 		q.put(e)
 	}
@@ -39,7 +49,9 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 			if d.URL != nil {
 				url = redacted(d.URL)
 			}
-			if q.isNew(fmt.Sprintf("decision %q %q %q %v %v", url, d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)) {
+			key := fmt.Sprintf("decision %q %q %q %v %v",
+				url, d.SHA256(), d.RobotsURL, d.Reason, d.Fetched)
+			if q.isNew(key) {
 				q.put(newEntry("decision", "url", url, "decision", decisionText(&d)))
 			}
 		},
@@ -47,10 +59,15 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 			if !q.isNew("file " + sha256) {
 				return
 			}
-			if utf8.Valid(text) && countControls(text) <= len(text)/16 {
+			isText := utf8.Valid(text) && countControls(text) <= len(text)/16
+			if isText {
 				q.put(newEntry("file", "sha256", sha256, "size", len(text), "text", string(text)))
 			} else {
-				q.put(newEntry("file", "sha256", sha256, "size", len(text), "base64", asJSON(text))) // as JSON has []byte
+				q.put(newEntry("file",
+					"sha256", sha256,
+					"size", len(text),
+					"base64", asJSON(text),
+				)) // as JSON has []byte
 			}
 		},
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
@@ -77,33 +94,50 @@ func fetchLine(robotsURL string, resp *http.Response, body []byte, err error) en
 	now := time.Now()
 	x := newExchange(resp, body, err, now)
 	field := func(name string) string { return shorten(strings.Join(resp.Header[name], ", ")) }
-	hash, failure := "", ""
+	hash := ""
+	failure := ""
 	if x.whole {
 		hash = fmt.Sprintf("%x", sha256.Sum256(body))
 	}
 	if err != nil {
 		failure = shorten(err.Error())
 	}
-	var retryAfter json.RawMessage // nil if there is no valid Retry-After; a Retry-After of 0 is recorded
+	var retryAfter json.RawMessage // nil if there is no valid Retry-After
 	if wait, ok := politeness.RetryAfter(resp.Header, now); ok {
 		retryAfter, _ = json.Marshal(seconds(wait))
 	}
-	e := newEntry("fetch", "robots_url", robotsURL, "url", x.url, "host", x.host, "conditional", isConditional(resp.Request), "user_agent", resp.Request.Header.Get("User-Agent"),
-		"status", resp.StatusCode, "location", field("Location"), "retry_after", field("Retry-After"), "date", field("Date"), "content_type", field("Content-Type"),
-		"asks", retryAfter, "bytes", len(body), "sha256", hash, "error", failure)
+	e := newEntry("fetch",
+		"robots_url", robotsURL,
+		"url", x.url,
+		"host", x.host,
+		"conditional", isConditional(resp.Request),
+		"user_agent", resp.Request.Header.Get("User-Agent"),
+		"status", resp.StatusCode,
+		"location", field("Location"),
+		"retry_after", field("Retry-After"),
+		"date", field("Date"),
+		"content_type", field("Content-Type"),
+		"asks", retryAfter,
+		"bytes", len(body),
+		"sha256", hash,
+		"error", failure,
+	)
 	e.exchange = x
 	return e
 }
 
-// maxTextBytes limits what is recorded of a header field, an error, or the
-// value of a user-agent line.
+// maxTextBytes is the maximum number of bytes that are recorded of a header
+// field, an error, or the value of a user-agent line.
 const maxTextBytes = 8 << 10
 
+// shorten returns at most maxTextBytes of a text.
 func shorten(text string) string { return text[:min(len(text), maxTextBytes)] }
 
-// maxAgents limits how many user-agent lines of a group are recorded.
+// maxAgents is the maximum number of user-agent lines of a group that are
+// recorded.
 const maxAgents = 16
 
+// decisionText returns the JSON form of a decision in a record.
 func decisionText(d *robotsmw.Decision) json.RawMessage {
 	b := append(make([]byte, 0, 1<<9), `{"allowed":`...)
 	b = strconv.AppendBool(b, d.Allowed)
@@ -116,12 +150,23 @@ func decisionText(d *robotsmw.Decision) json.RawMessage {
 		var agents []string
 		var lines []int
 		for _, agent := range d.Group[:min(len(d.Group), maxAgents)] {
-			agents, lines = append(agents, shorten(agent.Value)), append(lines, agent.Line)
+			agents = append(agents, shorten(agent.Value))
+			lines = append(lines, agent.Line)
 		}
 		b = appendMembers(b, "group", asJSON(agents), "group_lines", asJSON(lines))
 	}
-	b = appendMembers(b, "crawl_delay_seconds", d.CrawlDelay, "robots_url", d.RobotsURL, "sha256", d.SHA256(), "status", d.Status,
-		"fetched", d.Fetched, "expires", d.Expires, "stale", d.Stale, "cause", d.Cause, "failed_since", d.FailedSince, "next_try", d.NextTry)
+	b = appendMembers(b,
+		"crawl_delay_seconds", d.CrawlDelay,
+		"robots_url", d.RobotsURL,
+		"sha256", d.SHA256(),
+		"status", d.Status,
+		"fetched", d.Fetched,
+		"expires", d.Expires,
+		"stale", d.Stale,
+		"cause", d.Cause,
+		"failed_since", d.FailedSince,
+		"next_try", d.NextTry,
+	)
 	return append(b, '}')
 }
 

@@ -19,7 +19,15 @@ func FuzzText(f *testing.F) {
 		if y := at.UTC().Year(); y < 0 || y > 9999 {
 			t.Skip()
 		}
-		b := appendMembers([]byte(`{"x":0`), "text", text, "seconds", seconds(time.Duration(ns)), "time", at)
+		b := appendMembers(
+			[]byte(`{"x":0`),
+			"text",
+			text,
+			"seconds",
+			seconds(time.Duration(ns)),
+			"time",
+			at,
+		)
 		b = append(b, '}')
 		var v struct {
 			Text    string

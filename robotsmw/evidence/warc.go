@@ -84,7 +84,10 @@ func newExchange(resp *http.Response, body []byte, err error, now time.Time) *ex
 		}
 	}
 	text := strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(status)))
-	x.header = message(fmt.Sprint("HTTP/1.1 ", status, " ", cmp.Or(text, http.StatusText(status))), header)
+	x.header = message(
+		fmt.Sprint("HTTP/1.1 ", status, " ", cmp.Or(text, http.StatusText(status))),
+		header,
+	)
 	x.body = bytes.Clone(body)
 	x.truncated = truncated(resp, len(body), err)
 	x.renewed = status == http.StatusNotModified && isConditional(req)
@@ -251,19 +254,43 @@ func (w *warcFile) addExchange(x *exchange) []byte {
 	if x.renewed {
 		kind = "revisit"
 		block = x.header
-		fields = append(fields, "WARC-Profile", "http://netpreserve.org/warc/1.1/revisit/server-not-modified")
+		fields = append(
+			fields,
+			"WARC-Profile",
+			"http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+		)
 		if original, ok := w.known[key]; ok {
-			fields = append(fields, "WARC-Refers-To", original.id, "WARC-Refers-To-Target-URI", target, "WARC-Refers-To-Date", original.time.UTC().Format(timestampLayout))
+			fields = append(
+				fields,
+				"WARC-Refers-To",
+				original.id,
+				"WARC-Refers-To-Target-URI",
+				target,
+				"WARC-Refers-To-Date",
+				original.time.UTC().Format(timestampLayout),
+			)
 		}
 	} else {
 		kind = "response"
 		block = slices.Concat(x.header, x.body)
-		fields = append(fields, "WARC-Truncated", x.truncated, "WARC-Payload-Digest", digest(x.body))
+		fields = append(
+			fields,
+			"WARC-Truncated",
+			x.truncated,
+			"WARC-Payload-Digest",
+			digest(x.body),
+		)
 		if x.whole {
 			w.remember(key, response{responseID, x.time})
 		}
 	}
-	fields = append(fields, "WARC-Block-Digest", digest(block), "Content-Type", "application/http;msgtype=response")
+	fields = append(
+		fields,
+		"WARC-Block-Digest",
+		digest(block),
+		"Content-Type",
+		"application/http;msgtype=response",
+	)
 	return fmt.Appendf(nil, `%s,"%s":%s}`, member, kind, w.add(kind, responseID, x.time, block, fields...))
 }
 
@@ -305,7 +332,8 @@ func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...st
 	w.zip.Close()
 	offset := w.good + int64(len(w.out))
 	w.out = append(w.out, packed.Bytes()...)
-	return fmt.Sprintf(`{"offset":%d,"length":%d,"sha256":"%x"}`, offset, packed.Len(), sha256.Sum256(packed.Bytes()))
+	return fmt.Sprintf(`{"offset":%d,"length":%d,"sha256":"%x"}`,
+		offset, packed.Len(), sha256.Sum256(packed.Bytes()))
 }
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }

@@ -24,7 +24,11 @@ func TestMemoryOfResponses(t *testing.T) {
 	before := testmain.Heap()
 	long := strings.Repeat("a", 8<<10)
 	for i := range n {
-		w.addExchange(&exchange{url: fmt.Sprintf("http://host%d.example/%s", i, long), header: []byte("HTTP/1.1 200 OK\r\n\r\n"), whole: true})
+		w.addExchange(&exchange{
+			url:    fmt.Sprintf("http://host%d.example/%s", i, long),
+			header: []byte("HTTP/1.1 200 OK\r\n\r\n"),
+			whole:  true,
+		})
 		if err := w.flush(io.Discard); err != nil {
 			t.Fatal(err)
 		}

@@ -153,7 +153,8 @@ func (w *writer) write(b *batch) {
 		for _, n := range b.lost.counts {
 			w.lostLines += n
 		}
-		w.logger.Warn("evidence: the disk is too slow, so lines of the record were lost", "dir", w.dir, "from", b.lost.from, "to", b.lost.to)
+		w.logger.Warn("evidence: the disk is too slow, so lines of the record were lost",
+			"dir", w.dir, "from", b.lost.from, "to", b.lost.to)
 		if w.lines != nil {
 			w.flush()
 		}
@@ -213,7 +214,8 @@ func (w *writer) flush() (written int, ok bool) {
 // is begun for one second.
 func (w *writer) fail(err error) {
 	if !w.lost.any() {
-		w.logger.Warn("evidence: the record cannot be written, so lines are lost until a write succeeds; check the disk", "dir", w.dir, "error", err)
+		w.logger.Warn("evidence: the record cannot be written, so lines are lost until a write succeeds; check the disk",
+			"dir", w.dir, "error", err)
 	}
 	w.lost.cause = err.Error()
 	if w.lines != nil {
@@ -254,7 +256,8 @@ func (w *writer) rotate() {
 	w.retryAt = time.Time{}
 	w.previous = w.warc.fileMember()
 	if err != nil {
-		w.logger.Warn("evidence: a segment could not be closed, so its last lines may be missing; check the disk", "dir", w.dir, "error", err)
+		w.logger.Warn("evidence: a segment could not be closed, so its last lines may be missing; check the disk",
+			"dir", w.dir, "error", err)
 	}
 }
 
@@ -312,12 +315,29 @@ func (w *writer) open(now time.Time) bool {
 }
 
 func (w *writer) segmentLine(now time.Time) []byte {
-	return appendMembers(nil, "event", "segment", "time", now, "format", 1, "segment", w.number, "session", w.session, "why", w.reason,
-		"software", software(), "oldest", w.oldest, "cut", w.cut, "warc", w.previous)[1:]
+	return appendMembers(nil,
+		"event", "segment",
+		"time", now,
+		"format", 1,
+		"segment", w.number,
+		"session", w.session,
+		"why", w.reason,
+		"software", software(),
+		"oldest", w.oldest,
+		"cut", w.cut,
+		"warc", w.previous,
+	)[1:]
 }
 
 func (l *loss) line() []byte {
-	return appendMembers(nil, "event", "loss", "time", l.to, "from", l.from, "to", l.to, "lost", asJSON(l.counts), "cause", l.cause)[1:]
+	return appendMembers(nil,
+		"event", "loss",
+		"time", l.to,
+		"from", l.from,
+		"to", l.to,
+		"lost", asJSON(l.counts),
+		"cause", l.cause,
+	)[1:]
 }
 
 // shrink deletes the oldest segments if another segment could make the record
@@ -356,16 +376,20 @@ func (w *writer) shrink() {
 func (w *writer) close(now time.Time) error {
 	w.retryAt = time.Time{}
 	if w.lines != nil || w.open(now) {
-		w.write(&batch{entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.fileMember())}})
+		w.write(&batch{
+			entries: []entry{newEntry("close", "session", w.session, "warc", w.warc.fileMember())},
+		})
 	}
 	if w.lines == nil && w.reason != "full" {
-		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s", w.dir, w.lost.cause)
+		return fmt.Errorf("evidence: the end of the record in %s could not be written: %s",
+			w.dir, w.lost.cause)
 	}
 	if w.lines != nil {
 		w.rotate()
 	}
 	if w.lostLines > 0 {
-		return fmt.Errorf("evidence: %d lines of the record in %s were lost; its loss lines contain the spans of time", w.lostLines, w.dir)
+		return fmt.Errorf("evidence: %d lines of the record in %s were lost; its loss lines contain the spans of time",
+			w.lostLines, w.dir)
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	}
 	defer resp.Body.Close()
 	passHeader(w.Header(), resp.Header)
-	w.Header().Set("Courtesy-Decision", toHeaderValue(robotsmw.DecisionOf(resp.Request.Context()).String()))
+	decision := robotsmw.DecisionOf(resp.Request.Context())
+	w.Header().Set("Courtesy-Decision", toHeaderValue(decision.String()))
 	// A page that a user opens here in a browser must not get the origin of the
 	// gate.
 	w.Header().Add("Content-Security-Policy", "sandbox")

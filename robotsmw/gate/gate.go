@@ -12,21 +12,29 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// ServeHTTP answers a request. A client without access gets a 401.
+// methods are the methods of the paths.
+var methods = map[string]string{
+	"/check": http.MethodGet,
+	"/fetch": http.MethodGet,
+	"/done":  http.MethodPost,
+}
+
+// ServeHTTP responds to a request. A client without access receives status 401.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.hasAccess(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "gate: access requires a loopback address or the token", http.StatusUnauthorized)
+		http.Error(w, "gate: access requires a loopback address or the token",
+			http.StatusUnauthorized)
 		return
 	}
-	methods := map[string]string{"/check": http.MethodGet, "/fetch": http.MethodGet, "/done": http.MethodPost}
 	switch method := methods[r.URL.Path]; {
 	case method == "":
 		http.NotFound(w, r)
 		return
 	case r.Method != method:
 		w.Header().Set("Allow", method)
-		http.Error(w, "gate: "+r.URL.Path+" requires the method "+method, http.StatusMethodNotAllowed)
+		http.Error(w, "gate: "+r.URL.Path+" requires the method "+method,
+			http.StatusMethodNotAllowed)
 		return
 	case r.URL.Path == "/done":
 		h.done(w, r)

@@ -88,15 +88,15 @@ func (h *Handler) keep(id string, admission *robotsmw.Admission) bool {
 	return true
 }
 
-// take returns the admission of the slot with this id, and forgets the slot. It
-// returns nil if there is none.
+// take removes the slot with this id, and returns its admission. It returns nil
+// if there is no such slot.
 func (h *Handler) take(id string) *robotsmw.Admission {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.slots[id]
 	delete(h.slots, id)
 	if held.lease != nil {
-		held.lease.Stop() // or a busy gate has a timer for each slot of the last Lease
+		held.lease.Stop() // otherwise, timers of released slots would take memory
 	}
 	return held.admission
 }

@@ -26,7 +26,8 @@ func (p *Page) findBase(root *goquery.Selection) {
 
 // extract adds the links, the refresh and the <link> elements of a document.
 func (p *Page) extract(root *goquery.Selection) {
-	const elements = "a[href], area[href], iframe[src], frame[src], meta[http-equiv][content], link[rel][href]"
+	const elements = "a[href], area[href], iframe[src], frame[src], " +
+		"meta[http-equiv][content], link[rel][href]"
 	root.Find(elements).Each(func(_ int, s *goquery.Selection) {
 		switch element := goquery.NodeName(s); element {
 		case "meta":
@@ -49,13 +50,21 @@ func (p *Page) addLink(s *goquery.Selection, element, attr string) {
 		return
 	}
 	rel := s.AttrOr("rel", "")
-	p.Links = append(p.Links, Link{URL: u, Element: element, Rel: rel, NoFollow: hasRel(rel, "nofollow")})
+	p.Links = append(p.Links, Link{
+		URL:      u,
+		Element:  element,
+		Rel:      rel,
+		NoFollow: hasRel(rel, "nofollow"),
+	})
 }
 
 // addRefresh adds a <meta http-equiv="refresh">, if it is the first one.
 func (p *Page) addRefresh(s *goquery.Selection) {
+	if p.Refresh != nil || inTemplate(s) {
+		return
+	}
 	delay, ref, ok := parseRefresh(s)
-	if !ok || p.Refresh != nil || inTemplate(s) {
+	if !ok {
 		return
 	}
 	if ref == "" {
@@ -68,7 +77,12 @@ func (p *Page) addRefresh(s *goquery.Selection) {
 	}
 	p.Refresh = &Refresh{Delay: delay, URL: u}
 	rel := s.AttrOr("rel", "")
-	p.Links = append(p.Links, Link{URL: u, Element: "meta", Rel: rel, NoFollow: hasRel(rel, "nofollow")})
+	p.Links = append(p.Links, Link{
+		URL:      u,
+		Element:  "meta",
+		Rel:      rel,
+		NoFollow: hasRel(rel, "nofollow"),
+	})
 }
 
 // addLinkElement adds a <link> with rel="canonical" or rel="license".

@@ -1,7 +1,6 @@
 package pagelinks_test
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"runtime"
@@ -13,64 +12,77 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 )
 
-// If a page has a long base and many short links, its links could take memory
-// in proportion to the square of the page's size. A limit prevents this, and
-// Truncated reports that the limit was reached.
-func TestLongBaseOfManyLinks(t *testing.T) {
+// TestFromHTML_LongBase checks pages with a long base and many short links. The
+// memory for the links would be quadratic in the size of such a page, but is
+// limited, and Truncated reports that links are missing.
+func TestFromHTML_LongBase(t *testing.T) {
 	const links = 3000
 	base := "http://a.test/" + strings.Repeat("a", 100_000) + "/"
-	many := strings.Repeat("<a href=1>", links)
+	manyLinks := strings.Repeat("<a href=1>", links)
 	for _, tt := range []struct {
-		name, page, at string
-		truncated      bool
+		name      string
+		page      string
+		pageURL   string
+		truncated bool
 	}{
-		{"in the page", "<base href='" + base + "'>" + many, "http://a.test/", true},
-		{"of the page itself", many, base, true},
-		{"that links do not need", "<base href='" + base + "'>" + strings.Repeat("<a href=http://b.test/1>", links), "http://a.test/", false},
-		{"no longer than most", many, base[:1000] + "/", false},
+		{"a long base element", "<base href='" + base + "'>" + manyLinks, "http://a.test/", true},
+		{"a page with a long URL", manyLinks, base, true},
+		{
+			name:    "a long base element and absolute links",
+			page:    "<base href='" + base + "'>" + strings.Repeat("<a href=http://b.test/1>", links),
+			pageURL: "http://a.test/",
+		},
+		{"a page with a URL of usual length", manyLinks, base[:1000] + "/", false},
 	} {
-		u, err := url.Parse(tt.at)
+		u, err := url.Parse(tt.pageURL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := testmain.Heap()
-		page, err := pagelinks.FromHTML(context.Background(), []byte(tt.page), u, robotsmw.Page{}, nil)
+		page, err := pagelinks.FromHTML(t.Context(), []byte(tt.page), u, robotsmw.Page{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		grown := testmain.Heap() - before
-		if page.Truncated != tt.truncated || len(page.Links) < 100 || !tt.truncated && len(page.Links) != links {
-			t.Errorf("%s: %d links, Truncated is %v", tt.name, len(page.Links), page.Truncated)
+		if page.Truncated != tt.truncated {
+			t.Errorf("%s: Truncated is %t, want %t", tt.name, page.Truncated, tt.truncated)
+		}
+		minLinks := links
+		if tt.truncated {
+			minLinks = 100
+		}
+		if len(page.Links) < minLinks {
+			t.Errorf("%s: got %d links, want at least %d", tt.name, len(page.Links), minLinks)
 		}
 		if grown > 96<<20 {
-			t.Errorf("%s: a page of %d bytes takes %d MB", tt.name, len(tt.page), grown>>20)
+			t.Errorf("%s: a page of %d bytes takes %d MiB, want at most 96", tt.name, len(tt.page), grown>>20)
 		}
 		runtime.KeepAlive(page)
 	}
 }
 
-// A space in a link becomes %20, as in browsers. A bare space in the query
-// would end the request's target, and servers would answer 400.
-func TestSpaceInALink(t *testing.T) {
+// TestFromHTML_Spaces checks that a space in a URL becomes %20, as in browsers.
+// Otherwise, a space in the query would end the target in the request line, and
+// servers would respond with status 400.
+func TestFromHTML_Spaces(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x/"}
 	page := []byte("<a href='s p/?q=a b&c= d #e f'>")
-	p, err := pagelinks.FromHTML(context.Background(), page, u, robotsmw.Page{}, nil)
+	p, err := pagelinks.FromHTML(t.Context(), page, u, robotsmw.Page{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range p.Links {
-		if got := l.URL.String(); got != "http://a.test/x/s%20p/?q=a%20b&c=%20d%20" {
-			t.Errorf("got the link %q, want %q", got, "http://a.test/x/s%20p/?q=a%20b&c=%20d%20")
-		}
-	}
 	if len(p.Links) != 1 {
-		t.Errorf("%d links, want 1", len(p.Links))
+		t.Fatalf("got %d links, want 1", len(p.Links))
+	}
+	const want = "http://a.test/x/s%20p/?q=a%20b&c=%20d%20"
+	if got := p.Links[0].URL.String(); got != want {
+		t.Errorf("got the link %q, want %q", got, want)
 	}
 }
 
-// The links of a page have fragments of a megabyte, or as much white space. A
-// crawler keeps their URLs in its queue, and not these texts with them.
-func TestMemoryOfLinksWithFragments(t *testing.T) {
+// TestQueue_Memory checks that the URLs of a queue do not retain the text of
+// the page, if links have fragments or white space of a megabyte.
+func TestQueue_Memory(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, format := range map[string]string{
 		"fragments":   `<a href="/?page=%d#` + long + `">`,
@@ -80,17 +92,18 @@ func TestMemoryOfLinksWithFragments(t *testing.T) {
 		before := testmain.Heap()
 		for i := range 10 {
 			base := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
-			page, err := pagelinks.FromHTML(t.Context(), fmt.Appendf(nil, format, i), base, robotsmw.Page{}, nil)
+			html := fmt.Appendf(nil, format, i)
+			page, err := pagelinks.FromHTML(t.Context(), html, base, robotsmw.Page{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			queue = append(queue, page.Queue()...)
 		}
 		if grown := testmain.Heap() - before; grown > 2<<20 {
-			t.Errorf("%s: %d URLs take %d bytes", name, len(queue), grown)
+			t.Errorf("%s: %d URLs take %d bytes, want at most 2 MiB", name, len(queue), grown)
 		}
 		if len(queue) != 10 || queue[7].String() != "http://a.example/?page=7" {
-			t.Errorf("%s: %v", name, queue)
+			t.Errorf("%s: the queue is %v, want 10 URLs", name, queue)
 		}
 		runtime.KeepAlive(queue)
 	}

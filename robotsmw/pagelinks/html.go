@@ -20,7 +20,10 @@ import (
 // have to fetch robots.txt files. If it is nil, robots.txt is not checked. If
 // ctx is canceled during these checks, FromHTML returns the Page and an error
 // that wraps the error of ctx.
-func FromHTML(ctx context.Context, page []byte, u *url.URL, directives robotsmw.Page, checker *robotsmw.Checker) (*Page, error) {
+func FromHTML(
+	ctx context.Context, page []byte, u *url.URL,
+	directives robotsmw.Page, checker *robotsmw.Checker,
+) (*Page, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
 	if err != nil { // elements are nested too deeply
 		return nil, fmt.Errorf("pagelinks: parsing %s: %w", u, err)

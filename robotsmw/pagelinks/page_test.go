@@ -17,12 +17,16 @@ func TestFromHTML(t *testing.T) {
 		"":         "[https://example.com/a/b]",
 		"nofollow": "[]",
 	} {
-		page, err := pagelinks.FromHTML(t.Context(), html, u, robotsmw.Page{Directives: robotsmeta.ParseContent(content)}, nil)
+		directives := robotsmw.Page{Directives: robotsmeta.ParseContent(content)}
+		page, err := pagelinks.FromHTML(t.Context(), html, u, directives, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(page.Queue()); got != want || len(page.Links) != 2 {
-			t.Errorf("content %q: %s of %d links, want %s", content, got, len(page.Links), want)
+		if got := fmt.Sprint(page.Queue()); got != want {
+			t.Errorf("page directives %q: Queue() = %s, want %s", content, got, want)
+		}
+		if len(page.Links) != 2 {
+			t.Errorf("page directives %q: got %d links, want 2", content, len(page.Links))
 		}
 	}
 }

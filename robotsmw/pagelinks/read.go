@@ -33,23 +33,28 @@ const maxBytes = 16 << 20
 func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (*Page, error) {
 	defer resp.Body.Close()
 	if resp.Request == nil || resp.Request.URL == nil {
-		return nil, errors.New("pagelinks: Response.Request and its URL must be set, because links are relative to it")
+		return nil, errors.New("pagelinks: Response.Request and its URL must be set, " +
+			"because links are relative to it")
 	}
 	u := resp.Request.URL
 	directives := robotsmw.PageDirectives(resp)
 	if directives.State == robotsmw.PageHeaderOnly || directives.Refusal.Sure {
 		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil
 	}
-	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: decode it and call FromHTML, or do not set Accept-Encoding", u, coding)
+	coding := resp.Header.Get("Content-Encoding")
+	if coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, fmt.Errorf("pagelinks: body of %s has Content-Encoding %q: "+
+			"decode it and call FromHTML, or do not set Accept-Encoding", u, coding)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
 	resp.Body.Close()
-	directives = robotsmw.PageDirectives(resp) // including the directives of the body, which has been read
-	if directives.Refusal.Sure {               // a rule of Options.Refusals matched the body
+	// Now the directives include those of the body, and a match of a rule of
+	// Options.Refusals.
+	directives = robotsmw.PageDirectives(resp)
+	if directives.Refusal.Sure {
 		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil
 	}
 	truncated := len(body) > maxBytes

@@ -26,7 +26,7 @@ func realPages(t testing.TB) (pages map[string]string, listed []string) {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
-		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
+		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory of conformance/ and corpus/")
 	}
 	root, err := os.Getwd()
 	if err != nil {
@@ -71,12 +71,13 @@ func realPages(t testing.TB) (pages map[string]string, listed []string) {
 
 var realTokens = []string{"googlebot", "googlebot-news", "bingbot", "msnbot", "slurp", "teoma", "yandex"}
 
-// A robotsmeta.Rule without the place where it was found.
-type said struct{ name, value, scope, raw string }
+// A rule is a robotsmeta.Rule without its position.
+type rule struct{ name, value, scope, raw string }
 
-func saidBy(d robotsmeta.Directives) (all []said) {
+// rules returns the rules of d without their positions.
+func rules(d robotsmeta.Directives) (all []rule) {
 	for r := range d.Rules() {
-		all = append(all, said{r.Name, r.Value, strings.ToLower(r.Scope), r.Raw})
+		all = append(all, rule{r.Name, r.Value, strings.ToLower(r.Scope), r.Raw})
 	}
 	return all
 }
@@ -96,38 +97,43 @@ func treeDirectives(t testing.TB, html string) (d robotsmeta.Directives) {
 				d = d.Union(treeDirectives(t, s.Text()))
 			}
 		default:
-			d = d.Union(robotsmeta.ParseMeta(s.AttrOr("name", ""), s.AttrOr("content", ""), 0, realTokens...))
+			name := s.AttrOr("name", "")
+			content := s.AttrOr("content", "")
+			d = d.Union(robotsmeta.ParseMeta(name, content, 0, realTokens...))
 		}
 	})
 	return d
 }
 
+// TestRealHeads_AgreeWithTree compares htmlmeta.Scan, which does not parse a
+// page, with the metas in the tree of the page.
 func TestRealHeads_AgreeWithTree(t *testing.T) {
 	pages, listed := realPages(t)
-	speaking := 0
+	withRules := 0
 	for name, html := range pages {
 		html = html[:min(len(html), htmlmeta.Window)] // one of the heads is longer than what Scan reads
-		got, want := saidBy(htmlmeta.Scan([]byte(html), realTokens...)), saidBy(treeDirectives(t, html))
+		got := rules(htmlmeta.Scan([]byte(html), realTokens...))
+		want := rules(treeDirectives(t, html))
 		if !slices.Equal(got, want) {
-			t.Errorf("%s:\n got %v\nwant %v", name, got, want)
+			t.Errorf("page %s: Scan returns the rules\n%v, want\n%v", name, got, want)
 		}
 		if len(got) > 0 {
-			speaking++
+			withRules++
 		}
 	}
-	t.Logf("%d pages, %d of them speak", len(pages), speaking)
+	t.Logf("%d pages, %d of them with rules", len(pages), withRules)
 	if len(pages) != 419 || len(listed) != 419 {
-		t.Errorf("%d pages, %d listed", len(pages), len(listed))
+		t.Errorf("got %d pages and %d lines, want 419 and 419", len(pages), len(listed))
 	}
 }
 
-// squeeze replaces each sequence of white space by one space.
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+// collapse replaces each sequence of white space by one space.
+func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestRealHeads_Directives(t *testing.T) {
 	pages, listed := realPages(t)
 	comment := regexp.MustCompile(`(?s)<!--.*?-->`)
-	agreed := 0
+	count := 0
 	for _, line := range listed {
 		fields := strings.Split(line, "\t")
 		name := fields[0]
@@ -138,16 +144,18 @@ func TestRealHeads_Directives(t *testing.T) {
 		var want robotsmeta.Directives
 		// The list also has metas in HTML comments and, for one page, metas
 		// beyond the window. These do not count.
-		html := squeeze(comment.ReplaceAllString(pages[name][:min(len(pages[name]), htmlmeta.Window)], ""))
+		head := pages[name]
+		head = head[:min(len(head), htmlmeta.Window)]
+		head = collapse(comment.ReplaceAllString(head, ""))
 		for _, m := range metas {
-			if strings.Contains(html, squeeze(m)) {
+			if strings.Contains(head, collapse(m)) {
 				want = want.Union(treeDirectives(t, m))
-				agreed++
+				count++
 			}
 		}
 		got := htmlmeta.Scan([]byte(pages[name]), realTokens...)
-		if g, w := saidBy(got), saidBy(want); !slices.Equal(g, w) {
-			t.Errorf("%s:\n got %v\nwant %v", name, g, w)
+		if gotRules, wantRules := rules(got), rules(want); !slices.Equal(gotRules, wantRules) {
+			t.Errorf("page %s: Scan returns the rules\n%v, want\n%v", name, gotRules, wantRules)
 		}
 		// The list's flags name directives in the metas. The flag value-attr
 		// means that a directive may be in the attribute "value" of a meta,
@@ -156,13 +164,13 @@ func TestRealHeads_Directives(t *testing.T) {
 		if slices.Contains(flags, "value-attr") {
 			continue
 		}
-		for flag, on := range map[string]bool{"noarchive": got.Says("noarchive"), "noai": got.Says("noai")} {
-			if slices.Contains(flags, flag) && !on {
-				t.Errorf("%s: %s is listed, but not found", name, flag)
+		for _, flag := range []string{"noarchive", "noai"} {
+			if slices.Contains(flags, flag) && !got.Says(flag) {
+				t.Errorf("page %s: Says(%q) = false, want true, because the list has this flag", name, flag)
 			}
 		}
 	}
-	t.Logf("%d metas", agreed)
+	t.Logf("%d metas", count)
 }
 
 func BenchmarkRealHeads(b *testing.B) {

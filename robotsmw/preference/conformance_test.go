@@ -11,13 +11,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// This test runs those test cases of other implementations that are about
-// robots.txt and tdmrep.json. The tests of package htmlmeta run those about
-// pages.
+// TestCasesOfOtherImplementations checks the test cases of other
+// implementations that are about robots.txt and tdmrep.json. The tests of
+// package htmlmeta check those about pages.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
-		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
+		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory of conformance/ and corpus/")
 	}
 	root, err := os.Getwd()
 	if err != nil {
@@ -34,17 +34,13 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	cases, line := 0, 0
+	cases := 0
+	line := 0
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line++
-		var c struct {
-			Agent, Path, Source string
-			Robots              *string `json:"robots_txt"`
-			TDMRep              json.RawMessage
-			Expect              map[string]any
-		}
+		var c conformanceCase
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
 		}
@@ -52,52 +48,75 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			continue
 		}
 		cases++
+		result := c.robotsResult
 		if c.TDMRep != nil {
-			for path, want := range c.Expect {
-				if path == "skip_ref" {
-					continue
-				}
-				got := map[Answer]string{Deny: "reserved", Allow: "not-reserved"}[Input{TDMRep: c.TDMRep, Target: path}.For(TrainAI).Answer]
-				// The project tamnd/gao lets the longest location decide, and
-				// compares it with the whole path. In TDMRep, the first
-				// location that matches decides, and a location matches like a
-				// path in robots.txt. By these rules of TDMRep, everything is
-				// reserved in gao's cases.
-				if strings.HasPrefix(c.Source, "tamnd/gao") {
-					want = "reserved"
-				}
-				if got != want {
-					t.Errorf("line %d (%s): %s is %s, want %s", line, c.Source, path, got, want)
-				}
-			}
-			continue
+			result = c.tdmResult
 		}
-		in := Input{Robots: robotstxt.Parse([]byte(*c.Robots)), Tokens: []string{c.Agent}, Target: c.Path}
-		letter := map[Answer]string{Allow: "y", Deny: "n", Unknown: "unknown"}
-		delay, _ := in.Robots.Rules(c.Agent).CrawlDelay()
 		for key, want := range c.Expect {
-			var got any
-			switch key {
-			case "allowed":
-				got = in.For(TrainAI).Answer != Deny
-			case "search":
-				got = letter[in.For(Search).Answer]
-			case "ai-train":
-				got = letter[in.For(TrainAI).Answer]
-			case "ai-input":
-				got = letter[in.For(AIInput).Answer]
-			case "use":
-				got, _ = in.ContentUse()
-			case "crawl_delay":
-				got = delay.Seconds()
+			if key == "skip_ref" {
+				continue
 			}
-			if got != want {
+			// The project tamnd/gao lets the longest location decide, and
+			// compares it with the whole path. In TDMRep, the first location
+			// that matches decides, and a location matches like a path in
+			// robots.txt. According to these rules, everything is reserved in
+			// the cases of gao.
+			if c.TDMRep != nil && strings.HasPrefix(c.Source, "tamnd/gao") {
+				want = "reserved"
+			}
+			if got := result(key); got != want {
 				t.Errorf("line %d (%s): %s is %v, want %v", line, c.Source, key, got, want)
 			}
 		}
 	}
 	t.Logf("%d cases", cases)
 	if cases < 10 {
-		t.Errorf("only %d cases", cases)
+		t.Errorf("got %d cases, want at least 10", cases)
 	}
+}
+
+// A conformanceCase is a line of conformance/page_cases.jsonl.
+type conformanceCase struct {
+	Agent, Path, Source string
+	Robots              *string `json:"robots_txt"`
+	TDMRep              json.RawMessage
+	Expect              map[string]any // the results by key
+}
+
+// tdmResult returns whether TDMRep reserves a path.
+func (c *conformanceCase) tdmResult(path string) any {
+	switch (Input{TDMRep: c.TDMRep, Target: path}).For(TrainAI).Answer {
+	case Deny:
+		return "reserved"
+	case Allow:
+		return "not-reserved"
+	}
+	return ""
+}
+
+// robotsResult returns the result with the given key for Robots.
+func (c *conformanceCase) robotsResult(key string) any {
+	in := Input{
+		Robots: robotstxt.Parse([]byte(*c.Robots)),
+		Tokens: []string{c.Agent},
+		Target: c.Path,
+	}
+	letter := map[Answer]string{Allow: "y", Deny: "n", Unknown: "unknown"}
+	switch key {
+	case "allowed":
+		return in.For(TrainAI).Answer != Deny
+	case "search":
+		return letter[in.For(Search).Answer]
+	case "ai-train":
+		return letter[in.For(TrainAI).Answer]
+	case "ai-input":
+		return letter[in.For(AIInput).Answer]
+	case "use":
+		least, _ := in.ContentUse()
+		return least
+	case "crawl_delay":
+		delay, _ := in.Robots.Rules(c.Agent).CrawlDelay()
+		return delay.Seconds()
+	}
+	return nil
 }

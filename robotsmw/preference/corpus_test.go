@@ -20,11 +20,12 @@ import (
 )
 
 // eachFile calls f with each file of an archive in the shared corpus whose name
-// has the given end.
-func eachFile(t *testing.T, archive, end string, f func(name string, text []byte)) {
+// has the given suffix.
+func eachFile(t *testing.T, archive, suffix string, f func(name string, text []byte)) {
+	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")
 	if dir == "" {
-		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory that holds conformance/ and corpus/")
+		t.Skip("SKIPPED: COURTESY_SHARED is unset; set it to the directory of conformance/ and corpus/")
 	}
 	if !filepath.IsAbs(dir) { // a relative path starts at the module's root
 		dir = filepath.Join("..", "..", dir)
@@ -46,7 +47,7 @@ func eachFile(t *testing.T, archive, end string, f func(name string, text []byte
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(h.Name, end) {
+		if !strings.HasSuffix(h.Name, suffix) {
 			continue
 		}
 		text, err := io.ReadAll(files)
@@ -57,67 +58,98 @@ func eachFile(t *testing.T, archive, end string, f func(name string, text []byte
 	}
 }
 
-// The test counts the signals in real files, and looks for statements that
-// decide though they should not. -v prints the counts.
-func TestRealFiles(t *testing.T) {
-	robots, pages := make(map[string]int), make(map[string]int)
-	count := func(counts map[string]int, seen map[string]bool) {
-		counts["files"]++
-		for what := range seen {
-			counts[what]++
+// signals is a set of descriptions of the signals in a file.
+type signals map[string]bool
+
+// add adds the statements of an input that is for all robots.
+func (set signals) add(in preference.Input) {
+	for _, s := range in.Says() {
+		set[fmt.Sprintf("%s, %s: %v", s.Signal, s.Use, s.Answer)] = true
+		if strings.HasPrefix(s.Raw, "cannot be read") {
+			set[s.Signal+": cannot be read"] = true
 		}
 	}
+	if use, _ := in.ContentUse(); use != "" {
+		set["use="+use] = true
+	}
+}
+
+// addTokens adds the answers of policy tokens that a robots.txt file names.
+func (set signals) addTokens(file *robotstxt.File) {
+	for _, token := range []string{"Google-Extended", "Applebot-Extended"} {
+		m := file.Rules(token).Match("/")
+		isNamed := len(m.Group) > 0 && m.Group[0].Value != "*"
+		if !isNamed {
+			continue
+		}
+		in := preference.Input{
+			Robots:       file,
+			PolicyTokens: map[preference.Use][]string{preference.TrainAI: {token}},
+		}
+		set[fmt.Sprintf("%s, for /: %v", token, in.For(preference.TrainAI).Answer)] = true
+	}
+}
+
+// A tally counts the files that have a signal.
+type tally map[string]int
+
+func (c tally) add(set signals) {
+	c["files"]++
+	for signal := range set {
+		c[signal]++
+	}
+}
+
+// TestRealFiles counts the signals in real files. With -v, it prints the
+// counts.
+func TestRealFiles(t *testing.T) {
+	robots := tally{}
 	eachFile(t, "corpus.tar.gz", ".txt", func(name string, text []byte) {
 		if !strings.Contains(name, "robots/") {
 			return
 		}
-		file, seen := robotstxt.Parse(text), make(map[string]bool)
-		for _, field := range []string{"Content-Usage", "Content-Signal", "ContentSignal", "License"} {
-			for range file.Fields(field) {
-				seen[field+", in any group"] = true
-			}
+		file := robotstxt.Parse(text)
+		set := signals{}
+		for field := range file.Fields("Content-Usage", "Content-Signal", "ContentSignal", "License") {
+			set[strings.ToLower(field.Name)+" in any group"] = true
 		}
-		for token, use := range map[string]preference.Use{"Google-Extended": preference.TrainAI, "Applebot-Extended": preference.TrainAI} {
-			in := preference.Input{Robots: file, PolicyTokens: map[preference.Use][]string{use: {token}}}
-			if m := file.Rules(token).Match("/"); len(m.Group) > 0 && strings.HasPrefix(strings.ToLower(m.Group[0].Value), strings.ToLower(token)) {
-				seen[fmt.Sprintf("%s, for /: %v", token, in.For(use).Answer)] = true
-			}
-		}
-		in := preference.Input{Robots: file}
-		for _, s := range in.Says() {
-			seen[fmt.Sprintf("%s for everybody, %s: %v", s.Signal, s.Use, s.Answer)] = true
-			if strings.HasPrefix(s.Raw, "cannot be read") {
-				seen[s.Signal+" for everybody: cannot be read"] = true
-			}
-		}
-		if use, _ := in.ContentUse(); use != "" {
-			seen["use="+use] = true
-		}
-		count(robots, seen)
+		set.addTokens(file)
+		set.add(preference.Input{Robots: file})
+		robots.add(set)
 	})
+	pages := tally{}
 	eachFile(t, "pages.tar.gz", ".html", func(_ string, text []byte) {
-		seen := make(map[string]bool)
-		in := preference.Input{Page: htmlmeta.Scan(text)}
-		for _, s := range in.Says() {
-			seen[fmt.Sprintf("%s, %s: %v", s.Signal, s.Use, s.Answer)] = true
-		}
-		count(pages, seen)
+		set := signals{}
+		set.add(preference.Input{Page: htmlmeta.Scan(text)})
+		pages.add(set)
 	})
+	headers := tally{}
 	eachFile(t, "pages.tar.gz", "xrobots.tsv", func(_ string, text []byte) {
-		for line := range strings.Lines(string(text)) {
-			for _, value := range strings.Split(strings.TrimSpace(line), "\t") {
-				for _, s := range (preference.Input{Page: robotsmeta.ParseHeader(map[string][]string{"X-Robots-Tag": {value}})}).Says() {
-					pages[fmt.Sprintf("X-Robots-Tag: %s, %s: %v", s.Signal, s.Use, s.Answer)]++
-				}
-			}
+		for value := range strings.FieldsFuncSeq(string(text), isTabOrNewline) {
+			set := signals{}
+			h := map[string][]string{"X-Robots-Tag": {value}}
+			set.add(preference.Input{Page: robotsmeta.ParseHeader(h)})
+			headers.add(set)
 		}
 	})
-	for name, counts := range map[string]map[string]int{"robots.txt": robots, "pages": pages} {
-		for _, what := range slices.Sorted(maps.Keys(counts)) {
-			t.Logf("%s: %5d %s", name, counts[what], what)
+	for name, counts := range map[string]tally{
+		"robots.txt":   robots,
+		"pages":        pages,
+		"X-Robots-Tag": headers,
+	} {
+		for _, signal := range slices.Sorted(maps.Keys(counts)) {
+			t.Logf("%s: %5d %s", name, counts[signal], signal)
 		}
 	}
-	if robots["files"] < 3000 || robots["Content-Signal, in any group"] == 0 || pages["files"] < 400 {
-		t.Errorf("only %d robots.txt, %d with a Content-Signal, and %d pages", robots["files"], robots["Content-Signal, in any group"], pages["files"])
+	if n := robots["files"]; n < 3000 {
+		t.Errorf("got %d robots.txt files, want at least 3,000", n)
+	}
+	if robots["content-signal in any group"] == 0 {
+		t.Error("got no robots.txt file with a Content-Signal")
+	}
+	if n := pages["files"]; n < 400 {
+		t.Errorf("got %d pages, want at least 400", n)
 	}
 }
+
+func isTabOrNewline(r rune) bool { return r == '\t' || r == '\n' }

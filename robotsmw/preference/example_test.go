@@ -108,7 +108,11 @@ func ExampleParseRSL() {
 // Policy tokens are names that no crawler sends. With rules for such a name in
 // robots.txt, an owner permits or forbids a use.
 func ExampleInput_policyTokens() {
-	file := robotstxt.Parse([]byte("User-agent: Google-Extended\nDisallow: /\n\nUser-agent: *\nAllow: /\n"))
+	file := robotstxt.Parse([]byte("User-agent: Google-Extended\n" +
+		"Disallow: /\n" +
+		"\n" +
+		"User-agent: *\n" +
+		"Allow: /\n"))
 	in := preference.Input{
 		Robots:       file,
 		Tokens:       []string{"ExampleBot"},

@@ -35,7 +35,9 @@ func (in Input) headerFields(signal string) (lines []Statement, ok bool) {
 // that apply to the crawler, have one of the given names, and have the longest
 // path that matches the target. If a limit was exceeded, truncated describes
 // it, because a line that was not parsed may have a longer path.
-func (in Input) robotsFields(signal string, names ...string) (longest []Statement, truncated *Statement) {
+func (in Input) robotsFields(
+	signal string, names ...string,
+) (longest []Statement, truncated *Statement) {
 	if in.Robots == nil {
 		return nil, nil
 	}
@@ -45,19 +47,28 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 	count := 0
 	for group := range in.Robots.GroupsFor(in.Tokens...) {
 		for _, field := range group.Fields {
-			hasName := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field.Name) })
-			if !hasName {
+			isField := func(name string) bool { return strings.EqualFold(name, field.Name) }
+			if !slices.ContainsFunc(names, isField) {
 				continue
 			}
 			count++
 			if count > maxFields {
 				return longest, &Statement{
-					Signal: signal, Where: "robots.txt", Line: field.Line, truncated: true,
-					Raw: fmt.Sprintf("there are more than %d such lines", maxFields),
+					Signal:    signal,
+					Where:     "robots.txt",
+					Line:      field.Line,
+					truncated: true,
+					Raw:       fmt.Sprintf("there are more than %d such lines", maxFields),
 				}
 			}
 			path, value := cutPath(field.Value)
-			s := Statement{Signal: signal, Where: "robots.txt", Line: field.Line, Path: path, Raw: value}
+			s := Statement{
+				Signal: signal,
+				Where:  "robots.txt",
+				Line:   field.Line,
+				Path:   path,
+				Raw:    value,
+			}
 			longest = appendLongest(longest, s, in.target(), Statement.pattern)
 		}
 	}
@@ -68,8 +79,10 @@ func (in Input) robotsFields(signal string, names ...string) (longest []Statemen
 // package robotstxt. ok is false if it does not.
 func (in Input) truncatedRobots(signal string) (s Statement, ok bool) {
 	s = Statement{
-		Signal: signal, Where: "robots.txt", truncated: true,
-		Raw: fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
+		Signal:    signal,
+		Where:     "robots.txt",
+		truncated: true,
+		Raw:       fmt.Sprintf("the file has more than %d KiB", robotstxt.MaxSize>>10),
 	}
 	return s, in.Robots.Truncated()
 }

@@ -2,22 +2,73 @@ package preference
 
 import "testing"
 
-// A robot has a preference of its own and no rule, and another robot's
-// user-agent line follows. The other's preference has a longer path, or another
-// answer. It must not change the first one's answer: an own "n" would become
-// allow through another's "y".
-func TestWhosePreference(t *testing.T) {
-	ours, theirs := []string{"OurBot"}, []string{"TheirBot"}
-	usage := robots("User-agent: OurBot", "Content-Usage: train-ai=n", "", "User-agent: TheirBot", "Content-Usage: /page train-ai=y, search=n", "Allow: /")
-	signal := robots("User-agent: OurBot", "Content-Signal: ai-train=no", "", "User-agent: TheirBot", "Content-Signal: /page ai-train=yes, search=no", "Allow: /")
-	everybody := robots("User-agent: *", "Content-Usage: train-ai=n", "User-agent: TheirBot", "Content-Usage: train-ai=y", "Allow: /")
+// TestRobotsFields_SharedGroup checks files in which two robots share a group,
+// because there is no rule between their user-agent lines. The preference for
+// one robot must not change the answer for the other, although it has a longer
+// path.
+func TestRobotsFields_SharedGroup(t *testing.T) {
+	ours := []string{"OurBot"}
+	theirs := []string{"TheirBot"}
+	usage := robots(
+		"User-agent: OurBot",
+		"Content-Usage: train-ai=n",
+		"",
+		"User-agent: TheirBot",
+		"Content-Usage: /page train-ai=y, search=n",
+		"Allow: /",
+	)
+	signal := robots(
+		"User-agent: OurBot",
+		"Content-Signal: ai-train=no",
+		"",
+		"User-agent: TheirBot",
+		"Content-Signal: /page ai-train=yes, search=no",
+		"Allow: /",
+	)
+	wildcard := robots(
+		"User-agent: *",
+		"Content-Usage: train-ai=n",
+		"User-agent: TheirBot",
+		"Content-Usage: train-ai=y",
+		"Allow: /",
+	)
 	run(t, []check{
-		{"Content-Usage, ours", Input{Robots: usage, Tokens: ours, Target: "/page"}, "unknown deny unknown"},
-		{"Content-Usage, theirs", Input{Robots: usage, Tokens: theirs, Target: "/page"}, "deny allow unknown"},
-		{"Content-Signal, ours", Input{Robots: signal, Tokens: ours, Target: "/page"}, "unknown deny unknown"},
-		{"Content-Signal, theirs", Input{Robots: signal, Tokens: theirs, Target: "/page"}, "deny allow unknown"},
-		{"that of all robots", Input{Robots: everybody, Tokens: ours}, "unknown deny unknown"},
-		{"that of one robot", Input{Robots: everybody, Tokens: theirs}, "unknown allow unknown"},
-		{"a rule after both, for both", Input{Robots: robots("User-agent: OurBot", "Content-Usage: train-ai=y", "User-agent: TheirBot", "Content-Usage: train-ai=y", "Disallow: /page"), Tokens: ours, Target: "/page"}, "unknown unknown unknown"},
+		{
+			name: "Content-Usage for the robot",
+			in:   Input{Robots: usage, Tokens: ours, Target: "/page"},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "Content-Usage for the other robot",
+			in:   Input{Robots: usage, Tokens: theirs, Target: "/page"},
+			want: "deny allow unknown",
+		},
+		{
+			name: "Content-Signal for the robot",
+			in:   Input{Robots: signal, Tokens: ours, Target: "/page"},
+			want: "unknown deny unknown",
+		},
+		{
+			name: "Content-Signal for the other robot",
+			in:   Input{Robots: signal, Tokens: theirs, Target: "/page"},
+			want: "deny allow unknown",
+		},
+		{"the preference for *", Input{Robots: wildcard, Tokens: ours}, "unknown deny unknown"},
+		{"the preference for one robot after that for *", Input{Robots: wildcard, Tokens: theirs}, "unknown allow unknown"},
+		{
+			name: "a rule after both preferences",
+			in: Input{
+				Robots: robots(
+					"User-agent: OurBot",
+					"Content-Usage: train-ai=y",
+					"User-agent: TheirBot",
+					"Content-Usage: train-ai=y",
+					"Disallow: /page",
+				),
+				Tokens: ours,
+				Target: "/page",
+			},
+			want: "unknown unknown unknown",
+		},
 	})
 }

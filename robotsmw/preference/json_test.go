@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Verdict that is written as JSON and read again is the same. Its answers are
-// written as words.
+// TestVerdict_JSON checks the JSON form of a Verdict, and that Unmarshal
+// returns the same Verdict.
 func TestVerdict_JSON(t *testing.T) {
 	in := Input{
 		Robots: robotstxt.Parse([]byte("User-agent: *\nContent-Usage: /a train-ai=y\n")),
@@ -23,13 +23,16 @@ func TestVerdict_JSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"use":"train-ai","answer":"deny","evidence":[` +
-		`{"use":"train-ai","answer":"allow","signal":"Content-Usage","where":"robots.txt","line":2,"path":"/a","raw":"train-ai=y","draft":"` + drafts[contentUsage] + `"},` +
-		`{"use":"train-ai","answer":"deny","signal":"TDM-Reservation","where":"header","line":1,"raw":"TDM-Reservation: 1","policy":"/terms","draft":"` + drafts[tdmReservation] + `"}]}`
+		`{"use":"train-ai","answer":"allow","signal":"Content-Usage","where":"robots.txt",` +
+		`"line":2,"path":"/a","raw":"train-ai=y","draft":"` + drafts[contentUsage] + `"},` +
+		`{"use":"train-ai","answer":"deny","signal":"TDM-Reservation","where":"header",` +
+		`"line":1,"raw":"TDM-Reservation: 1","policy":"/terms",` +
+		`"draft":"` + drafts[tdmReservation] + `"}]}`
 	if string(text) != want {
-		t.Errorf("got  %s\nwant %s", text, want)
+		t.Errorf("Marshal returns\n%s, want\n%s", text, want)
 	}
-	var back Verdict
-	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, v) {
-		t.Errorf("read back: %+v, %v", back, err)
+	var got Verdict
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, v) {
+		t.Errorf("Unmarshal = %+v, %v, want %+v", got, err, v)
 	}
 }

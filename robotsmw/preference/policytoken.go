@@ -39,7 +39,13 @@ func (in Input) policyToken(token string) (s Statement, ok bool) {
 	if m.Allowed && named < 0 {
 		return Statement{}, false // the rules for "*" cannot allow a use
 	}
-	s = Statement{Answer: Deny, Signal: policyToken, Where: "robots.txt", Line: m.Line, Path: m.Pattern}
+	s = Statement{
+		Answer: Deny,
+		Signal: policyToken,
+		Where:  "robots.txt",
+		Line:   m.Line,
+		Path:   m.Pattern,
+	}
 	if m.Allowed {
 		s.Answer = Allow
 	}

@@ -6,7 +6,7 @@ type Use string
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // training an AI model on images: like TrainAI, but also denied by noimageai
+	TrainAIImages Use = "train-ai-images" // like TrainAI, for images: also denied by noimageai
 	AIInput       Use = "ai-input"        // input to the output of a model (grounding, retrieval)
 )
 

@@ -90,10 +90,12 @@ const (
 // may be cached is up to the caller; HTTP caching is a good default.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
-		return nil, fmt.Errorf("preference: parsing RSL file: file has %d bytes, maximum is %d", len(body), maxRSL)
+		return nil, fmt.Errorf("preference: parsing RSL file: file has %d bytes, maximum is %d",
+			len(body), maxRSL)
 	}
 	if tags := bytes.Count(body, []byte("<")); tags > maxRSLTags {
-		return nil, fmt.Errorf("preference: parsing RSL file: file has %d tags, maximum is %d", tags, maxRSLTags)
+		return nil, fmt.Errorf("preference: parsing RSL file: file has %d tags, maximum is %d",
+			tags, maxRSLTags)
 	}
 	var file struct {
 		XMLName  xml.Name     `xml:"https://rslstandard.org/rsl rsl"`
@@ -110,7 +112,8 @@ func ParseRSL(body []byte) (*RSL, error) {
 	}
 	for _, c := range file.Contents {
 		if len(c.URL) > maxPattern {
-			return nil, fmt.Errorf("preference: parsing RSL file: url has %d bytes, maximum is %d", len(c.URL), maxPattern)
+			return nil, fmt.Errorf("preference: parsing RSL file: url has %d bytes, maximum is %d",
+				len(c.URL), maxPattern)
 		}
 	}
 	return &RSL{file.Contents}, nil
@@ -142,16 +145,15 @@ func (c rslContent) pattern(target string) (pattern string, ok bool) {
 	if !isAbsolute {
 		return c.URL, true
 	}
-	host, path := rest, "/"
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		host, path = rest[:i], rest[i:]
-	}
+	host, path, _ := strings.Cut(rest, "/")
+	path = "/" + path
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
 		return path, true
 	}
 	port := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
-	sameHost := strings.EqualFold(strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
+	sameHost := strings.EqualFold(
+		strings.TrimSuffix(u.Host, port), strings.TrimSuffix(host, port))
 	return path, sameHost && strings.EqualFold(u.Scheme, scheme)
 }
 

@@ -26,8 +26,12 @@ func (in Input) rslStatements() []Statement {
 	if _, truncated := in.licenses(); truncated {
 		for _, use := range uses {
 			all = append(all, Statement{
-				Use: use, Answer: Unknown, Signal: rsl, Where: "robots.txt or header", truncated: true,
-				Raw: unreadablePrefix + "there are more addresses of RSL files than Licenses returns",
+				Use:       use,
+				Answer:    Unknown,
+				Signal:    rsl,
+				Where:     "robots.txt or header",
+				truncated: true,
+				Raw:       unreadablePrefix + "there are more addresses of RSL files than Licenses returns",
 			})
 		}
 	}
@@ -78,8 +82,13 @@ func (c rslContent) termStatements(use Use, l rslLicense, terms []rslTerm) []Sta
 			continue
 		}
 		all = append(all, Statement{
-			Use: use, Signal: rsl, Where: "RSL file", Line: t.line, Path: c.URL,
-			Raw: strings.Join(words, " "), Policy: policy,
+			Use:    use,
+			Signal: rsl,
+			Where:  "RSL file",
+			Line:   t.line,
+			Path:   c.URL,
+			Raw:    strings.Join(words, " "),
+			Policy: policy,
 		})
 	}
 	return all
@@ -106,5 +115,7 @@ func (c rslContent) conditions(l rslLicense) string {
 // limited to some users or countries.
 func (l rslLicense) hasOtherConditions() bool {
 	isLimit := func(t rslTerm) bool { return t.Type != usageTerm }
-	return l.Reporting != nil || slices.ContainsFunc(l.Permits, isLimit) || slices.ContainsFunc(l.Prohibits, isLimit)
+	return l.Reporting != nil ||
+		slices.ContainsFunc(l.Permits, isLimit) ||
+		slices.ContainsFunc(l.Prohibits, isLimit)
 }

@@ -17,10 +17,10 @@ type Statement struct {
 	// Where is the location of the statement: "robots.txt", "header", "meta",
 	// "header or meta", "tdmrep.json", "RSL file" or "robots.txt or header".
 	Where  string `json:"where"`
-	Line   int    `json:"line,omitempty"`   // line number in the file, page or header field; 0 if unknown
-	Path   string `json:"path,omitempty"`   // the path pattern of the statement, unchanged; "" if it is for all paths
-	Raw    string `json:"raw"`              // the text of the statement, such as "train-ai=n"; at most 300 bytes
-	Policy string `json:"policy,omitempty"` // the URL of the terms, from tdm-policy or from RSL's "custom" or "standard"
+	Line   int    `json:"line,omitempty"`   // in the file, page or header field; 0 if unknown
+	Path   string `json:"path,omitempty"`   // the path pattern, unchanged; "" for all paths
+	Raw    string `json:"raw"`              // the text, such as "train-ai=n"; at most 300 bytes
+	Policy string `json:"policy,omitempty"` // the URL of the terms: tdm-policy, or custom or standard of RSL
 	Draft  string `json:"draft,omitempty"`  // the version of the specification; "" if it is final
 
 	truncated bool // the input exceeded a limit, so the statement might deny the use

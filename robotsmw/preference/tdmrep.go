@@ -40,7 +40,14 @@ func (in Input) tdmRep() []Statement {
 
 // newReservation returns a statement with the given value of tdm-reservation.
 func newReservation(where string, line int, raw, value string) Statement {
-	s := Statement{Use: TrainAI, Answer: Unknown, Signal: tdmReservation, Where: where, Line: line, Raw: raw}
+	s := Statement{
+		Use:    TrainAI,
+		Answer: Unknown,
+		Signal: tdmReservation,
+		Where:  where,
+		Line:   line,
+		Raw:    raw,
+	}
 	switch strings.TrimSpace(value) {
 	case "1":
 		s.Answer = Deny

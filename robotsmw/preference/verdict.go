@@ -9,7 +9,7 @@ import (
 type Verdict struct {
 	Use      Use         `json:"use"`
 	Answer   Answer      `json:"answer"`
-	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use, whatever their answer
+	Evidence []Statement `json:"evidence,omitempty"` // all statements about the use
 }
 
 // String returns the first statement that has the same answer as the verdict,

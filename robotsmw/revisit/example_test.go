@@ -49,7 +49,8 @@ func Example() {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		visit, _ := revisit.Of(resp)
-		fmt.Printf("%s: sent %v, unchanged %v, noindex %v\n", path, visit.Sent, visit.Unchanged, visit.Directives.NoIndex())
+		fmt.Printf("%s: sent %v, unchanged %v, noindex %v\n",
+			path, visit.Sent, visit.Unchanged, visit.Directives.NoIndex())
 	}
 	// Output:
 	// /feed: sent true, unchanged false, noindex false

@@ -25,7 +25,11 @@ type memoryEntry struct {
 }
 
 func newMemoryCache(maxPages int, maxBytes int64) *memoryCache {
-	return &memoryCache{maxPages: maxPages, maxBytes: maxBytes, entries: make(map[string]*list.Element)}
+	return &memoryCache{
+		maxPages: maxPages,
+		maxBytes: maxBytes,
+		entries:  make(map[string]*list.Element),
+	}
 }
 
 func (m *memoryCache) get(_ context.Context, key string) cacheEntry {

@@ -11,10 +11,10 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// Each page of a hostile site has an X-Robots-Tag line of 500 KB, with a few
-// short rules at its beginning. What is remembered of 100 pages stays within
-// MaxBytes: it must not be parts of these lines, which have 50 MB together.
-func TestMemoryOfLongHeaderLines(t *testing.T) {
+// TestMemory_LongHeaderLines checks that MaxBytes includes the directives of
+// pages whose X-Robots-Tag lines have 500 KB. The stored rules must not retain
+// these lines, which have 50 MB in total.
+func TestMemory_LongHeaderLines(t *testing.T) {
 	for name, line := range map[string]string{
 		"many rules":       "noindex, max-snippet: 20, unavailable_after: 2030-06-25, nofollow,",
 		"unknown rules":    "strange, other: strange,",
@@ -27,8 +27,13 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 				n++
 				long := line + strings.Repeat("x", 500<<10) + fmt.Sprint(n)
 				return &http.Response{
-					StatusCode: 200, Body: io.NopCloser(strings.NewReader("a page")), Request: req,
-					Header: http.Header{"Etag": {fmt.Sprintf(`"%d"`, n)}, "X-Robots-Tag": {long}},
+					StatusCode: 200,
+					Body:       io.NopCloser(strings.NewReader("a page")),
+					Request:    req,
+					Header: http.Header{
+						"Etag":         {fmt.Sprintf(`"%d"`, n)},
+						"X-Robots-Tag": {long},
+					},
 				}, nil
 			})
 			transport := &Transport{Base: base, MaxBytes: maxBytes}
@@ -43,10 +48,11 @@ func TestMemoryOfLongHeaderLines(t *testing.T) {
 				resp.Body.Close()
 			}
 			if grown := testmain.Heap() - before; grown > 2*maxBytes {
-				t.Errorf("what is remembered takes %d bytes, with MaxBytes of %d", grown, maxBytes)
+				t.Errorf("the cache takes %d bytes, want at most twice MaxBytes, which is %d",
+					grown, maxBytes)
 			}
-			if held := len(transport.cache.(*memoryCache).entries); held == 0 {
-				t.Error("no page is remembered")
+			if n := len(transport.cache.(*memoryCache).entries); n == 0 {
+				t.Error("no page is stored")
 			}
 			runtime.KeepAlive(transport)
 		})

@@ -13,17 +13,16 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A model is a server with one page that changes, and with headers at random.
-// It also knows what a cache may do, by rules of its own.
+// A model is a server with one page that changes, and with random headers. It
+// also computes what a cache may do, independently of the package.
 type model struct {
 	rand    *rand.Rand
-	version int
-	changed time.Time
-	sent    int // requests
+	version int       // of the page
+	changed time.Time // when the page was changed
+	sent    int       // number of requests
 
-	// What the crawler may know: the last answer that may be remembered.
-	fresh  time.Time // no request is sent before
-	status int       // what is answered meanwhile
+	fresh  time.Time // until when no request must be sent; zero if the next must be sent
+	status int       // the status of generated responses until then
 }
 
 func (m *model) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -81,16 +80,19 @@ func (m *model) RoundTrip(req *http.Request) (*http.Response, error) {
 		h.Set("Last-Modified", m.changed.UTC().Format(http.TimeFormat))
 	}
 
-	status, text := 200, fmt.Sprintf("version %d", m.version)
+	status := 200
+	text := fmt.Sprintf("version %d", m.version)
 	switch n := r.IntN(20); {
 	case n < 3:
-		status, text = []int{404, 429, 503}[n], ""
+		status = []int{404, 429, 503}[n]
+		text = ""
 		if status != 404 { // these are not about the page
 			h.Del("Etag")
 			h.Del("Last-Modified")
 		}
 	case m.unchanged(req):
-		status, text = 304, ""
+		status = 304
+		text = ""
 	}
 	if status == 404 {
 		m.version++ // what comes after it is another page
@@ -101,24 +103,34 @@ func (m *model) RoundTrip(req *http.Request) (*http.Response, error) {
 		h.Del("X-Robots-Tag")
 	}
 
-	remembered := status != 503 && !noStore
+	isFresh429 := status == 429 && !noStore && lifetime > age
+	leavesPage := status == 503 || status == 429 && !isFresh429
 	switch {
-	case status == 503 || status == 429 && (noStore || lifetime <= age):
-		// What was known before goes on, but it was not fresh.
-	case !remembered || lifetime < 0 && status != 304:
+	case leavesPage:
+		// The stored page remains, but is not fresh.
+	case noStore || lifetime < 0 && status != 304:
 		m.fresh = time.Time{}
 	case lifetime >= 0:
-		m.fresh, m.status = now.Add(max(0, lifetime-age)), status
+		m.fresh = now.Add(max(0, lifetime-age))
+		m.status = status
 		if status == 200 {
 			m.status = 304
 		}
-	default: // a 304 without a lifetime begins an earlier one anew; the model knows none
-		m.fresh, m.status = time.Time{}, 0
+	default: // a 304 without a lifetime renews that of the stored page, which has none
+		m.fresh = time.Time{}
+		m.status = 0
 	}
-	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: req}, nil
+	return &http.Response{
+		StatusCode:    status,
+		Header:        h,
+		Body:          io.NopCloser(strings.NewReader(text)),
+		ContentLength: int64(len(text)),
+		Request:       req,
+	}, nil
 }
 
-// unchanged evaluates the request's conditions (RFC 9110 §13.2.2).
+// unchanged reports whether the conditions of a request are false, so that the
+// response is a 304 (RFC 9110 §13.2.2).
 func (m *model) unchanged(req *http.Request) bool {
 	if match := req.Header.Get("If-None-Match"); match != "" {
 		return strings.TrimPrefix(match, "W/") == fmt.Sprintf(`"v%d"`, m.version)
@@ -127,20 +139,23 @@ func (m *model) unchanged(req *http.Request) bool {
 	return err == nil && !m.changed.Truncate(time.Second).After(since)
 }
 
-// Whatever a server's headers, changes and clock: nothing is called unchanged
-// that is not, no request is sent while fresh, and no directive is lost.
+// TestModel checks, for random headers and changes of a page, that a page is
+// Unchanged only if it has not changed, that no request is sent while it is
+// fresh, and that no directive is lost.
 func TestModel(t *testing.T) {
-	made, confirmed := 0, 0
+	generated := 0 // the number of 304s that were generated
+	validated := 0 // the number of 304s of the server
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			m := &model{rand: r, changed: time.Now().Add(-time.Hour)}
 			client := &http.Client{Transport: &Transport{Base: m}}
-			have := "" // the crawler's copy of the page
+			crawled := "" // the copy of the crawler
 			for step := range 60 {
 				time.Sleep(time.Duration(r.IntN(40_000)) * time.Millisecond)
 				if r.IntN(3) == 0 {
-					m.version, m.changed = m.version+1, time.Now()
+					m.version++
+					m.changed = time.Now()
 				}
 				before := m.sent
 				fresh := m.fresh
@@ -152,45 +167,63 @@ func TestModel(t *testing.T) {
 				text, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				visit, ok := Of(resp)
-				asked := m.sent - before
-				where := fmt.Sprintf("seed %d, step %d: %d requests, %d %+v", seed, step, asked, resp.StatusCode, visit)
-				switch {
-				case !ok || asked > 1 || visit.Sent != (asked == 1):
-					t.Fatal(where)
-				case time.Now().Before(fresh) && (asked > 0 || resp.StatusCode != status):
-					t.Fatalf("%s, although fresh until %v with %d", where, fresh, status)
-				case asked == 0 && !fresh.IsZero() && !time.Now().Before(fresh):
-					t.Fatalf("%s, although fresh only until %v", where, fresh)
-				case visit.Unchanged != (resp.StatusCode == 304 && (asked == 0 || visit.Unchanged)):
-					t.Fatal(where)
-				case visit.Unchanged && have == "":
-					t.Fatalf("%s, but the crawler has no page", where)
-				case visit.Unchanged && asked > 0 && have != fmt.Sprintf("version %d", m.version):
-					t.Fatalf("%s, but the crawler has %q and the server version %d", where, have, m.version)
-				case visit.Unchanged && !says(visit.Directives, strings.ReplaceAll(have, " ", "")):
-					t.Fatalf("%s, but the directives of %q are lost", where, have)
+				sent := m.sent - before
+				outcome := fmt.Sprintf("seed %d, step %d: %d requests were sent, status %d, visit %+v",
+					seed, step, sent, resp.StatusCode, visit)
+				if !ok || sent > 1 || visit.Sent != (sent == 1) {
+					t.Fatalf("%s, want a Visit that is Sent if a request was sent", outcome)
+				}
+				isFresh := time.Now().Before(fresh)
+				if isFresh && (sent > 0 || resp.StatusCode != status) {
+					t.Fatalf("%s, want no request and status %d, because it is fresh until %v",
+						outcome, status, fresh)
+				}
+				if wasFresh := !fresh.IsZero() && !isFresh; wasFresh && sent == 0 {
+					t.Fatalf("%s, want a request, because it was fresh until %v", outcome, fresh)
+				}
+				if is304 := resp.StatusCode == 304; visit.Unchanged && !is304 || is304 && sent == 0 && !visit.Unchanged {
+					t.Fatalf("%s, want Unchanged for a generated 304, and never without a 304", outcome)
+				}
+				if visit.Unchanged {
+					checkUnchanged(t, outcome, m, visit, crawled, sent)
 				}
 				switch {
 				case resp.StatusCode == 200:
-					have = string(text)
+					crawled = string(text)
 				case resp.StatusCode == 404:
-					have = ""
-				case visit.Unchanged && asked == 0:
-					made++
+					crawled = ""
+				case visit.Unchanged && sent == 0:
+					generated++
 				case visit.Unchanged:
-					confirmed++
+					validated++
 				}
 			}
 		})
 	}
-	if made < 500 || confirmed < 500 {
-		t.Errorf("only %d answers were made here, %d confirmed by the server", made, confirmed)
+	if generated < 500 || validated < 500 {
+		t.Errorf("%d 304s were generated and %d validated, want at least 500 each", generated, validated)
 	}
 }
 
-func says(d robotsmeta.Directives, word string) bool {
+// checkUnchanged checks a visit that is Unchanged. page is the copy of the
+// crawler, and sent the number of requests.
+func checkUnchanged(t *testing.T, outcome string, m *model, visit Visit, page string, sent int) {
+	t.Helper()
+	if page == "" {
+		t.Fatalf("%s, want not Unchanged, because the crawler has no page", outcome)
+	}
+	if current := fmt.Sprintf("version %d", m.version); sent > 0 && page != current {
+		t.Fatalf("%s, want not Unchanged, because the crawler has %q and the server has %q",
+			outcome, page, current)
+	}
+	if name := strings.ReplaceAll(page, " ", ""); !hasRule(visit.Directives, name) {
+		t.Fatalf("%s, want the directive %s of the page", outcome, name)
+	}
+}
+
+func hasRule(d robotsmeta.Directives, name string) bool {
 	for rule := range d.Rules() {
-		if rule.Name == word {
+		if rule.Name == name {
 			return true
 		}
 	}

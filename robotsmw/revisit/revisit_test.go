@@ -31,13 +31,13 @@ func TestMain(m *testing.M) {
 
 const page = "http://site.example/page"
 
-// A site answers with the next of its answers, and then with the last one
-// again.
+// A site responds to each request for a page with the next of its answers. It
+// repeats the last one.
 type site struct {
-	mu      sync.Mutex
-	answers []answer
-	asked   []http.Header // of the requests for pages
-	methods []string
+	mu       sync.Mutex
+	answers  []answer
+	received []http.Header // the headers of the requests for pages
+	methods  []string
 }
 
 // An answer is a status, a body, and the lines of a header: "Name: value".
@@ -57,7 +57,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(s.answers) > 1 {
 		s.answers = s.answers[1:]
 	}
-	s.asked = append(s.asked, r.Header.Clone())
+	s.received = append(s.received, r.Header.Clone())
 	s.methods = append(s.methods, r.Method)
 	s.mu.Unlock()
 	for line := range strings.Lines(a.header) {
@@ -71,12 +71,12 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *site) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.asked)
+	return len(s.received)
 }
 
-// with returns a client of a Transport in front of a site, and robots between
-// them.
-func with(t *testing.T, tr *Transport, answers ...answer) (*http.Client, *site) {
+// newClient returns a client that uses tr, and the site that it is connected to
+// through a robotsmw.Transport.
+func newClient(t *testing.T, tr *Transport, answers ...answer) (*http.Client, *site) {
 	t.Helper()
 	s := &site{answers: answers}
 	var web robotstest.Internet
@@ -86,7 +86,12 @@ func with(t *testing.T, tr *Transport, answers ...answer) (*http.Client, *site) 
 		t.Fatal(err)
 	}
 	tr.Base = robots
-	client := &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport: tr,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}
 	return client, s
 }
 
@@ -96,6 +101,8 @@ func get(t *testing.T, c *http.Client, fields ...string) (*http.Response, Visit)
 	return do(t, c, http.MethodGet, fields...)
 }
 
+// do requests a page with the given method and header fields, such as "Accept:
+// text/html". It reads the page, and returns the response and its Visit.
 func do(t *testing.T, c *http.Client, method string, fields ...string) (*http.Response, Visit) {
 	t.Helper()
 	req, err := http.NewRequest(method, page, nil)
@@ -118,39 +125,100 @@ func do(t *testing.T, c *http.Client, method string, fields ...string) (*http.Re
 	return resp, visit
 }
 
-// How long is a page fresh, and which validators does the next request have?
-func TestFreshFor(t *testing.T) {
+// TestVisit_Fresh checks for how long a page is fresh, and that no request is
+// sent before then.
+func TestVisit_Fresh(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header    string
 		transport *Transport
 		want      time.Duration
 	}{
-		"nothing is said":                   {"Etag: \"a\"", &Transport{}, 0},
-		"max-age":                           {"Cache-Control: max-age=60", &Transport{}, time.Minute},
-		"max-age and Age":                   {"Cache-Control: max-age=60\nAge: 20", &Transport{}, 40 * time.Second},
-		"max-age and an old Date":           {"Cache-Control: max-age=60\nDate: Fri, 31 Dec 1999 23:59:30 GMT", &Transport{}, 30 * time.Second},
-		"private is for us":                 {"Cache-Control: private, max-age=60", &Transport{}, time.Minute},
-		"s-maxage is not":                   {"Cache-Control: s-maxage=60", &Transport{}, 0},
-		"no-cache":                          {"Cache-Control: no-cache, max-age=60", &Transport{}, 0},
-		"no-store":                          {"Cache-Control: no-store, max-age=60", &Transport{}, 0},
-		"Expires":                           {"Expires: Sat, 01 Jan 2000 00:01:00 GMT", &Transport{}, time.Minute},
-		"Vary: *":                           {"Cache-Control: max-age=60\nVary: *", &Transport{}, 0},
-		"a heuristic lifetime":              {"Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT", &Transport{}, 0},
-		"a floor":                           {"Etag: \"a\"", &Transport{MinFresh: time.Hour}, time.Hour},
-		"a floor above max-age":             {"Cache-Control: max-age=60", &Transport{MinFresh: time.Hour}, time.Hour},
-		"a floor is no answer to no-cache":  {"Cache-Control: no-cache", &Transport{MinFresh: time.Hour}, 0},
-		"a ceiling":                         {"Cache-Control: max-age=999999999999", &Transport{MaxFresh: time.Hour}, time.Hour},
-		"a ceiling below the floor":         {"Cache-Control: max-age=60", &Transport{MinFresh: time.Hour, MaxFresh: time.Minute}, time.Minute},
-		"ten years are the most of a Date":  {"Cache-Control: max-age=99999999999999999999", &Transport{}, 10 * 365 * 24 * time.Hour},
-		"a page that sets a cookie is kept": {"Cache-Control: max-age=60\nSet-Cookie: a=b", &Transport{}, time.Minute},
+		"no lifetime": {"Etag: \"a\"", &Transport{}, 0},
+		"max-age": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"max-age and Age": {
+			header:    "Cache-Control: max-age=60\nAge: 20",
+			transport: &Transport{},
+			want:      40 * time.Second,
+		},
+		"max-age and an old Date": {
+			header:    "Cache-Control: max-age=60\nDate: Fri, 31 Dec 1999 23:59:30 GMT",
+			transport: &Transport{},
+			want:      30 * time.Second,
+		},
+		"private and max-age": {
+			header:    "Cache-Control: private, max-age=60",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"s-maxage": {"Cache-Control: s-maxage=60", &Transport{}, 0},
+		"no-cache": {
+			header:    "Cache-Control: no-cache, max-age=60",
+			transport: &Transport{},
+		},
+		"no-store": {
+			header:    "Cache-Control: no-store, max-age=60",
+			transport: &Transport{},
+		},
+		"Expires": {
+			header:    "Expires: Sat, 01 Jan 2000 00:01:00 GMT",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
+		"Vary: *": {
+			header:    "Cache-Control: max-age=60\nVary: *",
+			transport: &Transport{},
+		},
+		"a heuristic lifetime": {
+			header:    "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT",
+			transport: &Transport{},
+		},
+		"a minimum": {
+			header:    "Etag: \"a\"",
+			transport: &Transport{MinFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a minimum above max-age": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{MinFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a minimum and no-cache": {
+			header:    "Cache-Control: no-cache",
+			transport: &Transport{MinFresh: time.Hour},
+		},
+		"a maximum": {
+			header:    "Cache-Control: max-age=999999999999",
+			transport: &Transport{MaxFresh: time.Hour},
+			want:      time.Hour,
+		},
+		"a maximum below the minimum": {
+			header:    "Cache-Control: max-age=60",
+			transport: &Transport{MinFresh: time.Hour, MaxFresh: time.Minute},
+			want:      time.Minute,
+		},
+		"a max-age that would overflow": {
+			header:    "Cache-Control: max-age=99999999999999999999",
+			transport: &Transport{},
+			want:      10 * 365 * 24 * time.Hour,
+		},
+		"a page that sets a cookie": {
+			header:    "Cache-Control: max-age=60\nSet-Cookie: a=b",
+			transport: &Transport{},
+			want:      time.Minute,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, site := with(t, tt.transport, answer{200, tt.header, "page"})
+				client, site := newClient(t, tt.transport, answer{200, tt.header, "page"})
 				_, first := get(t, client)
 				if tt.want == 0 {
-					if get(t, client); site.count() != 2 {
-						t.Fatal("the second request was not sent")
+					get(t, client)
+					if n := site.count(); n != 2 {
+						t.Fatalf("%d requests were sent, want 2", n)
 					}
 					if !first.Fresh.IsZero() {
 						t.Errorf("Fresh is %v, want zero", first.Fresh)
@@ -158,104 +226,256 @@ func TestFreshFor(t *testing.T) {
 					return
 				}
 				if got := time.Until(first.Fresh); got != tt.want {
-					t.Errorf("fresh for %v, want %v", got, tt.want)
+					t.Errorf("the page is fresh for %v, want %v", got, tt.want)
 				}
 				time.Sleep(tt.want - time.Nanosecond)
 				resp, visit := get(t, client)
-				if site.count() != 1 || resp.StatusCode != 304 || !visit.Unchanged || visit.Sent || resp.Status != "304 Not Modified" {
-					t.Errorf("while fresh: %d requests, %s, %+v", site.count(), resp.Status, visit)
+				if n := site.count(); n != 1 {
+					t.Errorf("%d requests were sent while the page was fresh, want 1", n)
+				}
+				if resp.StatusCode != 304 || resp.Status != "304 Not Modified" {
+					t.Errorf("the response has status %q, want 304 Not Modified", resp.Status)
+				}
+				if !visit.Unchanged || visit.Sent {
+					t.Errorf("the visit is %+v, want Unchanged and not Sent", visit)
 				}
 				time.Sleep(time.Nanosecond)
-				if get(t, client); site.count() != 2 {
-					t.Error("no request was sent when the time was over")
+				get(t, client)
+				if n := site.count(); n != 2 {
+					t.Errorf("%d requests were sent when the page was no longer fresh, want 2", n)
 				}
 			})
 		})
 	}
 }
 
-// Validators are sent as they came, byte for byte (a fault of feed readers).
+// TestSend_Validators checks that validators are sent unchanged, byte for byte.
 func TestSend_Validators(t *testing.T) {
 	for name, tt := range map[string]struct{ header, match, since string }{
-		"both":                           {"Etag: \"a\"\nLast-Modified: Thu, 01 Jan 1998 00:00:00 GMT", `"a"`, "Thu, 01 Jan 1998 00:00:00 GMT"},
-		"a weak one":                     {"Etag: W/\"a\"", `W/"a"`, ""},
-		"one without quotes":             {"Etag: abc", "abc", ""},
-		"a date of another form":         {"Last-Modified: Thursday, 01-Jan-98 00:00:00 GMT", "", "Thursday, 01-Jan-98 00:00:00 GMT"},
-		"no date":                        {"Last-Modified: yesterday", "", "yesterday"},
-		"neither":                        {"Cache-Control: max-age=0", "", ""},
-		"two ETags say nothing":          {"Etag: \"a\"\nEtag: \"b\"", "", ""},
-		"changed in this very second":    {"Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT\nDate: Sat, 01 Jan 2000 00:00:00 GMT", "", ""},
-		"the same, but there is an ETag": {"Etag: \"a\"\nLast-Modified: Sat, 01 Jan 2000 00:00:00 GMT", `"a"`, "Sat, 01 Jan 2000 00:00:00 GMT"},
-		"no-store":                       {"Etag: \"a\"\nCache-Control: no-store", "", ""},
-		"an ETag of 9 KB":                {"Etag: \"" + strings.Repeat("a", 9<<10) + "\"", "", ""},
+		"an ETag and Last-Modified": {
+			header: "Etag: \"a\"\nLast-Modified: Thu, 01 Jan 1998 00:00:00 GMT",
+			match:  `"a"`,
+			since:  "Thu, 01 Jan 1998 00:00:00 GMT",
+		},
+		"a weak ETag":            {"Etag: W/\"a\"", `W/"a"`, ""},
+		"an ETag without quotes": {"Etag: abc", "abc", ""},
+		"a Last-Modified in another format": {
+			header: "Last-Modified: Thursday, 01-Jan-98 00:00:00 GMT",
+			since:  "Thursday, 01-Jan-98 00:00:00 GMT",
+		},
+		"a Last-Modified that is not a date": {"Last-Modified: yesterday", "", "yesterday"},
+		"no validator":                       {"Cache-Control: max-age=0", "", ""},
+		"two ETags":                          {"Etag: \"a\"\nEtag: \"b\"", "", ""},
+		"a change less than a second before the response": {
+			header: "Last-Modified: Sat, 01 Jan 2000 00:00:00 GMT\nDate: Sat, 01 Jan 2000 00:00:00 GMT",
+		},
+		"an ETag and a change less than a second before the response": {
+			header: "Etag: \"a\"\nLast-Modified: Sat, 01 Jan 2000 00:00:00 GMT",
+			match:  `"a"`,
+			since:  "Sat, 01 Jan 2000 00:00:00 GMT",
+		},
+		"no-store":        {"Etag: \"a\"\nCache-Control: no-store", "", ""},
+		"an ETag of 9 KB": {"Etag: \"" + strings.Repeat("a", 9<<10) + "\"", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, site := with(t, &Transport{}, answer{200, tt.header, "page"})
+				client, site := newClient(t, &Transport{}, answer{200, tt.header, "page"})
 				get(t, client)
 				get(t, client)
-				asked := site.asked[1]
-				if asked.Get("If-None-Match") != tt.match || asked.Get("If-Modified-Since") != tt.since {
-					t.Errorf("asked with %q and %q, want %q and %q", asked.Get("If-None-Match"), asked.Get("If-Modified-Since"), tt.match, tt.since)
+				second := site.received[1]
+				if got := second.Get("If-None-Match"); got != tt.match {
+					t.Errorf("If-None-Match is %q, want %q", got, tt.match)
+				}
+				if got := second.Get("If-Modified-Since"); got != tt.since {
+					t.Errorf("If-Modified-Since is %q, want %q", got, tt.since)
 				}
 			})
 		})
 	}
 }
 
-// Each row has the responses to the first requests, and the expected next
-// request.
+// TestUpdate_Responses checks which responses change the stored page. Each row
+// has the responses to the first requests, and the expected next request.
 func TestUpdate_Responses(t *testing.T) {
+	const anubis = `<script id="anubis_challenge" type="application/json">{}</script>`
 	known := answer{200, "Etag: \"a\"", "page"}
 	for name, tt := range map[string]struct {
 		answers []answer
 		match   string // the If-None-Match of the next request; "" if it has none
-		fresh   bool   // the page is fresh, so no request is sent
-		last    Visit  // of the last response, without times and Directives
+		fresh   bool   // whether the last response is fresh, so that no request is sent
+		last    Visit  // the Visit of the last response, without times and Directives
 	}{
-		"§4.3.4: a 304 renews":                {[]answer{known, {304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
-		"a 304 without header fields":         {[]answer{known, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a lifetime begins anew":              {[]answer{{200, "Etag: \"a\"\nCache-Control: max-age=60\nAge: 60", "page"}, {304, "", ""}}, "", true, Visit{Unchanged: true, Sent: true}},
-		"no-cache stays":                      {[]answer{{200, "Etag: \"a\"\nCache-Control: no-cache, max-age=60", "page"}, {304, "", ""}}, `"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a weak form of the same":             {[]answer{known, {304, "Etag: W/\"a\"", ""}}, `W/"a"`, false, Visit{Unchanged: true, Sent: true}},
-		"a 304 about another version":         {[]answer{known, {304, "Etag: \"b\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
-		"a 304 with no-store":                 {[]answer{known, {304, "Cache-Control: no-store", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
-		"an unrequested 304":                  {[]answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}}, "", false, Visit{Sent: true}},
-		"a 200 with a new validator":          {[]answer{known, {200, "Etag: \"b\"", "page"}}, `"b"`, false, Visit{Sent: true}},
-		"an equal body, a new validator":      {[]answer{known, {200, "Etag: \"c\"", "page"}}, `"c"`, false, Visit{Sent: true}}, // feedbin#726
-		"a 200 without validators":            {[]answer{known, {200, "", "page"}}, "", false, Visit{Sent: true}},
-		"a 200 with no-store":                 {[]answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}}, "", false, Visit{Sent: true}},
-		"404":                                 {[]answer{known, {404, "", ""}}, "", false, Visit{Sent: true}},
-		"a fresh 404":                         {[]answer{known, {404, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a fresh 410":                         {[]answer{known, {410, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a fresh 429":                         {[]answer{known, {429, "Cache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}}, // reader#376
-		"a 430 leaves the page":               {[]answer{known, {430, "", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 429 leaves the page":               {[]answer{known, {429, "", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 503 leaves the page":               {[]answer{known, {503, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 403 leaves the page":               {[]answer{known, {403, "Cache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a 206 is not the page":               {[]answer{known, {206, "Etag: \"b\"\nCache-Control: max-age=60", "pa"}}, `"a"`, false, Visit{Sent: true}},
-		"a challenge is not the page":         {[]answer{known, {200, "Etag: \"b\"\nCf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"a 404 from bot protection":           {[]answer{known, {404, "Cf-Mitigated: challenge", "page"}}, `"a"`, false, Visit{Sent: true}},
-		"a possible block page":               {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", "<script id=\"anubis_challenge\" type=\"application/json\">{}</script>"}}, "", false, Visit{Sent: true}},
-		"a fresh 301":                         {[]answer{known, {301, "Location: /b\nCache-Control: max-age=60", ""}}, "", true, Visit{Sent: true}},
-		"a 301 without a lifetime":            {[]answer{known, {301, "Location: /b", ""}}, "", false, Visit{Sent: true}},
-		"a 302 leaves the page":               {[]answer{known, {302, "Location: /b\nCache-Control: max-age=60", ""}}, `"a"`, false, Visit{Sent: true}},
-		"a body that breaks off":              {[]answer{known, {200, "Etag: \"b\"\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
-		"an HTML page that breaks off":        {[]answer{known, {200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"}}, "", false, Visit{Sent: true}},
-		"fresh, but the body breaks off":      {[]answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}}, "", false, Visit{Sent: true}},
-		"a 304 has another Vary":              {[]answer{known, {304, "Vary: *", ""}}, "", false, Visit{Unchanged: true, Sent: true}},
-		"Last-Modified of a 304 that differs": {[]answer{{200, "Last-Modified: Thu, 01 Jan 1998 00:00:00 GMT", "page"}, {304, "Last-Modified: Fri, 02 Jan 1998 00:00:00 GMT", ""}}, "", false, Visit{Sent: true}},
+		"a 304 with a lifetime": {
+			answers: []answer{known, {304, "Etag: \"a\"\nCache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 without header fields": {
+			answers: []answer{known, {304, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 without a lifetime": {
+			answers: []answer{
+				{200, "Etag: \"a\"\nCache-Control: max-age=60\nAge: 60", "page"},
+				{304, "", ""},
+			},
+			fresh: true,
+			last:  Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 for a page with no-cache": {
+			answers: []answer{
+				{200, "Etag: \"a\"\nCache-Control: no-cache, max-age=60", "page"},
+				{304, "", ""},
+			},
+			match: `"a"`,
+			last:  Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 with the weak form of the ETag": {
+			answers: []answer{known, {304, "Etag: W/\"a\"", ""}},
+			match:   `W/"a"`,
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 about another version": {
+			answers: []answer{known, {304, "Etag: \"b\"\nCache-Control: max-age=60", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 304 with no-store": {
+			answers: []answer{known, {304, "Cache-Control: no-store", ""}},
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"an unrequested 304": {
+			answers: []answer{{304, "Etag: \"a\"\nCache-Control: max-age=60", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 200 with a new validator": {
+			answers: []answer{known, {200, "Etag: \"b\"", "page"}},
+			match:   `"b"`,
+			last:    Visit{Sent: true},
+		},
+		"an equal body with a new validator": {
+			answers: []answer{known, {200, "Etag: \"c\"", "page"}},
+			match:   `"c"`,
+			last:    Visit{Sent: true},
+		},
+		"a 200 without validators": {
+			answers: []answer{known, {200, "", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a 200 with no-store": {
+			answers: []answer{known, {200, "Etag: \"b\"\nCache-Control: no-store", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a 404": {
+			answers: []answer{known, {404, "", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a fresh 404": {
+			answers: []answer{known, {404, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a fresh 410": {
+			answers: []answer{known, {410, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a fresh 429": {
+			answers: []answer{known, {429, "Cache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a 430": {
+			answers: []answer{known, {430, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 429": {
+			answers: []answer{known, {429, "", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 503": {
+			answers: []answer{known, {503, "Cache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 403": {
+			answers: []answer{known, {403, "Cache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 206": {
+			answers: []answer{known, {206, "Etag: \"b\"\nCache-Control: max-age=60", "pa"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a challenge with status 200": {
+			answers: []answer{known, {200, "Etag: \"b\"\nCf-Mitigated: challenge", "page"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a 404 from bot protection": {
+			answers: []answer{known, {404, "Cf-Mitigated: challenge", "page"}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a possible block page": {
+			answers: []answer{known, {200, "Etag: \"b\"\nContent-Type: text/html", anubis}},
+			last:    Visit{Sent: true},
+		},
+		"a fresh 301": {
+			answers: []answer{known, {301, "Location: /b\nCache-Control: max-age=60", ""}},
+			fresh:   true,
+			last:    Visit{Sent: true},
+		},
+		"a 301 without a lifetime": {
+			answers: []answer{known, {301, "Location: /b", ""}},
+			last:    Visit{Sent: true},
+		},
+		"a 302": {
+			answers: []answer{known, {302, "Location: /b\nCache-Control: max-age=60", ""}},
+			match:   `"a"`,
+			last:    Visit{Sent: true},
+		},
+		"a truncated body": {
+			answers: []answer{known, {200, "Etag: \"b\"\nContent-Length: 99", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a truncated HTML page": {
+			answers: []answer{
+				known,
+				{200, "Etag: \"b\"\nContent-Type: text/html\nContent-Length: 99", "<p>"},
+			},
+			last: Visit{Sent: true},
+		},
+		"a truncated body with a lifetime": {
+			answers: []answer{{200, "Cache-Control: max-age=60\nContent-Length: 99", "page"}},
+			last:    Visit{Sent: true},
+		},
+		"a 304 with another Vary": {
+			answers: []answer{known, {304, "Vary: *", ""}},
+			last:    Visit{Unchanged: true, Sent: true},
+		},
+		"a 304 with another Last-Modified": {
+			answers: []answer{
+				{200, "Last-Modified: Thu, 01 Jan 1998 00:00:00 GMT", "page"},
+				{304, "Last-Modified: Fri, 02 Jan 1998 00:00:00 GMT", ""},
+			},
+			last: Visit{Sent: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				end := answer{200, "", "the end"}
-				client, site := with(t, &Transport{}, append(tt.answers, end)...)
+				client, site := newClient(t, &Transport{}, append(tt.answers, end)...)
 				var last Visit
 				for i := range tt.answers {
 					resp, visit := get(t, client)
-					if last = visit; resp.StatusCode != tt.answers[i].status {
-						t.Fatalf("answer %d has status %d, want %d", i, resp.StatusCode, tt.answers[i].status)
+					if want := tt.answers[i].status; resp.StatusCode != want {
+						t.Fatalf("response %d has status %d, want %d", i, resp.StatusCode, want)
 					}
+					last = visit
 				}
 				last.Fresh = time.Time{}
 				last.Since = time.Time{}
@@ -265,20 +485,19 @@ func TestUpdate_Responses(t *testing.T) {
 				}
 				n := site.count()
 				resp, visit := get(t, client)
+				sent := site.count() - n
 				if tt.fresh {
-					want := tt.answers[len(tt.answers)-1].status
-					if site.count() != n || resp.StatusCode != want || visit.Sent || visit.Unchanged != (want == 304) || resp.ContentLength != 0 {
-						t.Errorf("while fresh: %d more requests, status %d, %+v", site.count()-n, resp.StatusCode, visit)
+					if sent != 0 {
+						t.Errorf("%d requests were sent while the response was fresh, want none", sent)
 					}
-					if want == 301 && resp.Header.Get("Location") != "/b" {
-						t.Errorf("the Location is %q", resp.Header.Get("Location"))
-					}
+					status := tt.answers[len(tt.answers)-1].status
+					checkGenerated(t, resp, visit, status)
 					return
 				}
-				if site.count() != n+1 {
-					t.Fatalf("%d requests were sent, want 1", site.count()-n)
+				if sent != 1 {
+					t.Fatalf("%d requests were sent, want 1", sent)
 				}
-				if got := site.asked[n].Get("If-None-Match"); got != tt.match {
+				if got := site.received[n].Get("If-None-Match"); got != tt.match {
 					t.Errorf("If-None-Match is %q, want %q", got, tt.match)
 				}
 			})
@@ -286,7 +505,24 @@ func TestUpdate_Responses(t *testing.T) {
 	}
 }
 
-// A network error does not change the stored page.
+// checkGenerated checks a response that was generated from a stored response
+// with the given status.
+func checkGenerated(t *testing.T, resp *http.Response, visit Visit, status int) {
+	t.Helper()
+	if resp.StatusCode != status || resp.ContentLength != 0 {
+		t.Errorf("the generated response has status %d and length %d, want %d and 0",
+			resp.StatusCode, resp.ContentLength, status)
+	}
+	if wantUnchanged := status == 304; visit.Sent || visit.Unchanged != wantUnchanged {
+		t.Errorf("the visit is %+v, want not Sent, and Unchanged %t", visit, wantUnchanged)
+	}
+	if got := resp.Header.Get("Location"); status == 301 && got != "/b" {
+		t.Errorf("the Location is %q, want /b", got)
+	}
+}
+
+// TestUpdate_Errors checks that a network error does not change the stored
+// page.
 func TestUpdate_Errors(t *testing.T) {
 	var web robotstest.Internet
 	s := &site{answers: []answer{{200, "Etag: \"a\"", "page"}}}
@@ -295,55 +531,119 @@ func TestUpdate_Errors(t *testing.T) {
 	get(t, client)
 	web.Fail("site.example", errors.New("cut off"))
 	if _, err := client.Get(page); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Get returns no error although the network fails")
 	}
 	web.Handle("site.example", s)
-	if get(t, client); s.asked[1].Get("If-None-Match") != `"a"` {
-		t.Errorf("If-None-Match is %q after a network error, want %q", s.asked[1].Get("If-None-Match"), `"a"`)
+	get(t, client)
+	if got := s.received[1].Get("If-None-Match"); got != `"a"` {
+		t.Errorf("If-None-Match is %q after a network error, want %q", got, `"a"`)
 	}
 }
 
-func TestReuse_HasStoredFields(t *testing.T) {
+// TestReuse_StoredFields checks that a generated response has the fields of the
+// stored one.
+func TestReuse_StoredFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60\nDate: Sat, 01 Jan 2000 00:00:00 GMT", "page"})
+		client, _ := newClient(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60\nDate: Sat, 01 Jan 2000 00:00:00 GMT",
+			body:   "page",
+		})
 		get(t, client)
-		came := time.Now()
+		received := time.Now()
 		time.Sleep(30 * time.Second)
 		resp, visit := get(t, client)
-		if resp.Header.Get("Etag") != `"a"` || resp.Header.Get("Date") != "Sat, 01 Jan 2000 00:00:00 GMT" {
-			t.Errorf("the header is %v", resp.Header)
+		for name, want := range map[string]string{
+			"Etag": `"a"`,
+			"Date": "Sat, 01 Jan 2000 00:00:00 GMT",
+		} {
+			if got := resp.Header.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
 		}
-		if resp.Request == nil || resp.Request.URL.String() != page || resp.Proto != "HTTP/1.1" {
-			t.Errorf("the request is %v", resp.Request)
+		if resp.Request == nil || resp.Request.URL.String() != page {
+			t.Errorf("Request is %v, want one for %s", resp.Request, page)
 		}
-		if !visit.Since.Equal(came) || !visit.Fresh.Equal(came.Add(time.Minute)) {
-			t.Errorf("the visit is %+v", visit)
+		if resp.Proto != "HTTP/1.1" {
+			t.Errorf("Proto is %q, want HTTP/1.1", resp.Proto)
+		}
+		if !visit.Since.Equal(received) || !visit.Fresh.Equal(received.Add(time.Minute)) {
+			t.Errorf("the visit is %+v, want one since %v, fresh for a minute", visit, received)
 		}
 	})
 }
 
-// A noindex is never lost, wherever it was.
-func TestDirectives_OfAnUnchangedPage(t *testing.T) {
+// TestDirectives_UnchangedPage checks that a noindex applies although it was in
+// an earlier response.
+func TestDirectives_UnchangedPage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, second answer
 		wantState     robotsmw.PageState
 	}{
-		"in the page, 304":          {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{304, "", ""}, robotsmw.PageComplete},
-		"in the page, while fresh":  {answer{200, "Cache-Control: max-age=60\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{}, robotsmw.PageComplete},
-		"in the header, 304":        {answer{200, "Etag: \"a\"\nContent-Type: text/plain\nX-Robots-Tag: noindex", "text"}, answer{304, "", ""}, robotsmw.PageHeaderOnly},
-		"in the 304 alone":          {answer{200, "Etag: \"a\"\nContent-Type: text/plain", "text"}, answer{304, "X-Robots-Tag: noindex", ""}, robotsmw.PageHeaderOnly},
-		"for our token alone":       {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=testbot content=noindex><p>"}, answer{304, "", ""}, robotsmw.PageComplete},
-		"in a 304 that is not ours": {answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex><p>"}, answer{304, "Etag: \"b\"", ""}, robotsmw.PageComplete},
+		"a meta before a 304": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageComplete,
+		},
+		"a meta of a fresh page": {
+			first: answer{
+				status: 200,
+				header: "Cache-Control: max-age=60\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{},
+			wantState: robotsmw.PageComplete,
+		},
+		"a header before a 304": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/plain\nX-Robots-Tag: noindex",
+				body:   "text",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageHeaderOnly,
+		},
+		"a header of the 304": {
+			first:     answer{200, "Etag: \"a\"\nContent-Type: text/plain", "text"},
+			second:    answer{304, "X-Robots-Tag: noindex", ""},
+			wantState: robotsmw.PageHeaderOnly,
+		},
+		"a meta for the robot": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=testbot content=noindex><p>",
+			},
+			second:    answer{304, "", ""},
+			wantState: robotsmw.PageComplete,
+		},
+		"a 304 about another version": {
+			first: answer{
+				status: 200,
+				header: "Etag: \"a\"\nContent-Type: text/html",
+				body:   "<meta name=robots content=noindex><p>",
+			},
+			second:    answer{304, "Etag: \"b\"", ""},
+			wantState: robotsmw.PageComplete,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, _ := with(t, &Transport{}, tt.first, tt.second, answer{304, "", ""})
+				client, _ := newClient(t, &Transport{}, tt.first, tt.second, answer{304, "", ""})
 				get(t, client)
 				for range 2 {
 					resp, visit := get(t, client)
-					says := robotsmw.PageDirectives(resp)
-					if !visit.Directives.NoIndex() || !says.NoIndex() || says.State != tt.wantState {
-						t.Errorf("%s: Of says noindex=%v, PageDirectives %v, %v", resp.Status, visit.Directives.NoIndex(), says.NoIndex(), says.State)
+					if !visit.Directives.NoIndex() {
+						t.Errorf("status %d: Directives.NoIndex() = false, want true", resp.StatusCode)
+					}
+					directives := robotsmw.PageDirectives(resp)
+					if !directives.NoIndex() || directives.State != tt.wantState {
+						t.Errorf("status %d: PageDirectives has NoIndex %t and the State %v, want true and %v",
+							resp.StatusCode, directives.NoIndex(), directives.State, tt.wantState)
 					}
 					if !visit.Unchanged {
 						return
@@ -354,9 +654,14 @@ func TestDirectives_OfAnUnchangedPage(t *testing.T) {
 	}
 }
 
-// What a 304 repeats is kept once.
-func TestDirectives_DoNotGrow(t *testing.T) {
-	client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noarchive", "page"}, answer{304, "X-Robots-Tag: noarchive", ""})
+// TestDirectives_RepeatedRules checks that the rules of several 304s are stored
+// only once.
+func TestDirectives_RepeatedRules(t *testing.T) {
+	client, _ := newClient(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nX-Robots-Tag: noarchive",
+		body:   "page",
+	}, answer{304, "X-Robots-Tag: noarchive", ""})
 	var visit Visit
 	for range 5 {
 		_, visit = get(t, client)
@@ -366,26 +671,27 @@ func TestDirectives_DoNotGrow(t *testing.T) {
 		n++
 	}
 	if n != 1 {
-		t.Errorf("%d rules are kept, want 1", n)
+		t.Errorf("%d rules are stored, want 1", n)
 	}
 }
 
-// A page that the caller closed early may have a noindex further on.
-func TestClosedEarly(t *testing.T) {
+// TestBody_ClosedEarly checks that a page is not stored if the caller closes it
+// before its metas have been read.
+func TestBody_ClosedEarly(t *testing.T) {
 	html := "<p>" + strings.Repeat("x", 1<<20)
 	for name, tt := range map[string]struct {
 		header, body string
-		read         int
-		want         string
+		read         int    // number of bytes that the caller reads
+		want         string // the If-None-Match of the next request
 	}{
-		"an HTML page":       {"Content-Type: text/html", html, 10, ""},
-		"past the window":    {"Content-Type: text/html", html, 900 << 10, `"a"`},
-		"a text":             {"Content-Type: text/plain", html, 10, `"a"`},
-		"an unknown coding":  {"Content-Type: text/html\nContent-Encoding: br", html, 10, `"a"`},
-		"by its length read": {"Content-Type: text/html\nContent-Length: 3", "<p>", 3, `"a"`},
+		"an HTML page closed early":                  {"Content-Type: text/html", html, 10, ""},
+		"an HTML page closed after the window":       {"Content-Type: text/html", html, 900 << 10, `"a"`},
+		"a text closed early":                        {"Content-Type: text/plain", html, 10, `"a"`},
+		"a page with an unknown coding closed early": {"Content-Type: text/html\nContent-Encoding: br", html, 10, `"a"`},
+		"a page read to its Content-Length":          {"Content-Type: text/html\nContent-Length: 3", "<p>", 3, `"a"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\n" + tt.header, tt.body})
+			client, site := newClient(t, &Transport{}, answer{200, "Etag: \"a\"\n" + tt.header, tt.body})
 			resp, err := client.Get(page)
 			if err != nil {
 				t.Fatal(err)
@@ -393,97 +699,184 @@ func TestClosedEarly(t *testing.T) {
 			io.ReadFull(resp.Body, make([]byte, tt.read))
 			resp.Body.Close()
 			get(t, client)
-			if got := site.asked[1].Get("If-None-Match"); got != tt.want {
-				t.Errorf("asked with %q, want %q", got, tt.want)
+			if got := site.received[1].Get("If-None-Match"); got != tt.want {
+				t.Errorf("If-None-Match is %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// The second request has other fields than the first one.
+// TestVariants checks whether a stored response is used for a request with
+// other fields.
 func TestVariants(t *testing.T) {
 	for name, tt := range map[string]struct {
-		header        string
-		first, second []string
-		fresh         bool
-		match         string
+		header        string   // further fields of the response
+		first, second []string // fields of the requests
+		fresh         bool     // whether the second request is not sent
+		match         string   // the If-None-Match of the second request
 	}{
-		"nothing varies":                   {"", nil, []string{"Accept-Language: fr"}, true, ""},
-		"another language":                 {"Vary: Accept-Language", []string{"Accept-Language: de"}, []string{"Accept-Language: fr"}, false, ""},
-		"the same language":                {"Vary: accept-language, Accept", []string{"Accept-Language: de"}, []string{"Accept-Language: de"}, true, ""},
-		"a cookie":                         {"", nil, []string{"Cookie: a=b"}, false, ""},
-		"the same cookie":                  {"", []string{"Cookie: a=b"}, []string{"Cookie: a=b"}, true, ""},
-		"authorized, not public":           {"", nil, []string{"Authorization: x"}, false, ""},
-		"authorized, public":               {"Cache-Control: public", nil, []string{"Authorization: x"}, true, ""},
-		"authorized first, not public":     {"", []string{"Authorization: x"}, []string{"Authorization: x"}, false, ""},
-		"no-cache asks":                    {"", nil, []string{"Cache-Control: no-cache"}, false, `"a"`},
-		"Pragma: no-cache asks":            {"", nil, []string{"Pragma: no-cache"}, false, `"a"`},
-		"max-age=0 asks":                   {"", nil, []string{"Cache-Control: max-age=0"}, false, `"a"`},
-		"no-store passes":                  {"", nil, []string{"Cache-Control: no-store"}, false, ""},
-		"a Range passes":                   {"", nil, []string{"Range: bytes=0-1"}, false, ""},
-		"validators of one's own pass":     {"", nil, []string{`If-None-Match: "own"`}, false, `"own"`},
-		"another If-Modified-Since passes": {"", nil, []string{"If-Modified-Since: Thu, 01 Jan 1998 00:00:00 GMT"}, false, ""},
+		"no Vary": {"", nil, []string{"Accept-Language: fr"}, true, ""},
+		"another value of a field in Vary": {
+			header: "Vary: Accept-Language",
+			first:  []string{"Accept-Language: de"},
+			second: []string{"Accept-Language: fr"},
+		},
+		"the same value of a field in Vary": {
+			header: "Vary: accept-language, Accept",
+			first:  []string{"Accept-Language: de"},
+			second: []string{"Accept-Language: de"},
+			fresh:  true,
+		},
+		"a cookie in the second request": {"", nil, []string{"Cookie: a=b"}, false, ""},
+		"the same cookie in both requests": {
+			first:  []string{"Cookie: a=b"},
+			second: []string{"Cookie: a=b"},
+			fresh:  true,
+		},
+		"Authorization in the second request": {"", nil, []string{"Authorization: x"}, false, ""},
+		"Authorization and a public response": {
+			header: "Cache-Control: public",
+			second: []string{"Authorization: x"},
+			fresh:  true,
+		},
+		"Authorization in both requests": {
+			first:  []string{"Authorization: x"},
+			second: []string{"Authorization: x"},
+		},
+		"no-cache in the request": {
+			second: []string{"Cache-Control: no-cache"},
+			match:  `"a"`,
+		},
+		"Pragma: no-cache in the request": {"", nil, []string{"Pragma: no-cache"}, false, `"a"`},
+		"max-age=0 in the request": {
+			second: []string{"Cache-Control: max-age=0"},
+			match:  `"a"`,
+		},
+		"no-store in the request": {
+			second: []string{"Cache-Control: no-store"},
+		},
+		"a Range in the request": {"", nil, []string{"Range: bytes=0-1"}, false, ""},
+		"a validator of the caller": {
+			second: []string{`If-None-Match: "own"`},
+			match:  `"own"`,
+		},
+		"an If-Modified-Since of the caller": {
+			second: []string{"If-Modified-Since: Thu, 01 Jan 1998 00:00:00 GMT"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60\n" + tt.header, "page"})
+			client, site := newClient(t, &Transport{}, answer{
+				status: 200,
+				header: "Etag: \"a\"\nCache-Control: max-age=60\n" + tt.header,
+				body:   "page",
+			})
 			get(t, client, tt.first...)
 			get(t, client, tt.second...)
-			switch {
-			case tt.fresh != (site.count() == 1):
-				t.Errorf("%d requests were sent", site.count())
-			case !tt.fresh && site.asked[1].Get("If-None-Match") != tt.match:
-				t.Errorf("asked with %q, want %q", site.asked[1].Get("If-None-Match"), tt.match)
+			want := 2
+			if tt.fresh {
+				want = 1
+			}
+			if n := site.count(); n != want {
+				t.Fatalf("%d requests were sent, want %d", n, want)
+			}
+			if tt.fresh {
+				return
+			}
+			if got := site.received[1].Get("If-None-Match"); got != tt.match {
+				t.Errorf("If-None-Match is %q, want %q", got, tt.match)
 			}
 		})
 	}
 }
 
-// With a cookie jar, the first answer's cookie makes the second request another
-// one; the third one is like the second.
-func TestVariants_OfACookieJar(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nSet-Cookie: a=b", "page"}, answer{200, "Etag: \"b\"", "page"})
+// TestVariants_CookieJar checks a response that sets a cookie: the second
+// request differs from the first by this cookie, and the third is like the
+// second.
+func TestVariants_CookieJar(t *testing.T) {
+	client, site := newClient(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nSet-Cookie: a=b",
+		body:   "page",
+	}, answer{200, "Etag: \"b\"", "page"})
 	client.Jar, _ = cookiejar.New(nil)
 	get(t, client)
 	get(t, client)
 	get(t, client)
-	if got := []string{site.asked[1].Get("If-None-Match"), site.asked[2].Get("If-None-Match")}; got[0] != "" || got[1] != `"b"` {
-		t.Errorf("asked with %q", got)
+	for i, want := range []string{"", "", `"b"`} {
+		if got := site.received[i].Get("If-None-Match"); got != want {
+			t.Errorf("If-None-Match of request %d is %q, want %q", i, got, want)
+		}
 	}
 }
 
+// TestOtherMethods checks that methods that may change a page make it stale.
 func TestOtherMethods(t *testing.T) {
-	for method, asks := range map[string]bool{"HEAD": false, "OPTIONS": false, "POST": true, "PUT": true, "PATCH": true, "DELETE": true} {
-		client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{204, "Etag: \"no\"", ""}, answer{304, "", ""})
+	for method, isUnsafe := range map[string]bool{
+		"HEAD":    false,
+		"OPTIONS": false,
+		"POST":    true,
+		"PUT":     true,
+		"PATCH":   true,
+		"DELETE":  true,
+	} {
+		client, site := newClient(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60",
+			body:   "page",
+		}, answer{204, "Etag: \"no\"", ""}, answer{304, "", ""})
 		get(t, client)
 		resp, _ := do(t, client, method)
 		if _, ok := Of(resp); ok {
-			t.Errorf("%s: Of knows a Visit", method)
+			t.Errorf("%s: Of returns a Visit, want none", method)
 		}
 		get(t, client)
-		if asks != (site.count() == 3) || asks && site.asked[2].Get("If-None-Match") != `"a"` {
-			t.Errorf("%s: afterwards %d requests were sent", method, site.count()-2)
+		want := 2
+		if isUnsafe {
+			want = 3
+		}
+		if n := site.count(); n != want {
+			t.Fatalf("%s: %d requests were sent, want %d", method, n, want)
+		}
+		if !isUnsafe {
+			continue
+		}
+		if got := site.received[2].Get("If-None-Match"); got != `"a"` {
+			t.Errorf("%s: If-None-Match of the next request is %q, want %q", method, got, `"a"`)
 		}
 	}
 }
 
-func TestOtherMethods_ThatFail(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{500, "", ""})
+// TestOtherMethods_Failures checks that a POST that fails does not make the
+// page stale.
+func TestOtherMethods_Failures(t *testing.T) {
+	client, site := newClient(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nCache-Control: max-age=60",
+		body:   "page",
+	}, answer{500, "", ""})
 	get(t, client)
 	do(t, client, "POST")
-	if get(t, client); site.count() != 2 {
-		t.Error("a POST that failed made the page stale")
+	get(t, client)
+	if n := site.count(); n != 2 {
+		t.Errorf("%d requests were sent, want 2, because the page is fresh", n)
 	}
 }
 
-// A GET that was under way during a POST may have brought the page before it.
-func TestGetDuringAPost(t *testing.T) {
-	t.Run("memory", func(t *testing.T) { getDuringAPost(t, &Transport{}) })
-	t.Run("Store", func(t *testing.T) { getDuringAPost(t, &Transport{Store: &faultyStore{}}) })
+// TestOtherMethods_ConcurrentGet checks that the result of a GET is not stored
+// if a POST began and ended meanwhile, because the page may be from before the
+// POST.
+func TestOtherMethods_ConcurrentGet(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { testConcurrentGet(t, &Transport{}) })
+	t.Run("Store", func(t *testing.T) { testConcurrentGet(t, &Transport{Store: &faultyStore{}}) })
 }
 
-func getDuringAPost(t *testing.T, tr *Transport) {
+func testConcurrentGet(t *testing.T, tr *Transport) {
 	synctest.Test(t, func(t *testing.T) {
-		client, site := with(t, tr, answer{200, "Etag: \"a\"\nCache-Control: max-age=60", "page"}, answer{204, "", ""}, answer{200, "", ""})
+		client, site := newClient(t, tr, answer{
+			status: 200,
+			header: "Etag: \"a\"\nCache-Control: max-age=60",
+			body:   "page",
+		}, answer{204, "", ""}, answer{200, "", ""})
 		resp, err := client.Get(page)
 		if err != nil {
 			t.Fatal(err)
@@ -492,16 +885,25 @@ func getDuringAPost(t *testing.T, tr *Transport) {
 		do(t, client, "POST")
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
-		if get(t, client); site.count() != 3 || site.asked[2].Get("If-None-Match") != "" {
-			t.Errorf("%d requests, the last with %q", site.count(), site.asked[2].Get("If-None-Match"))
+		get(t, client)
+		if n := site.count(); n != 3 {
+			t.Fatalf("%d requests were sent, want 3", n)
+		}
+		if got := site.received[2].Get("If-None-Match"); got != "" {
+			t.Errorf("If-None-Match of the last request is %q, want none", got)
 		}
 	})
 }
 
-// An older answer that ends later does not replace a newer one.
-func TestTwoGetsAtOnce(t *testing.T) {
+// TestUpdate_ConcurrentGets checks that an older response, whose body ends
+// later, does not replace a newer one.
+func TestUpdate_ConcurrentGets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"", "page"}, answer{200, "Etag: \"b\"", "page"})
+		client, site := newClient(t, &Transport{}, answer{
+			status: 200,
+			header: "Etag: \"a\"",
+			body:   "page",
+		}, answer{200, "Etag: \"b\"", "page"})
 		resp, err := client.Get(page)
 		if err != nil {
 			t.Fatal(err)
@@ -509,27 +911,38 @@ func TestTwoGetsAtOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		get(t, client)
 		resp.Body.Close()
-		if get(t, client); site.asked[2].Get("If-None-Match") != `"b"` {
-			t.Errorf("asked with %q", site.asked[2].Get("If-None-Match"))
+		get(t, client)
+		if got := site.received[2].Get("If-None-Match"); got != `"b"` {
+			t.Errorf("If-None-Match is %q, want %q", got, `"b"`)
 		}
 	})
 }
 
-func TestClockSetBack(t *testing.T) {
+// TestFresh_ClockSetBack checks that an entry is not fresh at a time before its
+// request.
+func TestFresh_ClockSetBack(t *testing.T) {
 	now := time.Now()
-	k := cacheEntry{Page: &cachedResponse{Header: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()}, Requested: now.UnixNano()}
-	req, _ := http.NewRequest("GET", page, nil)
-	if k.fresh(req, now.Add(time.Minute)) == nil {
-		t.Error("not fresh a minute later")
+	e := cacheEntry{
+		Page:      &cachedResponse{Header: "\n\n\n\n", Until: now.Add(time.Hour).UnixNano()},
+		Requested: now.UnixNano(),
 	}
-	if k.fresh(req, now.Add(-24*time.Hour)) != nil {
-		t.Error("fresh a day before it came")
+	req, _ := http.NewRequest("GET", page, nil)
+	if e.fresh(req, now.Add(time.Minute)) == nil {
+		t.Error("fresh returns nil a minute after the request, want the page")
+	}
+	if r := e.fresh(req, now.Add(-24*time.Hour)); r != nil {
+		t.Errorf("fresh returns %+v a day before the request, want nil", r)
 	}
 }
 
-// The context of a response may be used for another request.
-func TestContextOfAnEarlierResponse(t *testing.T) {
-	client, site := with(t, &Transport{}, answer{200, "Etag: \"a\"\nX-Robots-Tag: noindex", "page"}, answer{304, "", ""}, answer{200, "", ""})
+// TestOf_ContextOfAnEarlierResponse checks requests with the context of an
+// earlier response, whose directives must not be those of the new responses.
+func TestOf_ContextOfAnEarlierResponse(t *testing.T) {
+	client, site := newClient(t, &Transport{}, answer{
+		status: 200,
+		header: "Etag: \"a\"\nX-Robots-Tag: noindex",
+		body:   "page",
+	}, answer{304, "", ""}, answer{200, "", ""})
 	get(t, client)
 	resp, _ := get(t, client)
 	req, _ := http.NewRequestWithContext(resp.Request.Context(), "POST", page, nil)
@@ -538,31 +951,39 @@ func TestContextOfAnEarlierResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Body.Close()
-	if _, ok := Of(other); ok || robotsmw.PageDirectives(other).NoIndex() {
-		t.Error("the answer to a POST has what the page says")
+	if v, ok := Of(other); ok || robotsmw.PageDirectives(other).NoIndex() {
+		t.Errorf("Of returns %+v, %t for a POST, want no Visit and no noindex", v, ok)
 	}
 	site.answers = []answer{{304, "", ""}}
 	own, _ := http.NewRequestWithContext(resp.Request.Context(), "GET", page+"/other", nil)
 	own.Header.Set("If-None-Match", `"b"`)
-	if other, err = client.Do(own); err != nil || other.StatusCode != 304 || robotsmw.PageDirectives(other).NoIndex() {
-		t.Errorf("%v, %v: another page has what the page says", other, err)
+	other, err = client.Do(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.StatusCode != 304 || robotsmw.PageDirectives(other).NoIndex() {
+		t.Errorf("the response for another page has status %d and NoIndex %t, want 304 and false",
+			other.StatusCode, robotsmw.PageDirectives(other).NoIndex())
 	}
 }
 
-// The request's context has ended: a fresh page is no answer.
-func TestEndedContext(t *testing.T) {
-	client, _ := with(t, &Transport{}, answer{200, "Cache-Control: max-age=60", "page"})
+// TestRoundTrip_CanceledContext checks that the error of the context is
+// returned even if the page is fresh.
+func TestRoundTrip_CanceledContext(t *testing.T) {
+	client, _ := newClient(t, &Transport{}, answer{200, "Cache-Control: max-age=60", "page"})
 	get(t, client)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	req, _ := http.NewRequestWithContext(ctx, "GET", page, nil)
 	if _, err := client.Transport.RoundTrip(req); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("RoundTrip returns the error %v, want %v", err, context.Canceled)
 	}
 }
 
-func TestRequestIsNotChanged(t *testing.T) {
-	client, _ := with(t, &Transport{}, answer{200, "Etag: \"a\"", "page"})
+// TestRoundTrip_RequestUnchanged checks that RoundTrip does not modify the
+// request when it adds validators.
+func TestRoundTrip_RequestUnchanged(t *testing.T) {
+	client, _ := newClient(t, &Transport{}, answer{200, "Etag: \"a\"", "page"})
 	get(t, client)
 	req, _ := http.NewRequest("GET", page, nil)
 	req.Header = nil
@@ -572,7 +993,7 @@ func TestRequestIsNotChanged(t *testing.T) {
 	}
 	resp.Body.Close()
 	if req.Header != nil {
-		t.Errorf("the request's header is %v", req.Header)
+		t.Errorf("the header of the request is %v, want nil", req.Header)
 	}
 }
 
@@ -594,58 +1015,77 @@ func TestMemory_Limits(t *testing.T) {
 		}
 		for i := range 100 {
 			visit(i)
-			visit(0) // the page that is used stays
+			visit(0) // is the most recently used page
 		}
 		m := tr.cache.(*memoryCache)
-		if len(m.entries) > 12 || len(m.entries) < 8 || m.entries["http://site.example/000"] == nil {
-			t.Errorf("%s: %d pages are known, %d bytes", name, len(m.entries), m.bytes)
+		if n := len(m.entries); n < 8 || n > 12 {
+			t.Errorf("limit of %s: %d pages are stored, want 8 to 12", name, n)
+		}
+		if m.entries["http://site.example/000"] == nil {
+			t.Errorf("limit of %s: the page that is used most often was evicted", name)
 		}
 		m.put("http://site.example/000", cacheEntry{}, time.Now())
 		for _, e := range m.entries {
 			m.remove(e)
 		}
 		if m.bytes != 0 || m.recency.Len() != 0 {
-			t.Errorf("%s: %d bytes are left", name, m.bytes)
+			t.Errorf("limit of %s: an empty cache has %d bytes and %d elements, want none",
+				name, m.bytes, m.recency.Len())
 		}
 	}
 }
 
-func TestStore_OutlivesTheProcess(t *testing.T) {
+// TestStore_OtherProcess checks that the stored page is used by a process that
+// starts later.
+func TestStore_OtherProcess(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
 		store, err := diskstore.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client, s := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"\nContent-Type: text/html", "<meta name=robots content=noindex>"})
+		client, s := newClient(t, &Transport{
+			Store: store,
+		}, answer{
+			status: 200,
+			header: "Etag: \"a\"\nContent-Type: text/html",
+			body:   "<meta name=robots content=noindex>",
+		})
 		if i > 0 {
 			s.answers = []answer{{304, "", ""}}
 		}
 		_, visit := get(t, client)
-		if i > 0 && (s.asked[0].Get("If-None-Match") != `"a"` || !visit.Unchanged || !visit.Directives.NoIndex()) {
-			t.Errorf("process %d: asked with %v, got %+v", i, s.asked[0], visit)
+		if i == 0 {
+			continue
+		}
+		if got := s.received[0].Get("If-None-Match"); got != `"a"` {
+			t.Errorf("process %d: If-None-Match is %q, want %q", i, got, `"a"`)
+		}
+		if !visit.Unchanged || !visit.Directives.NoIndex() {
+			t.Errorf("process %d: the visit is %+v, want Unchanged with noindex", i, visit)
 		}
 	}
 }
 
-// A store in memory, with faults.
+// A faultyStore is a Store in memory with faults.
 type faultyStore struct {
-	mu     sync.Mutex
-	values map[string][]byte
-	ttl    time.Duration
-	fail   error
-	hang   bool
-	cut    bool
-	calls  int
+	mu       sync.Mutex
+	values   map[string][]byte
+	ttl      time.Duration // of the latest Put
+	fail     error         // returned by all calls, if it is not nil
+	hang     bool          // calls take an hour
+	truncate bool          // Get returns half of a value
+	calls    int
 }
 
 func (s *faultyStore) begin(ctx context.Context) error {
 	s.mu.Lock()
 	s.calls++
-	hang, err := s.hang, s.fail
+	hang := s.hang
+	err := s.fail
 	s.mu.Unlock()
 	if hang {
-		time.Sleep(time.Hour) // deaf to the context
+		time.Sleep(time.Hour) // ignores the context
 	}
 	return err
 }
@@ -660,7 +1100,7 @@ func (s *faultyStore) Get(ctx context.Context, key string) ([]byte, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
-	if s.cut {
+	if s.truncate {
 		value = value[:len(value)/2]
 	}
 	return value, nil
@@ -675,7 +1115,8 @@ func (s *faultyStore) Put(ctx context.Context, key string, value []byte, ttl tim
 	if s.values == nil {
 		s.values = make(map[string][]byte)
 	}
-	s.values[key], s.ttl = value, ttl
+	s.values[key] = value
+	s.ttl = ttl
 	return nil
 }
 
@@ -689,40 +1130,57 @@ func (s *faultyStore) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-func (s *faultyStore) set(f func()) { s.mu.Lock(); f(); s.mu.Unlock() }
+// locked calls f with the lock held.
+func (s *faultyStore) locked(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
 
-func TestStore_ThatFails(t *testing.T) {
+// TestStore_Failures checks that a Store that fails does not delay requests,
+// and is used again when it works.
+func TestStore_Failures(t *testing.T) {
 	for name, fault := range map[string]func(*faultyStore){
-		"an error": func(s *faultyStore) { s.fail = errors.New("full") },
-		"it hangs": func(s *faultyStore) { s.hang = true },
+		"an error":                    func(s *faultyStore) { s.fail = errors.New("full") },
+		"a call that does not return": func(s *faultyStore) { s.hang = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &faultyStore{}
-				client, site := with(t, &Transport{Store: store, Logger: slog.New(slog.DiscardHandler)}, answer{200, "Etag: \"a\"", "page"})
+				client, site := newClient(t, &Transport{
+					Store:  store,
+					Logger: slog.New(slog.DiscardHandler),
+				}, answer{200, "Etag: \"a\"", "page"})
 				get(t, client)
-				store.set(func() { fault(store) })
+				store.locked(func() { fault(store) })
 				start := time.Now()
 				for range 200 {
 					get(t, client)
 					time.Sleep(time.Second)
 				}
 				if took := time.Since(start) - 200*time.Second; took > 10*time.Second {
-					t.Errorf("the Store cost %v", took)
+					t.Errorf("the Store delays 200 requests by %v, want at most 10s", took)
 				}
 				var calls int
-				store.set(func() { calls = store.calls })
-				if calls > 50 || site.count() != 201 {
-					t.Errorf("%d calls of the Store, %d requests", calls, site.count())
+				store.locked(func() { calls = store.calls })
+				if calls > 50 {
+					t.Errorf("the Store was called %d times while it failed, want at most 50", calls)
 				}
-				store.set(func() { store.hang, store.fail = false, nil })
+				if n := site.count(); n != 201 {
+					t.Errorf("%d requests were sent, want 201", n)
+				}
+				store.locked(func() {
+					store.hang = false
+					store.fail = nil
+				})
 				time.Sleep(time.Minute)
-				get(t, client) // notices that the Store answers again
+				get(t, client) // detects that the Store works again
 				time.Sleep(time.Second)
 				get(t, client)
 				get(t, client)
-				if site.asked[len(site.asked)-1].Get("If-None-Match") != `"a"` {
-					t.Error("the Store is not used again")
+				last := site.received[len(site.received)-1]
+				if got := last.Get("If-None-Match"); got != `"a"` {
+					t.Errorf("If-None-Match is %q after the Store works again, want %q", got, `"a"`)
 				}
 				time.Sleep(2 * time.Hour) // for the calls that hang
 			})
@@ -730,33 +1188,40 @@ func TestStore_ThatFails(t *testing.T) {
 	}
 }
 
-// An answer counts also if the end of its call is seen at the same moment.
-func TestStore_AnswersAreNotLost(t *testing.T) {
-	k := &storeCache{store: &faultyStore{}, logger: slog.New(slog.DiscardHandler)}
-	lost := 0
+// TestStore_FastCalls checks that the result of a call is returned even if the
+// context of the call ends at the same time.
+func TestStore_FastCalls(t *testing.T) {
+	c := &storeCache{store: &faultyStore{}, logger: slog.New(slog.DiscardHandler)}
+	succeed := func(context.Context) ([]byte, error) { return nil, nil }
+	failures := 0
 	for range 20_000 {
-		if _, err := k.call(t.Context(), "get", func(context.Context) ([]byte, error) { return nil, nil }); err != nil {
-			lost++
+		if _, err := c.call(t.Context(), "get", succeed); err != nil {
+			failures++
 		}
 	}
-	if lost > 0 {
-		t.Errorf("%d of 20,000 answers were lost", lost)
+	if failures > 0 {
+		t.Errorf("%d of 20,000 calls return an error, want none", failures)
 	}
 }
 
+// TestStore_InvalidValues checks that truncated values, and values of other
+// URLs, are ignored.
 func TestStore_InvalidValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &faultyStore{}
-		client, site := with(t, &Transport{Store: store}, answer{200, "Cache-Control: max-age=5184000", "page"})
+		client, site := newClient(t, &Transport{
+			Store: store,
+		}, answer{200, "Cache-Control: max-age=5184000", "page"})
 		get(t, client)
 		if store.ttl < 90*24*time.Hour-time.Minute {
-			t.Errorf("kept for %v, want the 60 days and 30 more", store.ttl)
+			t.Errorf("the page is stored for %v, want its lifetime of 60 days and 30 more", store.ttl)
 		}
-		store.cut = true
-		if get(t, client); site.count() != 2 {
-			t.Error("a value that was cut short was used")
+		store.truncate = true
+		get(t, client)
+		if n := site.count(); n != 2 {
+			t.Errorf("%d requests were sent with a truncated value, want 2", n)
 		}
-		store.cut = false
+		store.truncate = false
 		for _, value := range store.values {
 			store.values[storeKey("http://site.example/other")] = value
 		}
@@ -765,18 +1230,22 @@ func TestStore_InvalidValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if site.count() != 3 {
-			t.Error("the value of another URL was used")
+		if n := site.count(); n != 3 {
+			t.Errorf("%d requests were sent with the value of another URL, want 3", n)
 		}
 	})
 }
 
-// A Store may have been written by another program. An entry that lacks a part,
-// or has a validator that cannot be sent, is ignored.
-func TestStore_WithOtherFields(t *testing.T) {
-	for name, head := range map[string]string{"too few": `"a"`, "too many": "\"a\"\n\n\n\n\n", "a control character": "\"a\rb\"\n\n\n\n"} {
+// TestStore_InvalidFields checks that an entry with a wrong number of fields,
+// or with a validator that cannot be sent, is ignored.
+func TestStore_InvalidFields(t *testing.T) {
+	for name, head := range map[string]string{
+		"too few fields":      `"a"`,
+		"too many fields":     "\"a\"\n\n\n\n\n",
+		"a control character": "\"a\rb\"\n\n\n\n",
+	} {
 		store := &faultyStore{}
-		client, site := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"})
+		client, site := newClient(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"})
 		get(t, client)
 		for key, value := range store.values {
 			var s storedEntry
@@ -786,21 +1255,34 @@ func TestStore_WithOtherFields(t *testing.T) {
 			s.Page.Header = head
 			store.values[key], _ = json.Marshal(s)
 		}
-		site.answers = []answer{{304, "Vary: Accept\nLast-Modified: Tue, 24 Nov 2020 00:00:00 GMT", ""}}
-		if resp, _ := get(t, client); site.count() != 2 || site.asked[1].Get("If-None-Match") != "" {
-			t.Errorf("%s: status %d, asked with %v", name, resp.StatusCode, site.asked)
+		site.answers = []answer{{
+			status: 304,
+			header: "Vary: Accept\nLast-Modified: Tue, 24 Nov 2020 00:00:00 GMT",
+		}}
+		get(t, client)
+		if n := site.count(); n != 2 {
+			t.Fatalf("%s: %d requests were sent, want 2", name, n)
+		}
+		if got := site.received[1].Get("If-None-Match"); got != "" {
+			t.Errorf("%s: If-None-Match is %q, want none", name, got)
 		}
 	}
 }
 
-func TestStore_WithoutValidators(t *testing.T) {
+// TestStore_RemovedPage checks that a page is stored without a lifetime, and
+// removed when its status is 404.
+func TestStore_RemovedPage(t *testing.T) {
 	store := &faultyStore{}
-	client, _ := with(t, &Transport{Store: store}, answer{200, "Etag: \"a\"", "page"}, answer{404, "", ""})
+	client, _ := newClient(t, &Transport{
+		Store: store,
+	}, answer{200, "Etag: \"a\"", "page"}, answer{404, "", ""})
 	get(t, client)
 	if store.ttl < minRetention || len(store.values) != 1 {
-		t.Errorf("%d values, kept for %v", len(store.values), store.ttl)
+		t.Errorf("%d values are stored for %v, want 1 for at least %v",
+			len(store.values), store.ttl, minRetention)
 	}
-	if get(t, client); len(store.values) != 0 {
-		t.Error("a page that is gone is still in the Store")
+	get(t, client)
+	if n := len(store.values); n != 0 {
+		t.Errorf("%d values are stored after a 404, want none", n)
 	}
 }

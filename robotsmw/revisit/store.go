@@ -188,6 +188,7 @@ func (c *storeCache) report(operation string, err error) {
 	c.failing = !works
 	c.mu.Unlock()
 	if beginsToFail {
-		c.logger.Warn("revisit: the Store fails; pages are requested again until it works", "call", operation, "error", err)
+		c.logger.Warn("revisit: the Store fails; pages are requested again until it works",
+			"call", operation, "error", err)
 	}
 }

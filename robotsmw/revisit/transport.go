@@ -139,7 +139,8 @@ func (t *Transport) CloseIdleConnections() {
 // isUnsafe reports whether a method may change the page (RFC 9110 §9.2.1).
 func isUnsafe(method string) bool {
 	switch method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodConnect:
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace,
+		http.MethodConnect:
 		return false
 	}
 	return true
@@ -147,7 +148,9 @@ func isUnsafe(method string) bool {
 
 // conditionalFields are the request fields that make a response specific to one
 // caller.
-var conditionalFields = []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"}
+var conditionalFields = []string{
+	"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range",
+}
 
 // isCacheable reports whether a request is an unconditional GET of a whole
 // page, and does not have no-store.

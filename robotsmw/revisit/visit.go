@@ -112,7 +112,8 @@ func (v *visit) reuse(r *cachedResponse) *http.Response {
 // withPage returns a context that makes robotsmw.PageDirectives return the
 // directives of a stored page.
 func withPage(ctx context.Context, r *cachedResponse) context.Context {
-	return context.WithValue(ctx, robotspage.StandsFor{}, robotsmw.Page{Directives: r.directives(), State: r.State})
+	page := robotsmw.Page{Directives: r.directives(), State: r.State}
+	return context.WithValue(ctx, robotspage.StandsFor{}, page)
 }
 
 // storedSince returns when the stored page was received, or zero if there is
@@ -176,7 +177,8 @@ func (v *visit) update(resp *http.Response, conditional bool) {
 		return
 	}
 	switch code {
-	case http.StatusMovedPermanently, http.StatusPermanentRedirect, http.StatusNotFound, http.StatusGone:
+	case http.StatusMovedPermanently, http.StatusPermanentRedirect,
+		http.StatusNotFound, http.StatusGone:
 		v.result.Since = time.Time{}
 		v.storeAnswer(resp, nil, f, now)
 	case http.StatusOK:
@@ -185,7 +187,9 @@ func (v *visit) update(resp *http.Response, conditional bool) {
 }
 
 // updateNotModified updates the stored page for a 304 (RFC 9111 §4.3.4).
-func (v *visit) updateNotModified(resp *http.Response, added robotsmeta.Directives, f freshness.Freshness, now time.Time) {
+func (v *visit) updateNotModified(
+	resp *http.Response, added robotsmeta.Directives, f freshness.Freshness, now time.Time,
+) {
 	updated := *v.stored.Page
 	if !includes(updated.directives(), added) {
 		updated.setDirectives(updated.directives().Union(added))
@@ -234,7 +238,9 @@ func includes(a, b robotsmeta.Directives) bool {
 
 // storeAnswer stores a response other than the page, if it is fresh, together
 // with the page.
-func (v *visit) storeAnswer(resp *http.Response, page *cachedResponse, f freshness.Freshness, now time.Time) {
+func (v *visit) storeAnswer(
+	resp *http.Response, page *cachedResponse, f freshness.Freshness, now time.Time,
+) {
 	e := cacheEntry{Page: page}
 	if r := v.newResponse(resp, f, now); r != nil && r.Until > now.UnixNano() {
 		e.Answer = r
@@ -267,7 +273,9 @@ func (v *visit) replacePage(resp *http.Response, f freshness.Freshness, now time
 
 // newResponse returns a cachedResponse without the directives of the body. It
 // returns nil if the response must not be stored.
-func (v *visit) newResponse(resp *http.Response, f freshness.Freshness, now time.Time) *cachedResponse {
+func (v *visit) newResponse(
+	resp *http.Response, f freshness.Freshness, now time.Time,
+) *cachedResponse {
 	vary, ok := parseVary(resp.Header)
 	if f.NoStore || !ok {
 		return nil

@@ -13,8 +13,18 @@ var benchHeaders = []struct {
 	{"none", nil},
 	{"noindex,nofollow", []string{"noindex, nofollow"}},
 	{"scopes", []string{"googlebot: noindex, nofollow, bingbot: noindex, nofollow"}},
-	{"three lines", []string{"noindex, noarchive, nosnippet, noimageindex, nocache", "googlebot: noindex, nofollow", "bingbot: noindex, noarchive"}},
-	{"date", []string{"noindex, nofollow, nosnippet, unavailable_after: Friday, 25-Jun-10 15:00:00 PST"}},
+	{
+		name: "three lines",
+		lines: []string{
+			"noindex, noarchive, nosnippet, noimageindex, nocache",
+			"googlebot: noindex, nofollow",
+			"bingbot: noindex, noarchive",
+		},
+	},
+	{
+		name:  "date",
+		lines: []string{"noindex, nofollow, nosnippet, unavailable_after: Friday, 25-Jun-10 15:00:00 PST"},
+	},
 	{"limits", []string{"max-snippet:-1, max-image-preview:large, max-video-preview:-1"}},
 }
 
@@ -30,10 +40,10 @@ func BenchmarkParseHeader(b *testing.B) {
 	}
 }
 
-// A header costs one allocation for its rules, and one for each value, because
-// a rule keeps no part of the header. The budgets of these tests are twice
-// that.
-func TestParseHeaderAllocations(t *testing.T) {
+// TestParseHeader_Allocs checks that a header takes one allocation for its
+// rules, and one for each value, because rules do not retain the header. The
+// budgets are twice that.
+func TestParseHeader_Allocs(t *testing.T) {
 	for _, bench := range benchHeaders {
 		if bench.name == "date" {
 			continue // hardly any page has a date, and time.Parse allocates
@@ -44,19 +54,22 @@ func TestParseHeaderAllocations(t *testing.T) {
 			budget += 6
 		}
 		if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > budget {
-			t.Errorf("%s: %v allocations", bench.name, n)
+			t.Errorf("%s: ParseHeader makes %v allocations, want at most %v", bench.name, n, budget)
 		}
 	}
 }
 
-func TestParseAllocations(t *testing.T) {
+// TestAllocs_OtherRobots checks that directives for other robots take no
+// allocations. It also checks ParseMeta, which takes one allocation for the
+// rules and one for the value; the budget is twice that.
+func TestAllocs_OtherRobots(t *testing.T) {
 	h := header("googlebot: noindex, nofollow, bingbot: noindex, nofollow", "otherbot: none")
 	if n := testing.AllocsPerRun(100, func() { ParseHeader(h, "examplebot") }); n > 0 {
-		t.Errorf("a header for others: %v allocations", n)
+		t.Errorf("ParseHeader of a header for other robots makes %v allocations, want none", n)
 	}
-	// One allocation for the rules, and one for a copy of the value.
-	if n := testing.AllocsPerRun(100, func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }); n > 4 {
-		t.Errorf("a meta: %v allocations", n)
+	parseMeta := func() { ParseMeta("robots", "noindex, nofollow, max-snippet:20", 1) }
+	if n := testing.AllocsPerRun(100, parseMeta); n > 4 {
+		t.Errorf("ParseMeta makes %v allocations, want at most 4", n)
 	}
 }
 
@@ -66,10 +79,16 @@ func BenchmarkDate(b *testing.B) {
 	}
 }
 
-// BenchmarkHostileHeader reads lines that are made to be costly. None should
+// BenchmarkHostileHeader parses lines that were made to be slow. None should
 // take more than a few milliseconds.
 func BenchmarkHostileHeader(b *testing.B) {
-	for _, unit := range []string{"a:", "max-snippet:", "unavailable_after: ", "noindex a ", "2010-06-25 15:00:00,5-08:00 x:"} {
+	for _, unit := range []string{
+		"a:",
+		"max-snippet:",
+		"unavailable_after: ",
+		"noindex a ",
+		"2010-06-25 15:00:00,5-08:00 x:",
+	} {
 		b.Run(unit, func(b *testing.B) {
 			h := header(slices.Repeat([]string{strings.Repeat(unit, maxLine/len(unit))}, 20)...)
 			for b.Loop() {

@@ -55,8 +55,8 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 3:00:00,5 PM", "2010-06-25T15:00:00.5Z", ""},
 		{"Friday, June 25, 2010, 12:30 am", "2010-06-25T00:30:00Z", ""},
 
-		// What time.Parse does not read as RFC 5322 and ISO 8601 mean it: the
-		// result is the day, or UTC
+		// Times that are valid in RFC 5322 or ISO 8601, but not for time.Parse:
+		// the result is the day, or the time in UTC
 		{"31 Dec 2007 24:00:00 GMT", "2007-12-31T00:00:00Z", " 24:00:00 GMT"},
 		{"31 Dec 2016 23:59:60 GMT", "2016-12-31T00:00:00Z", " 23:59:60 GMT"},
 		{"25 Jun 2010 15:00:00 GMT+2", "2010-06-25T15:00:00Z", " GMT+2"},
@@ -74,8 +74,15 @@ func TestDates(t *testing.T) {
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
 		{"25 Jun 2010 15:00:00 XYZT", "2010-06-25T15:00:00Z", " XYZT"},
 		{"25 Jun 2010 25:00:00 GMT", "2010-06-25T00:00:00Z", " 25:00:00 GMT"},
-		{"25 Jun" + strings.Repeat(" ", maxDate-8) + "2010", "", ""}, // the limit comes after "20", which must not be read as the year
-		{"25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00", "2010-06-25T00:00:00Z", ", 15:00"},
+		// The limit is after "20", which must not be parsed as the year.
+		{
+			text: "25 Jun" + strings.Repeat(" ", maxDate-8) + "2010",
+		},
+		{
+			text: "25 Jun" + strings.Repeat(" ", maxDate-10) + "2010, 15:00",
+			want: "2010-06-25T00:00:00Z",
+			rest: ", 15:00",
+		},
 		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
 
 		// Texts that are no dates
@@ -99,14 +106,17 @@ func TestDates(t *testing.T) {
 		if n > 0 {
 			gotText = got.Format(time.RFC3339Nano)
 		}
-		if want := len(test.text) - len(test.rest); gotText != test.want || test.want != "" && n != want {
-			t.Errorf("%q: %s, and %q is left; want %s", test.text, gotText, test.text[n:], test.want)
+		if gotText != test.want {
+			t.Errorf("parseDatePrefix(%q) = %q, want %q", test.text, gotText, test.want)
+		}
+		if rest := test.text[n:]; test.want != "" && rest != test.rest {
+			t.Errorf("the rest of %q is %q, want %q", test.text, rest, test.rest)
 		}
 	}
 }
 
-// slowDatePrefix tries each prefix of s, the longest first. parseDatePrefix
-// must return the same.
+// slowDatePrefix is a slow version of parseDatePrefix that tries each prefix of
+// s, the longest first.
 func slowDatePrefix(s string) (t time.Time, n int) {
 	for n = min(len(s), maxDate); n > 0; n-- {
 		if n < len(s) && !strings.ContainsRune(space+",;", rune(s[n])) {
@@ -121,8 +131,13 @@ func slowDatePrefix(s string) (t time.Time, n int) {
 
 func FuzzDate(f *testing.F) {
 	for _, s := range []string{
-		"25 Jun 2010 15:00:00 PST", "Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex", "2045-06-25T15:00:00,5-08:00, noindex",
-		"Fri Jun 25 15:00:00 PST 2010", "June 25, 2010 3:00 PM GMT+2 (x)", "20100625T150000Z", "31 Dec 2007 24:00:00 GMT",
+		"25 Jun 2010 15:00:00 PST",
+		"Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex",
+		"2045-06-25T15:00:00,5-08:00, noindex",
+		"Fri Jun 25 15:00:00 PST 2010",
+		"June 25, 2010 3:00 PM GMT+2 (x)",
+		"20100625T150000Z",
+		"31 Dec 2007 24:00:00 GMT",
 	} {
 		f.Add(s)
 	}
@@ -130,57 +145,68 @@ func FuzzDate(f *testing.F) {
 		got, n := parseDatePrefix(s)
 		want, m := slowDatePrefix(s)
 		if n != m || !got.Equal(want) {
-			t.Fatalf("%q: %v (%d bytes), want %v (%d)", s, got, n, want, m)
+			t.Fatalf("parseDatePrefix(%q) = %v, %d, want %v, %d", s, got, n, want, m)
 		}
 		if n == 0 {
 			return
 		}
 		if got.Location() != time.UTC || got.Year() < 0 || got.Year() > 10000 {
-			t.Fatalf("%q: %v", s, got)
+			t.Fatalf("parseDatePrefix(%q) = %v, want a year from 0 to 10000 in UTC", s, got)
 		}
-		// If Format writes the date, parseDatePrefix must read the same date
-		// again.
-		again, k := parseDatePrefix(got.Format(time.RFC3339Nano))
-		if y := got.Year(); y >= 1000 && y <= 9999 && (k == 0 || !again.Equal(got)) {
-			t.Fatalf("%v is read back as %v", got, again)
+		if got.Year() < 1000 || got.Year() > 9999 {
+			return // RFC 3339 has four digits for the year
+		}
+		text := got.Format(time.RFC3339Nano)
+		if again, _ := parseDatePrefix(text); !again.Equal(got) {
+			t.Fatalf("parseDatePrefix(%q) = %v, want %v", text, again, got)
 		}
 	})
 }
 
 func FuzzHeader(f *testing.F) {
 	for _, s := range []string{
-		"googlebot: nofollow, otherbot: noindex, nofollow", "max-snippet: 20, noindex", "noindex; nofollow otherbot: none",
-		"unavailable_after: Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex", ":, :, ,;: -:: ", "*;noindex, a;max-snippet=\"2,0\"",
+		"googlebot: nofollow, otherbot: noindex, nofollow",
+		"max-snippet: 20, noindex",
+		"noindex; nofollow otherbot: none",
+		"unavailable_after: Friday, 25-Jun-10 15:00:00 PST, bingbot: noindex",
+		":, :, ,;: -:: ",
+		"*;noindex, a;max-snippet=\"2,0\"",
 	} {
 		f.Add(s, "googlebot")
 	}
 	f.Fuzz(func(t *testing.T, line, token string) {
-		written := line + "\n" + toASCII(line) // toASCII() changes a line of X-Robots-Tag, but not of Robots-Tag
+		input := line + "\n" + toASCII(line) // parse uses toASCII for X-Robots-Tag, but not for Robots-Tag
 		for field, source := range map[string]string{"X-Robots-Tag": XRobotsTag, "Robots-Tag": RobotsTag} {
 			h := map[string][]string{field: {line}}
 			d := ParseHeader(h, token)
-			everybody := ParseHeader(h)
-			both := ParseHeader(map[string][]string{field: {line, line}}, token)
-			// The directives for a named robot remove no restriction that is
-			// for all robots. A repeated line has the same directives as a
-			// single one.
-			if u := d.Union(everybody); u.flags != d.flags || u.limits != d.limits || !u.after.Equal(d.after) {
-				t.Fatalf("%q for %q lacks what everybody is told", line, token)
+			// The directives for one robot include those for all robots.
+			if u := d.Union(ParseHeader(h)); !isEquivalent(u, d) {
+				t.Fatalf("the directives for %q in %q are %+v, want them to include those for all robots: %+v",
+					token, line, d, u)
 			}
-			if both.flags != d.flags || both.limits != d.limits || !both.after.Equal(d.after) {
-				t.Fatalf("%q twice is something else", line)
+			twice := ParseHeader(map[string][]string{field: {line, line}}, token)
+			if !isEquivalent(twice, d) {
+				t.Fatalf("%q has the directives %+v if it is repeated, want %+v", line, twice, d)
 			}
 			if len(d.rules) > maxRules {
-				t.Fatalf("%d rules", len(d.rules))
+				t.Fatalf("got %d rules, want at most %d", len(d.rules), maxRules)
 			}
 			for r := range d.Rules() {
-				if r.Source != source || r.Line != 1 || !strings.Contains(written, r.Raw) || !strings.Contains(written, r.Value) || r.Name == "" && r.Raw == "" {
-					t.Fatalf("%q: %+v", line, r)
+				isInput := strings.Contains(input, r.Raw) && strings.Contains(input, r.Value)
+				isEmpty := r.Name == "" && r.Raw == ""
+				if r.Source != source || r.Line != 1 || isEmpty || !isInput {
+					t.Fatalf("got the rule %+v for %q, want a part of line 1 of %s",
+						r, line, source)
 				}
 			}
 		}
 		if d := ParseContent(line); len(d.rules) > maxRules {
-			t.Fatalf("%d rules", len(d.rules))
+			t.Fatalf("got %d rules, want at most %d", len(d.rules), maxRules)
 		}
 	})
+}
+
+// isEquivalent reports whether a and b have the same effect.
+func isEquivalent(a, b Directives) bool {
+	return a.flags == b.flags && a.limits == b.limits && a.after.Equal(b.after)
 }

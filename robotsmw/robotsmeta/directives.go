@@ -15,7 +15,7 @@ import (
 // Directives are immutable, and safe for concurrent use by multiple goroutines.
 type Directives struct {
 	flags  flags
-	limits [numLimits]int32 // indexed by kind; valid if the flag of the kind is set; -1 means no limit
+	limits [numLimits]int32 // indexed by kind; valid if the flag of the kind is set; -1: no limit
 	after  time.Time        // the earliest unavailable_after; valid if hasAfter is set
 	rules  []Rule           // shared by copies, so it must not be modified
 }
@@ -102,7 +102,9 @@ var imagePreviews = []string{"none", "standard", "large"}
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
 // if there is none with a valid date.
-func (d Directives) UnavailableAfter() (t time.Time, ok bool) { return d.after, d.flags&hasAfter != 0 }
+func (d Directives) UnavailableAfter() (t time.Time, ok bool) {
+	return d.after, d.flags&hasAfter != 0
+}
 
 // Truncated reports whether the input exceeded a limit, so that there may be
 // further directives: 8 KiB for a header line or meta, 64 KiB for all lines of

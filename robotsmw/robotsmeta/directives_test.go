@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// read reads its argument twice: as the content of a meta, and as a header
-// line. The results must be equal.
-func read(t *testing.T, content string) Directives {
+// parse returns the directives in a text, which must be the same in the content
+// of a meta and in a header line.
+func parse(t *testing.T, text string) Directives {
 	t.Helper()
-	d := ParseContent(content)
-	if h := ParseHeader(header(content)); summary(h) != summary(d) {
-		t.Errorf("%q: %q in a header, %q in a meta", content, summary(h), summary(d))
+	d := ParseContent(text)
+	if h := ParseHeader(header(text)); summary(h) != summary(d) {
+		t.Errorf("ParseHeader returns %q for %q, and ParseContent %q", summary(h), text, summary(d))
 	}
 	return d
 }
 
 func TestFlags(t *testing.T) {
-	says := func(name string) func(Directives) bool { return func(d Directives) bool { return d.Says(name) } }
+	says := func(name string) func(Directives) bool {
+		return func(d Directives) bool { return d.Says(name) }
+	}
 	for _, test := range []struct {
 		content string
-		is      func(Directives) bool
+		method  func(Directives) bool
 		want    bool
 	}{
 		{"noindex", Directives.NoIndex, true},
@@ -71,8 +73,8 @@ func TestFlags(t *testing.T) {
 		{"index, max-snippet:0, nothinking", says("nothinking"), false},
 		{"index, max-snippet:0, nothinking", says("max-snippet"), true},
 	} {
-		if got := test.is(read(t, test.content)); got != test.want {
-			t.Errorf("%q: %v", test.content, got)
+		if got := test.method(parse(t, test.content)); got != test.want {
+			t.Errorf("%q: got %t, want %t", test.content, got, test.want)
 		}
 	}
 }
@@ -95,53 +97,80 @@ func TestLimits(t *testing.T) {
 		{"max-image-preview:none max-image-preview:large", "", "", "none"},
 		{"max-image-preview:huge", "", "", ""},
 	} {
-		d := read(t, test.content)
-		if s, v, i := d.Limit("max-snippet"), d.Limit("max-video-preview"), d.Limit("max-image-preview"); s != test.snippet || v != test.video || i != test.image {
-			t.Errorf("%q: %q, %q, %q", test.content, s, v, i)
-		}
-		if other := d.Limit("noindex") + d.Limit("unavailable_after") + d.Limit("no such name"); other != "" {
-			t.Errorf("%q: limits of other directives: %q", test.content, other)
-		}
-	}
-}
-
-func TestUnavailableAfter(t *testing.T) {
-	d := read(t, "unavailable_after: 25 Jun 2040 15:00:00 PST, unavailable_after: 1 Jan 2039")
-	end := time.Date(2039, 1, 1, 0, 0, 0, 0, time.UTC)
-	if got, ok := d.UnavailableAfter(); !ok || !got.Equal(end) {
-		t.Errorf("%v, %v", got, ok)
-	}
-	if d.NoIndexAt(end.Add(-1)) || !d.NoIndexAt(end) {
-		t.Error("noindex does not begin with the date")
-	}
-	if !read(t, "unavailable_after: 2001-01-01").NoIndex() {
-		t.Error("a date that is past is not noindex")
-	}
-	if read(t, "unavailable_after: soon").NoIndex() {
-		t.Error("an unreadable date is noindex")
-	}
-}
-
-func TestUnionTakesTheMoreRestrictive(t *testing.T) {
-	texts := []string{"", "noindex", "index, follow", "nofollow, max-snippet:-1", "max-snippet:5, max-image-preview:standard", "max-snippet:9, max-video-preview:0",
-		"unavailable_after: 2041-01-01", "unavailable_after: 2040-01-01, max-image-preview:none", "noai"}
-	for _, a := range texts {
-		for _, b := range texts {
-			got, want := ParseContent(a).Union(ParseContent(b)), ParseContent(a+","+b)
-			if summary(got) != summary(want) || got.limits != want.limits ||
-				!slices.Equal(got.rules, want.rules) {
-				t.Errorf("%q and %q: %+v, want %+v", a, b, got, want)
+		d := parse(t, test.content)
+		for name, want := range map[string]string{
+			"max-snippet":       test.snippet,
+			"max-video-preview": test.video,
+			"max-image-preview": test.image,
+			"noindex":           "",
+			"unavailable_after": "",
+			"no such name":      "",
+		} {
+			if got := d.Limit(name); got != want {
+				t.Errorf("%q: Limit(%q) = %q, want %q", test.content, name, got, want)
 			}
 		}
 	}
 }
 
-func TestUnionChangesNeither(t *testing.T) {
+func TestUnavailableAfter(t *testing.T) {
+	d := parse(t, "unavailable_after: 25 Jun 2040 15:00:00 PST, unavailable_after: 1 Jan 2039")
+	end := time.Date(2039, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got, ok := d.UnavailableAfter(); !ok || !got.Equal(end) {
+		t.Errorf("UnavailableAfter() = %v, %t, want %v, true", got, ok, end)
+	}
+	if d.NoIndexAt(end.Add(-1)) {
+		t.Error("NoIndexAt before the date = true, want false")
+	}
+	if !d.NoIndexAt(end) {
+		t.Error("NoIndexAt at the date = false, want true")
+	}
+	if !parse(t, "unavailable_after: 2001-01-01").NoIndex() {
+		t.Error("NoIndex after the date = false, want true")
+	}
+	if parse(t, "unavailable_after: soon").NoIndex() {
+		t.Error("NoIndex with an invalid date = true, want false")
+	}
+}
+
+// TestUnion checks that the union of two contents is the same as a single
+// content with both.
+func TestUnion(t *testing.T) {
+	contents := []string{
+		"",
+		"noindex",
+		"index, follow",
+		"nofollow, max-snippet:-1",
+		"max-snippet:5, max-image-preview:standard",
+		"max-snippet:9, max-video-preview:0",
+		"unavailable_after: 2041-01-01",
+		"unavailable_after: 2040-01-01, max-image-preview:none",
+		"noai",
+	}
+	for _, a := range contents {
+		for _, b := range contents {
+			got := ParseContent(a).Union(ParseContent(b))
+			want := ParseContent(a + "," + b)
+			isEqual := summary(got) == summary(want) && got.limits == want.limits
+			if !isEqual || !slices.Equal(got.rules, want.rules) {
+				t.Errorf("the union of %q and %q is %+v, want %+v", a, b, got, want)
+			}
+		}
+	}
+}
+
+// TestUnion_Immutable checks that two unions of the same Directives do not
+// share their rules, although the slice has capacity for another rule.
+func TestUnion_Immutable(t *testing.T) {
 	a := ParseContent("noindex, nofollow, noarchive")
-	a.rules = a.rules[:1] // the slice has room for a second rule, but Union must not use it
-	first, second := a.Union(ParseContent("noai")), a.Union(ParseContent("noml"))
-	if first.rules[1].Name != "noai" || second.rules[1].Name != "noml" {
-		t.Error("two unions share their memory")
+	a.rules = a.rules[:1]
+	first := a.Union(ParseContent("noai"))
+	second := a.Union(ParseContent("noml"))
+	if got := first.rules[1].Name; got != "noai" {
+		t.Errorf("the second rule of the first union is %q, want noai", got)
+	}
+	if got := second.rules[1].Name; got != "noml" {
+		t.Errorf("the second rule of the second union is %q, want noml", got)
 	}
 }
 
@@ -156,12 +185,14 @@ func TestRules_Positions(t *testing.T) {
 		{"nosnippet", "", false, RobotsTag, "examplebot", 1, "nosnippet=?0"},
 		{"max-snippet", "3", true, RobotsTag, "", 1, "max-snippet=3"},
 	}
-	if got := slices.Collect(ParseHeader(h, "ExampleBot").Rules()); !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	got := slices.Collect(ParseHeader(h, "ExampleBot").Rules())
+	if !slices.Equal(got, want) {
+		t.Errorf("ParseHeader returns the rules %+v, want %+v", got, want)
 	}
 	want = []Rule{{"nofollow", "", true, Meta, "examplebot", 12, "nofollow"}}
-	if got := slices.Collect(ParseMeta(" examplebot ", "nofollow", 12, "ExampleBot").Rules()); !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	got = slices.Collect(ParseMeta(" examplebot ", "nofollow", 12, "ExampleBot").Rules())
+	if !slices.Equal(got, want) {
+		t.Errorf("ParseMeta returns the rules %+v, want %+v", got, want)
 	}
 }
 
@@ -178,8 +209,16 @@ func TestRobotsTag(t *testing.T) {
 		{`"ExampleBot"; noindex`, "noindex"},
 		{`otherbot;x="a, *;noindex", *;nofollow`, "nofollow"},
 		{"*", ""},
-		{"(a b);noindex, *;nofollow", "nofollow"}, // (a b) is no token, so only the first member is ignored
-		{"noindex", "noindex"},                    // a directive instead of a robot's name is for all robots
+		// "(a b)" is not a token, so only the first member is ignored
+		{
+			lines: "(a b);noindex, *;nofollow",
+			want:  "nofollow",
+		},
+		// a directive instead of a robot's name is for all robots
+		{
+			lines: "noindex",
+			want:  "noindex",
+		},
 		{"noindex, NoFollow;noarchive", "noindex nofollow noarchive"},
 		{"all;noindex", "noindex"},
 		{"*;noindex|*;nofollow", "noindex nofollow"},
@@ -188,12 +227,12 @@ func TestRobotsTag(t *testing.T) {
 	} {
 		d := ParseHeader(http.Header{"Robots-Tag": strings.Split(test.lines, "|")}, "ExampleBot")
 		if got := summary(d); got != test.want {
-			t.Errorf("%q: %q, want %q", test.lines, got, test.want)
+			t.Errorf("ParseHeader(Robots-Tag: %s) = %q, want %q", test.lines, got, test.want)
 		}
 	}
 }
 
-func TestMetaNames(t *testing.T) {
+func TestParseMeta(t *testing.T) {
 	for _, test := range []struct {
 		name, content string
 		want          string
@@ -204,26 +243,27 @@ func TestMetaNames(t *testing.T) {
 		{"otherrobots", "noindex", ""},
 		{"robot\u017f", "noindex", ""}, // in Unicode this letter folds to s, in HTML it does not
 		{"googlebot", "noindex", ""},
-		{"robots", "googlebot: noindex", ""}, // the content of a meta contains no robots' names
+		{"robots", "googlebot: noindex", ""}, // names of robots are only in headers
 		{"robots", "noindex: true", "noindex"},
 		{"noai", "", "noai"},
 		{"description", "noai, noindex", ""},
 		{"", "noindex", ""},
 	} {
 		if got := summary(ParseMeta(test.name, test.content, 1, "ExampleBot", "")); got != test.want {
-			t.Errorf("%q %q: %q, want %q", test.name, test.content, got, test.want)
+			t.Errorf("ParseMeta(%q, %q) = %q, want %q", test.name, test.content, got, test.want)
 		}
 	}
 	for r := range ParseMeta("TDM-Reservation", " 1 ", 3).Rules() {
 		if r.Name != "tdm-reservation" || r.Value != "1" || r.Line != 3 {
-			t.Errorf("got %+v; want tdm-reservation=1 in line 3", r)
+			t.Errorf("ParseMeta returns the rule %+v, want tdm-reservation=1 in line 3", r)
 		}
 	}
 }
 
-// TestLimitsOfText checks that the work and the memory are bounded, whatever a
-// server sends. Truncated must report whether something was cut off.
-func TestLimitsOfText(t *testing.T) {
+// TestTruncated checks the limits of header lines. They bound the work and the
+// memory for a malicious server, and Truncated must report whether directives
+// may be missing.
+func TestTruncated(t *testing.T) {
 	long := strings.Repeat("noarchive, ", 1000)
 	for _, test := range []struct {
 		name      string
@@ -232,38 +272,52 @@ func TestLimitsOfText(t *testing.T) {
 		truncated bool
 	}{
 		{"a line of 8 KiB", []string{strings.Repeat(",", maxLine-7) + "noindex"}, true, false},
-		{"a longer one", []string{strings.Repeat(",", maxLine-6) + "noindex"}, false, true},
-		{"whole items only", []string{long[:maxLine-3] + "noindexed"}, false, true},
-		{"the next line counts again", []string{long, "noindex"}, true, true},
-		{"64 KiB of lines", append(slices.Repeat([]string{long[:8000]}, 9), strings.Repeat(" ", 50)+"noindex"), false, true},
+		{
+			name:      "a line of more than 8 KiB",
+			lines:     []string{strings.Repeat(",", maxLine-6) + "noindex"},
+			truncated: true,
+		},
+		{"an incomplete item at the limit", []string{long[:maxLine-3] + "noindexed"}, false, true},
+		{"a line after one that is too long", []string{long, "noindex"}, true, true},
+		{
+			name: "64 KiB of lines",
+			lines: append(
+				slices.Repeat([]string{long[:8000]}, 9),
+				strings.Repeat(" ", 50)+"noindex",
+			),
+			truncated: true,
+		},
 		{"many rules", []string{strings.Repeat("a,", 300) + "noindex"}, true, false},
 	} {
 		d := ParseHeader(header(test.lines...))
-		if d.NoIndex() != test.noIndex || d.Truncated() != test.truncated {
-			t.Errorf("%s: noindex %v, truncated %v", test.name, d.NoIndex(), d.Truncated())
+		if got := d.NoIndex(); got != test.noIndex {
+			t.Errorf("%s: NoIndex() = %t, want %t", test.name, got, test.noIndex)
+		}
+		if got := d.Truncated(); got != test.truncated {
+			t.Errorf("%s: Truncated() = %t, want %t", test.name, got, test.truncated)
 		}
 		if n := len(d.rules); n > maxRules {
-			t.Errorf("%s: %d rules", test.name, n)
+			t.Errorf("%s: got %d rules, want at most %d", test.name, n, maxRules)
 		}
 	}
 }
 
-// A number or a date goes beyond what can be read. A number counts as a smaller
-// one, which restricts more. A date is listed as a rule that is not known.
-func TestLimitsOfValues(t *testing.T) {
+// TestLongValues checks a number and a date that exceed their limits. The
+// number is capped, which is more restrictive. The date is a rule that is not
+// Known.
+func TestLongValues(t *testing.T) {
 	d := ParseContent("max-snippet: 99999999999999999999999, max-video-preview: 67108864")
-	if d.Limit("max-snippet") != "67108863" || d.Limit("max-video-preview") != "67108863" {
-		t.Errorf("%s, %s", d.Limit("max-snippet"), d.Limit("max-video-preview"))
+	for _, name := range []string{"max-snippet", "max-video-preview"} {
+		if got := d.Limit(name); got != "67108863" {
+			t.Errorf("Limit(%q) = %q, want 67108863", name, got)
+		}
 	}
 	d = ParseContent("unavailable_after: 25 Jun" + strings.Repeat(" ", maxDate) + "2010 15:00:00 GMT")
-	if _, ok := d.UnavailableAfter(); ok {
-		t.Error("a date was read that is longer than what is examined")
+	if at, ok := d.UnavailableAfter(); ok {
+		t.Errorf("UnavailableAfter() = %v, want none, because the date is too long", at)
 	}
-	isListed := false
-	for r := range d.Rules() {
-		isListed = isListed || r.Name == "unavailable_after" && !r.Known
-	}
-	if !isListed {
-		t.Errorf("the date is not listed as unknown: %+v", d)
+	isUnknown := func(r Rule) bool { return r.Name == "unavailable_after" && !r.Known }
+	if !slices.ContainsFunc(d.rules, isUnknown) {
+		t.Errorf("got the rules %+v, want an unavailable_after that is not Known", d.rules)
 	}
 }

@@ -9,57 +9,65 @@ import (
 	"testing"
 )
 
-func TestDirectives_StoredAndReadAgain(t *testing.T) {
+// TestDirectives_JSON checks that UnmarshalJSON returns what MarshalJSON was
+// given.
+func TestDirectives_JSON(t *testing.T) {
 	for name, d := range map[string]Directives{
-		"nothing":           {},
-		"noindex":           ParseContent("noindex"),
-		"all at once":       ParseContent("none, noarchive, nosnippet, noimageindex, notranslate, indexifembedded, noai, noimageai, noml"),
-		"limits":            ParseContent("max-snippet:20, max-video-preview:-1, max-image-preview:standard"),
-		"a date":            ParseContent("unavailable_after: 2030-01-02T03:04:05Z"),
-		"an unknown word":   ParseContent("nofllow"),
-		"cut short":         ParseContent("noindex," + strings.Repeat("x", 9<<10)),
-		"more than 256":     ParseContent(strings.Repeat("index,", 300) + "noindex"),
-		"a header's scopes": ParseHeader(http.Header{"X-Robots-Tag": {"bot: nofollow, max-snippet: 0"}}, "bot"),
+		"no directives": {},
+		"noindex":       ParseContent("noindex"),
+		"all directives without a value": ParseContent("none, noarchive, nosnippet, noimageindex, " +
+			"notranslate, indexifembedded, noai, noimageai, noml"),
+		"limits":              ParseContent("max-snippet:20, max-video-preview:-1, max-image-preview:standard"),
+		"a date":              ParseContent("unavailable_after: 2030-01-02T03:04:05Z"),
+		"an unknown word":     ParseContent("nofllow"),
+		"a truncated content": ParseContent("noindex," + strings.Repeat("x", 9<<10)),
+		"more than 256 rules": ParseContent(strings.Repeat("index,", 300) + "noindex"),
+		"a header with a scope": ParseHeader(
+			http.Header{"X-Robots-Tag": {"bot: nofollow, max-snippet: 0"}},
+			"bot",
+		),
 	} {
 		text, err := json.Marshal(d)
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("%s: Marshal returns the error %v", name, err)
 		}
-		var read Directives
-		if err := json.Unmarshal(text, &read); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		var got Directives
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatalf("%s: Unmarshal returns the error %v", name, err)
 		}
 		if len(d.rules) == 0 {
 			d.rules = nil
 		}
-		if !reflect.DeepEqual(read, d) {
-			t.Errorf("%s: read again from %s:\n%+v\nwant\n%+v", name, text, read, d)
+		if !reflect.DeepEqual(got, d) {
+			t.Errorf("%s: Unmarshal of %s returns\n%+v\nwant\n%+v", name, text, got, d)
 		}
 	}
 }
 
-func TestDirectives_StoredByAnotherVersion(t *testing.T) {
+// TestDirectives_InvalidJSON checks that texts of later versions, and damaged
+// ones, are errors, and that the Directives do not change then.
+func TestDirectives_InvalidJSON(t *testing.T) {
 	for name, text := range map[string]string{
-		"cut short":        `{"says":"noin`,
-		"a new directive":  `{"says":"nothinking"}`,
-		"one with a value": `{"says":"max-snippet"}`,
-		"a new preview":    `{"says":"max-image-preview: huge"}`,
-		"another form":     `{"says":["noindex"]}`,
+		"a truncated text":              `{"says":"noin`,
+		"an unknown directive":          `{"says":"nothinking"}`,
+		"a directive without its value": `{"says":"max-snippet"}`,
+		"an unknown value":              `{"says":"max-image-preview: huge"}`,
+		"a list of directives":          `{"says":["noindex"]}`,
 	} {
 		d := ParseContent("nofollow")
 		if err := json.Unmarshal([]byte(text), &d); err == nil {
-			t.Errorf("%s: %s was read without an error", name, text)
+			t.Errorf("%s: Unmarshal of %s returns no error", name, text)
 		}
 		if !d.NoFollow() {
-			t.Errorf("%s: a failed UnmarshalJSON changed the Directives", name)
+			t.Errorf("%s: Unmarshal of %s removes nofollow although it fails", name, text)
 		}
 	}
 }
 
-// A page has more rules than are kept, and one of them reserves text and data
-// mining. Says reports the rule, although Rules does not yield it. So does
-// a Directives that was stored and read again.
-func TestSays_ReservationBeyondTheRulesThatAreKept(t *testing.T) {
+// TestSays_ReservationAfterManyRules checks that Says reports a reservation of
+// text and data mining that Rules does not yield, because the page has too many
+// rules, and that this is part of the JSON form.
+func TestSays_ReservationAfterManyRules(t *testing.T) {
 	for _, before := range []int{0, maxRules - 1, maxRules, 2 * maxRules} {
 		for _, content := range []string{"1", " 1\n", "0", "11", ""} {
 			var d Directives
@@ -76,33 +84,49 @@ func TestSays_ReservationBeyondTheRulesThatAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := strings.TrimSpace(content) == "1"
-			if d.Says("tdm-reservation") != want || again.Says("tdm-reservation") != want {
-				t.Errorf("%d rules, content %q: %v, stored %v", before, content, d.Says("tdm-reservation"), again.Says("tdm-reservation"))
+			if got := d.Says("tdm-reservation"); got != want {
+				t.Errorf("content %q after %d rules: Says returns %t, want %t",
+					content, before, got, want)
+			}
+			if got := again.Says("tdm-reservation"); got != want {
+				t.Errorf("content %q after %d rules: Says returns %t after Unmarshal, want %t",
+					content, before, got, want)
 			}
 		}
 	}
 }
 
-// A Directives that was stored before reservations were stored apart has the
-// reservation among its rules.
-func TestUnmarshalJSON_ReservationAmongTheRules(t *testing.T) {
+// TestUnmarshalJSON_ReservationInRules checks a text of an earlier version,
+// which has the reservation only in its rules.
+func TestUnmarshalJSON_ReservationInRules(t *testing.T) {
 	var d Directives
 	text := `{"rules":[{"name":"tdm-reservation","value":"1","known":true,"source":"meta","raw":"1"}]}`
-	if err := json.Unmarshal([]byte(text), &d); err != nil || !d.Says("tdm-reservation") {
-		t.Errorf("%v, %+v", err, d)
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	if !d.Says("tdm-reservation") {
+		t.Errorf("Says returns false for %+v, want true", d)
 	}
 }
 
-func TestRulesAsJSON(t *testing.T) {
-	for source, text := range map[string]string{Content: "content", XRobotsTag: "X-Robots-Tag", RobotsTag: "Robots-Tag", Meta: "meta"} {
+func TestRule_JSON(t *testing.T) {
+	for source, text := range map[string]string{
+		Content:    "content",
+		XRobotsTag: "X-Robots-Tag",
+		RobotsTag:  "Robots-Tag",
+		Meta:       "meta",
+	} {
 		rule := Rule{Name: "noindex", Known: true, Source: source, Line: 2, Raw: "NoIndex"}
 		line, err := json.Marshal(rule)
-		if want := `"source":"` + text + `"`; err != nil || !strings.Contains(string(line), want) {
-			t.Errorf("%s, %v: want %s", line, err, want)
+		if err != nil {
+			t.Fatal(err)
 		}
-		var back Rule
-		if err := json.Unmarshal(line, &back); err != nil || back != rule {
-			t.Errorf("%s is read back as %+v, %v", line, back, err)
+		if want := `"source":"` + text + `"`; !strings.Contains(string(line), want) {
+			t.Errorf("Marshal returns %s, want it to contain %s", line, want)
+		}
+		var got Rule
+		if err := json.Unmarshal(line, &got); err != nil || got != rule {
+			t.Errorf("Unmarshal of %s = %+v, %v, want %+v", line, got, err, rule)
 		}
 	}
 }

@@ -57,7 +57,9 @@ func toASCII(s string) string {
 
 var punctuation = func() *strings.Replacer {
 	pairs := []string{"\uff0c", ",", "\u3001", ",", "\uff1b", ";", "\uff1a", ":"}
-	for _, c := range "\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u200b\u2028\u2029\u202f\u205f\u3000\ufeff" {
+	const unicodeSpace = "\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007" +
+		"\u2008\u2009\u200a\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
+	for _, c := range unicodeSpace {
 		pairs = append(pairs, string(c), " ")
 	}
 	return strings.NewReplacer(pairs...)

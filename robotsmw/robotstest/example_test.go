@@ -70,7 +70,10 @@ func ExampleInternet_Fail() {
 
 func ExampleRaw() {
 	var web robotstest.Internet
-	web.Handle("broken.example", robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *"))
+	web.Handle("broken.example", robotstest.Raw("HTTP/1.1 200 OK\r\n"+
+		"Content-Length: 100\r\n"+
+		"\r\n"+
+		"User-agent: *"))
 
 	resp, err := (&http.Client{Transport: &web}).Get("http://broken.example/robots.txt")
 	if err != nil {

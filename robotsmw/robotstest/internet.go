@@ -193,7 +193,12 @@ func (b *body) Close() error {
 
 // addLog adds a request to the log.
 func (in *Internet) addLog(req *http.Request) *Request {
-	logged := &Request{Time: time.Now(), Method: req.Method, Host: req.Host, Header: req.Header.Clone()}
+	logged := &Request{
+		Time:   time.Now(),
+		Method: req.Method,
+		Host:   req.Host,
+		Header: req.Header.Clone(),
+	}
 	if logged.Method == "" {
 		logged.Method = http.MethodGet
 	}
@@ -236,7 +241,9 @@ func (in *Internet) dial(scheme, addr string) (net.Conn, error) {
 	reset := new(atomic.Bool)
 	// Serve returns when it has accepted the only connection of the listener
 	// and started its goroutine.
-	in.server.Serve(&listener{conn: &serverConn{Conn: serverEnd, scheme: scheme, handler: h.handler, reset: reset}})
+	in.server.Serve(&listener{
+		conn: &serverConn{Conn: serverEnd, scheme: scheme, handler: h.handler, reset: reset},
+	})
 	return &clientConn{Conn: clientEnd, reset: reset}, nil
 }
 

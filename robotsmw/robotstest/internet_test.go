@@ -317,7 +317,8 @@ func TestHijackedConnectionSpeaksBothWays(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		io.WriteString(conn,
+			"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 		line, _ := rw.ReadString('\n')
 		io.WriteString(conn, line)
 	}))

@@ -9,14 +9,14 @@ import (
 // These benchmarks measure single parts. The benchmarks in
 // integration_test/peers compare this package with other parsers.
 
-// benchFile returns a file with one group of so many rules. One of every
-// oneWildOf rules has a wildcard. If oneWildOf is 0, no rule has a wildcard.
-func benchFile(rules, oneWildOf int) string {
+// benchFile returns a file with one group of the given number of rules. Every
+// wildEvery-th rule has a wildcard. If wildEvery is 0, no rule has a wildcard.
+func benchFile(rules, wildEvery int) string {
 	var b strings.Builder
 	b.WriteString("User-agent: *\n")
 	for i := range rules {
 		star := ""
-		if oneWildOf > 0 && i%oneWildOf == 0 {
+		if wildEvery > 0 && i%wildEvery == 0 {
 			star = "*/"
 		}
 		fmt.Fprintf(&b, "Disallow: /%csection-%d/%spage-%d\n", 'a'+i%26, i%97, star, i)
@@ -25,8 +25,14 @@ func benchFile(rules, oneWildOf int) string {
 }
 
 var benchTargets = []string{
-	"/", "/asection-0/page-0", "/articles/2026/11/some-long-title-of-an-article.html", "/search?q=golang&page=3",
-	"/csection-2/x/page-2.html", "/about/contact-us-today.html", "/esection-22/public", "/caf%c3%a9/menu",
+	"/",
+	"/asection-0/page-0",
+	"/articles/2026/11/some-long-title-of-an-article.html",
+	"/search?q=golang&page=3",
+	"/csection-2/x/page-2.html",
+	"/about/contact-us-today.html",
+	"/esection-22/public",
+	"/caf%c3%a9/menu",
 }
 
 func BenchmarkParse(b *testing.B) {
@@ -56,10 +62,10 @@ func BenchmarkRules(b *testing.B) {
 }
 
 func BenchmarkAllowed(b *testing.B) {
-	for _, oneWildOf := range []int{0, 4, 1} {
+	for _, wildEvery := range []int{0, 4, 1} {
 		for _, n := range []int{1, 10, 100, 1000, 10_000} {
-			rules := parse(benchFile(n, oneWildOf)).Rules()
-			b.Run(fmt.Sprintf("wild=1of%d/rules=%d", oneWildOf, n), func(b *testing.B) {
+			rules := parse(benchFile(n, wildEvery)).Rules()
+			b.Run(fmt.Sprintf("wild=1of%d/rules=%d", wildEvery, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
 					rules.Allowed(benchTargets[i%len(benchTargets)])

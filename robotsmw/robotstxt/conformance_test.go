@@ -44,10 +44,7 @@ func sharedDir(tb testing.TB) string {
 	return ""
 }
 
-// A verdictCase is a line of conformance/cases.jsonl. The field Upstream is the
-// answer that the case's own test suite expects. The field Google is the answer
-// of the reference parser. Each of these two fields is set only if it differs
-// from the field Allowed.
+// A verdictCase is a line of conformance/cases.jsonl.
 type verdictCase struct {
 	Source    string
 	Robots    string
@@ -55,9 +52,9 @@ type verdictCase struct {
 	Agent     string
 	URL       string
 	URLB64    []byte `json:"url_b64"`
-	Allowed   bool
-	Upstream  *bool
-	Google    *bool
+	Allowed   bool   // the expected result
+	Upstream  *bool  // what the test suite of the Source expects; nil if it is Allowed
+	Google    *bool  // the result of Google's parser; nil if it is Allowed
 }
 
 func (c *verdictCase) normalize() {
@@ -98,7 +95,8 @@ func TestSharedConformance(t *testing.T) {
 			agree++
 			continue
 		}
-		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s", c.Source, c.Agent, c.URL, got, c.Allowed, c.Robots)
+		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s",
+			c.Source, c.Agent, c.URL, got, c.Allowed, c.Robots)
 	}
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
@@ -116,7 +114,8 @@ func TestSharedConformanceGoogle(t *testing.T) {
 			agree++
 			continue
 		}
-		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s", c.Source, c.Agent, c.URL, got, want, c.Robots)
+		t.Errorf("%s: agent %q, URL %q: allowed %t, want %t; robots.txt:\n%s",
+			c.Source, c.Agent, c.URL, got, want, c.Robots)
 	}
 	t.Logf("%d of %d verdicts agree", agree, len(cases))
 }
@@ -127,9 +126,13 @@ type corpus struct {
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts has the verdicts for a file and a robot. The fields ours and
-// google are strings with one digit for each URL of the file: 1 means allowed.
-type corpusVerdicts struct{ id, token, ours, google string }
+// corpusVerdicts has the verdicts for a file and a robot.
+type corpusVerdicts struct {
+	id     string // of the file
+	token  string // of the robot
+	ours   string // one digit for each URL of the file: 1 means allowed
+	google string // the same for Google's parser
+}
 
 func readCorpus(tb testing.TB) corpus {
 	tb.Helper()
@@ -181,84 +184,109 @@ func TestSharedCorpusGoogle(t *testing.T) {
 
 func testCorpus(t *testing.T, dialect Dialect, column func(corpusVerdicts) string) {
 	c := readCorpus(t)
-	agree, all := 0, 0
+	agree := 0
+	all := 0
 	for _, v := range c.verdicts {
-		f, want := dialect.Parse(c.robots[v.id]), column(v)
-		rules := f.Rules(v.token)
+		rules := dialect.Parse(c.robots[v.id]).Rules(v.token)
+		want := column(v)
 		for i, url := range c.urls[v.id] {
 			all++
-			if rules.Allowed(url) == (want[i] == '1') {
+			wantAllowed := want[i] == '1'
+			if rules.Allowed(url) == wantAllowed {
 				agree++
 			} else if all-agree <= 20 {
-				t.Errorf("%s: token %q, URL %q: %+v, want %c", v.id, v.token, url, rules.Match(url), want[i])
+				t.Errorf("file %s: Rules(%q).Match(%q) = %+v, want Allowed %t",
+					v.id, v.token, url, rules.Match(url), wantAllowed)
 			}
 		}
 	}
 	t.Logf("%d of %d verdicts agree", agree, all)
 }
 
-// TestSharedCorpusCrawlDelays counts the real files with a Crawl-delay between
-// the user-agent lines of a group. It also counts the files in which some robot
-// does not get the greatest Crawl-delay of its groups.
+// TestSharedCorpusCrawlDelays counts the real files in which the robots of a
+// group may have different Crawl-delays.
 func TestSharedCorpusCrawlDelays(t *testing.T) {
-	type counts struct{ between, betweenEveryone, differ, differForEveryone int }
-	want := counts{between: 192, betweenEveryone: 64, differ: 168, differForEveryone: 41}
+	// The counts of files in which
+	type counts struct {
+		splits         int // a Crawl-delay is between the user-agent lines of a group
+		splitsWildcard int // such a group names "*"
+		differs        int // a robot does not get the greatest Crawl-delay of its groups
+		wildcardDiffer int // "*" does not get the greatest Crawl-delay of its groups
+	}
+	want := counts{splits: 192, splitsWildcard: 64, differs: 168, wildcardDiffer: 41}
 	var got counts
-	count := func(n *int, is bool) {
-		if is {
+	count := func(n *int, isCounted bool) {
+		if isCounted {
 			*n++
 		}
 	}
 	for _, body := range readCorpus(t).robots {
 		f := Parse(body)
-		between := false
-		betweenEveryone := false
+		splits := false
+		splitsWildcard := false
 		tokens := map[string]bool{}
 		for groups := f.syntax.Groups(); groups.Next(); {
-			delay := false
-			parted := false
-			everyone := false
-			for i := range groups.Group {
-				switch r := &groups.Group[i]; r.Field {
-				case syntax.CrawlDelay:
-					delay = true
-				case syntax.UserAgent:
-					value := f.syntax.Value(r)
-					parted = parted || delay
-					everyone = everyone || syntax.Wildcard.IsIn(value)
-					if name := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == ' ' }); len(name) > 0 {
-						tokens[name[0]] = true
-					}
-				}
-			}
-			between, betweenEveryone = between || parted, betweenEveryone || parted && everyone
+			isSplit, namesWildcard := scanAgents(f, groups.Group, tokens)
+			splits = splits || isSplit
+			splitsWildcard = splitsWildcard || isSplit && namesWildcard
 		}
+		differs := map[string]bool{}
 		for token := range tokens {
-			greatest := time.Duration(-1)
-			for _, group := range referenceGroups(f, token) {
-				for i := range group {
-					r := &group[i]
-					if d, ok := syntax.ParseDelay(f.syntax.Value(r)); ok && r.Field == syntax.CrawlDelay {
-						greatest = max(greatest, d)
-					}
-				}
+			if hasLesserDelay(f, token) {
+				differs[token] = true
 			}
-			delay, ok := f.Rules(token).CrawlDelay()
-			if !ok {
-				delay = -1
-			}
-			tokens[token] = delay != greatest
 		}
-		differs := false
-		for _, d := range tokens {
-			differs = differs || d
-		}
-		count(&got.between, between)
-		count(&got.betweenEveryone, betweenEveryone)
-		count(&got.differ, differs)
-		count(&got.differForEveryone, tokens["*"])
+		count(&got.splits, splits)
+		count(&got.splitsWildcard, splitsWildcard)
+		count(&got.differs, len(differs) > 0)
+		count(&got.wildcardDiffer, differs["*"])
 	}
 	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
+		t.Errorf("got the counts %+v, want %+v", got, want)
 	}
+}
+
+// scanAgents adds the robots of a group to tokens, and reports whether a
+// Crawl-delay is between its user-agent lines, and whether it names "*".
+func scanAgents(
+	f *File, group []syntax.Record, tokens map[string]bool,
+) (isSplit, namesWildcard bool) {
+	hasDelay := false
+	for i := range group {
+		r := &group[i]
+		switch r.Field {
+		case syntax.CrawlDelay:
+			hasDelay = true
+		case syntax.UserAgent:
+			value := f.syntax.Value(r)
+			isSplit = isSplit || hasDelay
+			namesWildcard = namesWildcard || syntax.Wildcard.IsIn(value)
+			names := strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == ' ' })
+			if len(names) > 0 {
+				tokens[names[0]] = true
+			}
+		}
+	}
+	return isSplit, namesWildcard
+}
+
+// hasLesserDelay reports whether the Crawl-delay of a robot is not the greatest
+// one in its groups.
+func hasLesserDelay(f *File, token string) bool {
+	const none = time.Duration(-1)
+	greatest := none
+	for _, group := range referenceGroups(f, token) {
+		for i := range group {
+			r := &group[i]
+			d, ok := syntax.ParseDelay(f.syntax.Value(r))
+			if ok && r.Field == syntax.CrawlDelay {
+				greatest = max(greatest, d)
+			}
+		}
+	}
+	delay, ok := f.Rules(token).CrawlDelay()
+	if !ok {
+		delay = none
+	}
+	return delay != greatest
 }

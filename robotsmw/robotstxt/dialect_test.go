@@ -2,23 +2,26 @@ package robotstxt
 
 import "testing"
 
-func checkDialect(t *testing.T, f *File, token string, allowed bool, targets ...string) {
-	t.Helper()
-	for _, target := range targets {
-		if m := f.Rules(token).Match(target); m.Allowed != allowed {
-			t.Errorf("token %q, target %q: %+v, want allowed %t", token, target, m, allowed)
-		}
-	}
-}
-
 func TestGoogleDialect(t *testing.T) {
-	f := Google.Parse([]byte("user-agent: *\ndisallow: /\nallow-from: /in\nallow: /d/index.html\nallow: /%7Ejoe\n\nuser-agent: MJ12bot\ndisallow:\n"))
-	checkDialect(t, f, "x", false, "/robots.txt", "/~joe", "/d", "/%69n", "//in", "in")
-	checkDialect(t, f, "x", true, "/in", "/d/", "/d/index.html", "/%7Ejoe", "http://example.com/in", "//example.com/in", "example.com/in")
-	checkDialect(t, f, "MJ12bot", false, "/")
-	checkDialect(t, f, "MJ", true, "/")
-	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /$\n")), "x", false, "#/a#b", "http://example.com#/a#b", "example.com", "")
-	checkDialect(t, Google.Parse([]byte("user-agent: *\ndisallow: /y\n")), "x", false, "//x/y")
+	f := Google.Parse([]byte("user-agent: *\n" +
+		"disallow: /\n" +
+		"allow-from: /in\n" +
+		"allow: /d/index.html\n" +
+		"allow: /%7Ejoe\n" +
+		"\n" +
+		"user-agent: MJ12bot\n" +
+		"disallow:\n"))
+	checkDisallowed(t, f, "x", "/robots.txt /~joe /d /%69n //in in")
+	checkAllowed(t, f, "x", "/in /d/ /d/index.html /%7Ejoe")
+	checkAllowed(t, f, "x", "http://example.com/in //example.com/in example.com/in")
+	checkDisallowed(t, f, "MJ12bot", "/")
+	checkAllowed(t, f, "MJ", "/")
+	onlyRoot := Google.Parse([]byte("user-agent: *\ndisallow: /$\n"))
+	if m := onlyRoot.Rules("x").Match(""); m.Allowed {
+		t.Errorf("Match(%q) = %+v, want Allowed false", "", m)
+	}
+	checkDisallowed(t, onlyRoot, "x", "#/a#b http://example.com#/a#b example.com")
+	checkDisallowed(t, Google.Parse([]byte("user-agent: *\ndisallow: /y\n")), "x", "//x/y")
 	if m := f.Rules("x").Match("/d/"); m.Pattern != "/d/index.html" || m.Line != 4 {
 		t.Errorf("got %+v; want the pattern /d/index.html of line 4", m)
 	}
@@ -28,8 +31,20 @@ func TestGoogleDialect(t *testing.T) {
 // and without a group.
 func TestRobotsTxtItself(t *testing.T) {
 	for _, dialect := range []Dialect{RFC9309, Google, Koster1996} {
-		f := dialect.Parse([]byte("user-agent: shut\ndisallow: /\n\nuser-agent: open\ndisallow:\n\nuser-agent: part\ndisallow: /x\n"))
-		for token, google := range map[string]Reason{"shut": ByRule, "open": EmptyGroup, "part": NoMatch, "nobody": NoGroup} {
+		f := dialect.Parse([]byte("user-agent: shut\n" +
+			"disallow: /\n" +
+			"\n" +
+			"user-agent: open\n" +
+			"disallow:\n" +
+			"\n" +
+			"user-agent: part\n" +
+			"disallow: /x\n"))
+		for token, google := range map[string]Reason{
+			"shut":  ByRule,
+			"open":  EmptyGroup,
+			"part":  NoMatch,
+			"other": NoGroup,
+		} {
 			want := IsRobotsTxt
 			if dialect == Google {
 				want = google

@@ -53,7 +53,8 @@ func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {
 		m, resolved := rules.MatchResolved(target)
-		fmt.Printf("%s: alone %v, resolved %v %q\n", target, rules.Allowed(target), m.Allowed, resolved)
+		fmt.Printf("%s: alone %v, resolved %v %q\n",
+			target, rules.Allowed(target), m.Allowed, resolved)
 	}
 	// Output:
 	// /press/../private/a: alone true, resolved false "/private/a"
@@ -143,7 +144,9 @@ func ExampleFile_Size() {
 }
 
 func ExampleFile_Fields() {
-	file := robotstxt.Parse([]byte("License: https://example.com/license.xml\nUser-agent: *\nDisallow: /tmp\n"))
+	file := robotstxt.Parse([]byte("License: https://example.com/license.xml\n" +
+		"User-agent: *\n" +
+		"Disallow: /tmp\n"))
 	for field := range file.Fields("license") {
 		fmt.Println(field.Value)
 	}
@@ -152,7 +155,10 @@ func ExampleFile_Fields() {
 
 // This program shows the deciding rule among the lines around it.
 func ExampleFile_Lines() {
-	file := robotstxt.Parse([]byte("# Come in.\nUser-agent: *\nDisallow: /attic/\nDisallow: /cellar/\n"))
+	file := robotstxt.Parse([]byte("# Come in.\n" +
+		"User-agent: *\n" +
+		"Disallow: /attic/\n" +
+		"Disallow: /cellar/\n"))
 	match := file.Rules("ExampleBot").Match("/attic/box")
 	for line, text := range file.Lines() {
 		mark := " "
@@ -169,7 +175,12 @@ func ExampleFile_Lines() {
 }
 
 func ExampleFile_Groups() {
-	file := robotstxt.Parse([]byte("User-agent: a\nUser-agent: b\nDisallow: /x\n\nUser-agent: *\nAllow: /\n"))
+	file := robotstxt.Parse([]byte("User-agent: a\n" +
+		"User-agent: b\n" +
+		"Disallow: /x\n" +
+		"\n" +
+		"User-agent: *\n" +
+		"Allow: /\n"))
 	for group := range file.Groups() {
 		fmt.Println(group.UserAgents, group.Rules)
 	}
@@ -185,7 +196,10 @@ func ExampleDialect_Parse() {
 	for _, by := range []struct {
 		name    string
 		dialect robotstxt.Dialect
-	}{{"RFC 9309", robotstxt.RFC9309}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
+	}{{
+		name:    "RFC 9309",
+		dialect: robotstxt.RFC9309,
+	}, {"Google", robotstxt.Google}, {"Koster 1996", robotstxt.Koster1996}} {
 		fmt.Println(by.name, by.dialect.Parse(body).Rules("Googlebot").Allowed("/~joe/"))
 	}
 	// Output:

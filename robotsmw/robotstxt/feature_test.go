@@ -1,6 +1,7 @@
 package robotstxt_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,8 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl. It has the answer
-// of another parser about a part of a file.
+// A featureCase is a line of conformance/feature_cases.jsonl. It contains what
+// another parser returns for a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
 	Robots                string
@@ -33,7 +34,7 @@ type featureCase struct {
 }
 
 // comparisons has a function for each kind of case. The function returns our
-// answer and the expected one in the same form.
+// result and the expected one in the same form.
 var comparisons = map[string]func(c featureCase) (got, want any){
 	"clean_param":         featureCase.cleanParam,
 	"comment":             featureCase.comment,
@@ -59,64 +60,73 @@ var comparisons = map[string]func(c featureCase) (got, want any){
 	"why_disallowed":      featureCase.whyDisallowed,
 }
 
-// TestSharedFeatures compares, for each case, our answer with the expected one.
+// TestSharedFeatures compares, for each case, our result with the expected one.
 // The two must differ exactly in the cases of featureDisagreements.
 func TestSharedFeatures(t *testing.T) {
-	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	reasons := map[string]string{}
+	reasons := map[string]string{} // why the results differ, by case
 	for reason, cases := range featureDisagreements {
 		for _, id := range cases {
 			reasons[id] = reason
 		}
 	}
-	agree := map[string]int{}
-	all := map[string]int{}
-	line := 0
-	for dec := json.NewDecoder(f); ; {
-		var c featureCase
-		if err := dec.Decode(&c); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		line++
-		if c.RobotsB64 != nil {
-			c.Robots = string(c.RobotsB64)
-		}
+	count := map[string]int{}  // the number of cases, by feature
+	agreed := map[string]int{} // the number of equal results, by feature
+	for i, c := range readFeatureCases(t) {
+		id := fmt.Sprintf("%d %s", i+1, c.Feature)
 		compare, ok := comparisons[c.Feature]
 		if !ok {
-			t.Fatalf("line %d: nothing compares %s", line, c.Feature)
+			t.Fatalf("case %s: there is no comparison for the feature", id)
 		}
 		got, want := compare(c)
-		all[c.Feature]++
-		id := fmt.Sprintf("%d %s", line, c.Feature)
-		_, differs := reasons[id]
+		count[c.Feature]++
+		isEqual := asJSON(got) == asJSON(want)
+		if isEqual {
+			agreed[c.Feature]++
+		}
+		_, mayDiffer := reasons[id]
 		delete(reasons, id)
-		switch same := asJSON(got) == asJSON(want); {
-		case same:
-			agree[c.Feature]++
-			if differs {
-				t.Errorf("%s: we agree by now", id)
-			}
-		case !differs:
-			t.Errorf("%q, // %s %s %s %s: got %s, want %s; robots.txt:\n%s", id, c.Source, c.Agent, c.URL, c.Note, asJSON(got), asJSON(want), c.Robots)
+		if isEqual && mayDiffer {
+			t.Errorf("case %s: got %s, as expected: remove it from featureDisagreements",
+				id, asJSON(got))
+		}
+		if !isEqual && !mayDiffer {
+			t.Errorf("case %s of %s, agent %q, URL %q, note %q: got %s, want %s; robots.txt:\n%s",
+				id, c.Source, c.Agent, c.URL, c.Note, asJSON(got), asJSON(want), c.Robots)
 		}
 	}
 	for id := range reasons {
-		t.Errorf("there is no case %s", id)
+		t.Errorf("featureDisagreements has %q, but there is no such case", id)
 	}
-	total := 0
-	for _, kind := range slices.Sorted(maps.Keys(all)) {
-		total += agree[kind]
-		t.Logf("%s: %d of %d agree", kind, agree[kind], all[kind])
+	for _, feature := range slices.Sorted(maps.Keys(count)) {
+		t.Logf("%s: %d of %d agree", feature, agreed[feature], count[feature])
 	}
-	t.Logf("%d of %d agree, %d differ for a reason", total, line, line-total)
 }
 
+func readFeatureCases(t *testing.T) (cases []featureCase) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(robotstxt.SharedDir(t), "conformance", "feature_cases.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	decoder := json.NewDecoder(f)
+	for {
+		var c featureCase
+		err := decoder.Decode(&c)
+		if err == io.EOF {
+			return cases
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.RobotsB64 != nil {
+			c.Robots = string(c.RobotsB64)
+		}
+		cases = append(cases, c)
+	}
+}
+
+// asJSON returns a value as JSON, or the text of an error.
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -151,7 +161,9 @@ func (c featureCase) fields(name string) (values []string) {
 // [["/hello", "google"], [0], []].
 func (c featureCase) arguments() (calls [][]any) {
 	if i := strings.Index(c.Note, " [["); i >= 0 {
-		_ = json.Unmarshal([]byte(c.Note[i:]), &calls) // a note without such a list has no arguments
+		// If the note has no such list, the error is ignored, because there are
+		// no arguments.
+		_ = json.Unmarshal([]byte(c.Note[i:]), &calls)
 	}
 	return calls
 }
@@ -254,7 +266,8 @@ func (c featureCase) cleanParam() (got, want any) {
 	names := []string{}
 	for name, patterns := range paths {
 		for _, pattern := range patterns {
-			if u.Query().Has(name) && !robotstxt.Parse([]byte("user-agent: *\ndisallow: "+pattern)).Rules().Allowed(u.RequestURI()) {
+			rules := robotstxt.Parse([]byte("user-agent: *\ndisallow: " + pattern)).Rules()
+			if u.Query().Has(name) && !rules.Allowed(u.RequestURI()) {
 				names = append(names, name)
 			}
 		}
@@ -279,7 +292,8 @@ func (c featureCase) requestRate() (got, want any) {
 		if h := rates[0].Hours; h != (hours{}) {
 			from, to = pythonTime(h.From), pythonTime(h.To)
 		}
-		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)", rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
+		return fmt.Sprintf("RequestRate(requests=%d, seconds=%.0f, start_time=%s, end_time=%s)",
+			rates[0].Requests, rates[0].Per.Seconds(), from, to), expected
 	case []any:
 		if len(expected) == 2 { // the requests and the seconds
 			if len(rates) == 0 {
@@ -287,7 +301,9 @@ func (c featureCase) requestRate() (got, want any) {
 			}
 			return []any{rates[0].Requests, rates[0].Per.Seconds()}, expected
 		}
-		slices.SortStableFunc(rates, func(a, b requestRate) int { return int(b.Delay() - a.Delay()) })
+		slices.SortStableFunc(rates, func(a, b requestRate) int {
+			return cmp.Compare(b.Delay(), a.Delay())
+		})
 		var delays, exported []any
 		for _, r := range rates {
 			delays = append(delays, r.Delay().Seconds())
@@ -355,14 +371,20 @@ func (c featureCase) visitTime() (got, want any) {
 
 func (c featureCase) contentSignal() (got, want any) {
 	in := preference.Input{Robots: c.file(), Tokens: []string{c.token()}, Target: "/"}
-	signals, none := map[string]any{}, true
-	for name, use := range map[string]preference.Use{"ai-train": preference.TrainAI, "search": preference.Search, "ai-input": preference.AIInput} {
+	signals := map[string]any{}
+	hasSignal := false
+	for name, use := range map[string]preference.Use{
+		"ai-train": preference.TrainAI,
+		"search":   preference.Search,
+		"ai-input": preference.AIInput,
+	} {
 		signals[name] = nil
 		if answer := in.For(use).Answer; answer != preference.Unknown {
-			signals[name], none = answer == preference.Allow, false
+			signals[name] = answer == preference.Allow
+			hasSignal = true
 		}
 	}
-	if none {
+	if !hasSignal {
 		return nil, c.Expected
 	}
 	return signals, c.Expected
@@ -396,8 +418,11 @@ func (c featureCase) groups() (got, want any) {
 			list = append(list, a.Value)
 		}
 	}
+	kind := map[string]robotstxt.Kind{
+		"groups.[].allowedPatterns":    robotstxt.Allow,
+		"groups.[].disallowedPatterns": robotstxt.Disallow,
+	}[what]
 	for _, r := range groups[0].Rules {
-		kind := map[string]robotstxt.Kind{"groups.[].allowedPatterns": robotstxt.Allow, "groups.[].disallowedPatterns": robotstxt.Disallow}[what]
 		if r.Kind == kind && r.Pattern != "" {
 			list = append(list, r.Pattern)
 		}
@@ -413,8 +438,8 @@ func (c featureCase) groups() (got, want any) {
 	return list, c.Expected
 }
 
-// whyDisallowed compares the rules that disallow a path. Our package names only
-// the rule that decides.
+// whyDisallowed compares the rules that disallow a path. Our package returns
+// only the rule that decides.
 func (c featureCase) whyDisallowed() (got, want any) {
 	calls := c.arguments()
 	m := c.file().Rules(fmt.Sprint(calls[0][1])).Match(fmt.Sprint(calls[0][0]))
@@ -436,11 +461,13 @@ func (c featureCase) whyDisallowed() (got, want any) {
 
 // An event is a line as the Google dialect reads it.
 type event struct {
-	line        int
-	kind        string
-	name, value string
+	line  int
+	kind  string // "U" for user-agent, "A", "D", "S" for sitemap, or "?"
+	name  string // the field, if kind is "?"
+	value string
 }
 
+// events returns the events of a file, ordered by line.
 func events(body string) (all []event) {
 	f := robotstxt.Google.Parse([]byte(body))
 	for g := range f.Groups() {
@@ -448,13 +475,18 @@ func events(body string) (all []event) {
 			all = append(all, event{a.Line, "U", "", a.Value})
 		}
 		for _, r := range g.Rules {
-			all = append(all, event{r.Line, map[robotstxt.Kind]string{robotstxt.Allow: "A", robotstxt.Disallow: "D"}[r.Kind], "", r.Pattern})
+			kind := "D"
+			if r.Kind == robotstxt.Allow {
+				kind = "A"
+			}
+			all = append(all, event{r.Line, kind, "", r.Pattern})
 		}
 	}
 	sitemaps := f.Sitemaps()
 	for field := range f.Fields() {
 		if len(sitemaps) > 0 && field.Value == sitemaps[0] {
-			all, sitemaps = append(all, event{field.Line, "S", "", field.Value}), sitemaps[1:]
+			all = append(all, event{field.Line, "S", "", field.Value})
+			sitemaps = sitemaps[1:]
 			continue
 		}
 		all = append(all, event{field.Line, "?", field.Name, field.Value})
@@ -484,6 +516,14 @@ type lineReport struct {
 	MissingColon int    `json:"missing_colon"`
 }
 
+// eventTags has the names of the kinds of events in Google's report.
+var eventTags = map[string]string{
+	"U": "user-agent",
+	"A": "allow",
+	"D": "disallow",
+	"S": "sitemap",
+}
+
 func (c featureCase) lineReport() (got, want any) {
 	kinds := map[int]event{}
 	for _, e := range events(c.Robots) {
@@ -495,20 +535,28 @@ func (c featureCase) lineReport() (got, want any) {
 			misspelled[p.Line] = true
 		}
 	}
-	count := func(b bool) int { return map[bool]int{true: 1}[b] }
+	asInt := func(b bool) int { // Google's parser prints 1 for true
+		if b {
+			return 1
+		}
+		return 0
+	}
 	lines := []lineReport{}
 	report := func(n int, line string) {
 		code, _, hasComment := strings.Cut(line, "#")
 		code = strings.Trim(code, " \t\v\f")
 		e, ok := kinds[n]
-		tag := map[string]string{"U": "user-agent", "A": "allow", "D": "disallow", "S": "sitemap"}[e.kind]
-		if tag == "" {
-			tag = "unknown"
-		}
+		tag := cmp.Or(eventTags[e.kind], "unknown")
 		lines = append(lines, lineReport{
-			Line: n, Tag: tag, Typo: count(misspelled[n]), Empty: count(line == ""), Directive: count(ok),
-			HasComment: count(hasComment), Comment: count(hasComment && code == ""), TooLong: count(len(line) > 16663),
-			MissingColon: count(ok && !strings.Contains(code, ":")),
+			Line:         n,
+			Tag:          tag,
+			Typo:         asInt(misspelled[n]),
+			Empty:        asInt(line == ""),
+			Directive:    asInt(ok),
+			HasComment:   asInt(hasComment),
+			Comment:      asInt(hasComment && code == ""),
+			TooLong:      asInt(len(line) > 16663),
+			MissingColon: asInt(ok && !strings.Contains(code, ":")),
 		})
 	}
 	last := 0
@@ -533,7 +581,8 @@ func (c featureCase) export() (got, want any) {
 		delay, version           string
 		rates, hours             string
 	}
-	ours, theirs := map[string]string{}, map[string]string{}
+	ours := map[string]string{}
+	theirs := map[string]string{}
 	for g := range f.Groups() {
 		for _, a := range g.UserAgents {
 			var e agent
@@ -563,7 +612,8 @@ func (c featureCase) export() (got, want any) {
 					}
 				}
 			}
-			e.rates, e.hours = asJSON(append([]any{}, rates...)), asJSON(append([]any{}, hours...))
+			e.rates = asJSON(append([]any{}, rates...))
+			e.hours = asJSON(append([]any{}, hours...))
 			ours[strings.ToLower(a.Value)] = fmt.Sprint(e)
 		}
 	}
@@ -586,19 +636,28 @@ func (c featureCase) export() (got, want any) {
 		for _, r := range m["request-rate"].([]any) {
 			delete(r.(map[string]any), "ratio")
 		}
-		theirs[name] = fmt.Sprint(agent{list("disallow"), list("allow"), list("noindex"), text("crawl-delay"), text("robot-version"), asJSON(m["request-rate"]), asJSON(m["visit-time"])})
+		theirs[name] = fmt.Sprint(agent{
+			disallow: list("disallow"),
+			allow:    list("allow"),
+			noindex:  list("noindex"),
+			delay:    text("crawl-delay"),
+			version:  text("robot-version"),
+			rates:    asJSON(m["request-rate"]),
+			hours:    asJSON(m["visit-time"]),
+		})
 	}
 	host := ""
 	for field := range f.Fields("host") {
 		host = field.Value
 	}
 	wantHost, _ := expected["host"].(string)
-	return []any{host, append([]string{}, f.Sitemaps()...), ours}, []any{wantHost, expected["sitemap"], theirs}
+	got = []any{host, append([]string{}, f.Sitemaps()...), ours}
+	return got, []any{wantHost, expected["sitemap"], theirs}
 }
 
 // render compares a file with the version that another program has made of it.
-// Both files must give the same verdicts to every robot that is named in one of
-// the files, and to a robot that is named in neither file.
+// Both files must have the same meaning for each robot that one of the files
+// names, and for a robot that neither file names.
 func (c featureCase) render() (got, want any) {
 	rendered, ok := c.Expected.(string)
 	if !ok {
@@ -606,7 +665,8 @@ func (c featureCase) render() (got, want any) {
 	}
 	original := c.file()
 	again := robotstxt.Parse([]byte(rendered))
-	tokens, targets := map[string]bool{"SomeOtherBot": true}, map[string]bool{"/": true, "/x.html?y": true}
+	tokens := map[string]bool{"SomeOtherBot": true}
+	targets := map[string]bool{"/": true, "/x.html?y": true}
 	for _, f := range []*robotstxt.File{original, again} {
 		for g := range f.Groups() {
 			for _, a := range g.UserAgents {
@@ -621,37 +681,47 @@ func (c featureCase) render() (got, want any) {
 			}
 		}
 	}
-	said := func(f *robotstxt.File) map[string]any {
+	meaning := func(f *robotstxt.File) map[string]any {
 		m := map[string]any{"sitemaps": len(f.Sitemaps())}
 		for token := range tokens {
 			rules := f.Rules(token)
 			delay, _ := rules.CrawlDelay()
-			shut := []string{}
+			disallowed := []string{}
 			for _, target := range slices.Sorted(maps.Keys(targets)) {
 				if !rules.Allowed(target) {
-					shut = append(shut, target)
+					disallowed = append(disallowed, target)
 				}
 			}
-			m[token] = []any{delay.Seconds(), shut}
+			m[token] = []any{delay.Seconds(), disallowed}
 		}
 		return m
 	}
-	return said(original), said(again)
+	return meaning(original), meaning(again)
 }
 
-// anyOrigin answers every request with "there is no robots.txt".
-type anyOrigin struct{}
+// notFound is a RoundTripper that responds with status 404 to each request.
+type notFound struct{}
 
-func (anyOrigin) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+func (notFound) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusNotFound,
+		Header:     http.Header{},
+		Body:       http.NoBody,
+		Request:    r,
+	}, nil
 }
 
-func robotsURLOf(raw string) string {
+// robotsURL returns the URL of the robots.txt that applies to a URL, or the
+// text of an error.
+func robotsURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return err.Error()
 	}
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: anyOrigin{}})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base:      notFound{},
+	})
 	if err != nil {
 		return err.Error()
 	}
@@ -662,51 +732,65 @@ func robotsURLOf(raw string) string {
 	return d.RobotsURL
 }
 
-func (c featureCase) robotsURL() (got, want any) { return robotsURLOf(c.URL), c.Expected }
+func (c featureCase) robotsURL() (got, want any) { return robotsURL(c.URL), c.Expected }
 
 func (c featureCase) robotsURLGoverns() (got, want any) {
-	return robotsURLOf(c.URL) == robotsURLOf(strings.TrimSuffix(c.RobotsURL, "robots.txt")), c.Expected
+	site := strings.TrimSuffix(c.RobotsURL, "robots.txt")
+	return robotsURL(c.URL) == robotsURL(site), c.Expected
 }
 
 func (c featureCase) validProductToken() (got, want any) {
-	_, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", ProductTokens: []string{c.Agent}, Base: anyOrigin{}})
+	_, err := robotsmw.NewTransport(robotsmw.Options{
+		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
+		ProductTokens: []string{c.Agent},
+		Base:          notFound{},
+	})
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases in which our answer is not the expected
+// featureDisagreements has the cases in which our result is not the expected
 // one. Its keys are the reasons. A case is identified by its line in the file
-// and its kind.
+// and its feature.
 var featureDisagreements = map[string][]string{
-	"nothing but a rule ends a group (RFC 9309 §2.2.4): the robots share one, with all its fields but Crawl-delay": {
+	"only a rule ends a group (RFC 9309 §2.2.4)": {
 		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group
 		"102 export", // VIPnytt: the last Robot-version of the group counts
-		"109 render", // VIPnytt: agentA and agentB share a group; agentE and agentF do, too
+		"109 render", // VIPnytt: agentA and agentB share a group, and so do agentE and agentF
 	},
-	"a line without a colon is a field only if it is two words (as Google reads it), and then whatever the field": {
+	"a line without a colon is a field if it consists of two words": {
 		"16 request_rate", // "request rate 1/10s 1820-1940" is four words
 		"76 export",       // "Robot-version 2.0" is two words
 		"106 render",      // "Disallow /private/" is two words
-		"177 sitemaps",    // a line with only "http://domain.com/dir/my-sitemap.xml" is no sitemap
-		"173 crawl_delay", // "Crawl-Delay: 10<BR>" has a colon, but "10<BR>" is no number
+		"177 sitemaps",    // a line with only "http://domain.com/dir/my-sitemap.xml" is not a sitemap
+		"173 crawl_delay", // "Crawl-Delay: 10<BR>" has a colon, but "10<BR>" is not a number
 	},
-	"no line is 0, not -1": {"42 matching_line"},
-	"no field's value is judged, changed, completed or looked for elsewhere: it is given as written": {
-		"56 clean_param",                                                                        // a "**" in a path is not changed
-		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host", // we do not judge whether a host is valid, is preferred, or belongs to the URL
+	"without a deciding line, Match.Line is 0, not -1": {"42 matching_line"},
+	"values of fields are returned unchanged": {
+		"56 clean_param", // a "**" in a path is not changed
+		// whether a host is valid, is preferred, or belongs to the URL
+		"82 host", "83 host", "84 host", "86 host", "87 host", "88 host", "89 host", "103 host",
 		"178 sitemaps",    // a relative URL stays relative
 		"66 request_rate", // a Crawl-delay does not count as a Request-rate
 	},
-	"which parameters are common, whatever the file says, is not for a parser of it": {"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param"},
-	"a Comment is given to all who are in its group, also to \"*\"":                  {"62 comment"},
-	"the first \"$\" of \"/deny/$$\" is literal":                                     {"74 render"},
-	"there is no group for \"*\" where the file has none":                            {"108 groups"},
-	"it depends on the time at which that was asked, which is not given":             {"110 visit_time"},
-	"one rule decides, the most specific of the robot's own group; others that match too, in other groups even, are not listed": {
+	"the parser has no list of common parameters": {
+		"52 clean_param", "53 clean_param", "55 clean_param", "58 clean_param",
+	},
+	"a Comment applies to all robots of its group, including \"*\"": {
+		"62 comment",
+	},
+	"the first \"$\" of \"/deny/$$\" is literal": {"74 render"},
+	"there is no group for \"*\" unless the file has one": {
+		"108 groups",
+	},
+	"the result depends on the time of day, which is not in the case": {
+		"110 visit_time",
+	},
+	"only the deciding rule is returned, not all rules that match": {
 		"149 why_disallowed", "150 why_disallowed", "153 why_disallowed", "154 why_disallowed",
 		"155 why_disallowed", "156 why_disallowed", "157 why_disallowed", "158 why_disallowed",
 	},
-	"a rate says in how much time": {"193 request_rate"}, // "Request-rate: 2" gives no time
-	"the linter calls misspelled what Google's report does not": {
+	"a rate contains a time": {"193 request_rate"}, // "Request-rate: 2" does not
+	"the linter reports more misspellings than Google's parser": {
 		"228 line_report", // a byte order mark before "Allow"
 		"229 line_report", // a NUL in "allow"
 		"231 line_report", // "user-agents", "allowed", "disallowed", "sitemaps"

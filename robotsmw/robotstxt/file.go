@@ -118,7 +118,12 @@ func (f *File) Fields(names ...string) iter.Seq[Field] {
 
 // hasName reports whether the field has one of the names, or names is empty.
 func (f Field) hasName(names []string) bool {
-	return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
+	if len(names) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return strings.EqualFold(name, f.Name)
+	})
 }
 
 // field converts a record to a Field. It returns false for user-agent lines,

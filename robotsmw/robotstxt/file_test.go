@@ -22,12 +22,13 @@ func TestLines(t *testing.T) {
 	} {
 		var got []string
 		for n, line := range Parse([]byte(text)).Lines() {
-			if got = append(got, line); n != len(got) {
-				t.Errorf("%.40q: line %d is given as %d", text, len(got), n)
+			got = append(got, line)
+			if n != len(got) {
+				t.Errorf("Lines of %.40q yields the number %d, want %d", text, n, len(got))
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%.40q: got %q, want %q", text, got, want)
+			t.Errorf("Lines of %.40q yields %q, want %q", text, got, want)
 		}
 	}
 	for range Parse([]byte("a\nb")).Lines() {
@@ -37,33 +38,48 @@ func TestLines(t *testing.T) {
 	m := Parse(body).Rules("ExampleBot").Match("/b")
 	for n, line := range Parse(body).Lines() {
 		if n == m.Line && line != "Disallow: /b" {
-			t.Errorf("line %d decides, which is %q", m.Line, line)
+			t.Errorf("the deciding line %d is %q, want %q", m.Line, line, "Disallow: /b")
 		}
 	}
 }
 
-// A file of exactly MaxSize bytes is read whole. In one that is a byte longer,
-// the lines at the end do not count, and Truncated returns true. A byte order
-// mark is part of the MaxSize bytes, because a caller that reads one byte more
-// could not detect a longer file otherwise.
+// TestTruncated checks that a file of exactly MaxSize bytes is parsed as a
+// whole, and that the last lines of a longer file are ignored. A byte order
+// mark is part of the MaxSize bytes. Otherwise, a caller that reads MaxSize+1
+// bytes could not detect a longer file.
 func TestTruncated(t *testing.T) {
 	const rule = "Disallow: /\n"
 	head := "User-agent: *\n"
-	fill := func(n int) string { return head + strings.Repeat("#", n-len(head)-len(rule)-1) + "\n" + rule }
+	// fill returns a file of n bytes, with a comment before its last line.
+	fill := func(n int) string {
+		comment := strings.Repeat("#", n-len(head)-len(rule)-1) + "\n"
+		return head + comment + rule
+	}
 	for _, tt := range []struct {
 		name, text         string
 		truncated, allowed bool
 	}{
 		{"empty", "", false, true},
-		{"as long as may be", fill(MaxSize), false, false},
-		{"with a byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")), false, false},
-		{"a byte too long with the byte order mark", "\ufeff" + fill(MaxSize-len("\ufeff")+1), true, true},
+		{"the maximum size", fill(MaxSize), false, false},
+		{
+			name: "the maximum size with a byte order mark",
+			text: "\ufeff" + fill(MaxSize-len("\ufeff")),
+		},
+		{
+			name:      "a byte too long because of a byte order mark",
+			text:      "\ufeff" + fill(MaxSize-len("\ufeff")+1),
+			truncated: true,
+			allowed:   true,
+		},
 		{"a byte too long", fill(MaxSize + 1), true, true},
 		{"much too long", fill(2 * MaxSize), true, true},
 	} {
 		f := Parse([]byte(tt.text))
-		if f.Truncated() != tt.truncated || f.Rules().Allowed("/") != tt.allowed {
-			t.Errorf("%s: truncated %v, allowed %v", tt.name, f.Truncated(), f.Rules().Allowed("/"))
+		if got := f.Truncated(); got != tt.truncated {
+			t.Errorf("%s: Truncated() = %t, want %t", tt.name, got, tt.truncated)
+		}
+		if got := f.Rules().Allowed("/"); got != tt.allowed {
+			t.Errorf("%s: Allowed(/) = %t, want %t", tt.name, got, tt.allowed)
 		}
 	}
 }

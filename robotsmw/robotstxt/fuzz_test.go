@@ -12,15 +12,32 @@ import (
 var fuzzFiles = []string{
 	"",
 	"User-agent: *\nDisallow: /\n",
-	"User-agent: a\nCrawl-delay: 1\nUser-agent: b/2\r\nAllow: /*.php$\rDisallow /x # y\n\nSitemap: https://example.com/s.xml",
-	"\xef\xbb\xbfuser agent : * x\n\x00disallow:\t/\xff%2F%zz*\x00\nallow-from: /in\ndisalow: foo\n:\n::\n",
+	"User-agent: a\n" +
+		"Crawl-delay: 1\n" +
+		"User-agent: b/2\r\n" +
+		"Allow: /*.php$\rDisallow /x # y\n" +
+		"\n" +
+		"Sitemap: https://example.com/s.xml",
+	"\xef\xbb\xbfuser agent : * x\n" +
+		"\x00disallow:\t/\xff%2F%zz*\x00\n" +
+		"allow-from: /in\n" +
+		"disalow: foo\n" +
+		":\n" +
+		"::\n",
 	"<html><body>User-agent: *<br>Disallow: /</body></html>",
-	"user-agent: *\nallow: /index.html\nallow: /d/index.htm\ndisallow: /\n\n#\nuser-agent: *\ndisallow: /late\n",
+	"user-agent: *\n" +
+		"allow: /index.html\n" +
+		"allow: /d/index.htm\n" +
+		"disallow: /\n" +
+		"\n" +
+		"#\n" +
+		"user-agent: *\n" +
+		"disallow: /late\n",
 	"user-agent: *\n" + strings.Repeat("disallow: /x*abcd*y\nallow: /xa*bcde\nallow: /xab$\n", 9),
 }
 
-// FuzzParse gives the parser any bytes. The parser must not panic, and its
-// results must be consistent.
+// FuzzParse checks that any bytes can be parsed, without a panic and with
+// consistent results.
 func FuzzParse(f *testing.F) {
 	for _, robots := range fuzzFiles {
 		f.Add([]byte(robots), "ExampleBot", "/a%2Fb?c#d")
@@ -29,13 +46,13 @@ func FuzzParse(f *testing.F) {
 		kept := bytes.Clone(body)
 		file := Parse(body)
 		if !bytes.Equal(body, kept) {
-			t.Fatal("Parse has changed the body")
+			t.Fatal("Parse modifies the body")
 		}
 		lines := 1 + bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r"))
 		for group := range file.Groups() {
 			for _, r := range group.Rules {
 				if r.Line < 1 || r.Line > lines {
-					t.Fatalf("rule on line %d of %d", r.Line, lines)
+					t.Fatalf("Groups yields a rule on line %d, want 1 to %d", r.Line, lines)
 				}
 			}
 		}
@@ -43,25 +60,37 @@ func FuzzParse(f *testing.F) {
 			rules := file.Rules(tokens...)
 			m := rules.Match(target)
 			if m.Allowed != rules.Allowed(target) {
-				t.Fatalf("Match and Allowed differ: %+v", m)
+				t.Fatalf("Match returns %+v, but Allowed returns %t", m, !m.Allowed)
 			}
-			if m.Line > lines || (m.Line > 0) != (m.Reason == ByRule) || m.Allowed != (m.Kind != Disallow) && m.Reason != TooMuchWork {
-				t.Fatalf("%+v does not make sense", m)
-			}
-			if (m.Group == nil) != (m.Reason == NoGroup) && m.Reason != IsRobotsTxt {
-				t.Fatalf("%+v: group", m)
-			}
-			if _, ok := rules.CrawlDelay(); !ok && rules.Size() <= 0 {
-				t.Fatal("no size")
+			checkConsistent(t, m, lines)
+			if rules.Size() <= 0 {
+				t.Fatalf("Size returns %d, want a positive number", rules.Size())
 			}
 			// The rules must not use the memory of the body.
 			clear(body)
 			if again := rules.Match(target); again.Pattern != m.Pattern || again.Line != m.Line {
-				t.Fatalf("%+v has become %+v", m, again)
+				t.Fatalf("Match returns %+v after the body has changed, want %+v", again, m)
 			}
 			copy(body, kept)
 		}
 	})
+}
+
+// checkConsistent checks that the fields of a Match do not contradict each
+// other. lines is the number of lines of the file.
+func checkConsistent(t *testing.T, m Match, lines int) {
+	t.Helper()
+	hasLine := m.Line > 0
+	if m.Line > lines || hasLine != (m.Reason == ByRule) {
+		t.Fatalf("Match returns %+v, want a line from 1 to %d, if the reason is ByRule", m, lines)
+	}
+	if m.Reason != TooMuchWork && m.Allowed == (m.Kind == Disallow) {
+		t.Fatalf("Match returns %+v, want Allowed unless a Disallow decides", m)
+	}
+	hasGroup := m.Group != nil
+	if m.Reason != IsRobotsTxt && hasGroup == (m.Reason == NoGroup) {
+		t.Fatalf("Match returns %+v, want a Group unless the reason is NoGroup", m)
+	}
 }
 
 // FuzzMatch compares the matcher with its simple, slow reference. Both must
@@ -86,28 +115,28 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// compareWithReference checks one verdict for a robot without a group of its
-// own. Match, Allowed and the reference must agree.
+// compareWithReference checks that Match, Allowed and the reference agree about
+// a target, for a robot without a group of its own.
 func compareWithReference(t *testing.T, f *File, target string) {
 	t.Helper()
 	rules := f.Rules()
 	got := rules.Match(target)
 	if rules.Allowed(target) != got.Allowed {
-		t.Errorf("%q: %+v, but Allowed returns %t", target, got, !got.Allowed)
+		t.Errorf("Match(%q) = %+v, but Allowed returns %t", target, got, !got.Allowed)
 	}
 	want, ok := referenceMatch(referenceRules(f), target)
 	canon, _ := referenceTarget(target)
 	switch {
 	case canon == "/robots.txt":
 		if !got.Allowed || got.Reason != IsRobotsTxt {
-			t.Errorf("%q: %+v, want robots.txt itself to be allowed", target, got)
+			t.Errorf("Match(%q) = %+v, want allowed with the reason IsRobotsTxt", target, got)
 		}
 	case !ok:
 		if !got.Allowed || got.Line != 0 {
-			t.Errorf("%q: %+v, want no rule to match", target, got)
+			t.Errorf("Match(%q) = %+v, want allowed, because no rule matches", target, got)
 		}
 	case got.Allowed != want.allow || got.Line != want.line || got.Pattern != want.pattern:
-		t.Errorf("%q: %+v, want %+v", target, got, want)
+		t.Errorf("Match(%q) = %+v, want %+v", target, got, want)
 	}
 }
 
@@ -153,16 +182,16 @@ func TestMatch_AgreesWithReference(t *testing.T) {
 func TestMatch_AgreesWithReferenceInLargeGroups(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(9, 10))
-	words := func(most int) string {
+	words := func(maxCount int) string {
 		var b strings.Builder
-		for range 1 + rng.IntN(most) {
+		for range 1 + rng.IntN(maxCount) {
 			b.WriteString(denseTokens[rng.IntN(len(denseTokens)-1)])
 		}
 		return b.String()
 	}
-	pick := func(pool []string, most int) string {
+	pick := func(pool []string, limit int) string {
 		var b strings.Builder
-		for range rng.IntN(most) {
+		for range rng.IntN(limit) {
 			b.WriteString(pool[rng.IntN(len(pool))])
 		}
 		return b.String()
@@ -183,27 +212,37 @@ func TestMatch_AgreesWithReferenceInLargeGroups(t *testing.T) {
 			b.WriteString(pick(pool, 4) + words(3) + []string{"", "", "$", "*"}[rng.IntN(4)] + "\n")
 		}
 		f := parse(b.String())
-		rules, reference := f.Rules(), referenceRules(f)
+		rules := f.Rules()
+		reference := referenceRules(f)
 		for range 100 {
 			target := "/" + pick(pool, 6) + words(3)
 			want, ok := referenceMatch(reference, target)
 			got := rules.Match(target)
-			if ok != (got.Line > 0) || got.Line != want.line || rules.Allowed(target) != (want.allow || !ok) {
-				t.Fatalf("%q: %+v, want %+v; robots.txt:\n%s", target, got, want, b.String())
+			if hasLine := got.Line > 0; hasLine != ok || got.Line != want.line {
+				t.Fatalf("Match(%q) = %+v, want %+v; robots.txt:\n%s",
+					target, got, want, b.String())
+			}
+			if wantAllowed := want.allow || !ok; rules.Allowed(target) != wantAllowed {
+				t.Fatalf("Allowed(%q) = %t, want %t; robots.txt:\n%s",
+					target, !wantAllowed, wantAllowed, b.String())
 			}
 		}
 	}
 }
 
-func randomBytes(rng *rand.Rand, most int) []byte {
-	b := make([]byte, rng.IntN(most))
+// randomBytes returns fewer than limit random bytes.
+func randomBytes(rng *rand.Rand, limit int) []byte {
+	b := make([]byte, rng.IntN(limit))
 	for i := range b {
 		b[i] = byte(rng.Uint32())
 	}
 	return b
 }
 
-var denseTokens = []string{"a", "b", "ab", "abab", "/", "/", "?", "%2F", "%3f", "*", "$", "%2A", "%24", "%", "2", "F", "%61", "%25", "\xe3", "%e3", " ", "#"}
+var denseTokens = []string{
+	"a", "b", "ab", "abab", "/", "/", "?", "%2F", "%3f", "*", "$", "%2A", "%24", "%", "2", "F",
+	"%61", "%25", "\xe3", "%e3", " ", "#",
+}
 
 func denseRobots(choices []byte) []byte {
 	var b strings.Builder
@@ -244,13 +283,15 @@ func FuzzDialects(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, token, target string) {
 		if len(body) > 1<<12 || len(target) > 1<<9 {
-			t.Skip("too slow for the slow readings")
+			t.Skip("too slow for the references")
 		}
-		if got, want := Google.Parse(body).Rules(token).Allowed(target), referenceGoogle(string(body), token, target); got != want {
-			t.Errorf("Google: token %q, target %q: allowed %t, want %t", token, target, got, want)
+		got := Google.Parse(body).Rules(token).Allowed(target)
+		if want := referenceGoogle(string(body), token, target); got != want {
+			t.Errorf("Google: Rules(%q).Allowed(%q) = %t, want %t", token, target, got, want)
 		}
-		if got, want := Koster1996.Parse(body).Rules(token).Allowed(target), referenceKoster(string(body), token, target); got != want {
-			t.Errorf("Koster: token %q, target %q: allowed %t, want %t", token, target, got, want)
+		got = Koster1996.Parse(body).Rules(token).Allowed(target)
+		if want := referenceKoster(string(body), token, target); got != want {
+			t.Errorf("Koster1996: Rules(%q).Allowed(%q) = %t, want %t", token, target, got, want)
 		}
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// A robot's group has no Allow or Disallow, so another robot's user-agent line
-// joins the same group. The preferences, rates and times after that line are
-// the other robot's alone. Rules are for both.
-func TestGroupsFor_WhoseLineItIs(t *testing.T) {
+// TestGroupsFor_Scopes checks which Fields apply to which robots of a group. If
+// there is no rule between two user-agent lines, both robots share the group,
+// but preferences, rates and times apply only to the lines before them.
+func TestGroupsFor_Scopes(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		text string
@@ -20,27 +20,27 @@ func TestGroupsFor_WhoseLineItIs(t *testing.T) {
 			User-agent: b
 			Content-Usage: 2
 			Disallow: /`, map[string]string{"a": "1", "b": "2"}},
-		{"in any letter case and order", `
+		{"names in any case", `
 			User-agent: a
 			CONTENT-SIGNAL: 1
 			content-signal: 2
 			User-agent: b
 			ContentSignal: 3
 			Disallow: /`, map[string]string{"a": "1 2", "b": "3"}},
-		{"shared by the lines before it", `
+		{"a rate for two robots", `
 			User-agent: a
 			User-agent: b
 			Request-rate: 1
 			User-agent: c
 			Request-rate: 2
 			Request-rate: 3`, map[string]string{"a": "1", "b": "1", "c": "2 3"}},
-		{"a later line of all user-agent lines", `
+		{"fields after the rules", `
 			User-agent: a
 			User-agent: b
 			Allow: /
 			Visit-time: 1
 			Content-Usage: 2`, map[string]string{"a": "1 2", "b": "1 2"}},
-		{"the robots of *", `
+		{"a preference for *", `
 			User-agent: a
 			Content-Usage: 1
 			User-agent: *
@@ -52,32 +52,32 @@ func TestGroupsFor_WhoseLineItIs(t *testing.T) {
 			Content-Usage: 2
 			User-agent: a
 			Content-Usage: 3`, map[string]string{"a": "1 3", "b": "2"}},
-		{"each field has its own series", `
+		{"several kinds of fields", `
 			User-agent: a
 			Crawl-delay: 1
 			User-agent: b
 			Content-Signal: 2
 			User-agent: c
 			Request-rate: 3`, map[string]string{"a": "1 2 3", "b": "2 3", "c": "3"}},
-		{"a preference of AIPREF ends the others' series", `
+		{"a Content-Usage before another user-agent line", `
 			User-agent: a
 			Content-Usage: 1
 			User-agent: b
 			Content-Signal: 2
 			Request-rate: 3
 			Visit-time: 4`, map[string]string{"a": "1", "b": "2 3 4"}},
-		{"but not that of Crawl-delay", `
+		{"a Crawl-delay after a Content-Usage", `
 			User-agent: a
 			Content-Usage: 1
 			User-agent: b
 			Crawl-delay: 2`, map[string]string{"a": "1 2", "b": "2"}},
-		{"other fields are of the group", `
+		{"fields that apply to the whole group", `
 			User-agent: a
 			Noindex: 1
 			User-agent: b
 			Noindex: 2
 			Clean-param: 3`, map[string]string{"a": "1 2 3", "b": "1 2 3"}},
-		{"a rule begins a new group", `
+		{"a rule between user-agent lines", `
 			User-agent: a
 			Disallow: /
 			User-agent: b
@@ -92,7 +92,7 @@ func TestGroupsFor_WhoseLineItIs(t *testing.T) {
 				}
 			}
 			if got := strings.Join(values, " "); got != want {
-				t.Errorf("%s: the fields of %s are %q, want %q", tt.name, token, got, want)
+				t.Errorf("%s: GroupsFor(%q) has the values %q, want %q", tt.name, token, got, want)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package robotstxt
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -12,15 +11,17 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
+// A hostile is a file that was made to slow down matching, and a target for
+// which it takes most steps.
 type hostile struct {
-	name   string
-	robots string
-	target string
-
-	endless bool // whether the target reaches the limit of work
+	name      string
+	robots    string
+	target    string
+	isTooMuch bool // whether matching exceeds the limit of steps
 }
 
 func hostileFiles() []hostile {
+	// file returns a file with n rules.
 	file := func(n int, pattern func(i int) string) string {
 		var b strings.Builder
 		b.WriteString("user-agent: *\n")
@@ -29,13 +30,17 @@ func hostileFiles() []hostile {
 		}
 		return b.String()
 	}
+	// letters returns n letters, which are the digits of i in base 26.
 	letters := func(i, n int) string {
 		s := make([]byte, n)
 		for j := range s {
-			s[j], i = byte('a'+i%26), i/26
+			s[j] = byte('a' + i%26)
+			i /= 26
 		}
 		return string(s)
 	}
+	// starred returns n letters with a star between each two.
+	starred := func(i, n int) string { return strings.Join(strings.Split(letters(i, n), ""), "*") }
 	rng := rand.New(rand.NewPCG(7, 8))
 	mixed := "/"
 	for len(mixed) < 2000 {
@@ -43,22 +48,87 @@ func hostileFiles() []hostile {
 	}
 	as := "/" + strings.Repeat("a", 2000)
 	return []hostile{
-		{"the same pattern with many stars", file(10_000, func(int) string { return "/*a*a*a*a*a*b" }), as, false},
-		{"many stars and different ends", file(10_000, func(i int) string { return "/*a*a*a*a*a*" + letters(i, 3) + "z" }), as, false},
-		{"one gram shared by all", file(10_000, func(i int) string { return "/*aaaa*" + letters(i, 3) }), as, false},
-		{"one gram shared by all, at the end", file(10_000, func(i int) string { return "/*aaab*" + letters(i, 3) }), as + "b", false},
-		{"pieces shorter than a gram", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*z$" }), mixed + "z?", false},
-		{"grams that the target has", file(10_000, func(i int) string { return "/*" + mixed[1+i%1900:][:4] + "*" + letters(i, 2) + "Z" }), mixed, false},
-		{"grams in the wrong order", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), mixed, false},
-		{"beginnings of each other", file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }), as, false},
-		{"escapes whose place decides", file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
-		{"escapes whose place decides, long", file(80, func(i int) string { return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3) }), "/?" + strings.Repeat("/", 2000), false},
-		{"bytes in the wrong order", file(10_000, func(i int) string { return "/*" + strings.Join(strings.Split(letters(i, 4), ""), "*") + "*Q" }), "/Q" + mixed, false},
-		{"pieces that come again", file(10_000, func(i int) string {
-			return "/" + strings.Repeat("*"+mixed[1+i%1900:][:5], 3) + "*" + letters(i/1900, 1)
-		}), mixed + mixed[1:], true},
-		{"a long target", file(10_000, func(i int) string { return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6] }), strings.Repeat(mixed, 500), false},
-		{"short pieces, a long target", file(46_000, func(i int) string { return "/*" + letters(i, 3) }), "/" + strings.Repeat("z", 1<<20), false},
+		{
+			name:   "the same pattern with many stars",
+			robots: file(10_000, func(int) string { return "/*a*a*a*a*a*b" }),
+			target: as,
+		},
+		{
+			name:   "many stars and different ends",
+			robots: file(10_000, func(i int) string { return "/*a*a*a*a*a*" + letters(i, 3) + "z" }),
+			target: as,
+		},
+		{
+			name:   "one segment in all patterns",
+			robots: file(10_000, func(i int) string { return "/*aaaa*" + letters(i, 3) }),
+			target: as,
+		},
+		{
+			name:   "one segment in all patterns, at the end of the target",
+			robots: file(10_000, func(i int) string { return "/*aaab*" + letters(i, 3) }),
+			target: as + "b",
+		},
+		{
+			name:   "segments of one byte",
+			robots: file(10_000, func(i int) string { return "/*" + starred(i, 4) + "*z$" }),
+			target: mixed + "z?",
+		},
+		{
+			name: "segments that the target contains",
+			robots: file(10_000, func(i int) string {
+				return "/*" + mixed[1+i%1900:][:4] + "*" + letters(i, 2) + "Z"
+			}),
+			target: mixed,
+		},
+		{
+			name: "segments in the wrong order",
+			robots: file(10_000, func(i int) string {
+				return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6]
+			}),
+			target: mixed,
+		},
+		{
+			name:   "patterns that are prefixes of each other",
+			robots: file(900, func(i int) string { return "/" + strings.Repeat("a", i) + "$" }),
+			target: as,
+		},
+		{
+			name:   "escapes that differ in path and query",
+			robots: file(10_000, func(i int) string { return "/*%2F" + letters(i, 3) }),
+			target: "/?" + strings.Repeat("/", 2000),
+		},
+		{
+			name: "long patterns with escapes that differ in path and query",
+			robots: file(80, func(i int) string {
+				return "/*" + strings.Repeat("%2F", 2000) + letters(i, 3)
+			}),
+			target: "/?" + strings.Repeat("/", 2000),
+		},
+		{
+			name:   "bytes in the wrong order",
+			robots: file(10_000, func(i int) string { return "/*" + starred(i, 4) + "*Q" }),
+			target: "/Q" + mixed,
+		},
+		{
+			name: "segments that occur several times",
+			robots: file(10_000, func(i int) string {
+				return "/" + strings.Repeat("*"+mixed[1+i%1900:][:5], 3) + "*" + letters(i/1900, 1)
+			}),
+			target:    mixed + mixed[1:],
+			isTooMuch: true,
+		},
+		{
+			name: "a long target",
+			robots: file(10_000, func(i int) string {
+				return "/*" + mixed[1001+i%900:][:6] + "*" + mixed[1+i%900:][:6]
+			}),
+			target: strings.Repeat(mixed, 500),
+		},
+		{
+			name:   "short segments and a long target",
+			robots: file(46_000, func(i int) string { return "/*" + letters(i, 3) }),
+			target: "/" + strings.Repeat("z", 1<<20),
+		},
 	}
 }
 
@@ -69,28 +139,31 @@ func TestWorkBound(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			rules := parse(h.robots).Rules()
 			target := string(match.AppendTarget(nil, h.target, syntax.RFC9309))
-			most := 16_777_216 + 32*len(target) // see the doc of Rules
+			limit := 16_777_216 + 32*len(target) // see the doc of Rules
+			lastRule := len(target) + MaxSize    // trying the last rule may exceed the limit by this
 			_, outcome, steps := rules.set.Decide(h.target)
-			longest := len(target) + MaxSize // the final try may exceed the limit by this many steps
-			if (outcome == match.TooMuchWork) != (steps > most) || steps > most+longest {
-				t.Errorf("outcome %d in %d of %d steps", outcome, steps, most)
+			if steps > limit+lastRule {
+				t.Errorf("matching takes %d steps, want at most %d", steps, limit+lastRule)
+			}
+			if got, want := outcome == match.TooMuchWork, steps > limit; got != want {
+				t.Errorf("TooMuchWork is %t after %d steps, want %t", got, steps, want)
 			}
 			m := rules.Match(h.target)
-			if (m.Reason == TooMuchWork) != h.endless {
-				t.Errorf("%+v, endless: %t", m, h.endless)
+			if got := m.Reason == TooMuchWork; got != h.isTooMuch {
+				t.Errorf("Match returns the reason %v, want TooMuchWork: %t", m.Reason, h.isTooMuch)
 			}
 			// A match may take seconds, so there are few runs. In each, the
 			// runtime may allocate, or a garbage collection may empty a pool.
 			if n := testing.AllocsPerRun(2, func() { rules.Match(h.target) }); n > 10 && !testmain.RaceEnabled {
-				t.Errorf("%v allocations", n)
+				t.Errorf("Match makes %v allocations, want at most 10", n)
 			}
 			if m.Reason == TooMuchWork && m.Allowed {
-				t.Errorf("%+v: who cannot tell stays out", m)
+				t.Error("Match allows a target with the reason TooMuchWork, want it disallowed")
 			}
 			if problems := lint.Check([]byte(h.robots)); len(problems) > 1001 {
-				t.Errorf("%d problems", len(problems))
+				t.Errorf("Check returns %d problems, want at most 1001", len(problems))
 			}
-			t.Logf("%v, %d of %d steps, line %d", m.Reason, steps, most, m.Line)
+			t.Logf("%v, %d of %d steps, line %d", m.Reason, steps, limit, m.Line)
 		})
 	}
 }
@@ -106,8 +179,8 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestHostileBodies parses bodies that are much longer or stranger than real
-// files.
+// TestHostileBodies checks that bodies that are much longer or stranger than
+// real files are parsed, within the documented memory.
 func TestHostileBodies(t *testing.T) {
 	for name, body := range map[string]string{
 		"10 MB of rules":        "user-agent: *\n" + strings.Repeat("disallow: /x\n", 800_000),
@@ -118,24 +191,23 @@ func TestHostileBodies(t *testing.T) {
 		"many short rules":      "user-agent: *\n" + strings.Repeat("allow:/\n", 70_000),
 		"many user-agents":      strings.Repeat("user-agent:*\n", 70_000) + "disallow: /x\n",
 		"many groups":           strings.Repeat("user-agent:*\nallow:/\n", 40_000),
-		"a page":                "<!doctype html>\n<title>x</title>\n" + strings.Repeat("<p>user-agent: *</p>\n", 10_000),
-		"stars":                 "user-agent: *\ndisallow: /" + strings.Repeat("*", 400_000) + "x\n",
-		"escapes":               "user-agent: *\ndisallow: /" + strings.Repeat("%e3", 150_000) + "\n",
+		"an HTML page":          "<!doctype html>\n<title>x</title>\n" + strings.Repeat("<p>user-agent: *</p>\n", 10_000),
+		"a pattern of stars":    "user-agent: *\ndisallow: /" + strings.Repeat("*", 400_000) + "x\n",
+		"a pattern of escapes":  "user-agent: *\ndisallow: /" + strings.Repeat("%e3", 150_000) + "\n",
 		"bytes beyond ASCII":    "user-agent: *\ndisallow: /" + strings.Repeat("\xe3", 450_000) + "\n",
 		"more stars than count": "user-agent: *\ndisallow: /x" + strings.Repeat("*", 5000) + "\nallow: /xy\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := parse(body)
 			rules := f.Rules("ExampleBot")
-			m := rules.Match("/xyz")
+			rules.Match("/xyz") // must not panic
 			if len(f.syntax.Text) > MaxSize {
-				t.Errorf("%d bytes are kept", len(f.syntax.Text))
+				t.Errorf("the File retains %d bytes, want at most %d", len(f.syntax.Text), MaxSize)
 			}
 			if limit := 6 * (MaxSize + 200); rules.Size() > limit {
-				t.Errorf("the rules take %d bytes", rules.Size())
+				t.Errorf("Rules.Size returns %d, want at most %d", rules.Size(), limit)
 			}
-			lint.Check([]byte(body))
-			_ = fmt.Sprint(m)
+			lint.Check([]byte(body)) // must not panic
 		})
 	}
 }

@@ -2,6 +2,7 @@ package robotstxt
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,12 @@ user-agent: emptybot
 		want          Match
 	}{
 		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
-		{"ExampleBot", "/~joe/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}}, // "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
+		// "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
+		{
+			token:  "ExampleBot",
+			target: "/~joe/x.html",
+			want:   Match{true, ByRule, Allow, "/*.html$", 4, ours},
+		},
 		{"ExampleBot", "/x.html", Match{true, ByRule, Allow, "/*.html$", 4, ours}},
 		{"ExampleBot", "/caf%C3%A9s", Match{false, ByRule, Disallow, "/café*", 7, ours}},
 		{"ExampleBot", "/x", Match{true, NoMatch, NoRule, "", 0, ours}},
@@ -38,12 +44,8 @@ user-agent: emptybot
 		{"nobot", "/robots.txt", Match{true, IsRobotsTxt, NoRule, "", 0, nil}},
 	} {
 		got := f.Rules(test.token).Match(test.target)
-		if g := got.Group; !slices.Equal(g, test.want.Group) {
-			t.Errorf("%s %s: group %v, want %v", test.token, test.target, g, test.want.Group)
-		}
-		got.Group, test.want.Group = nil, nil
-		if fmt.Sprint(got) != fmt.Sprint(test.want) {
-			t.Errorf("%s %s: %+v, want %+v", test.token, test.target, got, test.want)
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("Rules(%q).Match(%q) = %+v, want %+v", test.token, test.target, got, test.want)
 		}
 	}
 }
@@ -58,20 +60,32 @@ func TestMatch_EquivalentRules(t *testing.T) {
 		{"user-agent: *\ndisallow: /a\ndisallow: /a*\n", 3},
 		{"user-agent: *\nallow: /ab\ndisallow: /a*\n", 2},
 		{"user-agent: *\ndisallow: /a$\nallow: /a*\n", 3},
-		{"user-agent: *\n" + strings.Repeat("disallow: /a$\n", 100) + strings.Repeat("disallow: /a*b*\n", 100), 2},
+		{
+			robots: "user-agent: *\n" + strings.Repeat("disallow: /a$\n", 100) + strings.Repeat("disallow: /a*b*\n", 100),
+			line:   2,
+		},
 	} {
 		target := "/ab"
 		if strings.Contains(test.robots, "$") {
 			target = "/a"
 		}
 		if m := parse(test.robots).Rules().Match(target); m.Line != test.line {
-			t.Errorf("%q: %+v, want line %d", test.robots, m, test.line)
+			t.Errorf("Match(%q) in %q = %+v, want line %d", target, test.robots, m, test.line)
 		}
 	}
 }
 
-func TestTarget(t *testing.T) {
-	rules := parse("user-agent: *\nallow: /\nallow: /$\ndisallow: /a?b\ndisallow: /?q\ndisallow: //x\ndisallow: /rel\ndisallow: /u?v=http://\n").Rules()
+// TestMatch_Targets checks that a target may be a path or a URL, and which part
+// of it the rules match.
+func TestMatch_Targets(t *testing.T) {
+	rules := parse("user-agent: *\n" +
+		"allow: /\n" +
+		"allow: /$\n" +
+		"disallow: /a?b\n" +
+		"disallow: /?q\n" +
+		"disallow: //x\n" +
+		"disallow: /rel\n" +
+		"disallow: /u?v=http://\n").Rules()
 	for target, line := range map[string]int{
 		"":                            3,
 		"/":                           3,
@@ -96,16 +110,23 @@ func TestTarget(t *testing.T) {
 		"HTTPS://EXAMPLE.COM/a?b":     4,
 	} {
 		if m := rules.Match(target); m.Line != line {
-			t.Errorf("%q: %+v, want line %d", target, m, line)
+			t.Errorf("Match(%q) = %+v, want line %d", target, m, line)
 		}
 	}
 }
 
-func TestRulesOfTheFirstTokenThatHasAGroup(t *testing.T) {
-	f := parse("user-agent: a\ndisallow: /a\n\nuser-agent: b\ndisallow: /b\n\nuser-agent: *\ndisallow: /star\n")
+func TestRules_SeveralTokens(t *testing.T) {
+	f := parse("user-agent: a\n" +
+		"disallow: /a\n" +
+		"\n" +
+		"user-agent: b\n" +
+		"disallow: /b\n" +
+		"\n" +
+		"user-agent: *\n" +
+		"disallow: /star\n")
 	for _, test := range []struct {
-		tokens []string
-		shut   string
+		tokens     []string
+		disallowed string // the path that the group of the robot disallows
 	}{
 		{[]string{"a", "b"}, "/a"},
 		{[]string{"b", "a"}, "/b"},
@@ -114,21 +135,35 @@ func TestRulesOfTheFirstTokenThatHasAGroup(t *testing.T) {
 		{nil, "/star"},
 		{[]string{""}, "/star"},
 	} {
-		if rules := f.Rules(test.tokens...); rules.Allowed(test.shut) || rules.Allowed("/a") == (test.shut == "/a") {
-			t.Errorf("tokens %q: want the group of %s", test.tokens, test.shut)
+		rules := f.Rules(test.tokens...)
+		for _, path := range []string{"/a", "/b", "/star"} {
+			want := path != test.disallowed
+			if got := rules.Allowed(path); got != want {
+				t.Errorf("Rules(%q).Allowed(%q) = %t, want %t", test.tokens, path, got, want)
+			}
 		}
 	}
 	if m := parse("").Rules("a").Match("/"); m.Reason != NoGroup || !m.Allowed {
-		t.Errorf("an empty file: %+v", m)
+		t.Errorf("Match in an empty file = %+v, want allowed, because there is no group", m)
 	}
 	var zero Rules
-	if _, ok := zero.CrawlDelay(); ok || !zero.Allowed("/") || zero.Match("/").Reason != NoGroup {
-		t.Error("zero Rules are not those of an empty file")
+	if d, ok := zero.CrawlDelay(); ok {
+		t.Errorf("CrawlDelay of zero Rules = %v, want none", d)
+	}
+	if m := zero.Match("/"); m.Reason != NoGroup || !zero.Allowed("/") {
+		t.Errorf("Match of zero Rules = %+v, want allowed, because there is no group", m)
 	}
 }
 
-func TestLinesAreCountedByEachLineEnd(t *testing.T) {
-	f := parse("# 1\r\n\r\nuser-agent: *\r\r\ndisallow: /5\n\n\rdisallow: /8\r\ndisallow: /9\rdisallow: /10")
+// TestMatch_LineNumbers checks that LF, CR and CR LF each end a line.
+func TestMatch_LineNumbers(t *testing.T) {
+	f := parse("# 1\r\n" +
+		"\r\n" +
+		"user-agent: *\r\r\n" +
+		"disallow: /5\n" +
+		"\n" +
+		"\rdisallow: /8\r\n" +
+		"disallow: /9\rdisallow: /10")
 	for n := range 11 {
 		target := fmt.Sprintf("/%d", n)
 		want := 0
@@ -136,7 +171,7 @@ func TestLinesAreCountedByEachLineEnd(t *testing.T) {
 			want = n
 		}
 		if m := f.Rules().Match(target); m.Line != want {
-			t.Errorf("%s: line %d, want %d", target, m.Line, want)
+			t.Errorf("Match(%q) is by line %d, want %d", target, m.Line, want)
 		}
 	}
 }
@@ -177,80 +212,148 @@ func TestCrawlDelay(t *testing.T) {
 		got, ok := parse("user-agent: *\n" + test.lines + "\n").Rules("x").CrawlDelay()
 		if !ok {
 			if got != 0 {
-				t.Errorf("%q: %v without ok", test.lines, got)
+				t.Errorf("CrawlDelay with %q = %v and false, want 0", test.lines, got)
 			}
 			got = none
 		}
 		if got != test.want {
-			t.Errorf("%q: %v, want %v", test.lines, got, test.want)
+			t.Errorf("CrawlDelay with %q = %v, want %v", test.lines, got, test.want)
 		}
 	}
 	if d, ok := parse("crawl-delay: 5\nuser-agent: *\ndisallow: /\n").Rules().CrawlDelay(); ok {
-		t.Errorf("a delay before any user-agent line: got %v, want none, because it applies to no robot", d)
+		t.Errorf("CrawlDelay before any user-agent line = %v, want none", d)
 	}
 }
 
-// TestCrawlDelayOfWhom checks that a Crawl-delay belongs to the user-agent
-// lines since the previous Crawl-delay.
-func TestCrawlDelayOfWhom(t *testing.T) {
+// TestCrawlDelay_SharedGroup checks that a Crawl-delay applies to the
+// user-agent lines after the previous Crawl-delay of the group.
+func TestCrawlDelay_SharedGroup(t *testing.T) {
 	const none = "none"
 	for _, test := range []struct {
 		name, robots string
 		want         map[string]string // the delay for each robot; the file does not name "other"
 	}{
-		{"two delays, and rules for both", "user-agent: iSec_Bot\ncrawl-delay: 300\nuser-agent: *\ncrawl-delay: 30\ndisallow: /a\n",
+		{"two delays, and rules for both", "user-agent: iSec_Bot\n" +
+			"crawl-delay: 300\n" +
+			"user-agent: *\n" +
+			"crawl-delay: 30\n" +
+			"disallow: /a\n",
 			map[string]string{"iSec_Bot": "5m0s", "other": "30s"}},
-		{"one delay after several lines", "user-agent: a\nuser-agent: b\ncrawl-delay: 3\ndisallow: /a\n",
+		{"one delay after several lines", "user-agent: a\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 3\n" +
+			"disallow: /a\n",
 			map[string]string{"a": "3s", "b": "3s", "other": none}},
-		{"several lines, each with several robots", "user-agent: a\nuser-agent: b\ncrawl-delay: 3\nuser-agent: c\nuser-agent: *\ncrawl-delay: 4\n",
+		{"several lines, each with several robots", "user-agent: a\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 3\n" +
+			"user-agent: c\n" +
+			"user-agent: *\n" +
+			"crawl-delay: 4\n",
 			map[string]string{"a": "3s", "b": "3s", "c": "4s", "other": "4s"}},
-		{"the last have none", "user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\ndisallow: /a\n",
+		{"no delay after the last user-agent line", "user-agent: a\ncrawl-delay: 3\n\nuser-agent: b\ndisallow: /a\n",
 			map[string]string{"a": "3s", "b": none}},
-		{"after the rules", "user-agent: a\nuser-agent: b\ndisallow: /a\ncrawl-delay: 3\n",
+		{"one delay after the rules", "user-agent: a\nuser-agent: b\ndisallow: /a\ncrawl-delay: 3\n",
 			map[string]string{"a": "3s", "b": "3s"}},
-		{"the robot with one has had it before the rules", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /a\ncrawl-delay: 4\n",
+		{"one delay before the rules, and one after them", "user-agent: a\n" +
+			"crawl-delay: 3\n" +
+			"user-agent: b\n" +
+			"disallow: /a\n" +
+			"crawl-delay: 4\n",
 			map[string]string{"a": "3s", "b": "4s"}},
-		{"a second line for the same, larger", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ncrawl-delay: 4\ncrawl-delay: 5\n",
+		{"a second, larger delay for the same robot", "user-agent: a\n" +
+			"crawl-delay: 3\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 4\n" +
+			"crawl-delay: 5\n",
 			map[string]string{"a": "3s", "b": "5s"}},
-		{"a second line for the same, smaller", "user-agent: a\nuser-agent: b\ncrawl-delay: 4\ndisallow: /a\ncrawl-delay: 1\n",
+		{"a second, smaller delay for the same robots", "user-agent: a\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 4\n" +
+			"disallow: /a\n" +
+			"crawl-delay: 1\n",
 			map[string]string{"a": "4s", "b": "4s"}},
-		{"other lines part nothing", "user-agent: a\nrequest-rate: 1/10s\nsitemap: https://example.com/s.xml\n\nuser-agent: b\ncrawl-delay: 4\n",
+		{"other fields between user-agent lines", "user-agent: a\n" +
+			"request-rate: 1/10s\n" +
+			"sitemap: https://example.com/s.xml\n" +
+			"\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 4\n",
 			map[string]string{"a": "4s", "b": "4s"}},
-		{"a value that is no number is a robot's all the same", "user-agent: a\ncrawl-delay: soon\nuser-agent: b\ncrawl-delay: 4\n",
+		{"an invalid delay for one robot", "user-agent: a\n" +
+			"crawl-delay: soon\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 4\n",
 			map[string]string{"a": none, "b": "4s"}},
-		{"and another line makes up for it", "user-agent: a\ncrawl-delay: soon\ncrawl-delay: 2\nuser-agent: b\ncrawl-delay: 4\n",
+		{"an invalid delay before a valid one", "user-agent: a\n" +
+			"crawl-delay: soon\n" +
+			"crawl-delay: 2\n" +
+			"user-agent: b\n" +
+			"crawl-delay: 4\n",
 			map[string]string{"a": "2s", "b": "4s"}},
-		{"a robot named twice", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\nuser-agent: A/2.0\ncrawl-delay: 1\n",
+		{"a robot named twice", "user-agent: a\n" +
+			"crawl-delay: 3\n" +
+			"user-agent: b\n" +
+			"user-agent: A/2.0\n" +
+			"crawl-delay: 1\n",
 			map[string]string{"a": "3s", "b": "1s"}},
-		{"merged groups", "user-agent: a\ncrawl-delay: 3\nuser-agent: b\ndisallow: /a\n\nuser-agent: c\ncrawl-delay: 9\nuser-agent: b\nuser-agent: a\ncrawl-delay: 2\ndisallow: /b\n",
+		{"merged groups", "user-agent: a\n" +
+			"crawl-delay: 3\n" +
+			"user-agent: b\n" +
+			"disallow: /a\n" +
+			"\n" +
+			"user-agent: c\n" +
+			"crawl-delay: 9\n" +
+			"user-agent: b\n" +
+			"user-agent: a\n" +
+			"crawl-delay: 2\n" +
+			"disallow: /b\n",
 			map[string]string{"a": "3s", "b": "2s", "c": "9s"}},
-		{"a robot of its own is not told the delay of *", "user-agent: *\ncrawl-delay: 5\nuser-agent: a\ndisallow: /a\n",
+		{"a delay for * before a robot without one", "user-agent: *\n" +
+			"crawl-delay: 5\n" +
+			"user-agent: a\n" +
+			"disallow: /a\n",
 			map[string]string{"a": none, "other": "5s"}},
-		{"0 is a delay", "user-agent: a\ncrawl-delay: 0\nuser-agent: *\ncrawl-delay: 8\n",
+		{"a delay of 0", "user-agent: a\ncrawl-delay: 0\nuser-agent: *\ncrawl-delay: 8\n",
 			map[string]string{"a": "0s", "other": "8s"}},
 	} {
 		for token, want := range test.want {
 			for _, dialect := range []Dialect{RFC9309, Google} {
 				f := dialect.Parse([]byte(test.robots))
-				got, given := none, none
+				got := none
 				if d, ok := f.Rules(token).CrawlDelay(); ok {
 					got = d.String()
 				}
-				var most time.Duration
-				for g := range f.GroupsFor(token) {
-					for _, field := range g.Fields {
-						if d, ok := syntax.ParseDelay(field.Value); ok && strings.EqualFold(field.Name, "crawl-delay") {
-							most = max(most, d)
-							given = most.String()
-						}
-					}
+				if got != want {
+					t.Errorf("%s, dialect %v: Rules(%q).CrawlDelay() = %s, want %s",
+						test.name, dialect, token, got, want)
 				}
-				if got != want || given != want {
-					t.Errorf("%s, %v: %s has to wait %s by Rules and %s by GroupsFor, want %s", test.name, dialect, token, got, given, want)
+				got = none
+				if d, ok := crawlDelayInFields(f, token); ok {
+					got = d.String()
+				}
+				if got != want {
+					t.Errorf("%s, dialect %v: the Crawl-delay in GroupsFor(%q) is %s, want %s",
+						test.name, dialect, token, got, want)
 				}
 			}
 		}
 	}
+}
+
+// crawlDelayInFields returns the greatest Crawl-delay in the Fields that apply
+// to a robot.
+func crawlDelayInFields(f *File, token string) (delay time.Duration, ok bool) {
+	for g := range f.GroupsFor(token) {
+		for _, field := range g.Fields {
+			d, isDelay := syntax.ParseDelay(field.Value)
+			if isDelay && strings.EqualFold(field.Name, "crawl-delay") {
+				delay = max(delay, d)
+				ok = true
+			}
+		}
+	}
+	return delay, ok
 }
 
 func TestGroupsAndFields(t *testing.T) {
@@ -275,13 +378,18 @@ visit-time: 0600-0845
 [{* 8}] [] [{noindex /old 9} {Content-Signal search=yes, ai-train=no 10} {content-usage /x train-ai=n 11} {visit-time 0600-0845 12}]
 `
 	if got != want {
-		t.Errorf("groups:\n%swant:\n%s", got, want)
+		t.Errorf("Groups yields\n%swant\n%s", got, want)
 	}
-	if got := fmt.Sprint(slices.Collect(f.Fields("LICENSE", "host"))); got != "[{Host example.com 1} {license https://example.com/license.xml 2}]" {
-		t.Errorf("fields: %s", got)
+	fields := slices.Collect(f.Fields("LICENSE", "host"))
+	wantFields := []Field{
+		{"Host", "example.com", 1},
+		{"license", "https://example.com/license.xml", 2},
+	}
+	if !slices.Equal(fields, wantFields) {
+		t.Errorf("Fields(LICENSE, host) yields %v, want %v", fields, wantFields)
 	}
 	if n := len(slices.Collect(f.Fields())); n != 8 {
-		t.Errorf("%d fields in all, want 8", n)
+		t.Errorf("Fields() yields %d fields, want 8", n)
 	}
 	for _, test := range []struct {
 		token string
@@ -289,14 +397,14 @@ visit-time: 0600-0845
 	}{{"b", "a"}, {"c", "*"}} {
 		for g := range f.GroupsFor(test.token) {
 			if g.UserAgents[0].Value != test.agent {
-				t.Errorf("group for %s: %v", test.token, g.UserAgents)
+				t.Errorf("GroupsFor(%q) yields the group of %v, want that of %q",
+					test.token, g.UserAgents, test.agent)
 			}
 		}
 	}
 }
 
-// TestRules_Concurrent checks that many goroutines can use the same
-// rules.
+// TestRules_Concurrent checks that many goroutines can use the same rules.
 func TestRules_Concurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("user-agent: *\ncrawl-delay: 1\n")
@@ -319,7 +427,8 @@ func TestRules_Concurrent(t *testing.T) {
 					t.Errorf("got %+v; want line 158 and a group of one", m)
 				}
 				if rules.Allowed("/a99/") || !rules.Allowed("/b") {
-					t.Error("wrong verdict")
+					t.Errorf("Allowed is %t for /a99/ and %t for /b, want false and true",
+						rules.Allowed("/a99/"), rules.Allowed("/b"))
 				}
 			})
 		}

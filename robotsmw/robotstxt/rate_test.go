@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// No standard defines Request-rate and Visit-time, so the package returns their
-// values as text. A program gets this text from robotstxt.File.GroupsFor. These
-// types show how the program can read it. The tests in feature_test.go use them
-// to compare the text with the answers of other parsers.
+// No standard defines Request-rate and Visit-time, so
+// [robotstxt.File.GroupsFor] returns their values as text. These types show how
+// a program can parse the text. The tests in feature_test.go use them to
+// compare the values with those of other parsers.
 
 // A requestRate is the value of a Request-rate field: "1/10s" for one request
 // in ten seconds, or "30/1m 0600-0845" for thirty in a minute between 6:00 and
@@ -35,11 +35,14 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 		case 's':
 			per = per[:n-1]
 		case 'm':
-			unit, per = time.Minute, per[:n-1]
+			unit = time.Minute
+			per = per[:n-1]
 		case 'h':
-			unit, per = time.Hour, per[:n-1]
+			unit = time.Hour
+			per = per[:n-1]
 		case 'd':
-			unit, per = 24*time.Hour, per[:n-1]
+			unit = 24 * time.Hour
+			per = per[:n-1]
 		}
 	}
 	n, okRequests := parseCount(requests)
@@ -64,7 +67,8 @@ func parseCount(s string) (int, bool) {
 
 // hours is a part of each day, in UTC. The zero value is the whole day.
 type hours struct {
-	From, To time.Duration // since midnight; To is excluded; if To is before From, To is on the next day
+	From time.Duration // since midnight
+	To   time.Duration // since midnight, exclusive; if To is before From, it is on the next day
 }
 
 func (h hours) Contains(t time.Time) bool {
@@ -87,10 +91,9 @@ func parseVisitTime(value string) (h hours, ok bool) {
 	if !ok {
 		return hours{}, false
 	}
-	from, to = strings.TrimRight(from, " \t"), strings.TrimLeft(to, " \t")
 	var okFrom, okTo bool
-	h.From, okFrom = parseClock(from)
-	h.To, okTo = parseClock(to)
+	h.From, okFrom = parseClock(strings.TrimRight(from, " \t"))
+	h.To, okTo = parseClock(strings.TrimLeft(to, " \t"))
 	if !okFrom || !okTo {
 		return hours{}, false
 	}

@@ -1,6 +1,8 @@
 package robotstxt
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ type referenceRule struct {
 	pattern string
 }
 
+// referenceRules returns the rules for a robot, in order.
 func referenceRules(f *File, tokens ...string) (rules []referenceRule) {
 	for _, name := range append(slices.Clone(tokens), "*") {
 		found := false
@@ -24,7 +27,11 @@ func referenceRules(f *File, tokens ...string) (rules []referenceRule) {
 			found = true
 			for _, r := range group {
 				if r.Field == syntax.Allow || r.Field == syntax.Disallow {
-					rules = append(rules, referenceRule{r.Field == syntax.Allow, int(r.Line), f.syntax.Value(&r)})
+					rules = append(rules, referenceRule{
+						allow:   r.Field == syntax.Allow,
+						line:    int(r.Line),
+						pattern: f.syntax.Value(&r),
+					})
 				}
 			}
 		}
@@ -48,6 +55,8 @@ func referenceGroups(f *File, name string) (groups [][]syntax.Record) {
 	return groups
 }
 
+// referenceMatch returns the rule that decides about a target. ok is false if
+// no rule matches.
 func referenceMatch(rules []referenceRule, target string) (best referenceRule, ok bool) {
 	canon, query := referenceTarget(target)
 	longest := -1
@@ -56,7 +65,9 @@ func referenceMatch(rules []referenceRule, target string) (best referenceRule, o
 		if r.pattern == "" || !referenceMatches(pattern, canon, query) {
 			continue
 		}
-		if n := referenceLength(pattern); n > longest || n == longest && r.allow && !best.allow {
+		n := referenceLength(pattern)
+		isEqualAllow := n == longest && r.allow && !best.allow
+		if n > longest || isEqualAllow {
 			longest = n
 			best = r
 			ok = true
@@ -65,12 +76,12 @@ func referenceMatch(rules []referenceRule, target string) (best referenceRule, o
 	return best, ok
 }
 
-// referenceTarget returns a target in the form that is compared, and where the
-// target's query begins.
+// referenceTarget returns the normalized form of a target, and the index at
+// which its query begins.
 func referenceTarget(target string) (canon string, query int) {
 	target, _, _ = strings.Cut(target, "#")
 	if scheme, rest, ok := strings.Cut(target, "://"); ok && !strings.ContainsAny(scheme, "/?") {
-		target = rest[min(len(rest), max(0, indexOr(rest, "/?", len(rest)))):]
+		target = rest[indexOr(rest, "/?", len(rest)):]
 	}
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
@@ -90,6 +101,7 @@ func referenceTarget(target string) (canon string, query int) {
 	return canon, query
 }
 
+// indexOr is strings.IndexAny, but returns none if there is no such character.
 func indexOr(s, chars string, none int) int {
 	if i := strings.IndexAny(s, chars); i >= 0 {
 		return i
@@ -114,32 +126,35 @@ func referenceByte(s string) (written string, value byte, escaped bool) {
 // referenceForm returns the normalized form of a byte.
 func referenceForm(value byte, escaped, inQuery bool) string {
 	printable := value > ' ' && value < 0x7f
-	reserved := strings.IndexByte("/?#%", value) >= 0
-	if inQuery && (value == '/' || value == '?') {
-		reserved = false
+	reserved := "/?#%"
+	if inQuery {
+		reserved = "#%"
 	}
-	if printable && (!escaped || !reserved) {
+	isReserved := escaped && strings.IndexByte(reserved, value) >= 0
+	if printable && !isReserved {
 		return string(rune(value))
 	}
-	return "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
+	return fmt.Sprintf("%%%02X", value)
 }
 
 // A referenceElement is a part of a pattern: "*", the "$" at its end, or a
-// literal byte. inPath is the byte's form before the query begins, and inQuery
-// is its form after that.
+// literal byte.
 type referenceElement struct {
-	star, end       bool
-	inPath, inQuery string
+	star, end bool
+	inPath    string // the normalized byte in the path of a target
+	inQuery   string // the normalized byte in the query of a target
 }
 
+// referencePattern splits a pattern into its elements.
 func referencePattern(pattern string) (elements []referenceElement) {
-	star, inQuery := false, false
+	afterStar := false
+	inQuery := false
 	for pattern != "" {
 		written, value, escaped := referenceByte(pattern)
 		pattern = pattern[len(written):]
 		switch {
 		case written == "*":
-			star = true
+			afterStar = true
 			elements = append(elements, referenceElement{star: true})
 			continue
 		case written == "$" && pattern == "":
@@ -148,8 +163,11 @@ func referencePattern(pattern string) (elements []referenceElement) {
 		case written == "?":
 			inQuery = true
 		}
-		e := referenceElement{inPath: referenceForm(value, escaped, inQuery), inQuery: referenceForm(value, escaped, inQuery)}
-		if star {
+		e := referenceElement{
+			inPath:  referenceForm(value, escaped, inQuery),
+			inQuery: referenceForm(value, escaped, inQuery),
+		}
+		if afterStar {
 			e.inQuery = referenceForm(value, escaped, true)
 		}
 		elements = append(elements, e)
@@ -157,6 +175,7 @@ func referencePattern(pattern string) (elements []referenceElement) {
 	return elements
 }
 
+// referenceLength returns the length of a pattern in the normalized form.
 func referenceLength(pattern []referenceElement) (n int) {
 	for _, e := range pattern {
 		if e.star || e.end {
@@ -202,85 +221,137 @@ func referenceMatches(pattern []referenceElement, target string, query int) bool
 	return len(ends) > 0
 }
 
+// googleMatches has the lengths of the longest patterns that match a target.
+type googleMatches struct{ allow, disallow int }
+
 // referenceGoogle is a simple, slow version of the Google dialect, written from
 // its description.
 func referenceGoogle(body, token, url string) bool {
-	for _, n := range []int{3, 2, 1} {
-		if bom := "\xef\xbb\xbf"[:n]; strings.HasPrefix(body, bom) {
-			body = body[n:]
+	var own, global googleMatches // of the groups that name the robot, and of those for "*"
+	hasOwnGroup := false
+	inOwn := false    // whether the current group names the robot
+	inGlobal := false // whether the current group is for "*"
+	hasRule := false  // whether the current group has a rule
+	path := referenceGooglePath(url)
+	for _, line := range referenceLines(body) {
+		key, value, ok := referenceGoogleField(line)
+		if !ok {
+			continue
+		}
+		isKey := func(prefixes ...string) bool {
+			return slices.ContainsFunc(prefixes, func(p string) bool {
+				return strings.HasPrefix(strings.ToLower(key), p)
+			})
+		}
+		if isKey("user-agent", "useragent", "user agent") {
+			if hasRule {
+				inOwn = false
+				inGlobal = false
+				hasRule = false
+			}
+			name := referenceGoogleName(value)
+			switch {
+			case name == "*":
+				inGlobal = true
+			case token != "" && strings.EqualFold(name, token):
+				hasOwnGroup = true
+				inOwn = true
+			}
+			continue
+		}
+		if !inOwn && !inGlobal {
+			continue
+		}
+		matches := &global
+		if inOwn {
+			matches = &own
+		}
+		pattern := referenceGooglePattern(value)
+		switch {
+		case isKey("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
+			hasRule = true
+			if referenceMatchesBytes(pattern, path) {
+				matches.disallow = max(matches.disallow, len(pattern))
+			}
+		case isKey("allow"):
+			hasRule = true
+			if !referenceMatchesBytes(pattern, path) {
+				pattern = referenceIndexDirectory(pattern)
+			}
+			if referenceMatchesBytes(pattern, path) {
+				matches.allow = max(matches.allow, len(pattern))
+			}
+		}
+	}
+	if hasOwnGroup {
+		return own.allow >= own.disallow
+	}
+	return global.allow >= global.disallow
+}
+
+// referenceLines splits a body, without its byte order mark, into lines.
+func referenceLines(body string) []string {
+	for _, bom := range []string{"\xef\xbb\xbf", "\xef\xbb", "\xef"} {
+		if rest, ok := strings.CutPrefix(body, bom); ok {
+			body = rest
 			break
 		}
 	}
-	type best struct{ allow, disallow int }
-	verdicts := map[bool]*best{true: {}, false: {}} // [true] is for the groups that name the robot, [false] for the groups of "*"
-	var ever, own, global, ruled bool
-	path := referenceGooglePath(url)
-	for _, line := range strings.Split(strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n"), "\n") {
-		line = line[:min(len(line), 16663)]
-		line, _, _ = strings.Cut(line, "\x00")
-		line, _, _ = strings.Cut(line, "#")
-		line = strings.Trim(line, " \t\v\f")
-		key, value, ok := strings.Cut(line, ":")
-		if words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' }); !ok && len(words) == 2 {
-			key = words[0]
-			value = words[1]
-			ok = true
-		}
-		key, value = strings.ToLower(strings.Trim(key, " \t\v\f")), strings.Trim(value, " \t\v\f")
-		if !ok || key == "" {
-			continue
-		}
-		begins := func(names ...string) bool {
-			return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(key, n) })
-		}
-		group := verdicts[own]
-		switch {
-		case begins("user-agent", "useragent", "user agent"):
-			if ruled {
-				own = false
-				global = false
-				ruled = false
-			}
-			if value == "*" || len(value) > 1 && value[0] == '*' && strings.IndexByte(" \t\v\f", value[1]) >= 0 {
-				global = true
-				continue
-			}
-			n := 0
-			for n < len(value) && (value[n] == '-' || value[n] == '_' || 'a' <= value[n]|0x20 && value[n]|0x20 <= 'z') {
-				n++
-			}
-			if token != "" && strings.EqualFold(value[:n], token) {
-				ever, own = true, true
-			}
-		case begins("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"):
-			if own || global {
-				ruled = true
-				if pattern := referenceGooglePattern(value); referenceMatchesBytes(pattern, path) {
-					group.disallow = max(group.disallow, len(pattern))
-				}
-			}
-		case begins("allow"):
-			if own || global {
-				ruled = true
-				pattern := referenceGooglePattern(value)
-				if i := strings.LastIndex(pattern, "/"); i >= 0 && !referenceMatchesBytes(pattern, path) && strings.HasPrefix(pattern[i:], "/index.htm") {
-					pattern = pattern[:i+1] + "$"
-				}
-				if referenceMatchesBytes(pattern, path) {
-					group.allow = max(group.allow, len(pattern))
-				}
-			}
-		}
-	}
-	return verdicts[ever].allow >= verdicts[ever].disallow
+	return strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body), "\n")
 }
 
+// referenceGoogleField returns the name and the value of a line as Google's
+// parser reads them. ok is false if the line has no name.
+func referenceGoogleField(line string) (key, value string, ok bool) {
+	const space = " \t\v\f"
+	line = line[:min(len(line), 16663)]
+	line, _, _ = strings.Cut(line, "\x00")
+	line, _, _ = strings.Cut(line, "#")
+	line = strings.Trim(line, space)
+	key, value, ok = strings.Cut(line, ":")
+	if !ok {
+		words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
+		if len(words) != 2 {
+			return "", "", false
+		}
+		key = words[0]
+		value = words[1]
+	}
+	key = strings.Trim(key, space)
+	return key, strings.Trim(value, space), key != ""
+}
+
+var (
+	googleWildcard = regexp.MustCompile(`^\*([ \t\v\f]|$)`)
+	googleName     = regexp.MustCompile(`^[a-zA-Z_-]*`)
+)
+
+// referenceGoogleName returns the name in the value of a user-agent line as
+// Google's parser reads it, which is "*" for all robots.
+func referenceGoogleName(value string) string {
+	if googleWildcard.MatchString(value) {
+		return "*"
+	}
+	return googleName.FindString(value)
+}
+
+// referenceIndexDirectory returns the pattern for the directory of an index
+// page, or the pattern itself if it is not for an index page.
+func referenceIndexDirectory(pattern string) string {
+	i := strings.LastIndex(pattern, "/")
+	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {
+		return pattern
+	}
+	return pattern[:i+1] + "$"
+}
+
+// referenceGooglePattern returns a pattern as Google's parser normalizes it.
 func referenceGooglePattern(pattern string) (escaped string) {
 	for pattern != "" {
 		written, value, isEscape := referenceByte(pattern)
 		pattern = pattern[len(written):]
 		if isEscape || value >= 0x80 {
-			written = "%" + string("0123456789ABCDEF"[value>>4]) + string("0123456789ABCDEF"[value&15])
+			written = fmt.Sprintf("%%%02X", value)
 		}
 		escaped += written
 	}
@@ -290,31 +361,36 @@ func referenceGooglePattern(pattern string) (escaped string) {
 // referenceGooglePath returns the path and query of a URL as Google's parser
 // finds them.
 func referenceGooglePath(url string) string {
-	rest := strings.TrimPrefix(url, "//")
-	early := indexOr(rest, "/?;", len(rest)+1)
-	if i := strings.Index(rest, "://"); i >= 0 && early >= i {
-		rest = rest[i+3:]
+	url = strings.TrimPrefix(url, "//")
+	authority := 0
+	scheme := strings.Index(url, "://")
+	if scheme >= 0 && indexOr(url, "/?;", len(url)) >= scheme {
+		authority = scheme + len("://")
 	}
-	path := indexOr(rest, "/?;", -1)
-	hash := strings.IndexByte(strings.TrimPrefix(url, "//"), '#')
-	if path < 0 || hash >= 0 && hash < len(strings.TrimPrefix(url, "//"))-len(rest)+path {
+	i := strings.IndexAny(url[authority:], "/?;")
+	if i < 0 || strings.Contains(url[:authority+i], "#") {
 		return "/"
 	}
-	rest, _, _ = strings.Cut(rest[path:], "#")
-	if rest[0] != '/' {
-		rest = "/" + rest
+	path, _, _ := strings.Cut(url[authority+i:], "#")
+	if path[0] != '/' {
+		path = "/" + path
 	}
-	return rest
+	return path
 }
 
-// referenceMatchesBytes does the same as referenceMatches, for a pattern in
-// which only "*" and a final "$" are special.
+// referenceMatchesBytes is like referenceMatches for a pattern in which only
+// "*" and a final "$" are special.
 func referenceMatchesBytes(pattern, path string) bool {
 	var elements []referenceElement
 	for i := range len(pattern) {
 		char := pattern[i : i+1]
 		end := char == "$" && i == len(pattern)-1
-		elements = append(elements, referenceElement{star: char == "*", end: end, inPath: char, inQuery: char})
+		elements = append(elements, referenceElement{
+			star:    char == "*",
+			end:     end,
+			inPath:  char,
+			inQuery: char,
+		})
 	}
 	return referenceMatches(elements, path, len(path))
 }

@@ -73,7 +73,9 @@ func mayNeedResolving(path string) bool {
 	if !strings.HasPrefix(path, "/") {
 		return true
 	}
-	return strings.Contains(path, "//") || strings.Contains(path, "/.") || strings.Contains(path, "/%")
+	return strings.Contains(path, "//") ||
+		strings.Contains(path, "/.") ||
+		strings.Contains(path, "/%")
 }
 
 // appendResolved appends a path with its dot segments resolved (RFC 3986

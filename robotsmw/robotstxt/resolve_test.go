@@ -1,19 +1,23 @@
 package robotstxt
 
 import (
-	"slices"
+	"cmp"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/match"
 )
 
-// TestMatchResolved checks which name of a target decides: the target itself or
-// one of its other names (see MatchResolved). If the target itself is
-// disallowed, or if all its names are allowed, the target itself decides.
-// Otherwise, the first disallowed name decides.
+// TestMatchResolved checks which form of a target decides. In the table, the
+// value contains the resolved forms of the key, in the order in which they are
+// matched. For each target there are three kinds of files: those that disallow
+// one of the forms, one that allows the target and all forms, and one that
+// allows only the target.
 func TestMatchResolved(t *testing.T) {
-	rules := func(lines string) *Rules { return Parse([]byte("User-agent: *\n" + lines)).Rules("ExampleBot") }
+	rules := func(lines string) *Rules {
+		return parse("User-agent: *\n" + lines).Rules("ExampleBot")
+	}
 	for target, want := range map[string]string{
 		"/a":                          "",
 		"https://a.example/x/../p?q":  "/p?q /p?q",
@@ -27,30 +31,40 @@ func TestMatchResolved(t *testing.T) {
 		"https://a.example?q=//":      "",
 		"https://a.example/a/./b/c/.": "/a/b/c/ /a/b/c/",
 	} {
-		own := "Disallow: /\nAllow: /" + strings.TrimPrefix(match.TrimAuthority(target), "/") + "$\n"
-		names, all := strings.Fields(want), own
-		for _, name := range names {
-			all += "Allow: " + name + "$\n"
-			if m, got := rules("Disallow: " + name + "$\n").MatchResolved(target); m.Allowed || m.Line != 2 || got != name {
-				t.Errorf("%s: %+v as %q, want %q", target, m, got, name)
+		path := "/" + strings.TrimPrefix(match.TrimAuthority(target), "/")
+		allowTarget := "Disallow: /\nAllow: " + path + "$\n"
+		forms := strings.Fields(want)
+		allowAll := allowTarget
+		for _, form := range forms {
+			allowAll += "Allow: " + form + "$\n"
+			m, got := rules("Disallow: " + form + "$\n").MatchResolved(target)
+			if m.Allowed || m.Line != 2 || got != form {
+				t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q",
+					target, m, got, form)
 			}
 		}
-		if m, got := rules(all).MatchResolved(target); !m.Allowed || got != "" {
-			t.Errorf("%s has another name: %q", target, got)
+		if m, got := rules(allowAll).MatchResolved(target); !m.Allowed || got != "" {
+			t.Errorf("MatchResolved(%q) = %+v, %q, want it allowed", target, m, got)
 		}
-		if m, got := rules(own).MatchResolved(target); len(names) > 0 && (m.Allowed || got != names[0]) {
-			t.Errorf("%s: %+v as %q, want %q", target, m, got, names[0])
+		if len(forms) == 0 {
+			continue
+		}
+		if m, got := rules(allowTarget).MatchResolved(target); m.Allowed || got != forms[0] {
+			t.Errorf("MatchResolved(%q) = %+v, %q, want it disallowed as %q",
+				target, m, got, forms[0])
 		}
 	}
-	if m, got := rules("Disallow: /x/\n").MatchResolved("/x/../y"); m.Allowed || m.Line != 2 || got != "" {
-		t.Errorf("disallowed as it is written: %+v as %q", m, got)
+	m, form := rules("Disallow: /x/\n").MatchResolved("/x/../y")
+	if m.Allowed || m.Line != 2 || form != "" {
+		t.Errorf("MatchResolved of a disallowed target = %+v, %q, want line 2 and no form", m, form)
 	}
 }
 
 // resolvedSlowly does the same as appendResolved, in the steps of RFC 3986
 // §5.2.4.
 func resolvedSlowly(path string) string {
-	in, out := unescapedDots(path), ""
+	in := unescapedDots(path)
+	out := ""
 	for in != "" {
 		switch {
 		case strings.HasPrefix(in, "/./"):
@@ -58,34 +72,39 @@ func resolvedSlowly(path string) string {
 		case in == "/.":
 			in = "/"
 		case strings.HasPrefix(in, "/../"), in == "/..":
-			if in = in[3:]; in == "" {
-				in = "/"
-			}
+			in = cmp.Or(in[3:], "/")
 			out = out[:max(0, strings.LastIndexByte(out, '/'))]
 		default:
 			i := strings.IndexByte(in[1:], '/') + 1
 			if i == 0 {
 				i = len(in)
 			}
-			out, in = out+in[:i], in[i:]
+			out += in[:i]
+			in = in[i:]
 		}
 	}
 	return out
 }
 
-// unescapedDots unescapes the dots in a path's dot segments.
+// unescapedDots decodes the dots of the dot segments of a path.
 func unescapedDots(path string) string {
 	segments := strings.Split(path, "/")
 	for i, s := range segments {
-		if s = strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s); s == "." || s == ".." {
+		s = strings.NewReplacer("%2e", ".", "%2E", ".").Replace(s)
+		if s == "." || s == ".." {
 			segments[i] = s
 		}
 	}
 	return strings.Join(segments, "/")
 }
 
-func FuzzOtherNames(f *testing.F) {
-	for _, s := range []string{"/a/b/c/./../../g", "/mid/content=5/../6", "/..", "/.", "/", "//", "/a//../b", "/%2E%2e/%2e", "/..//..", "/%2", "/%2f..", "/.%2e.", "/%2e%2"} {
+// FuzzResolvedForms checks the two resolved forms of a path with slow versions
+// of the functions that build them.
+func FuzzResolvedForms(f *testing.F) {
+	for _, s := range []string{
+		"/a/b/c/./../../g", "/mid/content=5/../6", "/..", "/.", "/", "//", "/a//../b",
+		"/%2E%2e/%2e", "/..//..", "/%2", "/%2f..", "/.%2e.", "/%2e%2",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -94,17 +113,16 @@ func FuzzOtherNames(f *testing.F) {
 		}
 		got := string(appendResolved(nil, path))
 		if want := resolvedSlowly(path); got != want {
-			t.Errorf("%q resolves to %q, want %q", path, got, want)
+			t.Errorf("appendResolved(%q) = %q, want %q", path, got, want)
 		}
 		merged := string(appendMerged(nil, path))
-		if strings.Contains(merged, "//") {
-			t.Errorf("%q merges to %q", path, merged)
+		if want := regexp.MustCompile("/+").ReplaceAllString(path, "/"); merged != want {
+			t.Errorf("appendMerged(%q) = %q, want %q", path, merged, want)
 		}
-		if parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' }); !slices.Equal(parts, strings.FieldsFunc(merged, func(r rune) bool { return r == '/' })) {
-			t.Errorf("%q merges to %q, which has other segments", path, merged)
-		}
-		if (got != path || merged != path) && !mayNeedResolving(path) {
-			t.Errorf("%q has the names %q and %q", path, got, merged)
+		hasForms := got != path || merged != path
+		if hasForms && !mayNeedResolving(path) {
+			t.Errorf("mayNeedResolving(%q) = false, want true, because of %q and %q",
+				path, got, merged)
 		}
 	})
 }

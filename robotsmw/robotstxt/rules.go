@@ -46,7 +46,10 @@ func (f *File) Rules(tokens ...string) *Rules {
 	groups, token := f.groupsFor(stack[:0], tokens)
 	builder := match.NewBuilder(f.syntax.Dialect)
 	if len(groups) == 0 {
-		return &Rules{set: builder.Set()} // the Set needs the dialect, because some exempt /robots.txt
+		// the Set needs the dialect, because some exempt /robots.txt
+		return &Rules{
+			set: builder.Set(),
+		}
 	}
 	var agentStack [4]UserAgent
 	agents := agentStack[:0]
@@ -93,7 +96,9 @@ func newRules(agents []UserAgent) *Rules {
 
 // Size returns the memory that the Rules occupy, in bytes.
 func (r *Rules) Size() int {
-	size := int(unsafe.Sizeof(*r)-unsafe.Sizeof(r.set)) + r.set.Size() + cap(r.agents)*int(unsafe.Sizeof(UserAgent{}))
+	size := int(unsafe.Sizeof(*r) - unsafe.Sizeof(r.set))
+	size += r.set.Size()
+	size += cap(r.agents) * int(unsafe.Sizeof(UserAgent{}))
 	for _, a := range r.agents {
 		size += len(a.Value)
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
 
-// mostMemory returns the bound on the size of Rules in their doc.
-func mostMemory(f *File, tokens ...string) int {
+// maxMemory returns the maximum size of the Rules for a robot according to the
+// documentation of Rules.
+func maxMemory(f *File, tokens ...string) int {
 	limit := 200
 	for _, r := range referenceRules(f, tokens...) {
 		limit += 16 + len(r.pattern)
@@ -54,27 +55,30 @@ func TestRules_Memory(t *testing.T) {
 			}
 			f := parse(b.String())
 			rules := f.Rules()
-			if size, limit := rules.Size(), mostMemory(f); size > limit {
-				t.Errorf("%d rules, %s, take %d bytes, want at most %d", n, kind, size, limit)
+			if size, limit := rules.Size(), maxMemory(f); size > limit {
+				t.Errorf("Size with %d rules of the kind %q = %d, want at most %d",
+					n, kind, size, limit)
 			}
 		}
 	}
 }
 
-// 50 files of 490 KB name a robot. The Rules for the robot keep its name, and
-// not the files.
-func TestMemoryOfNamedRobots(t *testing.T) {
+// TestRules_MemoryOfFiles checks that Rules do not retain the text of the file,
+// although they contain the name of the robot in it.
+func TestRules_MemoryOfFiles(t *testing.T) {
 	var kept []*Rules
 	before := testmain.Heap()
 	for i := range 50 {
-		f := parse(fmt.Sprintf("User-agent: ExampleBot/1.%d\nDisallow: /private/\n#%s", i, strings.Repeat("x", 490_000)))
+		f := parse(fmt.Sprintf("User-agent: ExampleBot/1.%d\n"+
+			"Disallow: /private/\n"+
+			"#%s", i, strings.Repeat("x", 490_000)))
 		kept = append(kept, f.Rules("ExampleBot"))
 	}
 	if grown := testmain.Heap() - before; grown > 2<<20 {
-		t.Errorf("the rules of 50 files take %d bytes", grown)
+		t.Errorf("the rules of 50 files take %d bytes, want at most 2 MiB", grown)
 	}
 	if group := kept[7].Match("/private/").Group; len(group) != 1 || group[0].Value != "ExampleBot/1.7" {
-		t.Errorf("the group is %v", group)
+		t.Errorf("Match returns the group %v, want ExampleBot/1.7", group)
 	}
 	runtime.KeepAlive(kept)
 }
@@ -87,16 +91,18 @@ func TestSharedCorpusMemory(t *testing.T) {
 		f := Parse(c.robots[v.id])
 		size := f.Rules(v.token).Size()
 		sizes = append(sizes, size)
-		if limit := mostMemory(f, v.token); size > limit {
-			t.Errorf("%s, %s: %d bytes, want at most %d", v.id, v.token, size, limit)
+		if limit := maxMemory(f, v.token); size > limit {
+			t.Errorf("file %s: Rules(%q).Size() = %d, want at most %d", v.id, v.token, size, limit)
 		}
 	}
 	slices.Sort(sizes)
-	median, total := sizes[len(sizes)/2], 0
+	median := sizes[len(sizes)/2]
+	total := 0
 	for _, size := range sizes {
 		total += size
 	}
-	t.Logf("%d groups: median %d bytes, mean %d, 90%% up to %d, most %d", len(sizes), median, total/len(sizes), sizes[len(sizes)*9/10], sizes[len(sizes)-1])
+	t.Logf("%d groups: median %d bytes, mean %d, 90%% up to %d, most %d",
+		len(sizes), median, total/len(sizes), sizes[len(sizes)*9/10], sizes[len(sizes)-1])
 	if median >= 1024 {
 		t.Errorf("the median file takes %d bytes, want less than 1 KiB", median)
 	}
@@ -119,25 +125,32 @@ func TestAllocations(t *testing.T) {
 	b.WriteString("\nSitemap: https://example.com/sitemap.xml\n")
 	body := []byte(b.String())
 	if n := testing.AllocsPerRun(100, func() { Parse(body).Rules("ExampleBot") }); n > 10 {
-		t.Errorf("a file of %d bytes takes %v allocations", len(body), n)
+		t.Errorf("Parse and Rules make %v allocations for %d bytes, want at most 10", n, len(body))
 	}
 
 	rules := Parse(body).Rules("ExampleBot")
 	long := "/" + strings.Repeat("%e3%83%84/", 400)
 	for _, target := range []string{
-		"/section-7/private/x", "/x/public-3.html", "/%73ection-7/private/x?q=%2F#f", "/caf\u00e9", "https://example.com/section-7/private/", "?q", long, "/robots%2Etxt",
+		"/section-7/private/x",
+		"/x/public-3.html",
+		"/%73ection-7/private/x?q=%2F#f",
+		"/caf\u00e9",
+		"https://example.com/section-7/private/",
+		"?q",
+		long,
+		"/robots%2Etxt",
 	} {
 		if n := testing.AllocsPerRun(100, func() { rules.Allowed(target) }); n > 0 {
-			t.Errorf("Allowed(%.40q): %v allocations", target, n)
+			t.Errorf("Allowed(%.40q) makes %v allocations, want none", target, n)
 		}
 		if n := testing.AllocsPerRun(100, func() { rules.Match(target) }); n > 0 {
-			t.Errorf("Match(%.40q): %v allocations", target, n)
+			t.Errorf("Match(%.40q) makes %v allocations, want none", target, n)
 		}
 	}
 	for _, dialect := range []Dialect{Google, Koster1996} {
 		rules := dialect.Parse(body).Rules("ExampleBot")
 		if n := testing.AllocsPerRun(100, func() { rules.Match(long) }); n > 0 {
-			t.Errorf("dialect %d: %v allocations", dialect, n)
+			t.Errorf("Match in dialect %d makes %v allocations, want none", dialect, n)
 		}
 	}
 }

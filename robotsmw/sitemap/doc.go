@@ -1,5 +1,5 @@
-// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html) as
-// sites really publish them.
+// Package sitemap reads sitemaps (https://www.sitemaps.org/protocol.html),
+// including those that are not valid.
 //
 //	for entry, err := range sitemap.Read(resp.Body) {
 //		if err != nil {
@@ -9,15 +9,15 @@
 //	}
 //
 // [Read] reads one file: a list of pages, or an index, whose entries are other
-// sitemaps. [Walk] reads sitemaps and all that their indexes list. An [Entry]
-// has the URL (Loc), when it was last changed (LastMod, a [time.Time]), and
+// sitemaps. [Walk] reads sitemaps, and those that their indexes list. An
+// [Entry] contains the URL (Loc), the time of its last change (LastMod), and
 // whether it is a sitemap instead of a page (Index).
 //
 // # A crawler
 //
-// This program fetches the pages in the sitemaps that a site's robots.txt
-// names. It obeys robots.txt and waits a second or the Crawl-delay between the
-// requests to a host, also for the sitemaps:
+// This program fetches the pages in the sitemaps that the robots.txt of a site
+// lists. It obeys robots.txt, and waits for a second or the Crawl-delay between
+// requests to a host, including those for sitemaps:
 //
 //	package main
 //
@@ -86,22 +86,21 @@
 //		}
 //	}
 //
-// # Forms
+// # Formats
 //
-// A sitemap is one of these, plain or compressed with gzip:
+// A sitemap has one of these formats, and may be compressed with gzip:
 //
 //   - XML with the elements urlset and url, or sitemapindex and sitemap;
 //   - RSS 2.0 or RSS 1.0, whose items have a link;
 //   - Atom, whose entries have a link without rel, or with rel="alternate";
 //   - text with one absolute URL in each line. Other lines are ignored.
 //
-// The elements of extensions, such as image:loc and video:content_loc, are not
-// read, nor are alternate languages (xhtml:link).
+// The elements of extensions, such as image:loc and video:content_loc, and
+// alternate languages (xhtml:link) are ignored.
 //
 // # Leniency
 //
-// Many sitemaps are no well-formed XML. Read gets what a reader of such a file
-// would call its URLs:
+// Many sitemaps are not well-formed XML. Read accepts the following mistakes:
 //
 //   - Bytes that are not in the declared charset become U+FFFD. UTF-8, UTF-16
 //     with a byte order mark, ISO-8859-1 and Windows-1252 are decoded. In any
@@ -118,21 +117,21 @@
 //
 // # Limits
 //
-// The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. Read
-// stops there with an error, so that a hostile file costs little: it keeps only
-// one entry in memory. Walk adds [MaxDepth] and [MaxSitemaps], and reads no
-// more sitemaps when those that it knows have 32 MiB of URLs.
+// The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. If a
+// file exceeds a limit, Read returns an error. It keeps one entry in memory, so
+// that malicious files have a low cost. Walk also has the limits [MaxDepth] and
+// [MaxSitemaps], and a limit of 32 MiB for the URLs of sitemaps.
 //
 // # Politeness
 //
 // Each page and each sitemap should be fetched with the Transport of package
-// robotsmw, because the rules of its own host apply to it. As long as a
-// response body is open, its request counts as in flight. A crawler that allows
-// one request at a time to a host would wait forever if it fetched a page while
-// it reads the sitemap of the same host. Therefore, it should collect the
-// entries and close the body first, as Walk does.
+// robotsmw, because the rules of its host apply to it. A request is in flight
+// until its body is closed. Therefore, a crawler that allows one request at a
+// time to a host would deadlock if it fetched a page while it reads the sitemap
+// of the same host. It should read all entries and close the body first, as
+// Walk does.
 //
-// The protocol wants a sitemap to list only URLs of its own host and below its
-// own directory, unless a robots.txt names it. This package does not check
-// that, because it does not know where a file came from.
+// According to the protocol, a sitemap may list only URLs of its host and below
+// its directory, unless a robots.txt lists the sitemap. This package does not
+// check this rule, because it does not know the URL of a file.
 package sitemap

@@ -74,7 +74,8 @@ var site = func() *robotstest.Internet {
 		case "/robots.txt":
 			io.WriteString(w, "User-agent: *\nDisallow: /private/\n")
 		case "/sitemap.xml":
-			io.WriteString(w, "<sitemapindex><sitemap><loc>http://example.com/private/old.xml</loc></sitemap><sitemap><loc>http://example.com/pages.txt</loc></sitemap></sitemapindex>")
+			io.WriteString(w,
+				"<sitemapindex><sitemap><loc>http://example.com/private/old.xml</loc></sitemap><sitemap><loc>http://example.com/pages.txt</loc></sitemap></sitemapindex>")
 		case "/pages.txt":
 			io.WriteString(w, "http://example.com/1\nhttp://example.com/2\n")
 		default:

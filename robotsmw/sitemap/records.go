@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// A markup finds the records of a sitemap or feed. It knows only the elements
-// that these consist of.
+// A markup finds the records in the markup of a sitemap or feed.
 type markup struct {
 	tokenizer
-	pass    func(Entry) error
-	isFeed  bool // the root is that of RSS or Atom
-	isKnown bool // an element of a sitemap or feed was seen
-	hasTags bool
+	pass    func(Entry) error // receives the entries
+	isFeed  bool              // whether the root element is that of RSS or Atom
+	isKnown bool              // whether there is an element of a sitemap or feed
+	hasTags bool              // whether there is a tag
 
-	path   []name // the elements that are open, at most maxNesting
-	record record // the entry that is being read
-	field  field  // the element whose text is being read
+	path   []name // the open elements, at most maxNesting
+	record record // the open record
+	field  field  // the open field
 }
 
 // A name is the name of an element, in lower case.
@@ -26,20 +25,20 @@ type name struct{ prefix, local string }
 
 // A record is a url, a sitemap, an item or an entry element.
 type record struct {
-	name      name // zero means that none is open
+	name      name // zero if no record is open
 	entry     Entry
-	isUpdated bool // LastMod is from Atom's updated, which counts more than published
+	isUpdated bool // whether LastMod is from Atom's updated, which overrides published
 }
 
 // A field is a child of a record whose text is needed.
 type field struct {
-	name  name // zero means that none is open
-	raw   []byte
-	value []byte // the text before raw, decoded
-	isCut bool   // the text is too long
+	name      name   // zero if no field is open
+	raw       []byte // text that is not decoded yet
+	value     []byte // the decoded text before raw
+	isTooLong bool   // whether the text exceeds maxLine
 }
 
-// maxNesting is how many open elements are kept. Sitemaps need five.
+// maxNesting is the maximum length of markup.path. Sitemaps need five elements.
 const maxNesting = 100
 
 // readMarkup calls pass for each entry of a text. It returns io.EOF at the end
@@ -68,7 +67,7 @@ func (m *markup) tag(tag []byte) error {
 	n, isName := parseName(text)
 	if m.inField() {
 		if !isName || !n.isStructural() {
-			m.addText([]byte("<" + string(tag) + ">")) // it stands in a URL
+			m.addText([]byte("<" + string(tag) + ">")) // part of a URL
 			return nil
 		}
 		m.endField()
@@ -88,8 +87,8 @@ func (m *markup) tag(tag []byte) error {
 	return nil
 }
 
-// parseName returns the name of an element from its tag. It returns false for
-// what is no name, such as "b&c=d".
+// parseName returns the name at the beginning of a tag. ok is false if there is
+// no valid name, as in "b&c=d".
 func parseName(tag string) (n name, ok bool) {
 	end := strings.IndexAny(tag, " \t\r\n/")
 	if end < 0 {
@@ -106,20 +105,21 @@ func parseName(tag string) (n name, ok bool) {
 	}
 	prefix, local, hasPrefix := strings.Cut(text, ":")
 	if !hasPrefix {
-		prefix, local = "", text
+		return name{local: text}, true
 	}
 	return name{prefix, local}, true
 }
 
-// isStructural reports whether an element may stand beside the text of a URL
-// or date, so that its tag ends the text.
+// isStructural reports whether a tag with this name ends the text of a URL or
+// date. Any other tag is part of the text.
 func (n name) isStructural() bool {
 	if n.prefix != "" {
 		return true
 	}
 	switch n.local {
 	case "urlset", "url", "sitemapindex", "sitemap", "loc", "lastmod", "changefreq", "priority",
-		"rss", "channel", "item", "link", "pubdate", "title", "description", "guid", "author", "category", "comments", "enclosure", "source",
+		"rss", "channel", "item", "link", "pubdate", "title", "description", "guid",
+		"author", "category", "comments", "enclosure", "source",
 		"feed", "entry", "updated", "published", "id", "summary", "content":
 		return true
 	}
@@ -133,7 +133,7 @@ func (m *markup) addText(text []byte) {
 		return
 	}
 	if len(f.raw)+len(f.value)+len(text) > maxLine {
-		f.isCut = true
+		f.isTooLong = true
 		return
 	}
 	f.raw = append(f.raw, text...)
@@ -176,13 +176,14 @@ func (m *markup) endCDATA() {
 func (m *markup) startElement(n name, tag string) error {
 	switch n.local {
 	case "rss", "feed", "rdf":
-		m.isFeed, m.isKnown = true, true
+		m.isFeed = true
+		m.isKnown = true
 	case "urlset", "sitemapindex":
 		m.isKnown = true
 	}
 	if m.isRecord(n) {
 		m.isKnown = true
-		m.closePath(m.record.name) // also if its end tag is missing
+		m.closePath(m.record.name) // even if the end tag is missing
 		if err := m.endRecord(); err != nil {
 			return err
 		}
@@ -199,7 +200,7 @@ func (m *markup) startElement(n name, tag string) error {
 	return nil
 }
 
-// isRecord reports whether an element is a record of this kind of file.
+// isRecord reports whether an element is a record in this format.
 func (m *markup) isRecord(n name) bool {
 	if m.isFeed {
 		return n.local == "item" || n.local == "entry"
@@ -237,8 +238,8 @@ func (m *markup) parent() name {
 	return m.path[len(m.path)-1]
 }
 
-// atomLink returns the href of Atom's link element, if it leads to the page
-// itself (RFC 4287 §4.2.7.2).
+// atomLink returns the href of a link element of Atom if it is the URL of the
+// page (RFC 4287 §4.2.7.2), and "" otherwise.
 func atomLink(tag, charset string) string {
 	if rel := attribute(tag, "rel"); rel != "" && !strings.EqualFold(rel, "alternate") {
 		return ""
@@ -249,7 +250,8 @@ func atomLink(tag, charset string) string {
 	return cleanLoc(m.field.value, "")
 }
 
-// endElement closes an element, and those within it whose end tags are missing.
+// endElement closes an element, and the elements in it whose end tags are
+// missing.
 func (m *markup) endElement(n name) error {
 	m.closePath(n)
 	m.field = field{}
@@ -259,7 +261,7 @@ func (m *markup) endElement(n name) error {
 	return nil
 }
 
-// closePath removes an element from the path, and those within it.
+// closePath removes an element and the elements in it from the path.
 func (m *markup) closePath(n name) {
 	for i := len(m.path) - 1; i >= 0; i-- {
 		if m.path[i] == n {
@@ -277,15 +279,16 @@ func isRoot(n name) bool {
 	return false
 }
 
-// endField takes over the text of the open field.
+// endField closes the open field and adds its text to the entry.
 func (m *markup) endField() {
 	m.decodeRaw()
-	f, e := m.field, &m.record.entry
+	f := m.field
+	e := &m.record.entry
 	m.field = field{}
 	if len(m.path) > 0 && m.parent() == f.name {
-		m.path = m.path[:len(m.path)-1] // also if its end tag is missing
+		m.path = m.path[:len(m.path)-1] // even if the end tag is missing
 	}
-	if f.isCut {
+	if f.isTooLong {
 		return
 	}
 	switch f.name.local {
@@ -303,7 +306,7 @@ func (m *markup) endField() {
 	}
 }
 
-// endRecord passes the open record on to the caller, if it has a URL.
+// endRecord closes the open record, and passes its entry if it has a URL.
 func (m *markup) endRecord() error {
 	r := m.record
 	m.record = record{}

@@ -51,7 +51,7 @@ type scan struct {
 	entries int
 }
 
-// entry passes an entry on to the caller.
+// entry yields an entry.
 func (s *scan) entry(e Entry) error {
 	if s.entries == MaxURLs {
 		return ErrTooManyURLs
@@ -84,11 +84,11 @@ func openText(r io.Reader) (*bufio.Reader, error) {
 // more than the limit.
 type limitedReader struct {
 	r    io.Reader
-	left int // how many bytes the limit still allows
+	left int // number of bytes until the limit
 }
 
-// Read reads one byte more than the limit allows. If the source has that byte,
-// the source is too large, and the byte is withheld.
+// Read reads one byte more than the limit in order to detect that the source is
+// too large. It does not return this byte.
 func (l *limitedReader) Read(p []byte) (int, error) {
 	p = p[:min(len(p), l.left+1)]
 	n, err := l.r.Read(p)
@@ -100,9 +100,9 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isMarkup reports whether a text is XML or HTML instead of lines. Programs
-// that write sitemaps sometimes print a warning first. White space at the
-// beginning is skipped.
+// isMarkup reports whether a text is XML or HTML instead of lines. A warning of
+// the program that wrote the file may precede the markup. isMarkup skips white
+// space at the beginning.
 func isMarkup(text *bufio.Reader) bool {
 	for {
 		c, _, err := text.ReadRune()
@@ -119,27 +119,27 @@ func isMarkup(text *bufio.Reader) bool {
 	if start[0] == '<' {
 		return true
 	}
-	for _, sign := range []string{"<?xml", "<urlset", "<sitemapindex", "<rss", "<feed"} {
-		if bytes.Contains(start, []byte(sign)) {
+	for _, tag := range []string{"<?xml", "<urlset", "<sitemapindex", "<rss", "<feed"} {
+		if bytes.Contains(start, []byte(tag)) {
 			return true
 		}
 	}
 	return false
 }
 
-// lines reads a URL from each line that is one. It ignores lines that are
-// longer than maxLine.
+// lines yields the lines that are URLs. It ignores other lines, and lines that
+// are longer than maxLine.
 func (s *scan) lines() error {
-	isRest := false // of a line that is too long
+	isRest := false // whether the line is the rest of one that is too long
 	for {
 		line, err := s.text.ReadSlice('\n')
 		isPart := err == bufio.ErrBufferFull
-		if err != nil && err != io.EOF && !isPart {
-			return err // the line may be broken off
+		isComplete := err == nil || err == io.EOF
+		if !isComplete && !isPart {
+			return err // the line may be truncated
 		}
-		loc := cleanLoc(line, "")
-		if !isPart && !isRest && isURL(loc) {
-			if err := s.entry(Entry{Loc: loc}); err != nil {
+		if isComplete && !isRest {
+			if err := s.line(line); err != nil {
 				return err
 			}
 		}
@@ -148,6 +148,15 @@ func (s *scan) lines() error {
 		}
 		isRest = isPart
 	}
+}
+
+// line yields a line if it is a URL.
+func (s *scan) line(line []byte) error {
+	loc := cleanLoc(line, "")
+	if !isURL(loc) {
+		return nil
+	}
+	return s.entry(Entry{Loc: loc})
 }
 
 func isURL(s string) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// cleanLoc returns the URL in the text of an element or a line. Entities have
-// been decoded already.
+// cleanLoc returns the URL in the text of an element or a line, whose entities
+// are decoded.
 func cleanLoc(text []byte, charset string) string {
 	loc := decode(text, charset)
 	loc = strings.TrimPrefix(strings.TrimSpace(loc), "\ufeff")
@@ -22,12 +22,12 @@ func cleanLoc(text []byte, charset string) string {
 	}, loc)
 	trimmed := strings.TrimSpace(loc)
 	if len(trimmed) < len(text)/2 {
-		trimmed = strings.Clone(trimmed) // the caller keeps it, but not the white space
+		trimmed = strings.Clone(trimmed) // does not retain the white space
 	}
 	return trimmed
 }
 
-// decode returns a text in UTF-8. charset is as the XML declaration names it.
+// decode converts a text to UTF-8. charset is that of the XML declaration.
 func decode(text []byte, charset string) string {
 	if isASCII(text) {
 		return string(text)
@@ -48,9 +48,9 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1, they
-// are control characters, which no author means: browsers read both charsets as
-// this one.
+// windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1,
+// these bytes are control characters, so browsers treat ISO-8859-1 as
+// Windows-1252.
 const windows1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"
 
 var highWindows1252 = []rune(windows1252)
@@ -67,11 +67,11 @@ func decodeWindows1252(text []byte) string {
 	return b.String()
 }
 
-// maxEntity is the length of the longest entity.
+// maxEntity is the length of the longest entity in bytes.
 const maxEntity = len("&#x0010FFFF;")
 
-// entity decodes the entity at the beginning of s, and returns its text and
-// length. The length is 0 if s begins with no entity that XML defines.
+// entity returns the text and the length of the entity at the beginning of s.
+// The length is 0 if s does not begin with an entity of XML.
 func entity(s []byte) (text string, length int) {
 	for i, c := range s[:min(len(s), maxEntity)] {
 		if c == ';' {
@@ -103,21 +103,28 @@ func entityRune(name string) (rune, bool) {
 	}
 	base := 10
 	if hex, isHex := strings.CutPrefix(strings.ToLower(digits), "x"); isHex {
-		base, digits = 16, hex
+		base = 16
+		digits = hex
 	}
-	n, err := strconv.ParseUint(digits, base, 32)
-	if err != nil || n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
+	n, err := strconv.ParseUint(digits, base, 31)
+	if err != nil || !utf8.ValidRune(rune(n)) {
 		return 0, false
 	}
 	return rune(n), true
 }
 
-// w3cLayouts are the forms of https://www.w3.org/TR/NOTE-datetime, the most
-// frequent ones first. RFC3339 also reads fractions of a second.
-var w3cLayouts = []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04Z07:00", "2006-01", "2006"}
+// w3cLayouts are the formats of https://www.w3.org/TR/NOTE-datetime, of which
+// the most frequent are first. RFC3339 includes fractions of a second.
+var w3cLayouts = []string{
+	time.RFC3339,
+	time.DateOnly,
+	"2006-01-02T15:04Z07:00",
+	"2006-01",
+	"2006",
+}
 
-// parseDate parses a W3C date, or a date in another form, such as those of RSS.
-// The result is zero if the text is no date.
+// parseDate parses a W3C date, or a date in another format, such as that of
+// RSS. It returns the zero time if the text is not a date.
 func parseDate(text string) time.Time {
 	text = strings.TrimSpace(text)
 	for _, layout := range w3cLayouts {

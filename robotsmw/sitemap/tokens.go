@@ -6,31 +6,29 @@ import (
 	"strings"
 )
 
-// A tokenizer takes markup apart, which need not be well-formed.
+// A tokenizer splits markup, which need not be well-formed, into tags and text.
 type tokenizer struct {
 	text    *bufio.Reader
-	charset string // as the XML declaration names it
+	charset string // the charset in the XML declaration
 	handler handler
 }
 
-// A handler receives what a tokenizer finds. Comments, declarations and
-// instructions are left out.
+// A handler receives the tags and the text. It does not receive comments,
+// declarations and processing instructions.
 type handler interface {
-	addText(text []byte)  // a piece of text, undecoded
-	startCDATA()          // the next pieces are in a CDATA section
-	endCDATA()            // the pieces since startCDATA end with endOfCDATA
-	tag(tag []byte) error // without its angle brackets
-	inField() bool        // whether the text around is needed
+	addText(text []byte)  // a piece of text that is not decoded
+	startCDATA()          // the next pieces of text are in a CDATA section
+	endCDATA()            // the text since startCDATA ends with endOfCDATA
+	tag(tag []byte) error // a tag without its angle brackets
+	inField() bool        // whether the handler needs the current text
 }
 
 const (
 	endOfCDATA = "]]>"
-
-	// maxTag is how many bytes a tag may have.
-	maxTag = 64 << 10
+	maxTag     = 64 << 10 // maximum size of a tag in bytes
 )
 
-// read reads until the end of the text. The error is never nil.
+// read processes the whole text. It never returns nil.
 func (t *tokenizer) read() error {
 	for {
 		text, err := t.text.ReadSlice('<')
@@ -48,8 +46,8 @@ func (t *tokenizer) read() error {
 	}
 }
 
-// parseMarkup reads what follows a "<": a comment, a CDATA section, an
-// instruction, a declaration or a tag. If it is none of these, the "<" is text.
+// parseMarkup processes a comment, CDATA section, instruction, declaration or
+// tag whose "<" has been read. If there is none of these, the "<" is text.
 func (t *tokenizer) parseMarkup() error {
 	const cdata = "![CDATA["
 	next, _ := t.text.Peek(len(cdata))
@@ -70,10 +68,10 @@ func (t *tokenizer) parseMarkup() error {
 	return nil
 }
 
-// skip skips the text up to and including end.
+// skip skips the text through end.
 func (t *tokenizer) skip(end string) error { return t.until(end, func([]byte) {}) }
 
-// until passes the text up to and including end to use, in pieces.
+// until passes the text through end to use, in pieces.
 func (t *tokenizer) until(end string, use func([]byte)) error {
 	last := end[len(end)-1]
 	var tail []byte // the last bytes of the pieces so far
@@ -100,8 +98,8 @@ func (t *tokenizer) readCDATA() error {
 	return nil
 }
 
-// readInstruction reads a processing instruction. That of the first line
-// declares the charset.
+// readInstruction processes a processing instruction, such as the XML
+// declaration, which contains the charset.
 func (t *tokenizer) readInstruction() error {
 	var text []byte
 	err := t.until("?>", func(piece []byte) {
@@ -115,7 +113,7 @@ func (t *tokenizer) readInstruction() error {
 	return err
 }
 
-// skipDeclaration skips a DOCTYPE, with the subset that it may contain.
+// skipDeclaration skips a declaration, such as a DOCTYPE with its subset.
 func (t *tokenizer) skipDeclaration() error {
 	for nesting := 0; ; {
 		c, err := t.text.ReadByte()
@@ -133,12 +131,11 @@ func (t *tokenizer) skipDeclaration() error {
 	}
 }
 
-// readTag reads a tag, without its "<". A "<" within means that there is no
-// tag: in "a<b</loc>", "<b" is text. A quote that is not closed ends with the
-// tag.
+// readTag processes a tag whose "<" has been read. If another "<" follows
+// before the end of the tag, there is no tag: in "a<b</loc>", "<b" is text.
 func (t *tokenizer) readTag() error {
 	var tag []byte
-	var quote byte // the quote that is open
+	var quote byte // the open quote, or 0
 	afterEqual := false
 	for {
 		c, err := t.text.ReadByte()
@@ -162,13 +159,14 @@ func (t *tokenizer) readTag() error {
 			afterEqual = c == '='
 		}
 		if len(tag) == maxTag {
-			return nil // no tag is that long; the text after it is ignored until the next "<"
+			return nil // the text until the next "<" is ignored
 		}
 		tag = append(tag, c)
 	}
 }
 
-// brokenTag handles what looked like a tag, up to the next "<".
+// brokenTag processes a text that begins like a tag, up to the next "<". It is
+// a tag if it contains a ">", which follows a quote that is not closed.
 func (t *tokenizer) brokenTag(text []byte) error {
 	if tag, rest, ok := bytes.Cut(text, []byte(">")); ok {
 		if err := t.handler.tag(tag); err != nil {
@@ -207,7 +205,8 @@ func attribute(tag, wanted string) string {
 			value, rest, _ = strings.Cut(after[1:], quote)
 		} else {
 			end := strings.IndexAny(after+" ", " \t\r\n/?")
-			value, rest = after[:end], after[end:]
+			value = after[:end]
+			rest = after[end:]
 		}
 		if isWanted {
 			return value

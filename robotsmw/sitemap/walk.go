@@ -9,38 +9,43 @@ import (
 )
 
 const (
-	// MaxDepth is how many indexes may lead to a sitemap. The protocol does not
-	// allow an index to list another one, but some sites do that.
+	// MaxDepth is the maximum number of indexes that lead to a sitemap. The
+	// protocol does not allow an index to list other indexes, but some do.
 	MaxDepth = 5
 
-	// MaxSitemaps is how many files one Walk reads. The protocol allows an
-	// index as many.
+	// MaxSitemaps is the maximum number of files that Walk reads. The protocol
+	// allows as many in an index.
 	MaxSitemaps = 50_000
 )
 
 // Errors of [Walk], besides those of Read and fetch.
 var (
-	ErrTooDeep         = errors.New("sitemap: an index is listed by an index, more than 5 deep")
-	ErrTooManySitemaps = errors.New("sitemap: more than 50,000 sitemaps, or more than 32 MiB of their URLs")
+	ErrTooDeep         = errors.New("sitemap: indexes are nested more than 5 deep")
+	ErrTooManySitemaps = errors.New("sitemap: more than 50,000 sitemaps, " +
+		"or more than 32 MiB of their URLs")
 )
 
-// Walk returns the pages that the sitemaps at the given URLs list, directly or
-// by indexes. Index is false in all of them. Walk reads each file once, in the
-// order in which it found them, and never more than one at a time.
+// Walk yields the pages in the sitemaps at the given URLs, and in the sitemaps
+// that these list if they are indexes. Index is false for all pages. Walk reads
+// each file once, in the order in which the files are found, and one at a time.
 //
 // fetch returns the body of the sitemap at loc, which may be any text, because
-// indexes are not trustworthy. It should return an error for a URL that it does
-// not want, and for a response other than 200 OK. Walk closes the body.
+// the authors of indexes are not trusted. fetch should return an error if the
+// URL should not be fetched, and if the status of the response is not 200. Walk
+// closes the body.
 //
-// Walk reads a file to its end, keeps its entries and closes the body before it
-// returns the first of them, so that the caller may fetch pages in the loop. An
-// error in one file is returned with an Entry whose Loc is the URL of this
-// file and whose Index is true, after the good entries of the file. Walk then
-// goes on with the next file, unless the caller leaves the loop. When ctx ends,
-// its error is the last one.
+// Walk reads a file completely and closes the body before it yields the first
+// entry of the file, so that the caller may fetch pages in the loop. After the
+// entries of a file that has an error, Walk yields the error, with an Entry
+// whose Loc is the URL of the file and whose Index is true, and continues with
+// the next file. If ctx is canceled, the last error is that of ctx.
 //
-// A page that several sitemaps list is returned several times.
-func Walk(ctx context.Context, fetch func(ctx context.Context, loc string) (io.ReadCloser, error), locs ...string) iter.Seq2[Entry, error] {
+// A page that several sitemaps list is yielded several times.
+func Walk(
+	ctx context.Context,
+	fetch func(ctx context.Context, loc string) (io.ReadCloser, error),
+	locs ...string,
+) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		w := &walk{known: make(map[string]bool)}
 		for _, loc := range locs {
@@ -71,20 +76,20 @@ func Walk(ctx context.Context, fetch func(ctx context.Context, loc string) (io.R
 // A walk is the state of one Walk.
 type walk struct {
 	queue []sitemapFile
-	known map[string]bool // the URLs of all files that were ever in the queue
-	bytes int             // the length of these URLs together
+	known map[string]bool // the URLs of all files that have been queued
+	bytes int             // total length of these URLs
 }
 
-// maxKnownBytes limits walk.bytes: a URL may have 64 KiB, and an index that is
-// made to do harm has as many long ones as it may have.
+// maxKnownBytes is the maximum of walk.bytes. It limits the memory for
+// malicious indexes, because a URL may have 64 KiB.
 const maxKnownBytes = 32 << 20
 
 type sitemapFile struct {
 	loc   string
-	depth int // how many indexes led to it
+	depth int // number of indexes that lead to the file
 }
 
-// add queues a file that is new.
+// add queues a file, unless it has been queued before.
 func (w *walk) add(loc string, depth int) error {
 	if w.known[loc] {
 		return nil
@@ -101,8 +106,13 @@ func (w *walk) add(loc string, depth int) error {
 	return nil
 }
 
-// readFile returns all entries of a file.
-func readFile(ctx context.Context, fetch func(context.Context, string) (io.ReadCloser, error), loc string) (entries []Entry, err error) {
+// readFile returns the entries of a file. With an error, these are the entries
+// before the error.
+func readFile(
+	ctx context.Context,
+	fetch func(context.Context, string) (io.ReadCloser, error),
+	loc string,
+) (entries []Entry, err error) {
 	body, err := fetch(ctx, loc)
 	if err != nil {
 		return nil, err

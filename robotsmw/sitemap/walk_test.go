@@ -14,17 +14,24 @@ import (
 // files maps URLs to sitemaps.
 type files map[string]string
 
-// body counts the bodies that are open.
+// A body is a body that decrements the number of open bodies when it is closed.
 type body struct {
 	io.Reader
 	open *int
 }
 
-func (b body) Close() error { *b.open--; return nil }
+func (b body) Close() error {
+	*b.open--
+	return nil
+}
 
-// sitemapIndex returns an index of these sitemaps.
+// sitemapIndex returns an index of sitemaps.
 func sitemapIndex(locs ...string) string {
-	return "<sitemapindex><sitemap><loc>" + strings.Join(locs, "</loc></sitemap><sitemap><loc>") + "</loc></sitemap></sitemapindex>"
+	var b strings.Builder
+	for _, loc := range locs {
+		b.WriteString("<sitemap><loc>" + loc + "</loc></sitemap>")
+	}
+	return "<sitemapindex>" + b.String() + "</sitemapindex>"
 }
 
 func TestWalk(t *testing.T) {
@@ -39,19 +46,57 @@ func TestWalk(t *testing.T) {
 		want  []string
 		errs  map[string]error // by the URL of the sitemap
 	}{
-		"one":                   {files{"s0": url("1")}, []string{"1"}, nil},
-		"an index":              {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": packed(url("2"))}, []string{"1", "2"}, nil},
-		"an index of indexes":   {files{"s0": sitemapIndex("a"), "a": sitemapIndex("b"), "b": "http://x/1\n"}, []string{"http://x/1"}, nil},
-		"a circle":              {files{"s0": sitemapIndex("a"), "a": sitemapIndex("s0", "a", "b"), "b": url("1")}, []string{"1"}, nil},
-		"listed twice":          {files{"s0": sitemapIndex("a", "a"), "a": url("1")}, []string{"1"}, nil},
-		"a page listed twice":   {files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": url("1")}, []string{"1", "1"}, nil},
-		"one is missing":        {files{"s0": sitemapIndex("a", "b"), "b": url("2")}, []string{"2"}, map[string]error{"a": fs.ErrNotExist}},
-		"one is a page":         {files{"s0": sitemapIndex("a", "b"), "a": "<html>", "b": url("2")}, []string{"2"}, map[string]error{"a": ErrNotSitemap}},
-		"one breaks off":        {files{"s0": sitemapIndex("a", "b"), "a": url("1") + "\x00broken", "b": url("2")}, []string{"1", "2"}, map[string]error{"a": broken}},
-		"an index breaks off":   {files{"s0": sitemapIndex("a") + "\x00broken", "a": url("1")}, []string{"1"}, map[string]error{"s0": broken}},
-		"pages beside an index": {files{"s0": "<urlset><url><loc>1</loc></url><sitemap><loc>a</loc></sitemap></urlset>", "a": url("2")}, []string{"1", "2"}, nil},
-		"too deep":              {deep, []string{"page0", "page1", "page2", "page3", "page4"}, map[string]error{fmt.Sprint("s", MaxDepth): ErrTooDeep}},
-		"nothing":               {files{"s0": ""}, nil, nil},
+		"one sitemap": {files{"s0": url("1")}, []string{"1"}, nil},
+		"an index": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": packed(url("2"))},
+			want:  []string{"1", "2"},
+		},
+		"an index of indexes": {
+			files: files{"s0": sitemapIndex("a"), "a": sitemapIndex("b"), "b": "http://x/1\n"},
+			want:  []string{"http://x/1"},
+		},
+		"a circle of indexes": {
+			files: files{"s0": sitemapIndex("a"), "a": sitemapIndex("s0", "a", "b"), "b": url("1")},
+			want:  []string{"1"},
+		},
+		"a sitemap listed twice": {
+			files: files{"s0": sitemapIndex("a", "a"), "a": url("1")},
+			want:  []string{"1"},
+		},
+		"a page listed twice": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1"), "b": url("1")},
+			want:  []string{"1", "1"},
+		},
+		"a missing sitemap": {
+			files: files{"s0": sitemapIndex("a", "b"), "b": url("2")},
+			want:  []string{"2"},
+			errs:  map[string]error{"a": fs.ErrNotExist},
+		},
+		"an HTML page instead of a sitemap": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": "<html>", "b": url("2")},
+			want:  []string{"2"},
+			errs:  map[string]error{"a": ErrNotSitemap},
+		},
+		"a sitemap that fails to be read": {
+			files: files{"s0": sitemapIndex("a", "b"), "a": url("1") + "\x00broken", "b": url("2")},
+			want:  []string{"1", "2"},
+			errs:  map[string]error{"a": broken},
+		},
+		"an index that fails to be read": {
+			files: files{"s0": sitemapIndex("a") + "\x00broken", "a": url("1")},
+			want:  []string{"1"},
+			errs:  map[string]error{"s0": broken},
+		},
+		"a file with pages and sitemaps": {
+			files: files{"s0": "<urlset><url><loc>1</loc></url><sitemap><loc>a</loc></sitemap></urlset>", "a": url("2")},
+			want:  []string{"1", "2"},
+		},
+		"indexes that are nested too deeply": {
+			files: deep,
+			want:  []string{"page0", "page1", "page2", "page3", "page4"},
+			errs:  map[string]error{fmt.Sprint("s", MaxDepth): ErrTooDeep},
+		},
+		"an empty sitemap": {files{"s0": ""}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := 0
@@ -60,11 +105,15 @@ func TestWalk(t *testing.T) {
 				if !ok {
 					return nil, fs.ErrNotExist
 				}
-				if open++; open > 1 {
-					t.Error("two bodies are open")
+				open++
+				if open > 1 {
+					t.Errorf("%d bodies are open, want at most 1", open)
 				}
 				if text, fails := strings.CutSuffix(text, "\x00broken"); fails {
-					return body{io.MultiReader(strings.NewReader(text), errReader{broken}), &open}, nil
+					return body{
+						io.MultiReader(strings.NewReader(text), errReader{broken}),
+						&open,
+					}, nil
 				}
 				return body{strings.NewReader(text), &open}, nil
 			}
@@ -72,30 +121,27 @@ func TestWalk(t *testing.T) {
 			errs := make(map[string]error)
 			for e, err := range Walk(t.Context(), fetch, "s0") {
 				if open != 0 {
-					t.Errorf("%+v: a body is open in the loop", e)
+					t.Errorf("%d bodies are open when Walk yields %+v, want none", open, e)
+				}
+				if isError := err != nil; e.Index != isError {
+					t.Errorf("Walk yields %+v, %v, want Index only with an error", e, err)
 				}
 				if err != nil {
-					if !e.Index {
-						t.Errorf("%+v with %v", e, err)
-					}
 					errs[e.Loc] = err
 					continue
-				}
-				if e.Index {
-					t.Errorf("%+v is no page", e)
 				}
 				got = append(got, e.Loc)
 			}
 			slices.Sort(got)
 			if !slices.Equal(got, tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
+				t.Errorf("Walk yields the pages %q, want %q", got, tt.want)
 			}
 			if len(errs) != len(tt.errs) {
-				t.Errorf("errors %v, want %v", errs, tt.errs)
+				t.Errorf("Walk yields the errors %v, want %v", errs, tt.errs)
 			}
 			for loc, want := range tt.errs {
 				if !errors.Is(errs[loc], want) {
-					t.Errorf("%s: %v, want %v", loc, errs[loc], want)
+					t.Errorf("Walk yields the error %v for %s, want %v", errs[loc], loc, want)
 				}
 			}
 		})
@@ -106,9 +152,11 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-// An index that lists indexes, each with other sitemaps, never ends.
+// TestWalk_TooManySitemaps checks indexes that list further indexes without an
+// end.
 func TestWalk_TooManySitemaps(t *testing.T) {
-	fetched, pages := 0, 0
+	fetched := 0
+	pages := 0
 	fetch := func(_ context.Context, loc string) (io.ReadCloser, error) {
 		fetched++
 		if strings.Contains(loc, "-") {
@@ -132,11 +180,16 @@ func TestWalk_TooManySitemaps(t *testing.T) {
 		}
 		pages++
 	}
-	if fetched != MaxSitemaps || pages == 0 || len(errs) == 0 || !errors.Is(errs[0], ErrTooManySitemaps) {
-		t.Errorf("%d sitemaps, %d pages, %d errors", fetched, pages, len(errs))
+	if fetched != MaxSitemaps || pages == 0 {
+		t.Errorf("%d sitemaps were fetched with %d pages, want %d with some", fetched, pages, MaxSitemaps)
+	}
+	if len(errs) == 0 || !errors.Is(errs[0], ErrTooManySitemaps) {
+		t.Errorf("got %d errors, want the first to be %v", len(errs), ErrTooManySitemaps)
 	}
 }
 
+// TestWalk_Ends checks that no sitemap is fetched after a break, or after the
+// context was canceled.
 func TestWalk_Ends(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -149,7 +202,7 @@ func TestWalk_Ends(t *testing.T) {
 		break
 	}
 	if fetched != 1 {
-		t.Errorf("after a break, %d sitemaps were fetched", fetched)
+		t.Errorf("with a break, %d sitemaps were fetched, want 1", fetched)
 	}
 	fetched = 0
 	var last error
@@ -158,6 +211,7 @@ func TestWalk_Ends(t *testing.T) {
 		last = err
 	}
 	if fetched != 1 || !errors.Is(last, context.Canceled) {
-		t.Errorf("after the end of the context, %d sitemaps were fetched: %v", fetched, last)
+		t.Errorf("with a canceled context, %d sitemaps were fetched and the last error is %v, want 1 and %v",
+			fetched, last, context.Canceled)
 	}
 }

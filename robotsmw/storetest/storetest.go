@@ -296,7 +296,8 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 		t.Fatalf("Get(%q): %v", key, err)
 	}
 	if !bytes.Equal(got, value) {
-		t.Fatalf("Get(%q): %d bytes, which differ from the %d that were put", key, len(got), len(value))
+		t.Fatalf("Get(%q): %d bytes, which differ from the %d that were put",
+			key, len(got), len(value))
 	}
 }
 

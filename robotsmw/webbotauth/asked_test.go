@@ -27,13 +27,37 @@ func TestAsked(t *testing.T) {
 			"RFC 9421 §5.2", []string{`sig1=("@method" "@target-uri" "@authority" "content-digest" "cache-control");keyid="test-key-rsa-pss";created;tag="app-123"`},
 			`requests a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; this crawler's has no "@target-uri", "content-digest", "cache-control"`,
 		},
-		{"two", []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`}, `requests a Web Bot Auth signature of "@path"; or requests a signature; this crawler's has no alg="rsa-pss-sha512"`},
-		{"a long name", []string{`a=("` + strings.Repeat("x", 300) + `")`}, `requests a signature of "` + strings.Repeat("x", 199) + `...; this crawler's has no "` + strings.Repeat("x", 199) + "..."},
+		{
+			name:   "two",
+			fields: []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`},
+			want:   `requests a Web Bot Auth signature of "@path"; or requests a signature; this crawler's has no alg="rsa-pss-sha512"`,
+		},
+		{
+			name:   "a long name",
+			fields: []string{`a=("` + strings.Repeat("x", 300) + `")`},
+			want:   `requests a signature of "` + strings.Repeat("x", 199) + `...; this crawler's has no "` + strings.Repeat("x", 199) + "...",
+		},
 		{"no list", []string{"a=1"}, "requests a signature without a list of components"},
-		{"no dictionary", []string{"\x1b[2J("}, "requests a signature, but its Accept-Signature is invalid"},
-		{"longer than any real one", []string{"a=()" + strings.Repeat(`, a=("x")`, 70_000)}, "requests a signature, but its Accept-Signature is invalid"},
-		{"as long, in lines", slices.Repeat([]string{`a=("x")`}, 70_000), "requests a signature, but its Accept-Signature is invalid"},
-		{"one name again and again", []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"}, `requests a signature of "x";n; this crawler's has no "x";n`},
+		{
+			name:   "no dictionary",
+			fields: []string{"\x1b[2J("},
+			want:   "requests a signature, but its Accept-Signature is invalid",
+		},
+		{
+			name:   "longer than any real one",
+			fields: []string{"a=()" + strings.Repeat(`, a=("x")`, 70_000)},
+			want:   "requests a signature, but its Accept-Signature is invalid",
+		},
+		{
+			name:   "as long, in lines",
+			fields: slices.Repeat([]string{`a=("x")`}, 70_000),
+			want:   "requests a signature, but its Accept-Signature is invalid",
+		},
+		{
+			name:   "one name again and again",
+			fields: []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"},
+			want:   `requests a signature of "x";n; this crawler's has no "x";n`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -97,7 +97,8 @@ func (r *directoryReport) problem(format string, args ...any) {
 func (r *directoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
-		r.problem("it redirects (%d) to %s: verifiers follow no redirect, so serve the directory here with 200", resp.StatusCode, printable(resp.Header.Get("Location")))
+		r.problem("it redirects (%d) to %s: verifiers follow no redirect, so serve the directory here with 200",
+			resp.StatusCode, printable(resp.Header.Get("Location")))
 		return
 	case resp.StatusCode != http.StatusOK:
 		r.problem("its status is %d: verifiers accept only 200", resp.StatusCode)
@@ -107,12 +108,14 @@ func (r *directoryReport) check(req *http.Request, resp *http.Response, body []b
 		return
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		r.problem("it has the content coding %s, which was not accepted: send it without a coding", printable(coding))
+		r.problem("it has the content coding %s, which was not accepted: send it without a coding",
+			printable(coding))
 		return
 	}
 	wellKnown := req.URL.Path == DirectoryPath
 	if got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); wellKnown && got != directoryType {
-		r.problem("its media type is %q: at %s it must be %s", printable(resp.Header.Get("Content-Type")), DirectoryPath, directoryType)
+		r.problem("its media type is %q: at %s it must be %s",
+			printable(resp.Header.Get("Content-Type")), DirectoryPath, directoryType)
 	}
 	if !r.checkKeys(body, wellKnown, now) {
 		return
@@ -154,11 +157,13 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		return
 	}
 	if key.D != "" {
-		r.problem(`key %d: it contains the private key, "d", so anyone can sign as you: create another key, and publish only "x"`, n)
+		r.problem(`key %d: it contains the private key, "d", so anyone can sign as you: create another key, and publish only "x"`,
+			n)
 		return
 	}
 	if key.Kty != "OKP" || key.Crv != "Ed25519" {
-		r.problem("key %d: its type is %s %s: deployed verifiers accept only Ed25519", n, printable(key.Kty), printable(key.Crv))
+		r.problem("key %d: its type is %s %s: deployed verifiers accept only Ed25519",
+			n, printable(key.Kty), printable(key.Crv))
 		return
 	}
 	public, err := base64.RawURLEncoding.DecodeString(key.X)
@@ -168,16 +173,19 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 	}
 	id := KeyID(public)
 	if wellKnown && key.Kid != "" && key.Kid != id {
-		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s", n, printable(key.Kid), DirectoryPath, id)
+		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s",
+			n, printable(key.Kid), DirectoryPath, id)
 	}
 	if key.Use != "" && key.Use != "sig" {
 		r.problem(`key %d: its use is %q: change it to "sig"`, n, printable(key.Use))
 	}
 	if key.Alg != "" && key.Alg != "EdDSA" && key.Alg != "Ed25519" {
-		r.problem(`key %d: its alg is %q: change it to "EdDSA", or remove it`, n, printable(key.Alg))
+		r.problem(`key %d: its alg is %q: change it to "EdDSA", or remove it`,
+			n, printable(key.Alg))
 	}
 	if from, ok := testKeys[id]; ok {
-		r.problem("key %d: it is the test key of %s, with which anyone can sign: verifiers reject it", n, from)
+		r.problem("key %d: it is the test key of %s, with which anyone can sign: verifiers reject it",
+			n, from)
 		return
 	}
 	if key.Exp != 0 && float64(now.Unix()) >= math.Floor(key.Exp) {
@@ -207,7 +215,8 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 			continue // a signature for another purpose
 		}
 		if tried++; tried > maxSignatures {
-			r.problem("it has more than %d signatures of the directory, of which the others are ignored: one per key is enough", maxSignatures)
+			r.problem("it has more than %d signatures of the directory, of which the others are ignored: one per key is enough",
+				maxSignatures)
 			break
 		}
 		until, key, problem := r.verify(req, resp, input, findMember(values, input.Key), now)
@@ -219,7 +228,8 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 	}
 	for i, key := range r.keys {
 		if key.Until.IsZero() {
-			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores keys without one", i+1, key.ID)
+			r.problem("key %d, %s, has no valid signature of the directory: the draft recommends one per key, and Cloudflare ignores keys without one",
+				i+1, key.ID)
 		}
 	}
 }
@@ -244,7 +254,8 @@ func (r *directoryReport) checkDigest(h http.Header, body []byte) {
 	if digest := findMember(members, "sha-256"); digest == nil {
 		r.problem("its Content-Digest has no sha-256, which verifiers require")
 	} else if "sha-256="+digest.Value != contentDigest(body) {
-		r.problem("its Content-Digest does not match the body, which has %s: check whether a proxy changes the body", contentDigest(body))
+		r.problem("its Content-Digest does not match the body, which has %s: check whether a proxy changes the body",
+			contentDigest(body))
 	}
 }
 
@@ -270,7 +281,8 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 		}
 	}
 	if key == nil {
-		return until, nil, fmt.Sprintf("its keyid is %s: the directory has no usable key with this thumbprint", printable(strconv.Quote(id)))
+		return until, nil, fmt.Sprintf("its keyid is %s: the directory has no usable key with this thumbprint",
+			printable(strconv.Quote(id)))
 	}
 	if bare, ok := input.Param("alg"); ok && bare != `"ed25519"` {
 		return until, nil, "its alg is not ed25519, the algorithm of the key"
@@ -279,7 +291,10 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 	if problem != "" {
 		return until, nil, problem
 	}
-	base, _ := signatureBase(covered, strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"))
+	base, _ := signatureBase(
+		covered,
+		strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"),
+	)
 	if !ed25519.Verify(key.public, []byte(base), signature) {
 		return until, nil, "it is invalid: it was created for another authority or body, or with another key"
 	}
@@ -289,7 +304,8 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 	case !okCreated || !okExpires:
 		return until, nil, "it lacks created or expires"
 	case created.After(now):
-		return until, nil, fmt.Sprintf("it was created in the future, at %s: check the clock", stamp(created))
+		return until, nil, fmt.Sprintf("it was created in the future, at %s: check the clock",
+			stamp(created))
 	case !until.After(now):
 		return until, nil, fmt.Sprintf("it expired at %s: sign the directory again", stamp(until))
 	}
@@ -312,7 +328,8 @@ func coveredBy(list []structured.Member, req *http.Request, resp *http.Response)
 			return nil, "it covers " + printable(id) + ", which is not in the response"
 		}
 		if len(value) > maxCoveredBytes {
-			return nil, fmt.Sprintf("it covers %s, which is larger than %d KiB", printable(id), maxCoveredBytes>>10)
+			return nil, fmt.Sprintf("it covers %s, which is larger than %d KiB",
+				printable(id), maxCoveredBytes>>10)
 		}
 		covered = append(covered, component{id, value})
 	}
@@ -372,7 +389,10 @@ func maxAge(h http.Header) (lifetime time.Duration, ok bool) {
 			return 0, true
 		case "max-age", "s-maxage":
 			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
-			isHuge := errors.Is(err, strconv.ErrRange) // then n is the largest number that fits (RFC 9111 §1.2.2)
+			isHuge := errors.Is(
+				err,
+				strconv.ErrRange,
+			) // then n is the largest number that fits (RFC 9111 §1.2.2)
 			if (err == nil || isHuge) && n >= 0 {
 				lifetime = max(lifetime, time.Duration(n)*time.Second)
 				ok = true

@@ -65,12 +65,14 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if got, err := normalHost(r.Host); err != nil || got != want {
-		http.Error(w, "webbotauth: the keys of this server belong to another host", http.StatusMisdirectedRequest)
+		http.Error(w,
+			"webbotauth: the keys of this server belong to another host", http.StatusMisdirectedRequest)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "webbotauth: the key directory requires the method GET or HEAD", http.StatusMethodNotAllowed)
+		http.Error(w,
+			"webbotauth: the key directory requires the method GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	header, body, err := d.Response(time.Now())
@@ -99,7 +101,8 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	case len(d.Keys) == 0:
 		return nil, nil, errors.New("webbotauth: Directory.Keys is empty: read a key with ReadKey")
 	case len(d.Keys) > maxKeys:
-		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys has %d keys: verifiers try at most ten", len(d.Keys))
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys has %d keys: verifiers try at most ten",
+			len(d.Keys))
 	}
 	for i, key := range d.Keys {
 		if err := checkKey(key); err != nil {
@@ -114,7 +117,8 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	case validity == 0:
 		validity = 24 * time.Hour
 	case validity < 2*time.Second:
-		return nil, nil, fmt.Errorf("webbotauth: Directory.Validity is %v: set two seconds or more, or 0 for 24 hours", validity)
+		return nil, nil, fmt.Errorf("webbotauth: Directory.Validity is %v: set two seconds or more, or 0 for 24 hours",
+			validity)
 	}
 	header, body := signedDirectory(host, d.Keys, now, now.Add(validity))
 	header.Set("Content-Type", directoryType)
@@ -129,7 +133,8 @@ const maxKeys = 10
 // authority returns Authority in the form of the component @authority.
 func (d *Directory) authority() (string, error) {
 	if d.Authority == "" || strings.ContainsAny(d.Authority, "/@?# ") {
-		return "", fmt.Errorf("webbotauth: Directory.Authority is %q: set a host only, such as bot.example", d.Authority)
+		return "", fmt.Errorf("webbotauth: Directory.Authority is %q: set a host only, such as bot.example",
+			d.Authority)
 	}
 	return normalHost(d.Authority)
 }
@@ -150,7 +155,13 @@ func signedDirectory(host string, keys []ed25519.PrivateKey, created, expires ti
 	}
 	for _, key := range keys {
 		public := publicKey(key)
-		set.Keys = append(set.Keys, jwk{"OKP", "Ed25519", KeyID(public), base64.RawURLEncoding.EncodeToString(public), "sig"})
+		set.Keys = append(set.Keys, jwk{
+			Kty: "OKP",
+			Crv: "Ed25519",
+			Kid: KeyID(public),
+			X:   base64.RawURLEncoding.EncodeToString(public),
+			Use: "sig",
+		})
 	}
 	body, err := json.Marshal(set)
 	if err != nil {

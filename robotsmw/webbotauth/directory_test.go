@@ -75,11 +75,31 @@ func TestDirectory_Misconfigured(t *testing.T) {
 		{"a host that cannot be sent", &Directory{Authority: "xn--ü", Keys: keys}, "the host"},
 		{"no keys", &Directory{Authority: "bot.example"}, "is empty"},
 		{"eleven", &Directory{Authority: "bot.example", Keys: many}, "has 11 keys"},
-		{"one twice", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key}}, "key 2 is a duplicate"},
-		{"half a key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}}, "key 2: it does not have the size"},
-		{"a test key", &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{testKey(t)}}, "test key"},
-		{"no time", &Directory{Authority: "bot.example", Keys: keys, Validity: time.Second}, "Validity"},
-		{"a negative time", &Directory{Authority: "bot.example", Keys: keys, Validity: -time.Hour}, "Validity"},
+		{
+			name: "one twice",
+			d:    &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key}},
+			want: "key 2 is a duplicate",
+		},
+		{
+			name: "half a key",
+			d:    &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}},
+			want: "key 2: it does not have the size",
+		},
+		{
+			name: "a test key",
+			d:    &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{testKey(t)}},
+			want: "test key",
+		},
+		{
+			name: "no time",
+			d:    &Directory{Authority: "bot.example", Keys: keys, Validity: time.Second},
+			want: "Validity",
+		},
+		{
+			name: "a negative time",
+			d:    &Directory{Authority: "bot.example", Keys: keys, Validity: -time.Hour},
+			want: "Validity",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,7 +126,11 @@ func TestDirectory_Caching(t *testing.T) {
 		2 * time.Second:  "max-age=1",
 		720 * time.Hour:  "max-age=3600",
 	} {
-		d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t)}, Validity: validity}
+		d := &Directory{
+			Authority: "bot.example",
+			Keys:      []ed25519.PrivateKey{newKey(t)},
+			Validity:  validity,
+		}
 		header, _, err := d.Response(now)
 		if err != nil || header.Get("Cache-Control") != want {
 			t.Errorf("%v: %q, %v, want %s", validity, header.Get("Cache-Control"), err, want)
@@ -166,7 +190,11 @@ func TestRotation_UnderLoad(t *testing.T) {
 			directory.Store(&Directory{Authority: "bot.example", Keys: keys})
 		}
 		use := func(key ed25519.PrivateKey) {
-			signer.Store(&Transport{Base: &web, Key: key, Agent: "https://bot.example" + DirectoryPath})
+			signer.Store(&Transport{
+				Base:  &web,
+				Key:   key,
+				Agent: "https://bot.example" + DirectoryPath,
+			})
 		}
 		var used sync.Map
 		web.Handle("bot.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { directory.Load().ServeHTTP(w, r) }))

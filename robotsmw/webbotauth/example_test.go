@@ -198,7 +198,11 @@ func ExampleCheckDirectory() {
 		w.Write(body)
 	}))
 
-	keys, problems := webbotauth.CheckDirectory(context.Background(), &web, "https://bot.example"+webbotauth.DirectoryPath)
+	keys, problems := webbotauth.CheckDirectory(
+		context.Background(),
+		&web,
+		"https://bot.example"+webbotauth.DirectoryPath,
+	)
 	fmt.Println(len(keys), "key, signed:", time.Now().Before(keys[0].Until))
 	for _, problem := range problems {
 		fmt.Println(problem)

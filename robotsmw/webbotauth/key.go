@@ -67,7 +67,8 @@ func readPrivate(file string) ([]byte, error) {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", file)
 	case mode.Perm()&^0o600 != 0 && runtime.GOOS != "windows":
-		return nil, fmt.Errorf("%s has the mode %#o, so other users may read or change the key: run chmod 600", file, mode.Perm())
+		return nil, fmt.Errorf("%s has the mode %#o, so other users may read or change the key: run chmod 600",
+			file, mode.Perm())
 	case info.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s is too large for a key", file)
 	}
@@ -151,7 +152,8 @@ func checkKey(key ed25519.PrivateKey) error {
 		return errMismatch
 	}
 	if from, ok := testKeys[KeyID(publicKey(key))]; ok {
-		return fmt.Errorf("it is the test key of %s, which is public: create a key with openssl genpkey -algorithm ed25519", from)
+		return fmt.Errorf("it is the test key of %s, which is public: create a key with openssl genpkey -algorithm ed25519",
+			from)
 	}
 	return nil
 }

@@ -58,9 +58,13 @@ func writeFile(t testing.TB, data []byte, mode os.FileMode) string {
 func TestReadKey(t *testing.T) {
 	key := newKey(t)
 	for name, data := range map[string][]byte{
-		"PKCS#8":             pemOf(t, key),
-		"JWK":                jwkOf(key),
-		"JWK without x":      fmt.Appendf(nil, "\n {\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":%q}\n", base64.RawURLEncoding.EncodeToString(key.Seed())),
+		"PKCS#8": pemOf(t, key),
+		"JWK":    jwkOf(key),
+		"JWK without x": fmt.Appendf(
+			nil,
+			"\n {\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":%q}\n",
+			base64.RawURLEncoding.EncodeToString(key.Seed()),
+		),
 		"PKCS#8 after words": append([]byte("# my key\n"), pemOf(t, key)...),
 	} {
 		for _, mode := range []os.FileMode{0o600, 0o400} {
@@ -101,14 +105,43 @@ func TestReadKey_Refuses(t *testing.T) {
 		{"a public key", block("PUBLIC KEY", public), "public key"},
 		{"another curve", pemOf(t, ec), "not an Ed25519 key"},
 		{"damaged JSON", jwkOf(key)[:60], "neither PKCS#8"},
-		{"a JWK of another type", []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`), "not an Ed25519 key"},
-		{"a public JWK", []byte(`{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`), "public key"},
-		{"a JWK with a short d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"c2VjcmV0"}`), "neither PKCS#8"},
-		{"a JWK with a bad d", []byte(`{"kty":"OKP","crv":"Ed25519","d":"!secret!"}`), "neither PKCS#8"},
-		{"a JWK of two keys", bytes.Replace(jwkOf(key), []byte(base64.RawURLEncoding.EncodeToString(publicKey(key))), []byte(base64.RawURLEncoding.EncodeToString(publicKey(other))), 1), "public and private parts"},
+		{
+			name: "a JWK of another type",
+			data: []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`),
+			want: "not an Ed25519 key",
+		},
+		{
+			name: "a public JWK",
+			data: []byte(`{"kty":"OKP","crv":"Ed25519","x":"JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs"}`),
+			want: "public key",
+		},
+		{
+			name: "a JWK with a short d",
+			data: []byte(`{"kty":"OKP","crv":"Ed25519","d":"c2VjcmV0"}`),
+			want: "neither PKCS#8",
+		},
+		{
+			name: "a JWK with a bad d",
+			data: []byte(`{"kty":"OKP","crv":"Ed25519","d":"!secret!"}`),
+			want: "neither PKCS#8",
+		},
+		{
+			name: "a JWK of two keys",
+			data: bytes.Replace(
+				jwkOf(key),
+				[]byte(base64.RawURLEncoding.EncodeToString(publicKey(key))),
+				[]byte(base64.RawURLEncoding.EncodeToString(publicKey(other))),
+				1,
+			),
+			want: "public and private parts",
+		},
 		{"the key of RFC 9421", pemOf(t, testKey(t)), "test key of RFC 9421"},
 		{"the key of RFC 9421, as a JWK", jwkOf(testKey(t)), "test key of RFC 9421"},
-		{"the key of RFC 8037", []byte(`{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`), "test key of RFC 8037"},
+		{
+			name: "the key of RFC 8037",
+			data: []byte(`{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`),
+			want: "test key of RFC 8037",
+		},
 		{"a long file", bytes.Repeat([]byte("x"), maxKeyFile+1), "too large"},
 	}
 	for _, tt := range tests {
@@ -116,7 +149,8 @@ func TestReadKey_Refuses(t *testing.T) {
 			file := writeFile(t, tt.data, 0o600)
 			got, err := ReadKey(file)
 			if err == nil || got != nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
-				t.Fatalf("got the key %v and the error %v; want an error that contains %q and the name of the file", got, err, tt.want)
+				t.Fatalf("got the key %v and the error %v; want an error that contains %q and the name of the file",
+					got, err, tt.want)
 			}
 			saysNothing(t, err.Error(), key, tt.data)
 		})
@@ -128,7 +162,10 @@ func TestReadKey_Refuses(t *testing.T) {
 func saysNothing(t *testing.T, text string, key ed25519.PrivateKey, file []byte) {
 	t.Helper()
 	secrets := []string{
-		string(key.Seed()), fmt.Sprintf("%x", key.Seed()), fmt.Sprintf("%d", key[:8])[1:20], fmt.Sprint(key),
+		string(key.Seed()), fmt.Sprintf(
+			"%x",
+			key.Seed(),
+		), fmt.Sprintf("%d", key[:8])[1:20], fmt.Sprint(key),
 		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.StdEncoding.EncodeToString(key),
 		"c2VjcmV0", "!secret!", "hunter2",
 	}

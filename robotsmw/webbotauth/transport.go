@@ -175,7 +175,8 @@ func (t *Transport) validateFields() error {
 		return fmt.Errorf("webbotauth: Transport.Agent: %w", err)
 	}
 	if validity := cmp.Or(t.Validity, defaultValidity); validity < time.Second || validity > maxValidity {
-		return fmt.Errorf("webbotauth: Transport.Validity is %v: set a duration from %v to %v, or 0 for five minutes", t.Validity, time.Second, maxValidity)
+		return fmt.Errorf("webbotauth: Transport.Validity is %v: set a duration from %v to %v, or 0 for five minutes",
+			t.Validity, time.Second, maxValidity)
 	}
 	return nil
 }

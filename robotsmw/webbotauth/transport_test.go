@@ -37,11 +37,16 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 	if isMember {
 		agentID += `;key="sig1"`
 	}
-	base := fmt.Sprintf("\"@authority\": %s\n\"@method\": %s\n\"@path\": %s\n%s: %s\n\"@signature-params\": %s",
+	base := fmt.Sprintf("\"@authority\": %s\n"+
+		"\"@method\": %s\n"+
+		"\"@path\": %s\n"+
+		"%s: %s\n"+
+		"\"@signature-params\": %s",
 		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Signature"), "sig1=:"), ":"))
 	if err != nil || !ed25519.Verify(public, []byte(base), signature) {
-		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s", r.Method, r.URL, base)
+		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s",
+			r.Method, r.URL, base)
 	}
 	if m[4] != KeyID(public) {
 		return created, expires, fmt.Errorf("keyid %s", m[4])
@@ -94,7 +99,12 @@ func TestTransport_Signs(t *testing.T) {
 		for _, host := range []string{"a.example", "xn--bcher-kva.example", "a.example:8443", "192.0.2.1"} {
 			web.Handle(host, verifier(publicKey(key)))
 		}
-		transport := &Transport{Base: &web, Key: key, Agent: testAgent + DirectoryPath, LegacyAgent: legacy}
+		transport := &Transport{
+			Base:        &web,
+			Key:         key,
+			Agent:       testAgent + DirectoryPath,
+			LegacyAgent: legacy,
+		}
 		for _, tt := range []struct {
 			name, method, url string
 			change            func(*http.Request)
@@ -109,8 +119,18 @@ func TestTransport_Signs(t *testing.T) {
 			{"the default port", "GET", "https://a.example:443/", nil},
 			{"another port", "GET", "https://A.example:8443/", nil},
 			{"capitals", "GET", "https://A.EXAMPLE/Path", nil},
-			{"another script", "GET", "https://bücher.example/", func(r *http.Request) { r.URL.Host = "xn--bcher-kva.example"; r.Host = "bücher.example" }},
-			{"another Host", "GET", "https://192.0.2.1/", func(r *http.Request) { r.Host = "Other.example" }},
+			{
+				name:   "another script",
+				method: "GET",
+				url:    "https://bücher.example/",
+				change: func(r *http.Request) { r.URL.Host = "xn--bcher-kva.example"; r.Host = "bücher.example" },
+			},
+			{
+				name:   "another Host",
+				method: "GET",
+				url:    "https://192.0.2.1/",
+				change: func(r *http.Request) { r.Host = "Other.example" },
+			},
 			{"no headers", "GET", "https://a.example/", func(r *http.Request) { r.Header = nil }},
 		} {
 			t.Run(fmt.Sprintf("%s, legacy %v", tt.name, legacy), func(t *testing.T) {
@@ -146,7 +166,11 @@ func TestTransport_LeavesAlone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			get(t, &Transport{Base: &web, Key: newKey(t), Agent: testAgent}, "GET", tt.url, func(r *http.Request) {
+			get(t, &Transport{
+				Base:  &web,
+				Key:   newKey(t),
+				Agent: testAgent,
+			}, "GET", tt.url, func(r *http.Request) {
 				if tt.header != nil {
 					r.Header = tt.header.Clone()
 				}
@@ -162,7 +186,12 @@ func TestTransport_LeavesAlone(t *testing.T) {
 // An http.RoundTripper must not change the caller's request.
 func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	header := http.Header{"Accept": {"text/html"}, "X-Shared": make([]string, 1, 4)}
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://A.example:443/a?b", strings.NewReader("body"))
+	req, err := http.NewRequestWithContext(
+		t.Context(),
+		"POST",
+		"https://A.example:443/a?b",
+		strings.NewReader("body"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,18 +237,34 @@ func TestTransport_Misconfigured(t *testing.T) {
 	}{
 		{"no key", &Transport{Agent: testAgent}, "Transport.Key: it is empty"},
 		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not have the size"},
-		{"two halves", &Transport{Key: append(key.Seed(), newKey(t)[32:]...), Agent: testAgent}, "public and private parts"},
+		{
+			name: "two halves",
+			t:    &Transport{Key: append(key.Seed(), newKey(t)[32:]...), Agent: testAgent},
+			want: "public and private parts",
+		},
 		{"a test key", &Transport{Key: testKey(t), Agent: testAgent}, "test key of RFC 9421"},
 		{"no agent", &Transport{Key: key}, "Transport.Agent: the URL is empty"},
 		{"plain http", &Transport{Key: key, Agent: "http://bot.example/"}, "begins with https://"},
 		{"no host", &Transport{Key: key, Agent: "https:///keys"}, "begins with https://"},
 		{"no URL", &Transport{Key: key, Agent: "https://a b/"}, "Agent"},
-		{"a password", &Transport{Key: key, Agent: "https://me:hunter2@bot.example/"}, "must not contain a user, password or fragment"},
+		{
+			name: "a password",
+			t:    &Transport{Key: key, Agent: "https://me:hunter2@bot.example/"},
+			want: "must not contain a user, password or fragment",
+		},
 		{"a quote", &Transport{Key: key, Agent: `https://bot.example/"`}, "ASCII"},
 		{"another script", &Transport{Key: key, Agent: "https://bücher.example/"}, "ASCII"},
 		{"no time", &Transport{Key: key, Agent: testAgent, Validity: time.Millisecond}, "Validity"},
-		{"a negative time", &Transport{Key: key, Agent: testAgent, Validity: -time.Minute}, "Validity"},
-		{"a long time", &Transport{Key: key, Agent: testAgent, Validity: 25 * time.Hour}, "Validity"},
+		{
+			name: "a negative time",
+			t:    &Transport{Key: key, Agent: testAgent, Validity: -time.Minute},
+			want: "Validity",
+		},
+		{
+			name: "a long time",
+			t:    &Transport{Key: key, Agent: testAgent, Validity: 25 * time.Hour},
+			want: "Validity",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,7 +278,12 @@ func TestTransport_Misconfigured(t *testing.T) {
 			}
 			body := &closeCounter{Reader: strings.NewReader("x")}
 			for range 2 {
-				req, err := http.NewRequestWithContext(t.Context(), "POST", "https://a.example/", body)
+				req, err := http.NewRequestWithContext(
+					t.Context(),
+					"POST",
+					"https://a.example/",
+					body,
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -278,7 +328,8 @@ func TestTransport_RefusesHostsThatCannotBeSent(t *testing.T) {
 			t.Errorf("%q: %v", host, err)
 		}
 		if sent != 0 || body.closed != 1 {
-			t.Errorf("%q: %d requests were sent, and the body was closed %d times", host, sent, body.closed)
+			t.Errorf("%q: %d requests were sent, and the body was closed %d times",
+				host, sent, body.closed)
 		}
 	}
 }

@@ -56,42 +56,54 @@ func TestVectors_Requests(t *testing.T) {
 		signature   string
 	}{
 		{
-			name: "draft E.2.1, dictionary", label: "sig2",
+			name:      "draft E.2.1, dictionary",
+			label:     "sig2",
 			covered:   []component{toHost, agent("sig2", false)},
 			params:    key + ";expires=4889289600" + nonceB + tag,
 			input:     `sig2=("@authority" "signature-agent";key="sig2");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=4889289600;nonce="n9p433xm+NJ3ph3upfBIGmsuwHw387YV7Q/F+6BSpGCVjYCqQw6rznNA8PVVLySrAWsv0hQtFioQb6E1YsauiA==";tag="web-bot-auth"`,
 			signature: "sig2=:CGokAoY/FrPpyuzTe1Fb2kLTAH9Idw6qSFd1+D77r1firsMRCxeuLu5e6O+ek3zQgDMAzjiXtLVfqE00xnABCQ==:",
 		},
 		{
-			name: "draft E.2.2, legacy string", label: "sig2",
+			name:      "draft E.2.2, legacy string",
+			label:     "sig2",
 			covered:   []component{toHost, agent("sig2", true)},
 			params:    key + ";expires=1735693200" + nonceL + tag,
 			input:     `sig2=("@authority" "signature-agent");created=1735689600;keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U";alg="ed25519";expires=1735693200;nonce="e8N7S2MFd/qrd6T2R3tdfAuuANngKI7LFtKYI/vowzk4lAZYadIX6wW25MwG7DCT9RUKAJ0qVkU0mEeLElW1qg==";tag="web-bot-auth"`,
 			signature: "sig2=:jdq0SqOwHdyHr9+r5jw3iYZH6aNGKijYp/EstF4RQTQdi5N5YYKrD+mCT1HA1nZDsi6nJKuHxUi/5Syp3rLWBA==:",
 		},
 		{
-			name: "test data v1, no agent", label: "sig1",
+			name:      "test data v1, no agent",
+			label:     "sig1",
 			covered:   []component{toHost},
 			params:    key + `;expires=1735693200;nonce="mYotfW3CUjI68sbGw6oKd7kyXqPjZEtU8xFPGWFrqOAf5qC6MDe3pys3SWWCudB0MvwslHy32WXUpkR7u0lt/w=="` + tag,
 			signature: "sig1=:+NA/cssf4Y2bQTMTkyvTGRCaVzp9quyUevdwwMtMOWhhOOZ2T1subBj0BtvdnrpDEuwSAbiTeElXDzHL3WWKCw==:",
 		},
 		{
-			name: "test data v2, no agent", label: "sig1",
+			name:      "test data v2, no agent",
+			label:     "sig1",
 			covered:   []component{toHost},
 			params:    key + `;expires=4889289600;nonce="zIW8+cdmA3vdYagbxojpONwa/l0EKJ/O3/wD486VvsQjO/RxPaSt6ZxvQaMcQzNnqKN/mQ6hpGiFro2L2qkz5A=="` + tag,
 			signature: "sig1=:QKN4fTdIYfh82fvoZCQiQA1weuozfCS/Led2zTMbewMMqH8PI2Wsy/5c4ao6B6D09nraNQdBNOADg8aM1MqfCg==:",
 		},
 		{
-			name: "test data v2, a member of another name", label: "sig2",
+			name:      "test data v2, a member of another name",
+			label:     "sig2",
 			covered:   []component{toHost, agent("agent2", false)},
 			params:    key + ";expires=4889289600" + nonceB + tag,
 			signature: "sig2=:RdNFx5Bj6au3YgAMQL/RzmUlZE8QZLIaXGRpw985hWnwPfMxT228NMk6ehRS1PSl4e8PhbNZACSanGdhEwYCCg==:",
 		},
 		{
-			name: "RFC 9421 B.2.6", label: "sig-b26",
+			name:  "RFC 9421 B.2.6",
+			label: "sig-b26",
 			covered: []component{
-				{`"date"`, "Tue, 20 Apr 2021 02:07:55 GMT"}, {`"@method"`, "POST"}, {`"@path"`, "/foo"},
-				{`"@authority"`, "example.com"}, {`"content-type"`, "application/json"}, {`"content-length"`, "18"},
+				{
+					id:    `"date"`,
+					value: "Tue, 20 Apr 2021 02:07:55 GMT",
+				}, {`"@method"`, "POST"}, {`"@path"`, "/foo"},
+				{
+					id:    `"@authority"`,
+					value: "example.com",
+				}, {`"content-type"`, "application/json"}, {`"content-length"`, "18"},
 			},
 			params:    `;created=1618884473;keyid="test-key-ed25519"`,
 			input:     `sig-b26=("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"`,
@@ -136,7 +148,12 @@ func TestVectors_Directory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header, body := signedDirectory(host, []ed25519.PrivateKey{testKey(t)}, time.Unix(1735689600, 0), time.Unix(4889289600, 0))
+	header, body := signedDirectory(
+		host,
+		[]ed25519.PrivateKey{testKey(t)},
+		time.Unix(1735689600, 0),
+		time.Unix(4889289600, 0),
+	)
 	if string(body) != testDirectory {
 		t.Errorf("the body is\n%s\nwant\n%s", body, testDirectory)
 	}
@@ -175,7 +192,9 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 				"Signature-Input": {tt.input},
 				"Signature":       {tt.signature},
 			}}
-			r := directoryReport{keys: []DirectoryKey{{ID: testKeyID, public: publicKey(testKey(t))}}}
+			r := directoryReport{
+				keys: []DirectoryKey{{ID: testKeyID, public: publicKey(testKey(t))}},
+			}
 			r.checkSignatures(req, resp, []byte(testDirectory), time.Unix(1735689600, 0))
 			if len(r.problems) > 0 || r.keys[0].Until.Unix() != 4889289600 {
 				t.Errorf("%q, valid until %v", r.problems, r.keys[0].Until)
@@ -245,7 +264,12 @@ func TestVectors_Fields(t *testing.T) {
 // that have no example there.
 func TestVectors_DerivedComponents(t *testing.T) {
 	tests := []struct{ name, url, host, wantHost, wantPath string }{
-		{"§2.2.3, §2.2.6", "https://www.example.com/path?param=value", "", "www.example.com", "/path"},
+		{
+			name:     "§2.2.3, §2.2.6",
+			url:      "https://www.example.com/path?param=value",
+			wantHost: "www.example.com",
+			wantPath: "/path",
+		},
 		{"§2.2.6, no path", "https://www.example.com", "", "www.example.com", "/"},
 		{"§2.2.6, a query alone", "https://www.example.com?q", "", "www.example.com", "/"},
 		{"§2.2.3, case", "https://WWW.Example.COM/", "", "www.example.com", "/"},
@@ -257,10 +281,20 @@ func TestVectors_DerivedComponents(t *testing.T) {
 		{"IPv6", "https://[2001:DB8::1]:443/", "", "[2001:db8::1]", "/"},
 		{"IPv6 with a zone", "https://[fe80::1%25eth0]:8443/", "", "[fe80::1]:8443", "/"},
 		{"another script", "https://Bücher.example/", "", "xn--bcher-kva.example", "/"},
-		{"another script, and a port", "https://bücher.example:443/", "", "xn--bcher-kva.example", "/"},
+		{
+			name:     "another script, and a port",
+			url:      "https://bücher.example:443/",
+			wantHost: "xn--bcher-kva.example",
+			wantPath: "/",
+		},
 		{"escapes stay", "https://a.example/%7Ea/%e4%bd%A0?q", "", "a.example", "/%7Ea/%e4%bd%A0"},
 		{"what has to be escaped", "https://a.example/你 b", "", "a.example", "/%E4%BD%A0%20b"},
-		{"an escaped slash and question mark", "https://a.example/a%2Fb%3Fc?d", "", "a.example", "/a%2Fb%3Fc"},
+		{
+			name:     "an escaped slash and question mark",
+			url:      "https://a.example/a%2Fb%3Fc?d",
+			wantHost: "a.example",
+			wantPath: "/a%2Fb%3Fc",
+		},
 		{"dots and slashes", "https://a.example//a/./../b//", "", "a.example", "//a/./../b//"},
 	}
 	for _, tt := range tests {

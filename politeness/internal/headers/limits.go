@@ -29,7 +29,14 @@ func parseLimits(lines []string) (limits []limit) {
 	}
 	for _, item := range items {
 		// A name is a String, or a Token in versions of the draft before 10.
-		l := limit{name: strings.Trim(item.Value, `"`), left: -1, resets: -1, quota: -1, window: -1, requests: true}
+		l := limit{
+			name:     strings.Trim(item.Value, `"`),
+			left:     -1,
+			resets:   -1,
+			quota:    -1,
+			window:   -1,
+			requests: true,
+		}
 		if item.Value == "" || item.Value[0] != '"' && item.Value[0] != '*' && !isLetter(item.Value[0]) {
 			return nil
 		}

@@ -61,7 +61,10 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 	}
 	for _, policy := range all {
 		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !hasBalance[policy.name] {
-			r.quotas = append(r.quotas, balance{policy.quota, min(seconds(policy.window), r.maxPause)})
+			r.quotas = append(r.quotas, balance{
+				left:  policy.quota,
+				reset: min(seconds(policy.window), r.maxPause),
+			})
 		}
 	}
 }

@@ -32,7 +32,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Control returns a function for net.Dialer.Control that calls f with each
 // address before the dialer connects to it. The option names f in the error.
-func Control(option string, f func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
+func Control(
+	option string, f func(netip.Addr) error,
+) func(network, address string, _ syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(address)
 		if err != nil {
@@ -54,7 +56,10 @@ func Control(option string, f func(netip.Addr) error) func(network, address stri
 // Dialer returns a dialer for Options.RefuseAddress. Apart from f, it dials as
 // http.DefaultTransport does.
 func Dialer(f func(netip.Addr) error) *net.Dialer {
-	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: Control("RefuseAddress", f)}
+	return &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: Control(
+		"RefuseAddress",
+		f,
+	)}
 }
 
 // IsRefusal reports whether err itself, and not an error that it wraps, is an

@@ -61,7 +61,12 @@ type Cache struct {
 // New returns a cache with these limits. It uses docs to count how many origins
 // have each document.
 func New(maxOrigins int, maxBytes int64, docs *record.Documents) *Cache {
-	c := &Cache{docs: docs, maxCount: maxOrigins, maxBytes: maxBytes, entries: make(map[string]*entry)}
+	c := &Cache{
+		docs:     docs,
+		maxCount: maxOrigins,
+		maxBytes: maxBytes,
+		entries:  make(map[string]*entry),
+	}
 	c.lru.prev, c.lru.next = &c.lru, &c.lru
 	return c
 }
@@ -131,7 +136,9 @@ func (p Pin) Release(now time.Time) {
 // returns that record and no Flight. A record that is due for a refresh needs a
 // fetch only if background is true. A caller that gets a Flight must call its
 // Wait, Leave or GoOn.
-func (c *Cache) Begin(name string, now time.Time, background bool) (rec *record.Record, f *Flight, started bool) {
+func (c *Cache) Begin(
+	name string, now time.Time, background bool,
+) (rec *record.Record, f *Flight, started bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[name]

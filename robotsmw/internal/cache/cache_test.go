@@ -74,7 +74,8 @@ func TestCacheInvariants(t *testing.T) {
 			}
 			for _, pin := range pins {
 				if c.entries[pin.entry.origin] != pin.entry {
-					t.Fatalf("seed %d: %s was evicted while a request waited for it", seed, pin.entry.origin)
+					t.Fatalf("seed %d: %s was evicted while a request waited for it",
+						seed, pin.entry.origin)
 				}
 			}
 			if err := audit(c, flights); err != nil {
@@ -130,14 +131,17 @@ func audit(c *Cache, flights []*Flight) error {
 			unattendedBytes += f.bytes + flightSize
 		}
 		if isUnattended != (f.at > 0) || f.at > 0 && c.unattended[f.at-1] != f {
-			wrong("%s has %d bytes and %d callers, and is at %d in the heap", f.Origin, f.bytes, f.callers, f.at)
+			wrong("%s has %d bytes and %d callers, and is at %d in the heap",
+				f.Origin, f.bytes, f.callers, f.at)
 		}
 		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
-			wrong("%s was ended with %d callers and cause %v", f.Origin, f.callers, context.Cause(f.ctx))
+			wrong("%s was ended with %d callers and cause %v",
+				f.Origin, f.callers, context.Cause(f.ctx))
 		}
 	}
 	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
-		wrong("%d bytes of unattended fetches; the cache counts %d", unattendedBytes, c.unattendedBytes)
+		wrong("%d bytes of unattended fetches; the cache counts %d",
+			unattendedBytes, c.unattendedBytes)
 	}
 	idle := len(c.entries) - flying - pinned - len(c.awaitingRetry)
 	switch {

@@ -26,7 +26,8 @@ const (
 
 // ErrNoRoom is the cause with which the context of a flight ends if the cache
 // has ended the flight because of its memory.
-var ErrNoRoom = errors.New("robotsmw: the fetch of robots.txt was canceled, because no request waited for it and unfinished fetches took too much memory")
+var ErrNoRoom = errors.New("robotsmw: the fetch of robots.txt was canceled, " +
+	"because no request waited for it and unfinished fetches took too much memory")
 
 // flightSize is roughly how many bytes a fetch takes besides its answer: the
 // buffers of its connection and the stacks of its goroutines.
@@ -87,11 +88,20 @@ type Flight struct {
 }
 
 // newFlight returns a flight with one caller that waits for it.
-func newFlight(number uint64, name string, prev *record.Record, after <-chan struct{}, left func(*Flight)) *Flight {
+func newFlight(
+	number uint64, name string, prev *record.Record, after <-chan struct{}, left func(*Flight),
+) *Flight {
 	f := &Flight{
-		number: number, left: left,
-		Origin: name, RobotsURL: origin.RobotsTxt(name), Prev: prev, copy: prev, After: after, callers: 1,
-		done: make(chan struct{}), moved: make(chan struct{}),
+		number:    number,
+		left:      left,
+		Origin:    name,
+		RobotsURL: origin.RobotsTxt(name),
+		Prev:      prev,
+		copy:      prev,
+		After:     after,
+		callers:   1,
+		done:      make(chan struct{}),
+		moved:     make(chan struct{}),
 	}
 	f.ctx, f.drop = context.WithCancelCause(context.Background())
 	return f
@@ -138,7 +148,9 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 // expected returns when the flight's slot is expected, or nil if it waits for
 // none. It also returns a good copy for use while the host is paused, or nil,
 // and a channel that is closed when this changes.
-func (f *Flight) expected() (delay *politeness.DelayError, instead *record.Record, moved <-chan struct{}) {
+func (f *Flight) expected() (
+	delay *politeness.DelayError, instead *record.Record, moved <-chan struct{},
+) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.instead != nil && time.Until(f.delay.Until) > ShortWait {

@@ -133,13 +133,13 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		}
 	}
 	if q.Answered != nil {
-		told := http.Response{}
+		answered := http.Response{}
 		if resp != nil {
-			told = *resp
-			told.Body = http.NoBody
+			answered = *resp
+			answered.Body = http.NoBody
 		}
-		told.Request = req
-		q.Answered(&told, begin, err)
+		answered.Request = req
+		q.Answered(&answered, begin, err)
 	}
 	hasAnswer = true
 	return ans, err
@@ -172,8 +172,12 @@ func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Tim
 
 func (c *Client) request(ctx context.Context, q Question) *http.Request {
 	req := &http.Request{
-		Method: http.MethodGet, URL: q.URL, Host: q.Host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method:     http.MethodGet,
+		URL:        q.URL,
+		Host:       q.Host,
+		Proto:      "HTTP/1.1",
+		ProtoMajor: 1,
+		ProtoMinor: 1,
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
@@ -194,7 +198,9 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 // send sends a request and reads the necessary part of the response's body,
 // which is decoded if the status is 2xx, or 4xx except 429. The body remains
 // open. A panic in Base or in the body is logged and returned as an error.
-func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (resp *http.Response, begin []byte, err error) {
+func (c *Client) send(
+	req *http.Request, timer *time.Timer, size *answerSize,
+) (resp *http.Response, begin []byte, err error) {
 	hasEnded := false
 	defer func() {
 		if !hasEnded && resp != nil { // the body has panicked, or has ended the goroutine
@@ -227,7 +233,12 @@ func (c *Client) send(req *http.Request, timer *time.Timer, size *answerSize) (r
 		}
 	case status >= 400 && status <= 499 && !httpstatus.IsThrottled(status):
 		timer.Reset(min(c.Timeout, maxErrorPageTime))
-		begin, _ = read(req.Context(), resp, refusal.Window, size) // after an error, the bytes before it are enough
+		begin, _ = read(
+			req.Context(),
+			resp,
+			refusal.Window,
+			size,
+		) // after an error, the bytes before it are enough
 	case status >= 200 && resp.ContentLength >= 0 && resp.ContentLength <= 2<<10:
 		// If a short body is read to its end, the connection can be reused. A
 		// 1xx is not read: the body of a 101 is the connection itself, which
@@ -249,7 +260,8 @@ func (c *Client) closeBody(req *http.Request, resp *http.Response) {
 }
 
 func (c *Client) logPanic(req *http.Request, p any) {
-	c.Logger.Error("robotsmw: panic while fetching robots.txt", "url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
+	c.Logger.Error("robotsmw: panic while fetching robots.txt",
+		"url", req.URL.String(), "panic", p, "stack", string(debug.Stack()))
 }
 
 // read returns the decoded body, truncated to the given number of bytes. If

@@ -19,8 +19,15 @@ import (
 
 // ask returns the result of Client.Ask for a server with this response.
 func ask(answer *http.Response) (Answer, error) {
-	c := Client{Base: roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }), Timeout: time.Minute}
-	ans, err := c.Ask(Question{Context: context.Background(), Expect: func(*politeness.DelayError) {}, URL: &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"}})
+	c := Client{
+		Base:    roundTripperFunc(func(*http.Request) (*http.Response, error) { return answer, nil }),
+		Timeout: time.Minute,
+	}
+	ans, err := c.Ask(Question{
+		Context: context.Background(),
+		Expect:  func(*politeness.DelayError) {},
+		URL:     &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt"},
+	})
 	ans.Release()
 	return ans, err
 }
@@ -119,7 +126,12 @@ func TestBodiesWithAWrongLabel(t *testing.T) {
 		{"gzip and CRLF", "gzip", packed.String() + "\r\n", rules},
 		{"gzip and zeros", "gzip", packed.String() + strings.Repeat("\x00", 512), rules},
 		{"gzip and text", "gzip", packed.String() + "<!-- cached -->", rules},
-		{"two members and a newline", "gzip", packed.String() + packed.String() + "\n", rules + rules},
+		{
+			name:   "two members and a newline",
+			coding: "gzip",
+			body:   packed.String() + packed.String() + "\n",
+			want:   rules + rules,
+		},
 		{"gzip without a label", "", packed.String(), rules},
 		{"gzip under identity", "identity", packed.String(), rules},
 		{"gzip without a label, and a newline", "", packed.String() + "\n", rules},

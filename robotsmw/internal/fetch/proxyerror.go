@@ -29,13 +29,16 @@ func proxyError(resp *http.Response) string {
 		// next server (RFC 9209 §2.1.1), or has responded without a request to
 		// that server. A CDN does so for a file that the site does not have.
 		cause, ok := proxy.Param("error")
-		isMissing := cause == "proxy_internal_response" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone)
+		isNotFound := resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone
+		isMissing := cause == "proxy_internal_response" && isNotFound
 		if ok && !isMissing {
-			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)", proxy.Value, cause, resp.StatusCode)
+			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)",
+				proxy.Value, cause, resp.StatusCode)
 		}
 	}
 	if squid := resp.Header.Get("X-Squid-Error"); squid != "" {
-		return fmt.Sprintf("the proxy Squid has an error: %s (status %d, X-Squid-Error)", squid, resp.StatusCode)
+		return fmt.Sprintf("the proxy Squid has an error: %s (status %d, X-Squid-Error)",
+			squid, resp.StatusCode)
 	}
 	return ""
 }

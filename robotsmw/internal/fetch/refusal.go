@@ -32,22 +32,39 @@ func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	}
 	text := bytes.TrimLeft(begin, "\ufeff \t\r\n\f\v")
 	html := bytes.HasPrefix(text, []byte("<"))
+	mayBeRules := isSuccess(resp) && !html && len(text) > 0
 	r, found := detect(resp, begin)
-	isLegal := r.Kind == refusal.Legal && resp.StatusCode == http.StatusUnavailableForLegalReasons
-	isRateLimit := r.Kind == refusal.RateLimit && httpstatus.IsThrottled(resp.StatusCode)
-	switch {
-	case found && (isLegal || isRateLimit):
-		return "" // the status decides: see robotsmw.Reason
-	case found && !r.Sure && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone):
-		return "" // a guess from the page's marks does not outweigh such a status
-	case found && (r.Sure || !isSuccess(resp) || html || len(text) == 0): // a guess does not count if the status is 2xx and the text may be rules
-		return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
-	case resp.StatusCode == http.StatusPartialContent:
+	if found {
+		if statusDecides(resp, r) {
+			return ""
+		}
+		if r.Sure || !mayBeRules {
+			return fmt.Sprintf("%s: %s (%s)", cmp.Or(r.By, "the server"), r.Kind, r.Evidence)
+		}
+	}
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
 		return "status 206 Partial Content, although no range was requested"
-	case resp.StatusCode == http.StatusAccepted && (html || strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "html")):
-		return "status 202 Accepted with an HTML page, which is typical of a challenge"
+	case http.StatusAccepted:
+		contentType := strings.ToLower(resp.Header.Get("Content-Type"))
+		if html || strings.Contains(contentType, "html") {
+			return "status 202 Accepted with an HTML page, which is typical of a challenge"
+		}
 	}
 	return ""
+}
+
+// statusDecides reports whether the status of a response has a meaning that a
+// refusal does not change: 451 and 429 as described at robotsmw.Reason, and 404
+// and 410 unless the refusal is sure.
+func statusDecides(resp *http.Response, r refusal.Refusal) bool {
+	switch resp.StatusCode {
+	case http.StatusNotFound, http.StatusGone:
+		return !r.Sure
+	case http.StatusUnavailableForLegalReasons:
+		return r.Kind == refusal.Legal
+	}
+	return r.Kind == refusal.RateLimit && httpstatus.IsThrottled(resp.StatusCode)
 }
 
 func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }

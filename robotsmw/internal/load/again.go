@@ -15,7 +15,9 @@ import (
 // With lastTurn, the last known record is used for up to a day, because a
 // request must not wait forever for a host whose delay is longer than its
 // file's lifetime.
-func (l *Loader) LoadAgain(name string, rec *record.Record, lastTurn bool) (*record.Record, time.Time) {
+func (l *Loader) LoadAgain(
+	name string, rec *record.Record, lastTurn bool,
+) (*record.Record, time.Time) {
 	now := time.Now()
 	inForce := l.cache.Get([]byte(name))
 	switch {

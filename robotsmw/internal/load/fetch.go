@@ -26,7 +26,9 @@ const maxRedirects = 5
 // it wraps [politeness.ErrInvalidLimiter], and this fetch has no result. With a
 // lock, the first request is sent only if the lock is valid long enough. If
 // releases is true, the lock is released while the host is paused.
-func (l *Loader) fetch(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
+func (l *Loader) fetch(
+	f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool,
+) (Fetch, error) {
 	start := time.Now()
 	done, err := l.follow(f, prev, lock, releases)
 	if err != nil {
@@ -47,7 +49,9 @@ func (l *Loader) fetch(f *cache.Flight, prev *record.Record, lock *store.Lock, r
 
 // follow sends a request to the origin, and then to the target of each
 // redirect.
-func (l *Loader) follow(f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool) (Fetch, error) {
+func (l *Loader) follow(
+	f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool,
+) (Fetch, error) {
 	u, host := origin.RobotsURL(f.Origin)
 	seen := []string{requestKey(u, host)}
 	for hops := 0; ; hops++ {
@@ -113,23 +117,32 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 
 // result returns the record for an answer that is not a redirect. It was
 // received from u, with this Host, after this many redirects.
-func (l *Loader) result(f *cache.Flight, u *url.URL, host string, hops int, prev *record.Record, ans fetch.Answer, now time.Time) Fetch {
+func (l *Loader) result(
+	f *cache.Flight, u *url.URL, host string, hops int,
+	prev *record.Record, ans fetch.Answer, now time.Time,
+) Fetch {
+	failed := func(cause string) Fetch {
+		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, cause, ans.RetryAfter(now))}
+	}
+	isClientError := ans.Status >= 400 && ans.Status <= 499
 	switch {
 	case ans.Refusal != "":
-		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.Refusal, ans.RetryAfter(now))}
+		return failed(ans.Refusal)
 	case ans.Status == http.StatusNotModified && ans.Conditional:
 		return Fetch{Record: prev.Renewed(ans.Header, now), Renewed: true}
 	case ans.Status >= 200 && ans.Status <= 299:
 		return Fetch{Record: l.accepted(f, u, host, hops, ans, now), Body: ans.Body}
-	case httpstatus.IsThrottled(ans.Status) || ans.Status < 400 || ans.Status > 499:
-		return Fetch{Record: prev.Failed(f.RobotsURL, now, ans.Status, ans.StatusText(), ans.RetryAfter(now))}
+	case !isClientError || httpstatus.IsThrottled(ans.Status):
+		return failed(ans.StatusText())
 	}
 	return Fetch{Record: l.withoutFile(f, ans.Status, hops, lifetime(ans, now), now)}
 }
 
 // question returns one question of a flight, with the validators that the
 // record prev has for u and host.
-func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record.Record) fetch.Question {
+func (l *Loader) question(
+	f *cache.Flight, u *url.URL, host string, prev *record.Record,
+) fetch.Question {
 	q := fetch.Question{URL: u, Host: host, Context: f.Context(), Expect: f.Expect}
 	q.Holds = func(bytes int64) { l.cache.Holds(f, bytes, time.Now()) }
 	own, _ := origin.RobotsURL(f.Origin)
@@ -142,7 +155,8 @@ func (l *Loader) question(f *cache.Flight, u *url.URL, host string, prev *record
 		}
 	}
 	if src := prev.Validates(u.String(), host); src != nil {
-		q.ETag, q.LastModified = src.ETag, src.LastModified
+		q.ETag = src.ETag
+		q.LastModified = src.LastModified
 	}
 	return q
 }
@@ -155,7 +169,9 @@ func lifetime(ans fetch.Answer, now time.Time) time.Duration {
 // hasNoResult reports whether err indicates nothing about the origin, so that
 // its record stays unchanged.
 func hasNoResult(err error) bool {
-	return errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter) || errors.Is(err, cache.ErrNoRoom)
+	return errors.Is(err, store.ErrElsewhere) ||
+		errors.Is(err, politeness.ErrInvalidLimiter) ||
+		errors.Is(err, cache.ErrNoRoom)
 }
 
 // isDelay reports whether the limiter rejected the wait. If so, no request was
@@ -167,18 +183,27 @@ func isDelay(err error) bool {
 
 // isUnsent reports whether err indicates that no request was sent.
 func isUnsent(err error) bool {
-	return isDelay(err) || errors.Is(err, store.ErrElsewhere) || errors.Is(err, politeness.ErrInvalidLimiter)
+	return isDelay(err) ||
+		errors.Is(err, store.ErrElsewhere) ||
+		errors.Is(err, politeness.ErrInvalidLimiter)
 }
 
 // canServe reports whether the limiter rejected a wait of more than
 // cache.ShortWait, during which prev can be used.
 func canServe(prev *record.Record, err error, now time.Time) bool {
 	delay, ok := errors.AsType[*politeness.DelayError](err)
-	return ok && delay.Until.Sub(now) > cache.ShortWait && prev != nil && (prev.State == record.Good || !prev.Expired(now))
+	if !ok || prev == nil {
+		return false
+	}
+	isLong := delay.Until.Sub(now) > cache.ShortWait
+	canUse := prev.State == record.Good || !prev.Expired(now)
+	return isLong && canUse
 }
 
 // accepted returns the record of a 2xx answer.
-func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time) *record.Record {
+func (l *Loader) accepted(
+	f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time,
+) *record.Record {
 	src := record.Source{
 		Host:         host,
 		ETag:         record.Validator(ans.Header.Get("ETag")),
@@ -188,8 +213,13 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 		src.URL = s
 	}
 	rec := &record.Record{
-		URL: f.RobotsURL, State: record.Good, Hops: uint8(hops), Status: int16(ans.Status),
-		Doc: l.cfg.Kind.Document(ans.Body), Fetched: now, Expires: now.Add(lifetime(ans, now)),
+		URL:     f.RobotsURL,
+		State:   record.Good,
+		Hops:    uint8(hops),
+		Status:  int16(ans.Status),
+		Doc:     l.cfg.Kind.Document(ans.Body),
+		Fetched: now,
+		Expires: now.Add(lifetime(ans, now)),
 	}
 	if src != (record.Source{}) {
 		rec.Source = &src
@@ -198,10 +228,16 @@ func (l *Loader) accepted(f *cache.Flight, from *url.URL, host string, hops int,
 }
 
 // withoutFile returns the record of an origin without a robots.txt.
-func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time) *record.Record {
+func (l *Loader) withoutFile(
+	f *cache.Flight, status, hops int, lifetime time.Duration, now time.Time,
+) *record.Record {
 	return &record.Record{
-		URL: f.RobotsURL, State: l.cfg.Kind.WithoutFile(status), Hops: uint8(hops), Status: int16(status),
-		Fetched: now, Expires: now.Add(lifetime),
+		URL:     f.RobotsURL,
+		State:   l.cfg.Kind.WithoutFile(status),
+		Hops:    uint8(hops),
+		Status:  int16(status),
+		Fetched: now,
+		Expires: now.Add(lifetime),
 	}
 }
 
@@ -209,13 +245,16 @@ func (l *Loader) withoutFile(f *cache.Flight, status, hops int, lifetime time.Du
 // robots.txt of another origin, and memory has a record of that origin that is
 // in force and not due for a refresh, the result is a copy of that record,
 // which expires at the same time. Else it is nil.
-func (l *Loader) known(f *cache.Flight, u *url.URL, host string, hops int, now time.Time) *record.Record {
+func (l *Loader) known(
+	f *cache.Flight, u *url.URL, host string, hops int, now time.Time,
+) *record.Record {
 	name, _ := origin.Of(u, host)
 	if own, ownHost := origin.RobotsURL(name); host != ownHost || u.String() != own.String() {
 		return nil
 	}
 	other := l.cache.Get([]byte(name))
-	if !other.Use(now).AsIs() || other.InForce(now) == record.None || hops+int(other.Hops) > maxRedirects {
+	canUse := other.Use(now).AsIs() && other.InForce(now) != record.None
+	if !canUse || hops+int(other.Hops) > maxRedirects {
 		return nil
 	}
 	rec := *other

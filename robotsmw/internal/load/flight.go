@@ -63,7 +63,9 @@ func (l *Loader) obtain(f *cache.Flight) (rec *record.Record, keep func(), err e
 			// callers that wait. The next call of Load for the origin begins
 			// the refresh.
 			now := time.Now()
-			if u := stored.Use(now); u.AsIs() || u == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch {
+			use := stored.Use(now)
+			isBetter := use == record.UseAndRefresh && f.Prev.Use(now) == record.UseFetch
+			if use.AsIs() || isBetter {
 				l.recalled(f, stored)
 				return stored, func() {}, nil
 			}

@@ -44,7 +44,9 @@ type Pin = cache.Pin
 // LoadPinned is like Load, for a request that will wait and be judged again by
 // LoadAgain. Until Release is called on the Pin, the origin stays in memory. If
 // there is an error, there is no Pin.
-func (l *Loader) LoadPinned(ctx context.Context, name []byte) (*record.Record, time.Time, Pin, error) {
+func (l *Loader) LoadPinned(
+	ctx context.Context, name []byte,
+) (*record.Record, time.Time, Pin, error) {
 	now := time.Now()
 	rec, pin := l.cache.Pin(name, now)
 	isLoaded := false
@@ -62,7 +64,9 @@ func (l *Loader) LoadPinned(ctx context.Context, name []byte) (*record.Record, t
 }
 
 // load is Load for an origin whose record in memory is rec.
-func (l *Loader) load(ctx context.Context, name []byte, rec *record.Record, now time.Time) (*record.Record, time.Time, error) {
+func (l *Loader) load(
+	ctx context.Context, name []byte, rec *record.Record, now time.Time,
+) (*record.Record, time.Time, error) {
 	switch rec.Use(now) {
 	case record.UseAndRefresh:
 		if ctx.Err() == nil { // otherwise the caller wants only what is in memory

@@ -53,7 +53,8 @@ func TestChaos(t *testing.T) {
 				case 9:
 					return nil, nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300", `ETag: "x"`), nil
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+					"Cache-Control: max-age=300", `ETag: "x"`), nil
 			})
 			var s store.Store
 			if seed%2 == 1 {
@@ -65,7 +66,10 @@ func TestChaos(t *testing.T) {
 				wg.Go(func() {
 					for range 200 {
 						name := fmt.Sprintf("http://h%d.example", draw(hosts))
-						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(draw(10_000))*time.Millisecond)
+						ctx, cancel := context.WithTimeout(
+							t.Context(),
+							time.Duration(draw(10_000))*time.Millisecond,
+						)
 						if draw(3) == 0 {
 							ctx = context.Background()
 						}
@@ -114,7 +118,8 @@ func TestChaosUnderAPace(t *testing.T) {
 				case 2, 3:
 					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)), "Cache-Control: max-age=300"), nil
+				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+					"Cache-Control: max-age=300"), nil
 			})
 			limiter := &politeness.Limiter{Delay: time.Duration(1+seed) * time.Second, Logger: slog.New(slog.DiscardHandler)}
 			var s store.Store
@@ -159,7 +164,8 @@ func TestChaosUnderAPace(t *testing.T) {
 				}
 			}
 			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-				t.Errorf("%d requests wait at the Limiter and %d are in flight, want none", s.Waiting, s.InFlight)
+				t.Errorf("%d requests wait at the Limiter and %d are in flight, want none",
+					s.Waiting, s.InFlight)
 			}
 		})
 	}
@@ -169,9 +175,16 @@ func TestChaosUnderAPace(t *testing.T) {
 // RoundTripper, and logs nothing.
 func newLoader(web http.RoundTripper, edit ...func(*Config)) *Loader {
 	cfg := Config{
-		Base: web, UserAgent: "ExampleBot/1.0", Timeout: 30 * time.Second, Kind: &record.Kind{Tokens: []string{"ExampleBot"}},
-		MaxOrigins: 1000, MaxBytes: 128 << 20, Logger: slog.New(slog.DiscardHandler),
-		Fetched: func(Fetch) {}, Recalled: func(Fetch) {}, StoreFailed: func(string, error) {},
+		Base:        web,
+		UserAgent:   "ExampleBot/1.0",
+		Timeout:     30 * time.Second,
+		Kind:        &record.Kind{Tokens: []string{"ExampleBot"}},
+		MaxOrigins:  1000,
+		MaxBytes:    128 << 20,
+		Logger:      slog.New(slog.DiscardHandler),
+		Fetched:     func(Fetch) {},
+		Recalled:    func(Fetch) {},
+		StoreFailed: func(string, error) {},
 	}
 	for _, f := range edit {
 		f(&cfg)
@@ -191,8 +204,14 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 		h.Set(name, value)
 	}
 	return &http.Response{
-		StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Request: r,
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode:    code,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        h,
+		Request:       r,
+		Body:          io.NopCloser(strings.NewReader(body)),
+		ContentLength: int64(len(body)),
 	}
 }
 

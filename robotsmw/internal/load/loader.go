@@ -63,8 +63,14 @@ type Loader struct {
 // New returns a Loader.
 func New(cfg Config) *Loader {
 	l := &Loader{
-		cfg:       cfg,
-		client:    fetch.Client{Base: cfg.Base, UserAgent: cfg.UserAgent, Timeout: cfg.Timeout, Detect: cfg.Detect, Logger: cfg.Logger},
+		cfg: cfg,
+		client: fetch.Client{
+			Base:      cfg.Base,
+			UserAgent: cfg.UserAgent,
+			Timeout:   cfg.Timeout,
+			Detect:    cfg.Detect,
+			Logger:    cfg.Logger,
+		},
 		overrides: make(map[string]*record.Record),
 		cache:     cache.New(cfg.MaxOrigins, cfg.MaxBytes, &cfg.Kind.Documents),
 	}

@@ -75,19 +75,23 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 // use the same name.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
-		return nil, fmt.Errorf("robotsmw: the host %s is too long: use an absolute URL", quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s is too long: use an absolute URL",
+			quoted(hostport))
 	}
 	host, port := splitPort(hostport)
 	isIPv6 := strings.IndexByte(host, ':') >= 0
 	if isIPv6 && host[0] != '[' {
-		return nil, fmt.Errorf("robotsmw: the host %s has more than one colon: write an IPv6 address in brackets", quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s has more than one colon: write an IPv6 address in brackets",
+			quoted(hostport))
 	}
 	name, err := politeness.HostKey(context.Background(), &url.URL{Host: host})
 	if err != nil {
-		return nil, fmt.Errorf("robotsmw: the host %s is invalid, so it has no robots.txt: %w: use an absolute URL", quoted(hostport), err)
+		return nil, fmt.Errorf("robotsmw: the host %s is invalid, so it has no robots.txt: %w: use an absolute URL",
+			quoted(hostport), err)
 	}
 	if !isWritable(name) {
-		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: write an internationalized name in its xn-- form", quoted(hostport))
+		return nil, fmt.Errorf("robotsmw: the host %s is not a valid domain name or address: "+
+			"write an internationalized name in its xn-- form", quoted(hostport))
 	}
 	switch {
 	case !isIPv6:
@@ -167,8 +171,10 @@ func Parse(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("robotsmw: %q is not an origin: %w", name, err)
 	}
-	if !Applies(u.Scheme) || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("robotsmw: %q is not an origin: use a scheme and a host only, such as \"https://example.com\"", name)
+	hasOnlyHost := u.User == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == ""
+	if !Applies(u.Scheme) || u.Host == "" || !hasOnlyHost {
+		return "", fmt.Errorf("robotsmw: %q is not an origin: use a scheme and a host only, such as \"https://example.com\"",
+			name)
 	}
 	return Of(u, "")
 }

@@ -39,7 +39,8 @@ func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 		file := mustOrigin(t, tt.file)
 		for _, u := range tt.counts {
 			if got := mustOrigin(t, u); got != file {
-				t.Errorf("%s has origin %s, so %s (origin %s) would not count for it", u, got, tt.file, file)
+				t.Errorf("%s has origin %s, so %s (origin %s) would not count for it",
+					u, got, tt.file, file)
 			}
 		}
 		for _, u := range tt.not {
@@ -69,7 +70,11 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[0:0:0:0:0:0:0:1]/", "", "http://[::1]"},
 		{"http://[::1%25lo]/", "", "http://[::1]"},
 		{"http://[fe80::1%25ETH0]/", "", "http://[fe80::1%ETH0]"},
-		{"http://[::ffff:192.0.2.1]/", "", "http://[::ffff:192.0.2.1]"}, // its Host header differs from that of 192.0.2.1
+		// its Host header differs from that of 192.0.2.1
+		{
+			url:  "http://[::ffff:192.0.2.1]/",
+			want: "http://[::ffff:192.0.2.1]",
+		},
 		{"http://[::FFFF:c000:201]:80/", "", "http://[::ffff:192.0.2.1]"},
 		{"http://192.0.2.1:8080/", "", "http://192.0.2.1:8080"},
 		{"http://127.1:8080/", "", "http://127.0.0.1:8080"},
@@ -145,7 +150,8 @@ func FuzzOrigin(f *testing.F) {
 		at, via := RobotsURL(origin)
 		again, err := Of(at, via)
 		if err != nil || again != origin {
-			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt is of %q (%v)", raw, host, origin, again, err)
+			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt is of %q (%v)",
+				raw, host, origin, again, err)
 		}
 	})
 }

@@ -65,7 +65,8 @@ func CheckTarget(u *url.URL, host string) error {
 	}
 	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
 	if err != nil || string(named) != string(own) {
-		return fmt.Errorf("robotsmw: the request target names a different origin than %s; clear URL.Opaque or use the same origin", own)
+		return fmt.Errorf("robotsmw: the request target names a different origin than %s; "+
+			"clear URL.Opaque or use the same origin", own)
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ func CheckTarget(u *url.URL, host string) error {
 // HasPlainTarget reports whether the request target of u is a path, as it
 // nearly always is. Then CheckTarget has nothing to check.
 func HasPlainTarget(u *url.URL) bool {
-	return u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') && (u.RawPath == "" || u.RawPath[0] == '/')
+	isPath := func(s string) bool { return s == "" || s[0] == '/' }
+	return u.Opaque == "" && isPath(u.Path) && isPath(u.RawPath)
 }
 
 // isAbsolute reports whether a request target is in absolute form.

@@ -79,7 +79,11 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 		{name: "no host", u: url.URL{Opaque: "///x"}},
 		{name: "a host for CONNECT", u: url.URL{Opaque: "b.test:443"}},
 		{name: "a path without a host", u: url.URL{Opaque: "http:/x"}},
-		{name: "the URL's, where the Host is another", u: url.URL{Opaque: "//a.test/x"}, host: "b.test"},
+		{
+			name: "the URL's, where the Host is another",
+			u:    url.URL{Opaque: "//a.test/x"},
+			host: "b.test",
+		},
 		{name: "too long", u: url.URL{Opaque: "//" + strings.Repeat("ü", 100_000) + "/x"}},
 	} {
 		tt.u.Scheme, tt.u.Host = "http", "a.test"
@@ -138,7 +142,10 @@ func TestSentURL(t *testing.T) {
 // valid. Of() finds that out at once.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
-		strings.Repeat("ü.", 40_000) + "test", strings.Repeat("a", 4<<20), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",
+		strings.Repeat("ü.", 40_000) + "test", strings.Repeat(
+			"a",
+			4<<20,
+		), strings.Repeat("a.", 127) + "a", strings.Repeat("a", 64) + ".test",
 		strings.Repeat("ü", 60) + ".test", "a.test:" + strings.Repeat("9", 4<<20), "a.test:65536", "a.test:http", "a.test:-1", "[fe80::1%" + strings.Repeat("z", 300) + "]",
 	} {
 		start := time.Now()

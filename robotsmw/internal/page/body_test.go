@@ -24,8 +24,10 @@ func TestReadAheadOfADrippingPage(t *testing.T) {
 	z.Close()
 	size := packed.Len()
 	resp := &http.Response{
-		StatusCode: 200, ContentLength: -1, Header: http.Header{"Content-Type": {"text/html"}},
-		Body: io.NopCloser(iotest.OneByteReader(&packed)),
+		StatusCode:    200,
+		ContentLength: -1,
+		Header:        http.Header{"Content-Type": {"text/html"}},
+		Body:          io.NopCloser(iotest.OneByteReader(&packed)),
 	}
 	decoded := 0
 	b := &Body{ReadCloser: resp.Body, left: -1}

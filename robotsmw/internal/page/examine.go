@@ -19,7 +19,12 @@ func Examine(ctx context.Context, resp *http.Response, method string, o *Options
 	if !known {
 		return nil, NotExamined
 	}
-	b := &Body{ReadCloser: resp.Body, decode: decode, status: resp.StatusCode, left: resp.ContentLength}
+	b := &Body{
+		ReadCloser: resp.Body,
+		decode:     decode,
+		status:     resp.StatusCode,
+		left:       resp.ContentLength,
+	}
 	if o.Refusals != nil {
 		b.detector, b.header = o.Refusals, resp.Header
 	}

@@ -13,14 +13,22 @@ func TestCause(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"as it is", "connection refused", "connection refused"},
 		{"without words", "", "no reason given"},
-		{"in another language", "Verbindung abgelehnt: 接続が拒否されました", "Verbindung abgelehnt: 接続が拒否されました"},
+		{
+			name: "in another language",
+			text: "Verbindung abgelehnt: 接続が拒否されました",
+			want: "Verbindung abgelehnt: 接続が拒否されました",
+		},
 		{"lines", "one\n\ttwo\r\n", "one  two  "},
 		{"what writes to a terminal", "\x1b[2J\a\u202e", "\ufffd[2J\ufffd\ufffd"},
 		{"no UTF-8", "a\xffb", "a\ufffdb"},
 		{"300 bytes", strings.Repeat("x", 300), strings.Repeat("x", 300)},
 		{"301 bytes", strings.Repeat("x", 301), strings.Repeat("x", 297) + "..."},
 		{"cut between letters", strings.Repeat("é", 151), strings.Repeat("é", 148) + "..."},
-		{"longer once printable", strings.Repeat("\xff", 101), strings.Repeat("\ufffd", 99) + "..."},
+		{
+			name: "longer once printable",
+			text: strings.Repeat("\xff", 101),
+			want: strings.Repeat("\ufffd", 99) + "...",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := cleanCause(tt.text); got != tt.want {
@@ -67,18 +75,37 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 	now := time.Now()
 	name := "http://" + strings.Repeat("a.", 120) + "example"
 	worst := &Record{
-		State: Good, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour),
+		State:   Good,
+		Doc:     k.Document([]byte(someRules)),
+		Fetched: now,
+		Expires: now.Add(time.Hour),
 		Source: &Source{
 			URL:  "http://a.example/?" + strings.Repeat("\xff", 8<<10-18),
 			ETag: Validator(strings.Repeat("<", 1<<10)), LastModified: Validator(strings.Repeat("\xff", 1<<10)),
 		},
 	}
-	value := k.Encode(name, worst.Failed("", now, 503, strings.Repeat("<", 1<<20), time.Hour), []byte(someRules))
+	value := k.Encode(
+		name,
+		worst.Failed("", now, 503, strings.Repeat("<", 1<<20), time.Hour),
+		[]byte(someRules),
+	)
 	if len(value) > 64<<10 {
 		t.Errorf("a stored value of %d bytes", len(value))
 	}
 
-	lie := storedRecord{State: "good", SHA256: hashOf(someRules), Fetched: now, Expires: now.Add(time.Hour), Failure: &storedFailure{Since: now, Last: now, Count: 1, Retry: now, Cause: strings.Repeat("\x1b", 1<<20)}}
+	lie := storedRecord{
+		State:   "good",
+		SHA256:  hashOf(someRules),
+		Fetched: now,
+		Expires: now.Add(time.Hour),
+		Failure: &storedFailure{
+			Since: now,
+			Last:  now,
+			Count: 1,
+			Retry: now,
+			Cause: strings.Repeat("\x1b", 1<<20),
+		},
+	}
 	rec, err := k.Decode(name, stored(t, name, lie, someRules))
 	if err != nil || len(rec.Failure.Cause) > 300 {
 		t.Errorf("%v; a cause of %d bytes comes from a Store", err, len(rec.Failure.Cause))

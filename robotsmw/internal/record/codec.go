@@ -44,6 +44,14 @@ type storedFailure struct {
 	Retry  time.Time `json:"retry"`
 }
 
+// isValid reports whether the times and the count are possible.
+func (f *storedFailure) isValid() bool {
+	if f.Last.Before(f.Since) || f.Retry.Sub(f.Last) > MaxLifetime {
+		return false
+	}
+	return f.Count >= 1 && f.Count < math.MaxInt32
+}
+
 // storedVersion changes with the meaning of a stored value. Version 1 did not
 // name the robot that a robots.txt was served to.
 const storedVersion = 2
@@ -56,8 +64,13 @@ const maxSourceBytes = 16 << 10
 // body is left out unless the state is Good.
 func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 	s := storedRecord{
-		Version: storedVersion, Origin: name, Robot: k.Robot(), Status: int(rec.Status), Redirects: int(rec.Hops),
-		Fetched: rec.Fetched, Expires: rec.Expires,
+		Version:   storedVersion,
+		Origin:    name,
+		Robot:     k.Robot(),
+		Status:    int(rec.Status),
+		Redirects: int(rec.Hops),
+		Fetched:   rec.Fetched,
+		Expires:   rec.Expires,
 	}
 	switch rec.State {
 	case Good:
@@ -106,8 +119,11 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, errors.New("stored record is for another robot")
 	}
 	rec := &Record{
-		URL: origin.RobotsTxt(name), Hops: uint8(s.Redirects), Status: int16(s.Status),
-		Fetched: s.Fetched, Expires: s.Expires,
+		URL:     origin.RobotsTxt(name),
+		Hops:    uint8(s.Redirects),
+		Status:  int16(s.Status),
+		Fetched: s.Fetched,
+		Expires: s.Expires,
 	}
 	switch s.State {
 	case "good":
@@ -117,10 +133,17 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 			return nil, fmt.Errorf("stored record has invalid SHA-256 %q", s.SHA256)
 		}
 		if sha256.Sum256(body) != hash {
-			return nil, fmt.Errorf("stored robots.txt (%d bytes) does not match its SHA-256 %s", len(body), s.SHA256)
+			return nil, fmt.Errorf("stored robots.txt (%d bytes) does not match its SHA-256 %s",
+				len(body), s.SHA256)
 		}
 		rec.Doc = k.Document(body)
-		if src := (Source{s.URL, s.Host, Validator(s.ETag), Validator(s.LastModified)}); src != (Source{}) {
+		src := Source{
+			URL:          s.URL,
+			Host:         s.Host,
+			ETag:         Validator(s.ETag),
+			LastModified: Validator(s.LastModified),
+		}
+		if src != (Source{}) {
 			rec.Source = &src
 		}
 	case "unavailable":
@@ -133,7 +156,14 @@ func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 		return nil, fmt.Errorf("stored record has invalid state %q", s.State)
 	}
 	if f := s.Failure; f != nil {
-		rec.Failure = &Failure{Since: f.Since, Last: f.Last, Count: f.Count, Status: f.Status, Cause: cleanCause(f.Cause), Retry: f.Retry}
+		rec.Failure = &Failure{
+			Since:  f.Since,
+			Last:   f.Last,
+			Count:  f.Count,
+			Status: f.Status,
+			Cause:  cleanCause(f.Cause),
+			Retry:  f.Retry,
+		}
 	}
 	return rec, nil
 }
@@ -149,11 +179,14 @@ func (s *storedRecord) check(name string) error {
 	case s.Expires.Sub(s.Fetched) > MaxLifetime:
 		return fmt.Errorf("stored record has invalid lifetime %v", s.Expires.Sub(s.Fetched))
 	case s.Redirects < 0 || s.Redirects > 255 || s.Status < 0 || s.Status > 9999:
-		return fmt.Errorf("stored record has invalid redirects %d or status %d", s.Redirects, s.Status)
+		return fmt.Errorf("stored record has invalid redirects %d or status %d",
+			s.Redirects, s.Status)
 	case len(s.URL)+len(s.Host) > maxSourceBytes:
-		return fmt.Errorf("stored record has a source of %d bytes, which is too long", len(s.URL)+len(s.Host))
-	case f != nil && (f.Retry.Sub(f.Last) > MaxLifetime || f.Last.Before(f.Since) || f.Count < 1 || f.Count >= math.MaxInt32):
-		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v", f.Count, f.Since, f.Last, f.Retry)
+		return fmt.Errorf("stored record has a source of %d bytes, which is too long",
+			len(s.URL)+len(s.Host))
+	case f != nil && !f.isValid():
+		return fmt.Errorf("stored record has invalid failures: %d from %v to %v, next try at %v",
+			f.Count, f.Since, f.Last, f.Retry)
 	}
 	return nil
 }

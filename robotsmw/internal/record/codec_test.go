@@ -43,7 +43,10 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 		"none of them":          {Since: now, Last: now, Retry: now},
 		"more than are counted": {Since: now, Last: now, Count: math.MaxInt, Retry: now},
 	} {
-		if rec, err := k.Decode(origin, stored(t, origin, storedRecord{State: "none", Failure: &f}, "")); err == nil {
+		if rec, err := k.Decode(origin, stored(t, origin, storedRecord{
+			State:   "none",
+			Failure: &f,
+		}, "")); err == nil {
 			t.Errorf("%s: %+v", name, rec)
 		}
 	}
@@ -52,7 +55,13 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 func FuzzStoredRecord(f *testing.F) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	good := &Record{State: Good, Status: http.StatusOK, Doc: k.Document([]byte(someRules)), Fetched: now, Expires: now.Add(time.Hour)}
+	good := &Record{
+		State:   Good,
+		Status:  http.StatusOK,
+		Doc:     k.Document([]byte(someRules)),
+		Fetched: now,
+		Expires: now.Add(time.Hour),
+	}
 	f.Add(k.Encode("http://a.example", good, []byte(someRules)))
 	f.Add(k.Encode("http://a.example", good.Failed("", now.Add(time.Hour), 503, "status 503", 0), []byte(someRules)))
 	f.Add(k.Encode("http://a.example", (*Record)(nil).Failed("", now, 0, "reset", 0), nil))

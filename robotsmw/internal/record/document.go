@@ -57,7 +57,9 @@ type Documents struct {
 
 // document returns what a crawler with these product tokens needs of a
 // robots.txt. If the cache has the document with this hash, this is returned.
-func (ds *Documents) document(hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool) *Document {
+func (ds *Documents) document(
+	hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool,
+) *Document {
 	ds.mu.Lock()
 	d := ds.byHash[hash]
 	ds.mu.Unlock()

@@ -36,7 +36,10 @@ func describe(robotsURL string, err error) string {
 // URL. It may also be the host of a proxy or of a redirect.
 func IsHost(rawURL, name string) bool {
 	u, err := url.Parse(rawURL)
-	return err == nil && strings.EqualFold(strings.TrimSuffix(u.Hostname(), "."), strings.TrimSuffix(name, "."))
+	if err != nil {
+		return false
+	}
+	return strings.EqualFold(strings.TrimSuffix(u.Hostname(), "."), strings.TrimSuffix(name, "."))
 }
 
 // The limits of the errors that a record keeps.
@@ -81,7 +84,13 @@ func compactAt(err error, depth int) error {
 		if inner == nil {
 			return nil
 		}
-		return &net.OpError{Op: short(e.Op), Net: short(e.Net), Source: compactAddr(e.Source), Addr: compactAddr(e.Addr), Err: inner}
+		return &net.OpError{
+			Op:     short(e.Op),
+			Net:    short(e.Net),
+			Source: compactAddr(e.Source),
+			Addr:   compactAddr(e.Addr),
+			Err:    inner,
+		}
 	case *net.DNSError:
 		dns := *e
 		dns.UnwrapErr = compactAt(e.UnwrapErr, depth+1)
@@ -102,7 +111,11 @@ func compactAt(err error, depth int) error {
 	case x509.HostnameError:
 		return x509.HostnameError{Certificate: compactCert(e.Certificate), Host: short(e.Host)}
 	case x509.CertificateInvalidError:
-		return x509.CertificateInvalidError{Cert: compactCert(e.Cert), Reason: e.Reason, Detail: short(e.Detail)}
+		return x509.CertificateInvalidError{
+			Cert:   compactCert(e.Cert),
+			Reason: e.Reason,
+			Detail: short(e.Detail),
+		}
 	case x509.UnknownAuthorityError:
 		return x509.UnknownAuthorityError{Cert: compactCert(e.Cert)}
 	}
@@ -195,9 +208,10 @@ func compactCert(c *x509.Certificate) *x509.Certificate {
 		return nil
 	}
 	kept := &x509.Certificate{
-		NotBefore: c.NotBefore, NotAfter: c.NotAfter,
-		Subject: pkix.Name{CommonName: short(c.Subject.CommonName)},
-		Issuer:  pkix.Name{CommonName: short(c.Issuer.CommonName)},
+		NotBefore: c.NotBefore,
+		NotAfter:  c.NotAfter,
+		Subject:   pkix.Name{CommonName: short(c.Subject.CommonName)},
+		Issuer:    pkix.Name{CommonName: short(c.Issuer.CommonName)},
 	}
 	for _, name := range c.DNSNames[:min(len(c.DNSNames), maxCertNames)] {
 		kept.DNSNames = append(kept.DNSNames, short(name))

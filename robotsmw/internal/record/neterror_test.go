@@ -46,7 +46,12 @@ func largeCert() *x509.Certificate {
 }
 
 func TestCompact(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(
+		127,
+		0,
+		0,
+		1,
+	), Port: 80}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	expired := x509.CertificateInvalidError{Cert: largeCert(), Reason: x509.Expired, Detail: "yesterday"}
 	for _, tt := range []struct {
 		name  string
@@ -56,21 +61,61 @@ func TestCompact(t *testing.T) {
 		text  string // of the result; "" means that nothing is kept
 	}{
 		{"nil", nil, nil, nil, ""},
-		{"a sentinel", fmt.Errorf("reading robots.txt: %w", io.ErrUnexpectedEOF), []error{io.ErrUnexpectedEOF}, nil, "unexpected EOF"},
-		{"a system call", refused, []error{syscall.ECONNREFUSED}, nil, "dial tcp 127.0.0.1:80: connect: connection refused"},
-		{"behind an error that refers to a response", &largeError{new(http.Response), refused}, []error{syscall.ECONNREFUSED}, nil, refused.Error()},
-		{"an error that refers to a response, alone", &largeError{new(http.Response), &lineError{"x"}}, nil, nil, ""},
-		{"the DNS", &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true}, nil, nil, "lookup a.example: no such host"},
-		{"two errors", errors.Join(refused, io.EOF), []error{syscall.ECONNREFUSED, io.EOF}, nil, refused.Error() + "\nEOF"},
+		{
+			name: "a sentinel",
+			err:  fmt.Errorf("reading robots.txt: %w", io.ErrUnexpectedEOF),
+			is:   []error{io.ErrUnexpectedEOF},
+			text: "unexpected EOF",
+		},
+		{
+			name: "a system call",
+			err:  refused,
+			is:   []error{syscall.ECONNREFUSED},
+			text: "dial tcp 127.0.0.1:80: connect: connection refused",
+		},
+		{
+			name: "behind an error that refers to a response",
+			err:  &largeError{new(http.Response), refused},
+			is:   []error{syscall.ECONNREFUSED},
+			text: refused.Error(),
+		},
+		{
+			name: "an error that refers to a response, alone",
+			err:  &largeError{new(http.Response), &lineError{"x"}},
+		},
+		{
+			name: "the DNS",
+			err:  &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true},
+			text: "lookup a.example: no such host",
+		},
+		{
+			name: "two errors",
+			err:  errors.Join(refused, io.EOF),
+			is:   []error{syscall.ECONNREFUSED, io.EOF},
+			text: refused.Error() + "\nEOF",
+		},
 		{"an expired certificate", &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{largeCert()}, Err: expired},
 			nil, nil, "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: yesterday"},
-		{"a certificate of an unknown kind of error", &tls.CertificateVerificationError{Err: &lineError{"x"}}, nil, nil, "tls: failed to verify certificate: malformed: x"},
-		{"a refused address", &net.OpError{Op: "dial", Net: "tcp", Err: errAddress}, []error{address.ErrRefused, http.ErrNotSupported}, nil, "dial tcp: " + errAddress.Error()},
+		{
+			name: "a certificate of an unknown kind of error",
+			err:  &tls.CertificateVerificationError{Err: &lineError{"x"}},
+			text: "tls: failed to verify certificate: malformed: x",
+		},
+		{
+			name: "a refused address",
+			err:  &net.OpError{Op: "dial", Net: "tcp", Err: errAddress},
+			is:   []error{address.ErrRefused, http.ErrNotSupported},
+			text: "dial tcp: " + errAddress.Error(),
+		},
 		{"a timeout of the network", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded},
 			[]error{os.ErrDeadlineExceeded}, []error{context.DeadlineExceeded}, "dial tcp: i/o timeout"},
 		{"a deadline of a context", &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded},
 			[]error{os.ErrDeadlineExceeded}, []error{context.DeadlineExceeded}, "dial tcp: i/o timeout"},
-		{"a canceled context", fmt.Errorf("x: %w", context.Canceled), nil, []error{context.Canceled}, ""},
+		{
+			name:  "a canceled context",
+			err:   fmt.Errorf("x: %w", context.Canceled),
+			isNot: []error{context.Canceled},
+		},
 		{"a nil pointer", &largeError{inner: (*nothing)(nil)}, nil, nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,15 +161,26 @@ func TestMemoryOfErrors(t *testing.T) {
 	for name, fresh := range map[string]func() error{
 		"a host name": hostname,
 		"an expired certificate": func() error {
-			return x509.CertificateInvalidError{Cert: largeCert(), Reason: x509.Expired, Detail: strings.Repeat("d", 1<<20)}
+			return x509.CertificateInvalidError{Cert: largeCert(), Reason: x509.Expired, Detail: strings.Repeat(
+				"d",
+				1<<20,
+			)}
 		},
 		"an unknown authority": func() error { return x509.UnknownAuthorityError{Cert: largeCert()} },
 		"a response": func() error {
-			return &largeError{&http.Response{Status: strings.Repeat("s", 1<<20)}, &net.OpError{Op: "read", Err: syscall.ECONNRESET}}
+			return &largeError{
+				response: &http.Response{Status: strings.Repeat("s", 1<<20)},
+				inner:    &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+			}
 		},
 		"a part of a line": func() error { return &lineError{strings.Repeat("l", 1<<20)[:10]} },
 		"a long text":      func() error { return errors.New(strings.Repeat("l", 1<<20)) },
-		"a long name":      func() error { return &net.DNSError{Err: "no such host", Name: strings.Repeat("n", 1<<20)} },
+		"a long name": func() error {
+			return &net.DNSError{Err: "no such host", Name: strings.Repeat(
+				"n",
+				1<<20,
+			)}
+		},
 		"many errors": func() error {
 			var all []error
 			for range 4 {
@@ -193,9 +249,15 @@ func TestDescribe(t *testing.T) {
 		want string
 	}{
 		{lookup("a.example", "", false), "server misbehaving"},
-		{lookup("A.example.", "192.0.2.1:53", true), "server misbehaving, from the DNS server 192.0.2.1:53"},
+		{
+			err:  lookup("A.example.", "192.0.2.1:53", true),
+			want: "server misbehaving, from the DNS server 192.0.2.1:53",
+		},
 		{lookup("a.example", "192.0.2.1:53", false), "server misbehaving"},
-		{lookup("proxy.example", "", false), "proxyconnect tcp: dial tcp: lookup proxy.example: server misbehaving"},
+		{
+			err:  lookup("proxy.example", "", false),
+			want: "proxyconnect tcp: dial tcp: lookup proxy.example: server misbehaving",
+		},
 		{&net.OpError{Op: "dial", Err: errAddress}, errAddress.Text},
 		{io.ErrUnexpectedEOF, "unexpected EOF"},
 	} {

@@ -189,7 +189,9 @@ func (r *Record) Renewed(h http.Header, now time.Time) *Record {
 
 // Failed returns the record after one more failed fetch. It is a copy of r with
 // a new Failure. If r is nil, the new record has only a URL and the Failure.
-func (r *Record) Failed(url string, now time.Time, status int, cause string, retryAfter time.Duration) *Record {
+func (r *Record) Failed(
+	url string, now time.Time, status int, cause string, retryAfter time.Duration,
+) *Record {
 	next := &Record{URL: url}
 	f := &Failure{Since: now, Last: now, Count: 1, Status: status, Cause: cleanCause(cause)}
 	if r != nil {
@@ -208,7 +210,9 @@ func (r *Record) Failed(url string, now time.Time, status int, cause string, ret
 // crawler's configuration refuses does not count as a failed fetch, because it
 // indicates nothing about the site: the next fetch is always due after
 // refusedPause. Any other error counts as in Failed.
-func (r *Record) AfterError(url string, now time.Time, status int, err error, retryAfter time.Duration) *Record {
+func (r *Record) AfterError(
+	url string, now time.Time, status int, err error, retryAfter time.Duration,
+) *Record {
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
 		return r.Delayed(url, now, delay)
 	}

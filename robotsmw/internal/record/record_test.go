@@ -66,7 +66,13 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 		{"slept beyond the end", 2 * time.Hour, time.Minute, UseFetch},
 		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, UseAndRefresh},
 		{"clock set back, its time is over", time.Minute, 2 * time.Hour, UseFetch},
-		{"clock set back before the fetch", -time.Hour, time.Minute, UseFresh}, // by the monotonic clock it is a minute old
+		// by the monotonic clock it is a minute old
+		{
+			name: "clock set back before the fetch",
+			wall: -time.Hour,
+			mono: time.Minute,
+			want: UseFresh,
+		},
 	} {
 		at := apart(now, tt.wall, tt.mono)
 		if got := at.Sub(now); got != tt.mono {

@@ -89,7 +89,10 @@ func (l *Lock) Release() {
 	l.unlock = nil
 	l.mu.Unlock()
 	if unlock != nil {
-		_, err := try(l.keeper, func(context.Context) (struct{}, error) { unlock(); return struct{}{}, nil })
+		_, err := try(l.keeper, func(context.Context) (struct{}, error) {
+			unlock()
+			return struct{}{}, nil
+		})
 		l.keeper.report("unlock", err)
 	}
 }

@@ -46,7 +46,9 @@ type Keeper struct {
 // A lock lasts for the time that a request to the origin may take, and a margin
 // for its wait for a slot. After a fault of the Store, failed is called with
 // "get", "put", "lock" or "unlock", and with the error.
-func New(s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error)) *Keeper {
+func New(
+	s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error),
+) *Keeper {
 	k := &Keeper{store: s, lockTTL: request + slack, slack: slack, kind: kind, failed: failed}
 	k.locker, _ = s.(Locker)
 	return k
@@ -111,7 +113,9 @@ func (k *Keeper) report(op string, err error) {
 	}
 }
 
-var errLeftAlone = fmt.Errorf("robotsmw: the Store did not respond within %v and is not used for %v: %w", timeout, pauseAfter, fs.ErrNotExist)
+var errLeftAlone = fmt.Errorf(
+	"robotsmw: the Store did not respond within %v and is not used for %v: %w",
+	timeout, pauseAfter, fs.ErrNotExist)
 
 // These count the running calls of all Stores. A call that does not return
 // occupies its goroutine, so there are at most maxCalls. Calls that are not

@@ -67,8 +67,16 @@ func TestHowLongARecordIsStored(t *testing.T) {
 			{"a file outlives an outage", good, month},
 			{"a file whose refresh failed", good.Failed("", now, 503, "status 503", 0), month},
 			{"no file, for its lifetime", none, 7 * time.Hour},
-			{"no file, its lifetime over", &record.Record{State: record.Unavailable, Status: 404, Fetched: now.Add(-time.Hour), Expires: now}, 5 * time.Minute},
-			{"since when it is unreachable", (*record.Record)(nil).Failed("", now, 503, "status 503", 0), month},
+			{
+				name: "no file, its lifetime over",
+				rec:  &record.Record{State: record.Unavailable, Status: 404, Fetched: now.Add(-time.Hour), Expires: now},
+				want: 5 * time.Minute,
+			},
+			{
+				name: "since when it is unreachable",
+				rec:  (*record.Record)(nil).Failed("", now, 503, "status 503", 0),
+				want: month,
+			},
 			{"no file, now unreachable", none.Failed("", now, 503, "status 503", 0), month},
 		} {
 			var got time.Duration
@@ -85,7 +93,9 @@ func TestHowLongARecordIsStored(t *testing.T) {
 func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, start := 0, time.Now()
-		k := newKeeper(t, aStore{tryLock: func() (func(), bool, error) { asked++; return nil, false, nil }})
+		k := newKeeper(t, aStore{
+			tryLock: func() (func(), bool, error) { asked++; return nil, false, nil },
+		})
 		if rec, lock := k.Lock(name, nil); rec != nil || lock != nil {
 			t.Errorf("%v, lock %v", rec, lock)
 		}

@@ -39,9 +39,9 @@ func sharedDir(t testing.TB) string {
 	}
 }
 
-// answers returns the directives of d, under the names that the shared cases
+// results returns the directives of d, under the names that the shared cases
 // use.
-func answers(d robotsmeta.Directives) map[string]any {
+func results(d robotsmeta.Directives) map[string]any {
 	a := map[string]any{
 		"noindex":           d.NoIndex(),
 		"nofollow":          d.NoFollow(),
@@ -63,15 +63,16 @@ func answers(d robotsmeta.Directives) map[string]any {
 }
 
 // TestCasesOfOtherImplementations checks the cases of other implementations.
-// The answer that this package should give is in the field Ours of the case or,
-// if there is no Ours, in the field Expect.
+// The expected result is in the field Ours of a case or, if there is no Ours,
+// in the field Expect.
 func TestCasesOfOtherImplementations(t *testing.T) {
 	f, err := os.Open(filepath.Join(sharedDir(t), "conformance", "page_cases.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	agreed, line := 0, 0
+	agreed := 0
+	line := 0
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -99,23 +100,24 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			name, value, _ := strings.Cut(s, ":")
 			h.Add(name, strings.TrimSpace(value))
 		}
-		got := answers(robotsmeta.ParseHeader(h, c.Agent).Union(Scan([]byte(c.HTML), c.Agent)))
-		ok := true
+		got := results(robotsmeta.ParseHeader(h, c.Agent).Union(Scan([]byte(c.HTML), c.Agent)))
+		isEqual := true
 		for key, value := range want {
 			if key == "links" || key == "entries" {
 				continue
 			}
 			if got[key] != value {
-				ok = false
-				t.Errorf("line %d (%s): %s is %v, want %v: %q %q for %q", line, c.Source, key, got[key], value, c.Headers, c.HTML, c.Agent)
+				isEqual = false
+				t.Errorf("line %d (%s): %s is %v, want %v, for the headers %q and the page %q, agent %q",
+					line, c.Source, key, got[key], value, c.Headers, c.HTML, c.Agent)
 			}
 		}
-		if ok {
+		if isEqual {
 			agreed++
 		}
 	}
 	t.Logf("%d cases agree", agreed)
 	if agreed < 100 {
-		t.Errorf("only %d cases", agreed)
+		t.Errorf("%d cases agree, want at least 100", agreed)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// scanSlow tokenizes the whole page. Scan, which skips most of it, must find
-// the same.
+// scanSlow is a slow version of Scan that tokenizes the whole page.
 func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	s := Scanner{Tokens: tokens}
 	s.Write(page)
@@ -16,7 +15,7 @@ func scanSlow(page []byte, tokens ...string) robotsmeta.Directives {
 	return s.directives
 }
 
-func rulesOf(d robotsmeta.Directives) []robotsmeta.Rule { return slices.Collect(d.Rules()) }
+func rules(d robotsmeta.Directives) []robotsmeta.Rule { return slices.Collect(d.Rules()) }
 
 func FuzzScan(f *testing.F) {
 	for _, page := range []string{
@@ -31,9 +30,9 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(page), byte(3))
 	}
 	f.Fuzz(func(t *testing.T, page []byte, piece byte) {
-		want := rulesOf(scanSlow(page, "ExampleBot"))
-		if got := rulesOf(Scan(page, "ExampleBot")); !slices.Equal(got, want) {
-			t.Fatalf("%q:\n got %+v\nwant %+v", page, got, want)
+		want := rules(scanSlow(page, "ExampleBot"))
+		if got := rules(Scan(page, "ExampleBot")); !slices.Equal(got, want) {
+			t.Fatalf("Scan(%q) has the rules\n%+v, want\n%+v", page, got, want)
 		}
 		s := Scanner{Tokens: []string{"ExampleBot"}}
 		for p, i := page, 0; len(p) > 0; i++ {
@@ -47,8 +46,9 @@ func FuzzScan(f *testing.F) {
 				s.HeadDone()
 			}
 		}
-		if got := rulesOf(s.Directives()); !slices.Equal(got, want) {
-			t.Fatalf("%q in pieces of %d:\n got %+v\nwant %+v", page, 1+int(piece), got, want)
+		if got := rules(s.Directives()); !slices.Equal(got, want) {
+			t.Fatalf("%q in pieces of %d bytes has the rules\n%+v, want\n%+v",
+				page, 1+int(piece), got, want)
 		}
 	})
 }

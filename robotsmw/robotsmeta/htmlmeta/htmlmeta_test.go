@@ -7,7 +7,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-func says(d robotsmeta.Directives) string {
+// summary returns "noindex", "nofollow", both or neither.
+func summary(d robotsmeta.Directives) string {
 	var words []string
 	if d.NoIndex() {
 		words = append(words, "noindex")
@@ -33,15 +34,23 @@ func TestScan(t *testing.T) {
 		{"content first", `<meta content="a>b, noindex" name="robots">`, "noindex"},
 		{"slashes between", `<meta/name="robots"/content="noindex">`, "noindex"},
 		{"character references", `<meta name="&#114;obots" content="no&#105;ndex">`, "noindex"},
-		{"first duplicate attribute", `<meta name="robots" content="noindex" content="nofollow" name="x">`, "noindex"},
+		{
+			name: "first duplicate attribute",
+			page: `<meta name="robots" content="noindex" content="nofollow" name="x">`,
+			want: "noindex",
+		},
 		{"two metas", robots + `<meta name="robots" content="nofollow">`, "noindex nofollow"},
 		{"value is not content", `<meta name="robots" value="noindex">`, ""},
-		{"our name", `<meta name="ExampleBot" content="nofollow">`, "nofollow"},
-		{"another's name", `<meta name="googlebot" content="nofollow">`, ""},
+		{"the robot's name", `<meta name="ExampleBot" content="nofollow">`, "nofollow"},
+		{"another robot's name", `<meta name="googlebot" content="nofollow">`, ""},
 		{"comment", "<!-- " + robots + " -->", ""},
-		{"commented out, then real", "<!-- " + robots + ` --><meta name="robots" content="nofollow">`, "nofollow"},
+		{
+			name: "a meta after a comment",
+			page: "<!-- " + robots + ` --><meta name="robots" content="nofollow">`,
+			want: "nofollow",
+		},
 		{"script", "<script>'" + robots + "'</script>", ""},
-		{"script, then real", `<script>"<meta name='"</script>` + robots, "noindex"},
+		{"a meta after a script", `<script>"<meta name='"</script>` + robots, "noindex"},
 		{"style", "<style>" + robots + "</style>", ""},
 		{"title", "<title>" + robots + "</title>", ""},
 		{"textarea", "<textarea>" + robots + "</textarea>", ""},
@@ -56,22 +65,22 @@ func TestScan(t *testing.T) {
 		{"template open in math", "<math><template></math>" + robots, "noindex"},
 		{"svg in a template", "<template><svg></svg>" + robots + "</template>", ""},
 		{"table", "<table><tr>" + robots + "</table>", "noindex"},
-		{"cut tag", `<meta name="robots" content="noindex"`, ""},
+		{"incomplete tag", `<meta name="robots" content="noindex"`, ""},
 		{"another element", `<metadata name="robots" content="noindex">`, ""},
-		{"UTF-16 with a mark", "\xff\xfe" + utf16le(robots), "noindex"},
-		{"UTF-16 without", utf16le(robots), "noindex"},
+		{"UTF-16 with a byte order mark", "\xff\xfe" + utf16le(robots), "noindex"},
+		{"UTF-16 without a byte order mark", utf16le(robots), "noindex"},
 		{"big-endian UTF-16", "\xfe\xff" + utf16be(robots), "noindex"},
-		{"UTF-16 without a mark, after a line break", utf16le("\n" + robots), "noindex"},
-		{"big-endian, likewise", utf16be("\n" + robots), "noindex"},
-		{"beyond the window", strings.Repeat(" ", Window) + robots, ""},
-		{"at its end", strings.Repeat(" ", Window-len(robots)) + robots, "noindex"},
-		{"cut by it", strings.Repeat(" ", Window-len(robots)+1) + robots, ""},
+		{"UTF-16 after a line break", utf16le("\n" + robots), "noindex"},
+		{"big-endian UTF-16 after a line break", utf16be("\n" + robots), "noindex"},
+		{"after the window", strings.Repeat(" ", Window) + robots, ""},
+		{"at the end of the window", strings.Repeat(" ", Window-len(robots)) + robots, "noindex"},
+		{"across the end of the window", strings.Repeat(" ", Window-len(robots)+1) + robots, ""},
 		{"empty", "", ""},
 		{"one byte", "<", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := says(Scan([]byte(test.page), "ExampleBot")); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+			if got := summary(Scan([]byte(test.page), "ExampleBot")); got != test.want {
+				t.Errorf("Scan returns %q, want %q", got, test.want)
 			}
 			for _, piece := range []int{1, 7, 4096} {
 				s := Scanner{Tokens: []string{"ExampleBot"}}
@@ -81,8 +90,9 @@ func TestScan(t *testing.T) {
 						s.Directives()
 					}
 				}
-				if got := says(s.Directives()); got != test.want {
-					t.Errorf("in pieces of %d: %q, want %q", piece, got, test.want)
+				if got := summary(s.Directives()); got != test.want {
+					t.Errorf("in pieces of %d bytes, Directives returns %q, want %q",
+						piece, got, test.want)
 				}
 			}
 		})
@@ -104,43 +114,27 @@ func TestScanner_HeadOnly(t *testing.T) {
 		{"head", "<html><head>" + robots, "noindex"},
 		{"after the head", "<html><head></head> " + robots, "noindex"},
 		{"after a byte order mark", "\ufeff <!DOCTYPE html><head>" + robots, "noindex"},
-		{"after one of UTF-16", "\xff\xfe" + utf16le("<head>"+robots), "noindex"},
+		{"after a byte order mark of UTF-16", "\xff\xfe" + utf16le("<head>"+robots), "noindex"},
 		{"body", "<html><head></head><body>" + robots, ""},
-		{"a div ends the head", "<head><div>" + robots, ""},
-		{"text ends the head", "<head>hello" + robots, ""},
-		{"these do not", "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots, "noindex"},
-		{"nor does a template", "<head><template>text<div></div></template>" + robots, "noindex"},
+		{"after a div in the head", "<head><div>" + robots, ""},
+		{"after text in the head", "<head>hello" + robots, ""},
+		{
+			name: "after elements of the head",
+			page: "<head> <title>t</title><link><script>x</script><style>y</style><noscript>" + robots,
+			want: "noindex",
+		},
+		{
+			name: "after a template in the head",
+			page: "<head><template>text<div></div></template>" + robots,
+			want: "noindex",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := Scanner{HeadOnly: true}
 			s.Write([]byte(test.page))
-			if got := says(s.Directives()); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
+			if got := summary(s.Directives()); got != test.want {
+				t.Errorf("Directives returns %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func TestIndexM(t *testing.T) {
-	slow := func(b []byte, from int) int {
-		for i := from; i < len(b); i++ {
-			if b[i] == '<' && (i+1 == len(b) || b[i+1] == 'm' || b[i+1] == 'M') {
-				return i
-			}
-		}
-		return len(b)
-	}
-	// Try all strings of three of these bytes, at each of 40 places of a page.
-	chars := []byte{'<', 'm', 'M', '=', '-', 0, 0xff}
-	for place := range 40 {
-		for n := range len(chars) * len(chars) * len(chars) {
-			page := []byte(strings.Repeat("x", 43))
-			page[place], page[place+1], page[place+2] = chars[n%7], chars[n/7%7], chars[n/49]
-			for from := range page {
-				if got, want := indexM(page, from), slow(page, from); got != want {
-					t.Fatalf("%q from %d: %d, want %d", page, from, got, want)
-				}
-			}
-		}
 	}
 }

@@ -3,12 +3,14 @@ package htmlmeta
 import (
 	"strings"
 	"testing"
+
+	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A page has a script of more than 256 KiB in its head, and a noindex after it.
-// The noindex is not read, so the result is Truncated. A
-// page whose body begins within the window is not cut short: nearly all long
-// pages are like that, and their metas have been read.
+// TestWindow checks that the result is Truncated if the head does not end
+// within the window. It is not Truncated if the body begins within the window,
+// as that of nearly all long pages does, because all metas of the head have
+// been found.
 func TestWindow(t *testing.T) {
 	long := strings.Repeat("x", Window)
 	for _, tt := range []struct {
@@ -16,11 +18,15 @@ func TestWindow(t *testing.T) {
 		noIndex, truncated bool
 	}{
 		{"short", "<head>" + robots, true, false},
-		{"a head that never ends, short", "<head><title>x</title>", false, false},
+		{"a short page without the end of the head", "<head><title>x</title>", false, false},
 		{"a long script in the head", "<head><script>" + long + "</script>" + robots, false, true},
 		{"a long comment", "<!-- " + long + " -->" + robots, false, true},
 		{"a long tag", `<link title="` + long + `">` + robots, false, true},
-		{"a meta that crosses the end", "<head><!-- " + long[:Window-40] + " --><meta name=robots content=noindex><body>", false, true},
+		{
+			name:      "a meta across the end of the window",
+			page:      "<head><!-- " + long[:Window-40] + " --><meta name=robots content=noindex><body>",
+			truncated: true,
+		},
 		{"a long body", "<head>" + robots + "<body>" + long, true, false},
 		{"a long body without a body tag", "<title>a</title>text<p>" + long, false, false},
 		{"a long body, in UTF-16", "\xff\xfe" + utf16le("<title>a</title><p>"+long), false, false},
@@ -34,12 +40,15 @@ func TestWindow(t *testing.T) {
 			pieces.Directives()
 		}
 		pieces.Finish()
-		for how, d := range map[string]interface {
-			NoIndex() bool
-			Truncated() bool
-		}{"Scan": Scan([]byte(tt.page)), "Scanner": pieces.Directives()} {
-			if d.NoIndex() != tt.noIndex || d.Truncated() != tt.truncated {
-				t.Errorf("%s, %s: noindex %v, truncated %v", tt.name, how, d.NoIndex(), d.Truncated())
+		for function, d := range map[string]robotsmeta.Directives{
+			"Scan":    Scan([]byte(tt.page)),
+			"Scanner": pieces.Directives(),
+		} {
+			if got := d.NoIndex(); got != tt.noIndex {
+				t.Errorf("%s, %s: NoIndex() = %t, want %t", tt.name, function, got, tt.noIndex)
+			}
+			if got := d.Truncated(); got != tt.truncated {
+				t.Errorf("%s, %s: Truncated() = %t, want %t", tt.name, function, got, tt.truncated)
 			}
 		}
 	}

@@ -9,8 +9,9 @@ import (
 
 // knownFields are the known fields in their usual spelling.
 var knownFields = []string{
-	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay", "Request-rate", "Visit-time", "Host", "Clean-param",
-	"Noindex", "Nofollow", "Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
+	"User-agent", "Allow", "Disallow", "Sitemap", "Crawl-delay",
+	"Request-rate", "Visit-time", "Host", "Clean-param", "Noindex", "Nofollow",
+	"Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
 // withdrawnFields are the known fields, in lower case, that are not in use any
@@ -19,13 +20,30 @@ var withdrawnFields = map[string]struct {
 	severity Severity
 	message  string
 }{
-	"noindex":       {Warning, "Google has not supported Noindex in robots.txt since September 2019; allow the page, and use noindex in the page or in X-Robots-Tag"},
-	"nofollow":      {Warning, "Google has not supported Nofollow in robots.txt since September 2019; use nofollow in the page or in X-Robots-Tag"},
-	"host":          {Info, "Yandex withdrew Host in March 2018; redirect to the preferred host instead"},
-	"request-rate":  {Info, "Request-rate is from a draft of 1996; few robots support it, but some support Crawl-delay"},
+	"noindex": {
+		severity: Warning,
+		message: "Google has not supported Noindex in robots.txt since September 2019; " +
+			"allow the page, and use noindex in the page or in X-Robots-Tag",
+	},
+	"nofollow": {
+		severity: Warning,
+		message: "Google has not supported Nofollow in robots.txt since September 2019; " +
+			"use nofollow in the page or in X-Robots-Tag",
+	},
+	"host": {
+		severity: Info,
+		message:  "Yandex withdrew Host in March 2018; redirect to the preferred host instead",
+	},
+	"request-rate": {
+		severity: Info,
+		message:  "Request-rate is from a draft of 1996; few robots support it, but some support Crawl-delay",
+	},
 	"visit-time":    {Info, "Visit-time is from a draft of 1996; few robots support it"},
 	"robot-version": {Info, "Robot-version is from a draft of 1996; no robot supports it"},
-	"cache-delay":   {Info, "no known robot supports Cache-delay; use Cache-Control for the lifetime of robots.txt"},
+	"cache-delay": {
+		severity: Info,
+		message:  "no known robot supports Cache-delay; use Cache-Control for the lifetime of robots.txt",
+	},
 }
 
 // knownField returns the known field that a name stands for, even if it is

@@ -15,7 +15,8 @@ func checkFile(r *report, body []byte) (isText bool) {
 	if len(body) > syntax.MaxSize {
 		cut := len(syntax.Truncate(body))
 		r.add(0, 0, codeTooLarge, Error, "",
-			"the file has %d bytes, of which only %d are parsed: line %d and all later lines are ignored", len(body), cut, 1+countLines(body[:cut]))
+			"the file has %d bytes, of which only %d are parsed: line %d and all later lines are ignored",
+			len(body), cut, 1+countLines(body[:cut]))
 		body = body[:cut]
 	}
 	if looksLikeUTF16(body) {
@@ -28,18 +29,22 @@ func checkFile(r *report, body []byte) (isText bool) {
 	}
 	isHTML := checkHTML(r, body)
 	if n := len(body) - len(syntax.TrimBOM(body)); n > 0 {
-		r.add(1, 1, codeBOM, Info, "", "the file begins with a byte order mark, which some robots treat as part of the first line")
+		r.add(1, 1, codeBOM, Info, "",
+			"the file begins with a byte order mark, which some robots treat as part of the first line")
 	}
 	checkLineEnds(r, body)
 	checkBytes(r, string(syntax.TrimBOM(body)))
 	if isAllCapitals(string(body)) && bytes.IndexByte(body, '/') >= 0 {
-		r.add(0, 0, codeAllCapitals, Warning, "", "the file is in upper case; paths are case-sensitive, so /TMP/ does not match /tmp/")
+		r.add(0, 0, codeAllCapitals, Warning, "",
+			"the file is in upper case; paths are case-sensitive, so /TMP/ does not match /tmp/")
 	}
 	return !isHTML
 }
 
 func isAllCapitals(text string) bool {
-	return strings.ContainsFunc(text, unicode.IsUpper) && !strings.ContainsFunc(text, unicode.IsLower)
+	hasUpper := strings.ContainsFunc(text, unicode.IsUpper)
+	hasLower := strings.ContainsFunc(text, unicode.IsLower)
+	return hasUpper && !hasLower
 }
 
 // looksLikeUTF16 reports whether a body begins with a byte order mark of
@@ -95,7 +100,8 @@ var errorWords = []string{"404", "not found", "403", "forbidden", "error", "does
 // whether it is. Robots look for rules in the lines of such a page, but the
 // linter does not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
-	head := strings.ToLower(string(bytes.TrimSpace(syntax.TrimBOM(body[:min(len(body), 4096)]))))
+	begin := syntax.TrimBOM(body[:min(len(body), 4096)])
+	head := strings.ToLower(string(bytes.TrimSpace(begin)))
 	if !beginsPage(head) && !beginsUnknownPage(head, body) {
 		return false
 	}
@@ -109,9 +115,12 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 	}
 	containsWord := func(word string) bool { return strings.Contains(text, word) }
 	if slices.ContainsFunc(errorWords, containsWord) {
-		r.add(1, 1, codeHTMLError, Error, "", "the file is an %s error page; if there is no robots.txt, the server should respond with status 404", kind)
+		r.add(1, 1, codeHTMLError, Error, "",
+			"the file is an %s error page; if there is no robots.txt, the server should respond with status 404",
+			kind)
 	} else {
-		r.add(1, 1, codeHTML, Error, "", "the file is an %s page; robots.txt must be plain text", kind)
+		r.add(1, 1, codeHTML, Error, "",
+			"the file is an %s page; robots.txt must be plain text", kind)
 	}
 	return true
 }
@@ -130,18 +139,21 @@ func beginsUnknownPage(head string, body []byte) bool {
 // beginsPage reports whether a text, in lower case, begins like an HTML or XML
 // page.
 func beginsPage(head string) bool {
-	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script"} {
-		if strings.HasPrefix(head, start) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pageStarts, func(start string) bool {
+		return strings.HasPrefix(head, start)
+	})
+}
+
+var pageStarts = []string{
+	"<!doctype html", "<html", "<head", "<body", "<title", "<?xml", "<script",
 }
 
 // hasUserAgent reports whether the file has a user-agent line.
 func hasUserAgent(body []byte) bool {
 	file := syntax.Parse(body, syntax.RFC9309)
-	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool { return r.Field == syntax.UserAgent })
+	return slices.ContainsFunc(file.Records, func(r syntax.Record) bool {
+		return r.Field == syntax.UserAgent
+	})
 }
 
 func checkLineEnds(r *report, body []byte) {
@@ -151,11 +163,13 @@ func checkLineEnds(r *report, body []byte) {
 	isMixed := min(crlf, lf) > 0 || min(crlf, cr) > 0 || min(lf, cr) > 0
 	switch {
 	case isMixed:
-		r.add(0, 0, codeMixedLineEnds, Warning, "", "%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
+		r.add(0, 0, codeMixedLineEnds, Warning, "",
+			"%d lines end with LF, %d with CR LF, %d with CR", lf, crlf, cr)
 	case crlf > 0:
 		r.add(0, 0, codeCRLF, Info, "", "lines end with CR LF, which robots treat like LF")
 	case cr > 0:
-		r.add(0, 0, codeBareCR, Warning, "", "lines end with CR only; some robots treat the file as a single line")
+		r.add(0, 0, codeBareCR, Warning, "",
+			"lines end with CR only; some robots treat the file as a single line")
 	}
 }
 
@@ -165,14 +179,19 @@ func checkBytes(r *report, text string) {
 	for lines.Next() {
 		line := lines.Line.In(text)
 		if i := strings.IndexByte(line, 0); i >= 0 {
-			r.add(lines.Number, i+1, codeNUL, Warning, "", "NUL byte; some robots ignore the rest of the line")
+			r.add(lines.Number, i+1, codeNUL, Warning, "",
+				"NUL byte; some robots ignore the rest of the line")
 		}
 		if i := strings.IndexByte(strings.ToValidUTF8(line, "\n"), '\n'); i >= 0 {
-			r.add(lines.Number, i+1, codeBadUTF8, Warning, "", "byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
+			r.add(lines.Number, i+1, codeBadUTF8, Warning, "",
+				"byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
 		}
 	}
 }
 
 func countLines(body []byte) int {
-	return bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r")) - bytes.Count(body, []byte("\r\n"))
+	lf := bytes.Count(body, []byte("\n"))
+	cr := bytes.Count(body, []byte("\r"))
+	crlf := bytes.Count(body, []byte("\r\n"))
+	return lf + cr - crlf
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCheck gives the linter any bytes. The linter must not panic. Each problem
-// must have a known code, and a place in the file.
+// FuzzCheck checks that the linter does not panic, and that each problem has a
+// known code and a position in the file.
 func FuzzCheck(f *testing.F) {
 	for _, test := range lintTests {
 		if len(test.robots) < 1<<12 {
@@ -18,18 +18,21 @@ func FuzzCheck(f *testing.F) {
 		problems := Check(body)
 		lines := 1 + countLines(body)
 		for _, p := range problems {
-			if p.Line < 0 || p.Line > lines || p.Column < 0 || p.Column > len(body)+1 || p.Message == "" {
-				t.Fatalf("%v in a file of %d lines", p, lines)
+			if p.Line < 0 || p.Line > lines {
+				t.Fatalf("Check returns the line of %q, want 0 to %d", p, lines)
 			}
-			if known[p.Code] == "" {
-				t.Fatalf("unknown code %s", p.Code)
+			if p.Column < 0 || p.Column > len(body)+1 {
+				t.Fatalf("Check returns the column of %q, want 0 to %d", p, len(body)+1)
+			}
+			if p.Message == "" || known[p.Code] == "" {
+				t.Fatalf("Check returns %q, want a message and a code of code.go", p)
 			}
 		}
 		if len(problems) > maxProblems+1 {
-			t.Fatalf("%d problems", len(problems))
+			t.Fatalf("Check returns %d problems, want at most %d", len(problems), maxProblems+1)
 		}
-		if !slices.Equal(problems, Check(body)) {
-			t.Fatal("a second look finds other problems")
+		if again := Check(body); !slices.Equal(again, problems) {
+			t.Fatalf("a second Check returns %v, want %v", again, problems)
 		}
 	})
 }

@@ -128,7 +128,8 @@ func (c *groupChecker) addMergedGroups(g group, agent, between *syntax.Record) {
 	c.report.add(agent.Line, 1, codeMergedGroups, Warning, "",
 		"%q shares a group with %q of line %d, and all rules of the group apply to both: "+
 			"only a rule ends a group, not %s%s",
-		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line, clip(c.file.Name(between)), scope)
+		clip(c.file.Value(agent)), clip(c.file.Value(first)), first.Line,
+		clip(c.file.Name(between)), scope)
 }
 
 // checkRules reports duplicate rules, and compares the rules of a group with
@@ -147,7 +148,8 @@ func (c *groupChecker) checkRules(g group) {
 		buf = match.AppendPattern(buf[:0], c.file.Value(r), syntax.RFC9309)
 		key := ruleKey{string(buf), r.Field}
 		if line, ok := lines[key]; ok {
-			c.report.add(r.Line, 1, codeDuplicate, Warning, "", "the rule is the same as in line %d", line)
+			c.report.add(r.Line, 1, codeDuplicate, Warning, "",
+				"the rule is the same as in line %d", line)
 			continue
 		}
 		lines[key] = r.Line
@@ -179,13 +181,16 @@ func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 		// "Allow: /a/$" with "Disallow: /a/".
 	case strings.TrimRight(decisive.Normalized, "*") == trimmed:
 		c.report.add(r.Line, 1, codeOverridden, Warning, "",
-			"the rule has no effect: line %d, %s, matches the same paths and takes precedence", decisive.Line, raw)
+			"the rule has no effect: line %d, %s, matches the same paths and takes precedence",
+			decisive.Line, raw)
 	case r.Field == syntax.Allow:
 		c.report.add(r.Line, 1, codeAllowLoses, Warning, "",
-			"%s is disallowed: %s of line %d is longer, and takes precedence", clip(target), raw, decisive.Line)
+			"%s is disallowed: %s of line %d is longer, and takes precedence",
+			clip(target), raw, decisive.Line)
 	default:
 		c.report.add(r.Line, 1, codeAllowWins, Warning, "",
-			"%s is allowed: %s of line %d is at least as long, and takes precedence", clip(target), raw, decisive.Line)
+			"%s is allowed: %s of line %d is at least as long, and takes precedence",
+			clip(target), raw, decisive.Line)
 	}
 }
 
@@ -258,7 +263,8 @@ func (c *groupChecker) checkAccess(groups []group) {
 				c.report.add(a.Line, 1, codeNamedExempt, Info, "",
 					"all robots are disallowed, but %s is allowed", clip(name))
 			} else {
-				c.report.add(a.Line, 1, codeNamedShut, Info, "", "robots are allowed, but %s is disallowed", clip(name))
+				c.report.add(a.Line, 1, codeNamedShut, Info, "",
+					"robots are allowed, but %s is disallowed", clip(name))
 			}
 		}
 	}

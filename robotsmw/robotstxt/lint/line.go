@@ -43,14 +43,16 @@ func (c *lineChecker) check() {
 		return
 	}
 	if field.From > c.line.From {
-		c.add(c.line.From, codeLeadingBlanks, Info, source, "white space before the field; some old robots ignore the line")
+		c.add(c.line.From, codeLeadingBlanks, Info, source,
+			"white space before the field; some old robots ignore the line")
 	}
 	if name, url, ok := cutURLWithoutColon(source); ok {
 		fix := ""
 		if path := match.TrimAuthority(url); path != "" {
 			fix = name + ": " + path
 		}
-		c.add(field.From+uint32(len(name)), codeMissingColon, Warning, fix, "there is no colon after %q; robots split the line at the colon of the URL", clip(name))
+		c.add(field.From+uint32(len(name)), codeMissingColon, Warning, fix,
+			"there is no colon after %q; robots split the line at the colon of the URL", clip(name))
 		return
 	}
 	name, value := c.name.In(c.text), c.value.In(c.text)
@@ -68,7 +70,8 @@ func (c *lineChecker) check() {
 		if strings.EqualFold(name, known) {
 			known = name
 		}
-		c.add(c.name.To, codeMissingColon, Warning, known+": "+value, "there is no colon after %q; some robots ignore the line", clip(name))
+		c.add(c.name.To, codeMissingColon, Warning, known+": "+value,
+			"there is no colon after %q; some robots ignore the line", clip(name))
 	}
 	known := c.checkName(name, value)
 	if withdrawn, ok := withdrawnFields[known]; ok {
@@ -78,7 +81,9 @@ func (c *lineChecker) check() {
 }
 
 func (c *lineChecker) addNotAField(field syntax.Span) {
-	c.add(field.From, codeNotAField, Warning, "", "%q is neither a field with a value nor a comment; robots ignore the line", clip(field.In(c.text)))
+	c.add(field.From, codeNotAField, Warning, "",
+		"%q is neither a field with a value nor a comment; robots ignore the line",
+		clip(field.In(c.text)))
 }
 
 // lacksColon reports whether only white space separates the name from the
@@ -92,10 +97,13 @@ func (c *lineChecker) lacksColon() bool {
 // such as "Disallow https://example.com/a".
 func cutURLWithoutColon(line string) (name, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
-	if i < 0 || strings.IndexByte(line[:i], ':') >= 0 || knownField(line[:i]) == "" {
+	if i < 0 {
 		return "", "", false
 	}
 	name = line[:i]
+	if strings.IndexByte(name, ':') >= 0 || knownField(name) == "" {
+		return "", "", false
+	}
 	url = strings.TrimLeft(line[i:], " \t")
 	scheme, _, found := strings.Cut(url, "://")
 	isHTTP := strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
@@ -111,18 +119,21 @@ func (c *lineChecker) checkName(name, value string) string {
 	}
 	switch strings.ToLower(name) {
 	case "keywords", "keyword", "description", "meta", "title":
-		c.add(c.name.From, codeKeywords, Warning, "", "robots use only the rules of robots.txt; %q has no effect", clip(name))
+		c.add(c.name.From, codeKeywords, Warning, "",
+			"robots use only the rules of robots.txt; %q has no effect", clip(name))
 		return ""
 	}
 	if known == "" {
-		c.add(c.name.From, codeUnknownField, Warning, "", "no known robot supports the field %q", clip(name))
+		c.add(c.name.From, codeUnknownField, Warning, "",
+			"no known robot supports the field %q", clip(name))
 		return ""
 	}
 	effect := "robots ignore the line"
 	if syntax.ParseField(name) != syntax.Other {
 		effect = "some robots ignore the line"
 	}
-	c.add(c.name.From, codeMisspelledField, Warning, known+": "+value, "%q is probably a misspelling of %s; %s", clip(name), known, effect)
+	c.add(c.name.From, codeMisspelledField, Warning, known+": "+value,
+		"%q is probably a misspelling of %s; %s", clip(name), known, effect)
 	return strings.ToLower(known)
 }
 
@@ -143,14 +154,16 @@ func (c *lineChecker) checkValue(known, name, value string) {
 func (c *lineChecker) checkSitemap(value string) {
 	u, err := url.Parse(value)
 	if err != nil || !u.IsAbs() || u.Host == "" {
-		c.addValue(0, codeRelativeSitemap, Warning, "", "a sitemap must be an absolute URL with scheme and host")
+		c.addValue(0, codeRelativeSitemap, Warning, "",
+			"a sitemap must be an absolute URL with scheme and host")
 	}
 }
 
 func (c *lineChecker) checkCrawlDelay(value string) {
 	d, ok := syntax.ParseDelay(value)
 	if !ok {
-		c.addValue(0, codeCrawlDelayValue, Warning, "", "%q is not a number of seconds; robots ignore the line", clip(value))
+		c.addValue(0, codeCrawlDelayValue, Warning, "",
+			"%q is not a number of seconds; robots ignore the line", clip(value))
 		return
 	}
 	if d > time.Hour {

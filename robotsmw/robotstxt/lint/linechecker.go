@@ -14,12 +14,16 @@ type lineChecker struct {
 }
 
 // add adds a problem at a position in the text.
-func (c *lineChecker) add(pos uint32, code string, severity Severity, fix, message string, args ...any) {
+func (c *lineChecker) add(
+	pos uint32, code string, severity Severity, fix, message string, args ...any,
+) {
 	column := int(pos-c.line.From) + 1
 	c.report.add(c.number, column, code, severity, fix, message, args...)
 }
 
 // addValue adds a problem at the byte i of the value.
-func (c *lineChecker) addValue(i int, code string, severity Severity, fix, message string, args ...any) {
+func (c *lineChecker) addValue(
+	i int, code string, severity Severity, fix, message string, args ...any,
+) {
 	c.add(c.value.From+uint32(i), code, severity, fix, message, args...)
 }

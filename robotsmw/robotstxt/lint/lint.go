@@ -27,12 +27,18 @@ func Check(body []byte) []Problem {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if r.omitted > 0 {
-		r.problems = append(r.problems, Problem{Code: codeTooMany, Severity: Warning, Message: fmt.Sprintf("%d more problems are not listed", r.omitted)})
+		r.problems = append(r.problems, Problem{
+			Code:     codeTooMany,
+			Severity: Warning,
+			Message:  fmt.Sprintf("%d more problems are not listed", r.omitted),
+		})
 	}
 	if r.skipped > 0 {
 		r.problems = append(r.problems, Problem{
-			Code: codeTooMany, Severity: Warning,
-			Message: fmt.Sprintf("%d rules were not compared with the others, because the file has too many", r.skipped),
+			Code:     codeTooMany,
+			Severity: Warning,
+			Message: fmt.Sprintf("%d rules were not compared with the others, because the file has too many",
+				r.skipped),
 		})
 	}
 	return r.problems

@@ -17,12 +17,14 @@ func (c *lineChecker) checkPattern(name, pattern string) {
 		if path := match.TrimAuthority(pattern); path != "" {
 			fix = name + ": " + path
 		}
-		c.addValue(0, codeURL, Error, fix, "a rule must be a path, not a URL; this rule matches nothing")
+		c.addValue(0, codeURL, Error, fix,
+			"a rule must be a path, not a URL; this rule matches nothing")
 		return
 	}
 	if blank := strings.IndexAny(pattern, " \t"); blank >= 0 {
 		if paths := strings.Fields(pattern); len(paths) > 1 && areAllPaths(paths) {
-			c.addValue(blank, codeSeveralPaths, Error, splitRule(name, paths), "a rule must have only one path; robots treat the white space as part of it")
+			c.addValue(blank, codeSeveralPaths, Error, splitRule(name, paths),
+				"a rule must have only one path; robots treat the white space as part of it")
 			return
 		}
 	}
@@ -32,7 +34,8 @@ func (c *lineChecker) checkPattern(name, pattern string) {
 	}
 	c.checkRunTogether(name, pattern)
 	if i := indexInnerDollar(pattern); i >= 0 {
-		c.addValue(i, codeDollarInMiddle, Warning, "", "\"$\" matches the end only if it is the last character; here it is literal")
+		c.addValue(i, codeDollarInMiddle, Warning, "",
+			"\"$\" matches the end only if it is the last character; here it is literal")
 	}
 	c.checkTrailingStar(name, pattern)
 }
@@ -62,10 +65,12 @@ func splitRule(name string, paths []string) string {
 // addNoMatch adds the problem of a pattern that cannot match any target.
 func (c *lineChecker) addNoMatch(name, pattern string) {
 	if looksLikeRobot(pattern) {
-		c.addValue(0, codeReversed, Error, "User-agent: "+pattern+"\nDisallow: /", "%q is a robot, not a path; this rule matches nothing", clip(pattern))
+		c.addValue(0, codeReversed, Error, "User-agent: "+pattern+"\nDisallow: /",
+			"%q is a robot, not a path; this rule matches nothing", clip(pattern))
 		return
 	}
-	c.addValue(0, codeNoLeadingSlash, Error, addSlash(name, pattern), "a path must begin with \"/\"; this rule matches nothing")
+	c.addValue(0, codeNoLeadingSlash, Error, addSlash(name, pattern),
+		"a path must begin with \"/\"; this rule matches nothing")
 }
 
 // checkTrailingStar reports stars at the end of a pattern. If the file has both
@@ -79,7 +84,8 @@ func (c *lineChecker) checkTrailingStar(name, pattern string) {
 	if !c.hasBothKinds {
 		fix = name + ": " + trimmed
 	}
-	c.addValue(len(trimmed), codeTrailingStar, Info, fix, "a final \"*\" affects only the length of the rule, because rules match prefixes")
+	c.addValue(len(trimmed), codeTrailingStar, Info, fix,
+		"a final \"*\" affects only the length of the rule, because rules match prefixes")
 }
 
 // checkRunTogether reports two paths without white space between them. It
@@ -94,7 +100,8 @@ func (c *lineChecker) checkRunTogether(name, pattern string) {
 	if strings.HasSuffix(path, "/") { // otherwise, as in "/a//b.html", it is probably a single path
 		fix = name + ": " + path[:i+1] + "\n" + name + ": " + pattern[i+1:]
 	}
-	c.addValue(i, codeRunTogether, Warning, fix, "there seem to be two paths without a separator; this rule matches only paths with \"//\"")
+	c.addValue(i, codeRunTogether, Warning, fix,
+		"there seem to be two paths without a separator; this rule matches only paths with \"//\"")
 }
 
 // separatesPaths reports whether the "//" at path[i:] may separate two paths.
@@ -102,7 +109,8 @@ func (c *lineChecker) checkRunTogether(name, pattern string) {
 // "/http://example.com", or before another slash, a "*" or a "$".
 func separatesPaths(path string, i int) bool {
 	before, after := path[:i], path[i+len("//"):]
-	if before == "" || after == "" || strings.HasSuffix(before, ":") {
+	isAtEnd := before == "" || after == ""
+	if isAtEnd || strings.HasSuffix(before, ":") {
 		return false
 	}
 	return strings.IndexByte("/*$", after[0]) < 0
@@ -146,12 +154,17 @@ func beginsWithAlnum(s string) bool {
 }
 
 // robotWords are typical of the names of robots.
-var robotWords = []string{"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher", "teoma", "yandex", "wget", "curl"}
+var robotWords = []string{
+	"bot", "spider", "crawl", "slurp", "scooter", "archiver", "fetcher",
+	"teoma", "yandex", "wget", "curl",
+}
 
 func looksLikeRobot(s string) bool {
 	if strings.ContainsAny(s, "/.*?=") {
 		return false
 	}
 	lower := strings.ToLower(s)
-	return slices.ContainsFunc(robotWords, func(word string) bool { return strings.Contains(lower, word) })
+	return slices.ContainsFunc(robotWords, func(word string) bool {
+		return strings.Contains(lower, word)
+	})
 }

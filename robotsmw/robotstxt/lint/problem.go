@@ -50,12 +50,21 @@ type report struct {
 const maxProblems = 1000
 
 // add adds a problem. The message and args are those of fmt.Sprintf.
-func (r *report) add(line uint32, column int, code string, severity Severity, fix, message string, args ...any) {
+func (r *report) add(
+	line uint32, column int, code string, severity Severity, fix, message string, args ...any,
+) {
 	if len(r.problems) >= maxProblems {
 		r.omitted++
 		return
 	}
-	r.problems = append(r.problems, Problem{int(line), column, code, severity, fmt.Sprintf(message, args...), fix})
+	r.problems = append(r.problems, Problem{
+		Line:     int(line),
+		Column:   column,
+		Code:     code,
+		Severity: severity,
+		Message:  fmt.Sprintf(message, args...),
+		Fix:      fix,
+	})
 }
 
 // clip truncates text from a file for use in a message.

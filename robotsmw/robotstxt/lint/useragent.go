@@ -16,7 +16,8 @@ func (c *lineChecker) checkUserAgent(value string) {
 		return
 	}
 	if value[0] == '/' {
-		c.addValue(0, codeReversed, Error, "Disallow: "+value, "%q is a path, not a robot", clip(value))
+		c.addValue(0, codeReversed, Error, "Disallow: "+value,
+			"%q is a path, not a robot", clip(value))
 		return
 	}
 	token := productToken(value)
@@ -27,7 +28,9 @@ func (c *lineChecker) checkUserAgent(value string) {
 	if name := intendedRobot(value, token); name != "" {
 		fix = "User-agent: " + name
 	}
-	c.addValue(len(token), codeAgentForm, Warning, fix, "the name of a robot consists of letters, digits, \"_\", \"-\" and \".\"; robots compare only %q", clip(token))
+	c.addValue(len(token), codeAgentForm, Warning, fix,
+		"the name of a robot consists of letters, digits, \"_\", \"-\" and \".\"; robots compare only %q",
+		clip(token))
 }
 
 // productToken returns the product token at the beginning of the value of a
@@ -56,7 +59,8 @@ func intendedRobot(value, token string) string {
 	}
 	rest := strings.TrimLeft(value[len(token):], " \t")
 	hasVersion := value[len(token)] == '/' && strings.IndexByte(rest, ' ') < 0
-	if hasVersion || rest == "*" || rest[0] == '(' {
+	hasComment := rest[0] == '('
+	if hasVersion || hasComment || rest == "*" {
 		return token
 	}
 	return ""

@@ -92,7 +92,12 @@ func (s *Set) Decide(target string) (r Rule, outcome Outcome, steps int) {
 	if raw == "" {
 		raw = normalized
 	}
-	return Rule{Allow: rank.has(allowBit), Line: rank.line(), Pattern: raw, Normalized: normalized}, ByRule, steps
+	return Rule{
+		Allow:      rank.has(allowBit),
+		Line:       rank.line(),
+		Pattern:    raw,
+		Normalized: normalized,
+	}, ByRule, steps
 }
 
 // pattern returns the normalized pattern of a rule.

@@ -121,7 +121,8 @@ type splitTarget struct {
 // -1.
 func (t splitTarget) find(s eitherSegment, pos int) int {
 	if pos <= t.query {
-		end := min(t.query+len(s.forPath), len(t.text)) // of the last segment that begins in the path
+		// the end of the last segment that begins in the path
+		end := min(t.query+len(s.forPath), len(t.text))
 		if i := strings.Index(t.text[pos:end], s.forPath); i >= 0 {
 			return pos + i + len(s.forPath)
 		}
@@ -140,7 +141,8 @@ func (t splitTarget) find(s eitherSegment, pos int) int {
 // after pos.
 func (t splitTarget) endsWith(s eitherSegment, pos int) bool {
 	start := len(t.text) - len(s.forPath)
-	if pos <= start && start <= t.query && t.text[start:] == s.forPath {
+	beginsInPath := pos <= start && start <= t.query
+	if beginsInPath && t.text[start:] == s.forPath {
 		return true
 	}
 	start = len(t.text) - len(s.forQuery)

@@ -31,7 +31,11 @@ func (f *File) Value(r *Record) string { return r.Value.In(f.Text) }
 
 // Parse splits a file into records. It accepts any input, and copies the text.
 func Parse(body []byte, dialect Dialect) File {
-	f := File{Text: string(TrimBOM(Truncate(body))), Dialect: dialect, Truncated: len(body) > MaxSize}
+	f := File{
+		Text:      string(TrimBOM(Truncate(body))),
+		Dialect:   dialect,
+		Truncated: len(body) > MaxSize,
+	}
 	lines := NewLineReader(f.Text)
 	// This capacity is sufficient for most files, because two lines in three
 	// have a field, and few of these lines are shorter than 16 bytes.
