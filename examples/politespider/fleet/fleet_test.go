@@ -24,9 +24,9 @@ import (
 func TestMain(m *testing.M) {
 	testmain.Quiet()
 	testmain.Parallel(8)
-	// While Redis is unreachable, go-redis runs a goroutine for the client. This
-	// goroutine checks only once a second whether the client was closed, so it
-	// may outlive the tests.
+	// While Redis is unreachable, go-redis runs a goroutine for the client.
+	// This goroutine checks only once a second whether the client was closed,
+	// so it may outlive the tests.
 	const dialer = "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(dialer))
 }
@@ -355,9 +355,9 @@ func TestRun_RedisPassword(t *testing.T) {
 	}
 }
 
-// The pages that a host refuses count for all processes of a crawl. Each process
-// ends with the exit status of -max-refused, and a process with a larger
-// -max-refused fetches the other pages.
+// The pages that a host refuses count for all processes of a crawl. Each
+// process ends with the exit status of -max-refused, and a process with a
+// larger -max-refused fetches the other pages.
 func TestRun_MaxRefused(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

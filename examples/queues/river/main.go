@@ -104,10 +104,10 @@ func (PageArgs) Kind() string { return "page" }
 func part(n int) string { return fmt.Sprintf("pages_%d", n) }
 
 // enqueue adds those of the URLs that were never seen to the table of pages,
-// and a job for each, in the queue of its host's part. River's unique jobs could
-// replace the table, but inserting such a job again locks it. River's scheduler
-// locks jobs in another order, and PostgreSQL would end one of the two
-// transactions because of the deadlock.
+// and a job for each, in the queue of its host's part. River's unique jobs
+// could replace the table, but inserting such a job again locks it. River's
+// scheduler locks jobs in another order, and PostgreSQL would end one of the
+// two transactions because of the deadlock.
 func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls []string) error {
 	const insert = "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 " +
 		"ON CONFLICT (url) DO NOTHING RETURNING url"

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// composedWeb returns an internet with a site that disallows /private/ and whose
-// page /shaky fails two times of three.
+// composedWeb returns an internet with a site that disallows /private/ and
+// whose page /shaky fails two times of three.
 func composedWeb() *robotstest.Internet {
 	var web robotstest.Internet
 	tries := 0
@@ -78,7 +78,8 @@ func Example_retriesInside() {
 }
 
 // If retries are above robotsmw, CheckRetry must treat a DisallowedError as
-// final. By default, the client retries after every error that it does not know.
+// final. By default, the client retries after every error that it does not
+// know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{

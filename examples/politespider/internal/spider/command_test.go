@@ -211,7 +211,8 @@ func TestRun_HelpListsFields(t *testing.T) {
 	}
 }
 
-// A crawl of a site in real time. The spider stays on the host of the start URL.
+// A crawl of a site in real time. The spider stays on the host of the start
+// URL.
 func TestRun_URL(t *testing.T) {
 	otherRequests := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { otherRequests++ }))

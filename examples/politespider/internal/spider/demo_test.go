@@ -22,8 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A demoPage is a target of a host of the demo, with the conclusions of a polite
-// crawler that the host's file contains.
+// A demoPage is a target of a host of the demo, with the conclusions of a
+// polite crawler that the host's file contains.
 type demoPage struct {
 	URL string
 

@@ -190,8 +190,8 @@ func TestReport_Crawls(t *testing.T) {
 	}
 }
 
-// run runs the crawl until it is complete, and returns the last exit status. The
-// report is written to the file.
+// run runs the crawl until it is complete, and returns the last exit status.
+// The report is written to the file.
 func (c reportCrawl) run(t *testing.T, file string) (status int) {
 	t.Helper()
 	base := c.internet(t)

@@ -78,8 +78,8 @@ func countMarks(t *testing.T, lines []byte) (marks map[string]int, disallowed in
 	return marks, disallowed
 }
 
-// A demoView is a size of the window and a theme in which the report of the demo
-// is tested.
+// A demoView is a size of the window and a theme in which the report of the
+// demo is tested.
 type demoView struct {
 	name          string
 	width, height int64
