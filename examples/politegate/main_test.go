@@ -120,9 +120,9 @@ func TestGate(t *testing.T) {
 	waitForRecord(t, store)
 }
 
-// waitForRecord waits until the store contains a record, and no incomplete file.
-// A record may be written after the response that required it was sent. After a
-// minute, waitForRecord fails the test.
+// waitForRecord waits until the store contains a record, and no incomplete
+// file. A record may be written after the response that required it was sent.
+// After a minute, waitForRecord fails the test.
 func waitForRecord(t *testing.T, store string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)

@@ -30,8 +30,8 @@ func findPython(t *testing.T, module string) string {
 	return ""
 }
 
-// runPython runs a program that can import the clients, and returns its standard
-// output.
+// runPython runs a program that can import the clients, and returns its
+// standard output.
 func runPython(t *testing.T, python string, args ...string) string {
 	t.Helper()
 	clients, err := filepath.Abs("python")

@@ -18,8 +18,8 @@ import (
 )
 
 // serveCrawlPages serves the pages of four crawlers, which are below /go/,
-// /chromium/, /python/ and /scrapy/. Each crawler follows the links of its first
-// page. The redirect leads to a disallowed page.
+// /chromium/, /python/ and /scrapy/. Each crawler follows the links of its
+// first page. The redirect leads to a disallowed page.
 func serveCrawlPages(w http.ResponseWriter, r *http.Request) {
 	switch dir, file := filepath.Split(r.URL.Path); file {
 	case "":

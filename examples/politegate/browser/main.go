@@ -183,8 +183,8 @@ func visit(ctx context.Context, agent, url string) (page, error) {
 	}, nil
 }
 
-// httpHeader converts the header of the protocol, in which the values of a field
-// are separated by newlines.
+// httpHeader converts the header of the protocol, in which the values of a
+// field are separated by newlines.
 func httpHeader(fields network.Headers) http.Header {
 	header := make(http.Header)
 	for name, values := range fields {

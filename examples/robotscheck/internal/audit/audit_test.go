@@ -520,7 +520,8 @@ func TestAudit_Page_UnauditedPeriods(t *testing.T) {
 }
 
 // A hostile server sends another content coding in each response of a WARC
-// file, so each record has a problem of its own. The memory for them is bounded.
+// file, so each record has a problem of its own. The memory for them is
+// bounded.
 func TestReporter_ManyProblems(t *testing.T) {
 	var stderr bytes.Buffer
 	r := newReporter(command.Env{Stderr: &stderr})

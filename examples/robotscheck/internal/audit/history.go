@@ -98,8 +98,8 @@ func (h *history) readArchives(inputs []audit.Input, r *reporter) error {
 	return nil
 }
 
-// readArchive reads the robots.txt files in a WARC file. It adds the hosts whose
-// robots.txt is then known to hosts.
+// readArchive reads the robots.txt files in a WARC file. It adds the hosts
+// whose robots.txt is then known to hosts.
 func (h *history) readArchive(in audit.Input, hosts map[string]bool, r *reporter) error {
 	for resp, err := range audit.RobotsTxts(in.Reader) {
 		if resp == nil {

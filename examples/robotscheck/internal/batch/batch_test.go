@@ -341,10 +341,10 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// BenchmarkBatch measures how many questions a batch answers per second and, for
-// comparison, how many the parser alone answers from memory, on all cores. If
-// the cache contains the rules, a batch spends nearly all its time on reading
-// the lines.
+// BenchmarkBatch measures how many questions a batch answers per second and,
+// for comparison, how many the parser alone answers from memory, on all cores.
+// If the cache contains the rules, a batch spends nearly all its time on
+// reading the lines.
 func BenchmarkBatch(b *testing.B) {
 	lines, allowed := randomQuestions(b, 100_000, true)
 	var questions []question

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A question is one line of a batch. It contains the robots.txt in encoded form,
-// which is its key in the cache, so that each robots.txt is decoded only once.
+// A question is one line of a batch. It contains the robots.txt in encoded
+// form, which is its key in the cache, so that each robots.txt is decoded only
+// once.
 type question struct {
 	robots []byte // the text between the quotes of a JSON string
 	isPath bool   // whether robots is the path of the file, instead of its text
@@ -181,8 +182,8 @@ type cachedRules struct {
 	doubt string // why the robots.txt is doubtful, or "" if it is not
 }
 
-// entryOverhead is the approximate size of an entry of the map in bytes, without
-// the key's strings and the rules.
+// entryOverhead is the approximate size of an entry of the map in bytes,
+// without the key's strings and the rules.
 const entryOverhead = 200
 
 func newRulesCache(maxSize int) *rulesCache {

@@ -210,8 +210,9 @@ func headerLines(header http.Header) string {
 }
 
 // nginxConfig returns a location block with which nginx serves the file with
-// these header fields. The name of the file must not contain a "$", which begins
-// a variable of nginx and cannot be escaped. The header fields never contain it.
+// these header fields. The name of the file must not contain a "$", which
+// begins a variable of nginx and cannot be escaped. The header fields never
+// contain it.
 func nginxConfig(file string, header http.Header) (string, error) {
 	if strings.Contains(file, "$") {
 		return "", fmt.Errorf("-out %s: nginx would expand a variable after the \"$\"; "+

@@ -16,8 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/robotscheck/internal/command"
 )
 
-// nginx can include the file that the command writes, and its responses pass the
-// check.
+// nginx can include the file that the command writes, and its responses pass
+// the check.
 func TestIdentity_RealNginx(t *testing.T) {
 	binary := findNginx(t)
 	dir, err := os.MkdirTemp("", "it's nginx") // a name that requires quotes

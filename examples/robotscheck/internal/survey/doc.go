@@ -1,10 +1,10 @@
 // Package survey implements robotscheck survey.
 //
-// Survey reads all files of a directory and its subdirectories, of a tar archive
-// (.tar, .tar.gz or .tgz), of a WARC file (.warc, .warc.gz or .warc.zst) or a
-// WACZ (.wacz), or of a list, which contains one path per line ("-": standard
-// input). It counts how many files have which features, how large they are,
-// which problems lint finds, and which robots they name.
+// Survey reads all files of a directory and its subdirectories, of a tar
+// archive (.tar, .tar.gz or .tgz), of a WARC file (.warc, .warc.gz or
+// .warc.zst) or a WACZ (.wacz), or of a list, which contains one path per line
+// ("-": standard input). It counts how many files have which features, how
+// large they are, which problems lint finds, and which robots they name.
 //
 //	robotscheck survey -match 'robots/*.txt' corpus.tar.gz
 //	robotscheck survey CC-MAIN-20261120100000-00000.warc.gz

@@ -28,9 +28,9 @@ type noFileError int
 
 func (e noFileError) Error() string { return fmt.Sprintf("the response was a %d", int(e)) }
 
-// eachFile calls f for the files in a directory or archive whose paths match the
-// pattern, for the responses in a WARC file whose hosts match it, or for the
-// files in a list, for which the pattern must be empty. An empty pattern
+// eachFile calls f for the files in a directory or archive whose paths match
+// the pattern, for the responses in a WARC file whose hosts match it, or for
+// the files in a list, for which the pattern must be empty. An empty pattern
 // matches everything.
 func eachFile(e command.Env, arg, pattern string, f visitFunc) error {
 	matches := func(name string) bool {
@@ -197,8 +197,8 @@ func checkEnd(in io.Reader) error {
 }
 
 // truncated is the reader after an archive. It is read only if the archive has
-// no end mark. Without it, package tar would regard an archive that ends between
-// two files as complete.
+// no end mark. Without it, package tar would regard an archive that ends
+// between two files as complete.
 type truncated struct{}
 
 func (truncated) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
