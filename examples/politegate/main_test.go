@@ -19,18 +19,18 @@ import (
 
 const agent = "TestBot/1.0 (+https://example.com/bot)"
 
-// output is what a run prints. It may be read while the run goes on.
+// output is the standard error of a run. It may be read during the run.
 type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	news chan struct{}
+	mu      sync.Mutex
+	text    bytes.Buffer
+	written chan struct{} // receives a value after a Write
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	select {
-	case o.news <- struct{}{}:
+	case o.written <- struct{}{}:
 	default:
 	}
 	return o.text.Write(p)
@@ -42,25 +42,25 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start runs a gate, and returns its URL. stop ends it, and returns its exit
-// status and what it printed.
-func start(t *testing.T, args ...string) (base string, stop func() (int, string)) {
+var listening = regexp.MustCompile(`listening on (\S+)`)
+
+// start starts a gate, and returns its URL. stop ends it, and returns its exit
+// status and its standard error.
+func start(t *testing.T, args ...string) (base string, stop func() (status int, stderr string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	stderr := &output{news: make(chan struct{}, 1)}
+	args = append([]string{"-user-agent", agent, "-listen", "127.0.0.1:0"}, args...)
+	stderr := &output{written: make(chan struct{}, 1)}
 	status := make(chan int, 1)
-	go func() {
-		status <- run(ctx, append([]string{"-user-agent", agent, "-listen", "127.0.0.1:0"}, args...), io.Discard, stderr)
-	}()
-	listening := regexp.MustCompile(`listening on (\S+)`)
+	go func() { status <- run(ctx, args, io.Discard, stderr) }()
 	for base == "" {
 		select {
-		case <-stderr.news:
+		case <-stderr.written:
 			if m := listening.FindStringSubmatch(stderr.String()); m != nil {
 				base = m[1]
 			}
 		case <-t.Context().Done():
-			t.Fatalf("it does not listen: %s", stderr)
+			t.Fatalf("politegate does not listen: %s", stderr)
 		}
 	}
 	return base, func() (int, string) {
@@ -69,23 +69,18 @@ func start(t *testing.T, args ...string) (base string, stop func() (int, string)
 	}
 }
 
-// fetch asks the gate for a page.
-func fetch(t *testing.T, target string, fields ...string) (int, string) {
+// get returns the status and the body of a response.
+func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
-	req, err := http.NewRequest("GET", target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range fields {
-		name, value, _ := strings.Cut(line, ": ")
-		req.Header.Set(name, value)
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return resp.StatusCode, string(text)
 }
 
@@ -105,26 +100,33 @@ func TestGate(t *testing.T) {
 	site := newSite(t)
 	store := t.TempDir()
 	base, stop := start(t, "-allow-private", "-delay", "1ms", "-store", store)
-	if status, text := fetch(t, base+"/fetch?url="+site.URL+"/"); status != 200 || text != "page" {
-		t.Errorf("%d %s", status, text)
+	status, body := get(t, base+"/fetch?url="+site.URL+"/")
+	if status != http.StatusOK || body != "page" {
+		t.Errorf("fetch of an allowed page: status %d, body %q; want 200, page", status, body)
 	}
-	if status, text := fetch(t, base+"/fetch?url="+site.URL+"/private"); status != 451 || !strings.Contains(text, `"line":2`) {
-		t.Errorf("%d %s", status, text)
+	status, body = get(t, base+"/fetch?url="+site.URL+"/private")
+	if status != http.StatusUnavailableForLegalReasons || !strings.Contains(body, `"line":2`) {
+		t.Errorf("fetch of a disallowed page: status %d, body %s; want 451, line 2", status, body)
 	}
 	http.DefaultClient.CloseIdleConnections()
-	status, stderr := stop()
-	if status != 0 || !strings.Contains(stderr, "stopped after 1 requests that robots.txt allows and 1 that it disallows") {
-		t.Errorf("exit status %d:\n%s", status, stderr)
+	exitStatus, stderr := stop()
+	if exitStatus != 0 {
+		t.Errorf("exit status %d, want 0", exitStatus)
+	}
+	const want = "stopped after 1 requests that robots.txt allows and 1 that it disallows"
+	if !strings.Contains(stderr, want) {
+		t.Errorf("standard error lacks %q:\n%s", want, stderr)
 	}
 	waitForRecord(t, store)
 }
 
-// waitForRecord waits until the store has a record and no file of a write that
-// is not over. A record is written after the request that it was fetched for
-// has its response. After a minute, waitForRecord fails the test.
+// waitForRecord waits until the store contains a record, and no incomplete
+// file. A record may be written after the response that required it was sent.
+// After a minute, waitForRecord fails the test.
 func waitForRecord(t *testing.T, store string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	deadline := time.Now().Add(time.Minute)
+	for ; time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		files, err := filepath.Glob(filepath.Join(store, "*", "*"))
 		if err != nil {
 			t.Fatal(err)
@@ -143,49 +145,63 @@ func waitForRecord(t *testing.T, store string) {
 func TestGate_RefusesPrivateAddresses(t *testing.T) {
 	base, stop := start(t)
 	defer stop()
-	if status, text := fetch(t, base+"/fetch?url="+newSite(t).URL+"/"); status != 502 {
-		t.Errorf("%d %s", status, text)
+	status, body := get(t, base+"/fetch?url="+newSite(t).URL+"/")
+	if status != http.StatusBadGateway {
+		t.Errorf("fetch from loopback: status %d, want 502; body %s", status, body)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestCommandLine(t *testing.T) {
-	short := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(short, []byte("secret\n"), 0o600); err != nil {
+func TestRun_CommandLine(t *testing.T) {
+	shortToken := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(shortToken, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, tt := range map[string]struct {
+	withAgent := func(args ...string) []string {
+		return append([]string{"-user-agent", agent}, args...)
+	}
+	for _, tt := range []struct {
+		name   string
 		args   []string
 		status int
-		says   string
+		stderr string // a part of standard error
 	}{
-		"help":              {[]string{"-h"}, 0, ""},
-		"no agent":          {nil, 2, "UserAgent"},
-		"an argument":       {[]string{"http://example.com/"}, 2, "takes only flags"},
-		"an unknown flag":   {[]string{"-agent", "x"}, 2, "-h lists the flags"},
-		"no delay":          {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
-		"no name":           {nil, 2, `politegate: -user-agent "": robotsmw: Options.UserAgent is empty`},
-		"not on loopback":   {[]string{"-user-agent", agent, "-listen", "0.0.0.0:0"}, 2, "-token-file is required"},
-		"a short token":     {[]string{"-user-agent", agent, "-token-file", short}, 2, "at least 16 characters"},
-		"no file of tokens": {[]string{"-user-agent", agent, "-token-file", short + "x"}, 2, "-token-file"},
-		"a bad address":     {[]string{"-user-agent", agent, "-listen", "nowhere"}, 1, "nowhere"},
+		{"help", []string{"-h"}, 0, ""},
+		{"no agent", nil, 2, `politegate: -user-agent "": robotsmw: Options.UserAgent is empty`},
+		{"an argument", []string{"http://example.com/"}, 2, "takes only flags"},
+		{"an unknown flag", []string{"-agent", "x"}, 2, "-h lists the flags"},
+		{"a delay of zero", withAgent("-delay", "0s"), 2, "more than 0"},
+		{"another address", withAgent("-listen", "0.0.0.0:0"), 2, "-token-file is required"},
+		{"a short token", withAgent("-token-file", shortToken), 2, "at least 16 characters"},
+		{"a missing token file", withAgent("-token-file", shortToken+"x"), 2, "-token-file"},
+		{"an invalid address", withAgent("-listen", "nowhere"), 1, "nowhere"},
 	} {
-		var stdout, stderr bytes.Buffer
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if status := run(ctx, tt.args, &stdout, &stderr); status != tt.status || !strings.Contains(stderr.String(), tt.says) {
-			t.Errorf("%s: exit status %d, %q", name, status, stderr.String())
-		}
-		if tt.status == 0 && !strings.Contains(stdout.String(), "-user-agent") {
-			t.Errorf("%s: %q", name, stdout.String())
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			status := run(ctx, tt.args, &stdout, &stderr)
+			if status != tt.status {
+				t.Errorf("exit status %d, want %d", status, tt.status)
+			}
+			if !strings.Contains(stderr.String(), tt.stderr) {
+				t.Errorf("standard error is %q, want it to contain %q", stderr.String(), tt.stderr)
+			}
+			if tt.status == 0 && !strings.Contains(stdout.String(), "-user-agent") {
+				t.Errorf("help lacks -user-agent: %q", stdout.String())
+			}
+		})
 	}
 }
 
-func TestVersion(t *testing.T) {
+func TestRun_Version(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	status := run(t.Context(), []string{"-version"}, &stdout, &stderr)
-	if want := "politegate " + cli.Version() + "\n"; status != 0 || stdout.String() != want {
-		t.Errorf("exit status %d, %q, %q", status, stdout.String(), stderr.String())
+	want := "politegate " + cli.Version() + "\n"
+	if status != 0 || stdout.String() != want {
+		t.Errorf("exit status %d, standard output %q; want 0, %q", status, stdout.String(), want)
+	}
+	if stderr.Len() > 0 {
+		t.Errorf("standard error is %q, want nothing", stderr.String())
 	}
 }

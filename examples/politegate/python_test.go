@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,20 +16,22 @@ import (
 	"time"
 )
 
-// interpreter returns a Python that has the module, or skips the test. The one
-// in the path may be another than the one that the system's packages are for.
-func interpreter(t *testing.T, module string) string {
+// findPython returns a Python with the module, or skips the test. The packages
+// of the system may be for another Python than the one in the path.
+func findPython(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(python, "-c", "import "+module).Run() == nil {
 			return python
 		}
 	}
-	t.Skipf("SKIPPED: no python3 with the module %s: the client in Python is not tested (apt-get install python3 python3-scrapy)", module)
+	t.Skipf("SKIPPED: no python3 with the module %s: the client in Python is not tested "+
+		"(apt-get install python3 python3-scrapy)", module)
 	return ""
 }
 
-// runPython runs a program beside the clients, and returns what it prints.
+// runPython runs a program that can import the clients, and returns its
+// standard output.
 func runPython(t *testing.T, python string, args ...string) string {
 	t.Helper()
 	clients, err := filepath.Abs("python")
@@ -36,13 +39,14 @@ func runPython(t *testing.T, python string, args ...string) string {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"courtesy.py", "courtesy_scrapy.py"} {
-		os.Stat(filepath.Join(clients, name)) // go test then knows that its result depends on it
+		os.Stat(filepath.Join(clients, name)) // so that go test does not cache the result
 	}
 	cmd := exec.CommandContext(t.Context(), python, args...)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+clients, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.Dir = t.TempDir()
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdout = &stdout
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s %q: %v\n%s", python, args, err, stderr.String())
 	}
@@ -52,41 +56,54 @@ func runPython(t *testing.T, python string, args ...string) string {
 	return stdout.String()
 }
 
-// A crawled site writes down when it was asked for what.
-type crawled struct {
+// A crawledSite is a site that logs its requests.
+type crawledSite struct {
 	*httptest.Server
-	mu    sync.Mutex
-	paths []string
-	times []time.Time
+	mu  sync.Mutex
+	log []siteRequest
 }
 
-func newCrawled(t *testing.T, serve http.HandlerFunc) *crawled {
-	c := new(crawled)
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.mu.Lock()
-		c.paths, c.times = append(c.paths, r.URL.Path), append(c.times, time.Now())
-		c.mu.Unlock()
+type siteRequest struct {
+	path string
+	at   time.Time
+}
+
+func newCrawledSite(t *testing.T, serve http.HandlerFunc) *crawledSite {
+	s := new(crawledSite)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.log = append(s.log, siteRequest{r.URL.Path, time.Now()})
+		s.mu.Unlock()
 		if r.URL.Path == "/robots.txt" {
 			io.WriteString(w, "User-agent: TestBot\nDisallow: /private")
 			return
 		}
 		serve(w, r)
 	}))
-	t.Cleanup(c.Close)
-	return c
+	t.Cleanup(s.Close)
+	return s
 }
 
-// requests returns what the site was asked for so far.
-func (c *crawled) requests() (paths []string, times []time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.paths), slices.Clone(c.times)
+func (s *crawledSite) requests() []siteRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+// countRequests returns the number of requests for a path.
+func (s *crawledSite) countRequests(path string) (n int) {
+	for _, r := range s.requests() {
+		if r.path == path {
+			n++
+		}
+	}
+	return n
 }
 
 func TestPython(t *testing.T) {
 	t.Parallel()
-	python := interpreter(t, "urllib.request")
-	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) {
+	python := findPython(t, "urllib.request")
+	site := newCrawledSite(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/moved":
 			http.Redirect(w, r, "/private", http.StatusFound)
@@ -101,58 +118,84 @@ func TestPython(t *testing.T) {
 	})
 	base, stop := start(t, "-allow-private", "-delay", "1ms")
 	defer stop()
-	for _, tt := range []struct{ name, code, want string }{
-		{"check", `print(gate.check(site + "/")["allowed"], gate.check(site + "/private")["line"])`, "True 2"},
-		{"fetch", `
+	for _, tt := range pythonTests {
+		t.Run(tt.name, func(t *testing.T) {
+			code := pythonSetup + strings.TrimSpace(tt.code)
+			got := strings.TrimSpace(runPython(t, python, "-c", code, base, site.URL))
+			if got != tt.want {
+				t.Errorf("program printed %q, want %q", got, tt.want)
+			}
+		})
+	}
+	if site.countRequests("/private") > 0 {
+		t.Error("DISALLOWED: /private was requested")
+	}
+	if n := site.countRequests("/robots.txt"); n != 2 {
+		t.Errorf("robots.txt was requested %d times, want once by the gate and once by a program", n)
+	}
+}
+
+const pythonSetup = `
+import sys
+from courtesy import Gate, Refused
+gate, site = Gate(sys.argv[1]), sys.argv[2]
+`
+
+// pythonTests are programs that follow pythonSetup, and their output.
+var pythonTests = []struct{ name, code, want string }{
+	{"check", `
+print(gate.check(site + "/")["allowed"], gate.check(site + "/private")["line"])`, "True 2"},
+	{"fetch", `
 with gate.fetch(site + "/") as page:
     print(page.status, page.read())`, "200 b'page'"},
-		{"a page that is gone", `
+	{"a missing page", `
 with gate.fetch(site + "/gone") as page:
     print(page.status, page.read().strip())`, "410 b'it is gone'"},
-		{"the page's URL", `
+	{"the page's URL", `
 for path in "/", "/gone?a=b", "/moved":
     with gate.fetch(site + path) as page:
-        print(page.url.removeprefix(site), page.geturl().removeprefix(site))`, "/ /\n/gone?a=b /gone?a=b\n/moved /moved"},
-		{"a redirect is the caller's to follow", `
+        print(page.url.removeprefix(site), page.geturl().removeprefix(site))`,
+		"/ /\n/gone?a=b /gone?a=b\n/moved /moved"},
+	{"a redirect", `
 with gate.fetch(site + "/moved") as page:
     print(page.status, page.headers["Location"])`, "302 /private"},
-		{"refused", `
+	{"a disallowed page", `
 try:
     gate.fetch(site + "/private")
 except Refused as refused:
     print(refused, refused.verdict["line"])`, "rule /private 2"},
-		{"a bad URL", `
+	{"an invalid URL", `
 try:
     gate.fetch("ftp://example.com/")
 except Refused as refused:
     print(refused)`, "gate: the url must begin with http:// or https:// and a host"},
-		{"robots.txt itself", `
+	{"robots.txt", `
 with gate.fetch(site + "/robots.txt") as page:
     print(page.status)`, "200"},
-		{"no gate", `
+	{"another server than a gate", `
 import urllib.error
 try:
     Gate(site + "/gone").fetch(site)
 except urllib.error.HTTPError as error:
     print(error.status)`, "410"},
-		{"a bad URL is checked", `
+	{"a check of an invalid URL", `
 try:
     gate.check("ftp://example.com/")
 except Refused as refused:
     print(refused)`, "gate: the url must begin with http:// or https:// and a host"},
-		{"its own requests", `
+	{"requests of the caller", `
 import urllib.request
 for path in "/1", "/2":
     with gate.turn(site + path) as turn:
         turn.status = urllib.request.urlopen(site + path).status
     print(turn.status)`, "200\n200"},
-		{"a turn that is refused", `
+	{"a turn for a disallowed page", `
 try:
     with gate.turn(site + "/private"):
         print("not here")
 except Refused as refused:
     print(refused)`, "rule /private"},
-		{"a turn that fails", `
+	{"an exception during a turn", `
 try:
     with gate.turn(site + "/"):
         raise ValueError("broken")
@@ -160,40 +203,27 @@ except ValueError as error:
     print(error)
 with gate.turn(site + "/"):
     print("next")`, "broken\nnext"},
-		{"a gate that is away", `
+	{"an unreachable gate", `
 try:
     Gate("http://127.0.0.1:1").fetch(site + "/")
 except OSError as error:
     print("away")`, "away"},
-		{"a site that is busy", `
+	{"a paused host", `
 with gate.fetch(site + "/busy") as page:
     print(page.status)
 try:
     gate.fetch(site + "/")
 except Refused as refused:
     print(refused.verdict["until"] > "2")`, "429\nTrue"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			code := "import sys\nfrom courtesy import Gate, Refused\ngate, site = Gate(sys.argv[1]), sys.argv[2]\n" + strings.TrimSpace(tt.code)
-			if got := strings.TrimSpace(runPython(t, python, "-c", code, base, site.URL)); got != tt.want {
-				t.Errorf("it prints %q, want %q", got, tt.want)
-			}
-		})
-	}
-	paths, _ := site.requests()
-	if slices.Contains(paths, "/private") {
-		t.Error("DISALLOWED: /private was requested")
-	}
-	if n := len(slices.DeleteFunc(paths, func(path string) bool { return path != "/robots.txt" })); n != 2 {
-		t.Errorf("robots.txt was requested %d times, want once by the gate and once by us", n)
-	}
 }
 
-// The README's program in Python runs as it stands there.
+// The program in the README works, apart from its URLs.
 func TestPython_Readme(t *testing.T) {
 	t.Parallel()
-	python := interpreter(t, "urllib.request")
-	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") })
+	python := findPython(t, "urllib.request")
+	site := newCrawledSite(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "page")
+	})
 	base, stop := start(t, "-allow-private")
 	defer stop()
 	readme, err := os.ReadFile("../../README.md")
@@ -202,66 +232,86 @@ func TestPython_Readme(t *testing.T) {
 	}
 	_, code, _ := strings.Cut(string(readme), "```python\n")
 	code, _, _ = strings.Cut(code, "```")
-	here := strings.NewReplacer("Gate()", "Gate('"+base+"')", "https://example.com", site.URL)
-	if got := runPython(t, python, "-c", here.Replace(code)); got != "200 b'page'\n" {
-		t.Errorf("it prints %q", got)
+	code = strings.ReplaceAll(code, "Gate()", "Gate('"+base+"')")
+	code = strings.ReplaceAll(code, "https://example.com", site.URL)
+	const want = "200 b'page'\n"
+	if got := runPython(t, python, "-c", code); got != want {
+		t.Errorf("program printed %q, want %q", got, want)
 	}
 }
 
-// Scrapy runs with the settings of courtesy_scrapy's doc, and its own pace
-// switched off.
+// Scrapy obeys robots.txt and the delay of the gate with the settings in the
+// documentation of courtesy_scrapy.
 func TestScrapy(t *testing.T) {
 	t.Parallel()
-	python := interpreter(t, "scrapy")
-	site := newCrawled(t, func(w http.ResponseWriter, r *http.Request) {
+	python := findPython(t, "scrapy")
+	site := newCrawledSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
 		case "/moved":
 			http.Redirect(w, r, "/private/moved", http.StatusFound)
 		case "/":
-			io.WriteString(w, "<a href=/1>1</a> <a href=/2>2</a> <a href=/3>3</a> <a href=/moved>4</a> <a href=/private>5</a>")
+			for _, path := range []string{"/1", "/2", "/3", "/moved", "/private"} {
+				fmt.Fprintf(w, "<a href=%s>link</a> ", path)
+			}
 		}
 	})
-	const delay = 600 * time.Millisecond // a turn that is given may be used a little later
+	const delay = 600 * time.Millisecond
 	base, stop := start(t, "-allow-private", "-delay", delay.String())
 	defer stop()
 	spider := filepath.Join(t.TempDir(), "spider.py")
-	if err := os.WriteFile(spider, []byte(`
+	code := strings.NewReplacer("{site}", site.URL, "{gate}", base, "{agent}", agent).Replace(spiderCode)
+	if err := os.WriteFile(spider, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := runPython(t, python, "-m", "scrapy", "runspider", spider)
+	if n := strings.Count(printed, site.URL); n != 4 {
+		t.Errorf("spider parsed %d pages, want 4:\n%s", n, printed)
+	}
+	requests := site.requests()
+	var paths []string
+	for _, r := range requests {
+		paths = append(paths, r.path)
+	}
+	slices.Sort(paths)
+	if want := []string{"/", "/1", "/2", "/3", "/moved", "/robots.txt"}; !slices.Equal(paths, want) {
+		t.Fatalf("requests for %q, want %q", paths, want)
+	}
+	checkDelay(t, requests, delay)
+}
+
+const spiderCode = `
 import scrapy
 
 class Spider(scrapy.Spider):
     name = "test"
-    start_urls = ["`+site.URL+`/"]
+    start_urls = ["{site}/"]
     custom_settings = {
         "ROBOTSTXT_OBEY": True,
         "ROBOTSTXT_PARSER": "courtesy_scrapy.GateParser",
         "DOWNLOADER_MIDDLEWARES": {"courtesy_scrapy.GateMiddleware": 950},
-        "COURTESY_GATE": "`+base+`",
-        "USER_AGENT": "`+agent+`",
+        "COURTESY_GATE": "{gate}",
+        "USER_AGENT": "{agent}",
         "TELNETCONSOLE_ENABLED": False,
     }
 
     def parse(self, response):
         print(response.url)
         yield from response.follow_all(css="a")
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	printed := runPython(t, python, "-m", "scrapy", "runspider", spider)
-	paths, times := site.requests()
-	slices.Sort(paths)
-	if got, want := strings.Join(paths, " "), "/ /1 /2 /3 /moved /robots.txt"; got != want {
-		t.Errorf("the site was asked for %s, want %s", got, want)
-	}
-	for i, at := range times[1:] {
-		if gap := at.Sub(times[i]); gap < delay/2 {
-			t.Errorf("request %d came %v after the one before", i+1, gap)
+`
+
+// checkDelay fails the test if requests were sent too soon. A client may use a
+// slot a little late, so that a single gap may be shorter than the delay, but
+// not all of them together.
+func checkDelay(t *testing.T, requests []siteRequest, delay time.Duration) {
+	t.Helper()
+	for i := 1; i < len(requests); i++ {
+		if gap := requests[i].at.Sub(requests[i-1].at); gap < delay/2 {
+			t.Errorf("gap before request %d is %v, want at least %v", i, gap, delay/2)
 		}
 	}
-	if took := times[len(times)-1].Sub(times[0]); took < time.Duration(len(times)-1)*delay-delay/2 {
-		t.Errorf("%d requests took %v", len(times), took)
-	}
-	if n := strings.Count(printed, site.URL); n != 4 {
-		t.Errorf("%d pages were parsed, want 4:\n%s", n, printed)
+	took := requests[len(requests)-1].at.Sub(requests[0].at)
+	if want := time.Duration(len(requests)-1)*delay - delay/2; took < want {
+		t.Errorf("%d requests took %v, want at least %v", len(requests), took, want)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,12 +17,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Four crawlers take the links of a page: /go/, /chromium/ and so on. They may
-// see all but the private ones.
-func crawlPages(w http.ResponseWriter, r *http.Request) {
+// serveCrawlPages serves the pages of four crawlers, which are below /go/,
+// /chromium/, /python/ and /scrapy/. Each crawler follows the links of its
+// first page. The redirect leads to a disallowed page.
+func serveCrawlPages(w http.ResponseWriter, r *http.Request) {
 	switch dir, file := filepath.Split(r.URL.Path); file {
 	case "":
-		fmt.Fprintf(w, "<a href=%[1]s1>1</a> <a href=%[1]s2>2</a> <a href=%[1]shop>hop</a> <a href=%[1]sprivate>private</a>", dir)
+		for _, name := range []string{"1", "2", "hop", "private"} {
+			fmt.Fprintf(w, "<a href=%s%s>link</a> ", dir, name)
+		}
 	case "hop":
 		http.Redirect(w, r, dir+"private/hop", http.StatusFound)
 	default:
@@ -30,49 +33,26 @@ func crawlPages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var link = regexp.MustCompile(`href=(\S+?)>`)
+// isDisallowed reports whether a page of serveCrawlPages is disallowed, or
+// redirects to such a page.
+func isDisallowed(url string) bool {
+	return strings.HasSuffix(url, "/private") || strings.HasSuffix(url, "/hop")
+}
 
-// The clients of one gate keep one robots.txt and one pace, whatever they are
-// written in. They crawl a site at the same time.
+// Four clients of one gate crawl a site at the same time. They share one
+// robots.txt and the delay of the host.
 func TestOneGate(t *testing.T) {
 	const delay = 700 * time.Millisecond
-	s := newSite(t, crawlPages)
+	s := newSite(t, serveCrawlPages)
 	gate, opts := newGate(t, delay)
 	browser, _ := openBrowser(t, gate, true)
-	clients, err := filepath.Abs("../python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := func(module string, args ...string) (run func()) {
-		for _, python := range []string{"python3", "/usr/bin/python3"} {
-			if exec.Command(python, "-c", "import "+module).Run() == nil {
-				return func() {
-					cmd := exec.CommandContext(t.Context(), python, args...)
-					cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "PYTHONPATH="+clients, "PYTHONDONTWRITEBYTECODE=1", "GATE="+gate, "SITE="+s.URL, "AGENT="+agent)
-					if out, err := cmd.CombinedOutput(); err != nil {
-						t.Errorf("%s: %v\n%s", module, err, out)
-					}
-				}
-			}
-		}
-		t.Skipf("SKIPPED: no python3 with the module %s: four crawlers of one gate are not tested (apt-get install python3 python3-scrapy)", module)
-		return nil
-	}
-	spiders, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	environment := []string{"GATE=" + gate, "SITE=" + s.URL, "AGENT=" + agent}
 	crawlers := []func(){
 		func() { crawlWithGo(t, opts, s.URL+"/go/") },
-		func() {
-			for _, path := range []string{"", "1", "2", "hop", "private"} {
-				if _, err := visit(browser, agent, s.URL+"/chromium/"+path); (err != nil) != (path == "hop" || path == "private") {
-					t.Errorf("chromium: /%s: %v", path, err)
-				}
-			}
-		},
-		python("urllib.request", filepath.Join(spiders, "crawl.py")),
-		python("scrapy", "-m", "scrapy", "runspider", filepath.Join(spiders, "spider.py")),
+		func() { crawlWithChromium(browser, t, s.URL+"/chromium/") },
+		newPythonCrawler(t, "urllib.request", environment, absPath(t, "testdata/crawl.py")),
+		newPythonCrawler(t, "scrapy", environment,
+			"-m", "scrapy", "runspider", absPath(t, "testdata/spider.py")),
 	}
 	var running sync.WaitGroup
 	for _, crawl := range crawlers {
@@ -86,53 +66,118 @@ func TestOneGate(t *testing.T) {
 	}
 	for _, crawler := range []string{"go", "chromium", "python", "scrapy"} {
 		for _, page := range []string{"", "1", "2", "hop"} {
-			if n := counts["/"+crawler+"/"+page]; n != 1 {
-				t.Errorf("%s asked %d times for its page %q", crawler, n, page)
+			path := "/" + crawler + "/" + page
+			if n := counts[path]; n != 1 {
+				t.Errorf("%s was requested %d times, want once", path, n)
 			}
 		}
 	}
 	if n := counts["/robots.txt"]; n != 1 {
-		t.Errorf("robots.txt was fetched %d times", n)
+		t.Errorf("robots.txt was requested %d times, want once", n)
 	}
-	log := s.requests()
-	for i, r := range log {
-		if r.agent != agent {
-			t.Errorf("%s was asked for by %s", r.path, r.agent)
-		}
-		if i > 0 && r.at.Sub(log[i-1].at) < delay/2 {
-			t.Errorf("%s came %v after %s", r.path, r.at.Sub(log[i-1].at), log[i-1].path)
-		}
-	}
-	// A turn that is given may be used a little later, so a gap may be shorter
-	// than the delay. All of them together may not.
-	took, least := log[len(log)-1].at.Sub(log[0].at), time.Duration(len(log)-1)*delay
-	if took < least-delay/2 {
-		t.Errorf("%d requests in %v, want %v at least", len(log), took, least)
-	}
-	t.Logf("%d requests in %v, at the least %v", len(log), took.Round(time.Millisecond), least)
+	checkRequests(t, s.requests(), delay)
 }
 
-// crawlWithGo shares the gate's Store and Limiter.
+// checkRequests fails the test if a request has another User-Agent, or if
+// requests were sent too soon. A client may use a slot a little late, so that a
+// single gap may be shorter than the delay, but not all of them together.
+func checkRequests(t *testing.T, requests []request, delay time.Duration) {
+	t.Helper()
+	for i, r := range requests {
+		if r.agent != agent {
+			t.Errorf("User-Agent of the request for %s is %q, want %q", r.path, r.agent, agent)
+		}
+		if i == 0 {
+			continue
+		}
+		if gap := r.at.Sub(requests[i-1].at); gap < delay/2 {
+			t.Errorf("gap before the request for %s is %v, want at least %v", r.path, gap, delay/2)
+		}
+	}
+	took := requests[len(requests)-1].at.Sub(requests[0].at)
+	want := time.Duration(len(requests)-1)*delay - delay/2
+	if took < want {
+		t.Errorf("%d requests took %v, want at least %v", len(requests), took, want)
+	}
+	t.Logf("%d requests took %v", len(requests), took.Round(time.Millisecond))
+}
+
+func absPath(t *testing.T, name string) string {
+	t.Helper()
+	name, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// newPythonCrawler returns a function that runs a Python program with these
+// arguments. If there is no Python with the module, the test is skipped.
+func newPythonCrawler(t *testing.T, module string, environment []string, args ...string) func() {
+	t.Helper()
+	python := findPython(t, module)
+	cmd := exec.CommandContext(t.Context(), python, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+absPath(t, "../python"), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Env, environment...)
+	return func() {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", module, err, out)
+		}
+	}
+}
+
+func findPython(t *testing.T, module string) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import "+module).Run() == nil {
+			return python
+		}
+	}
+	t.Skipf("SKIPPED: no python3 with the module %s: four crawlers of one gate are not tested "+
+		"(apt-get install python3 python3-scrapy)", module)
+	return ""
+}
+
+func crawlWithChromium(browser context.Context, t *testing.T, dir string) {
+	for _, name := range []string{"", "1", "2", "hop", "private"} {
+		url := dir + name
+		_, err := visit(browser, agent, url)
+		if failed, want := err != nil, isDisallowed(url); failed != want {
+			t.Errorf("chromium: visit of %s returned the error %v, want an error: %t", url, err, want)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`href=(\S+?)>`)
+
+// crawlWithGo crawls with a client that shares the Store and the Limiter of the
+// gate.
 func crawlWithGo(t *testing.T, opts robotsmw.Options, start string) {
 	client, err := robotsmw.NewClient(opts)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	var seen []string
+	seen := make(map[string]bool)
 	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
-		resp, err := client.Get(queue[0])
+		url := queue[0]
+		resp, err := client.Get(url)
 		if err != nil {
-			if private := strings.HasSuffix(queue[0], "/private") || strings.HasSuffix(queue[0], "/hop"); !private {
+			if !isDisallowed(url) {
 				t.Errorf("go: %v", err)
 			}
 			continue
 		}
-		text, _ := io.ReadAll(resp.Body)
+		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
+		if err != nil {
+			t.Errorf("go: %v", err)
+		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			if target := "http://" + resp.Request.URL.Host + m[1]; !slices.Contains(seen, target) {
-				seen = append(seen, target)
+			target := "http://" + resp.Request.URL.Host + m[1]
+			if !seen[target] {
+				seen[target] = true
 				queue = append(queue, target)
 			}
 		}

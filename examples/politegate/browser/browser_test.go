@@ -25,7 +25,7 @@ import (
 
 const agent = "TestBot/1.0 (+https://example.com/bot)"
 
-// A site writes down what it is asked for.
+// A site is a site that logs its requests.
 type site struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -41,7 +41,12 @@ func newSite(t *testing.T, pages http.HandlerFunc) *site {
 	s := new(site)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.log = append(s.log, request{time.Now(), r.Method, r.URL.RequestURI(), r.UserAgent()})
+		s.log = append(s.log, request{
+			at:     time.Now(),
+			method: r.Method,
+			path:   r.URL.RequestURI(),
+			agent:  r.UserAgent(),
+		})
 		s.mu.Unlock()
 		w.Header().Set("Content-Type", "text/html")
 		if r.URL.Path == "/robots.txt" {
@@ -61,8 +66,8 @@ func (s *site) requests() []request {
 	return slices.Clone(s.log)
 }
 
-// paths returns the log's paths, and fails if the site was asked for one that
-// is disallowed.
+// paths returns the paths of the log, and fails the test if a disallowed one is
+// among them.
 func (s *site) paths(t *testing.T) (paths []string) {
 	t.Helper()
 	for _, r := range s.requests() {
@@ -74,7 +79,8 @@ func (s *site) paths(t *testing.T) (paths []string) {
 	return paths
 }
 
-// newGate starts a gate. The options are those that a Go client shares with it.
+// newGate starts a gate, and returns its URL and its options, which a Go client
+// can share.
 func newGate(t *testing.T, delay time.Duration) (string, robotsmw.Options) {
 	t.Helper()
 	store, err := diskstore.Open(t.TempDir())
@@ -82,7 +88,9 @@ func newGate(t *testing.T, delay time.Duration) (string, robotsmw.Options) {
 		t.Fatal(err)
 	}
 	opts := robotsmw.Options{
-		UserAgent: agent, Store: store, Limiter: &politeness.Limiter{Delay: delay, Lease: time.Minute},
+		UserAgent:     agent,
+		Store:         store,
+		Limiter:       &politeness.Limiter{Delay: delay, Lease: time.Minute},
 		RefuseAddress: func(netip.Addr) error { return nil },
 	}
 	h, err := gate.New(opts)
@@ -94,40 +102,56 @@ func newGate(t *testing.T, delay time.Duration) (string, robotsmw.Options) {
 	return server.URL, opts
 }
 
-// openBrowser starts a Chromium that asks the gate. Without one, the test is
-// skipped. refusals returns what the browser did not request.
-func openBrowser(t *testing.T, gate string, subresources bool) (ctx context.Context, refusals func() []string) {
+// refusals contains the requests that a browser did not send, with the reasons.
+type refusals struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *refusals) add(url string, v verdict, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, fmt.Sprint(url, " ", v.Reason, " ", v.Rule, v.Error, " ", err))
+}
+
+func (r *refusals) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+func (r *refusals) contain(url string) bool {
+	return strings.Contains(strings.Join(r.all(), "\n"), url)
+}
+
+// openBrowser starts a Chromium with a guard, or skips the test if there is no
+// Chromium.
+func openBrowser(t *testing.T, gate string, subresources bool) (context.Context, *refusals) {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Skip("SKIPPED: no chromium in the path: the browser's guard is not tested (apt-get install chromium)")
+		t.Skip("SKIPPED: no chromium in the path: the browser's guard is not tested " +
+			"(apt-get install chromium)")
 	}
-	var mu sync.Mutex
-	var refused []string
-	g := &guard{gate: gate, subresources: subresources, refused: func(url string, v verdict, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		refused = append(refused, fmt.Sprint(url, " ", v.Reason, " ", v.Rule, v.Error, " ", err))
-	}}
+	refused := new(refusals)
+	g := &guard{gate: gate, subresources: subresources, onRefused: refused.add}
 	ctx, cancel, err := open(t.Context(), agent, g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cancel)
-	return ctx, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(refused)
-	}
+	return ctx, refused
 }
 
-// settle waits until the site has been asked for nothing for two seconds.
+// settle waits until the site has received no request for two seconds.
 func (s *site) settle() {
 	for last := -1; last != len(s.requests()); time.Sleep(2 * time.Second) {
 		last = len(s.requests())
 	}
 }
 
-const everything = `<title>All</title>
+// pageWithAllRequests makes Chromium request pages in every way: by frames,
+// popups, redirects, forms, downloads, service workers and prefetches.
+const pageWithAllRequests = `<title>All</title>
 <link rel=stylesheet href=/style.css><img src=/image.png><script src=/script.js></script>
 <link rel=prefetch href=/private/prefetched><link rel=prerender href=/private/prerendered>
 <script type=speculationrules>{
@@ -135,7 +159,8 @@ const everything = `<title>All</title>
 	"prefetch": [{"source": "list", "urls": ["/private/speculated2"], "eagerness": "immediate"}]
 }</script>
 <iframe src=/frame></iframe> <iframe src=/private/frame></iframe> <iframe src=/hop></iframe>
-<iframe src="http://localhost:PORT/frame?elsewhere"></iframe> <iframe src="http://localhost:PORT/private/elsewhere"></iframe>
+<iframe src="http://localhost:PORT/frame?elsewhere"></iframe>
+<iframe src="http://localhost:PORT/private/elsewhere"></iframe>
 <iframe srcdoc="<iframe src=/private/srcdoc></iframe>"></iframe>
 <object data=/private/object></object> <embed src=/private/embed>
 <form id=form method=post target=_blank action=/private/form></form>
@@ -144,23 +169,26 @@ const everything = `<title>All</title>
 <script>
 	open('/popup'); open('/private/popup'); open('/popup-that-opens');
 	form.submit(); link.click(); download.click();
-	navigator.serviceWorker.register('/worker.js').then(() => fetch('/private/by-worker'), () => fetch('/no-worker'));
+	navigator.serviceWorker.register('/worker.js').then(
+		() => fetch('/private/by-worker'), () => fetch('/no-worker'));
 	const blank = open('about:blank'); blank.location = '/private/later';
 	const blob = document.body.appendChild(document.createElement('iframe'));
-	blob.src = URL.createObjectURL(new Blob(['<iframe src="' + location.origin + '/private/blob"></iframe>'], {type: 'text/html'}));
+	const frame = '<iframe src="' + location.origin + '/private/blob"></iframe>';
+	blob.src = URL.createObjectURL(new Blob([frame], {type: 'text/html'}));
 </script>`
 
 func pages(w http.ResponseWriter, r *http.Request) {
 	_, port, _ := strings.Cut(r.Host, ":")
 	switch r.URL.Path {
 	case "/":
-		io.WriteString(w, strings.ReplaceAll(everything, "PORT", port))
+		io.WriteString(w, strings.ReplaceAll(pageWithAllRequests, "PORT", port))
 	case "/hop":
 		http.Redirect(w, r, "/hop2", http.StatusFound)
 	case "/hop2":
 		http.Redirect(w, r, "/private/hop3", http.StatusMovedPermanently)
 	case "/popup-that-opens":
-		io.WriteString(w, "<script>open('/private/opened')</script><iframe src=/private/in-popup></iframe>")
+		io.WriteString(w, "<script>open('/private/opened')</script>"+
+			"<iframe src=/private/in-popup></iframe>")
 	case "/refresh":
 		io.WriteString(w, `<meta http-equiv=refresh content="0;url=/private/refreshed">`)
 	case "/worker.js":
@@ -168,7 +196,10 @@ func pages(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "onfetch = e => e.respondWith(fetch('/private/worker'))")
 	case "/scripted":
 		io.WriteString(w, `<title>Scripted</title><script>
-			const m = document.createElement('meta'); m.name = 'robots'; m.content = 'noindex'; document.head.append(m);
+			const meta = document.createElement('meta');
+			meta.name = 'robots';
+			meta.content = 'noindex';
+			document.head.append(meta);
 		</script>`)
 	case "/tagged":
 		w.Header().Add("X-Robots-Tag", "otherbot: nofollow")
@@ -178,61 +209,82 @@ func pages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What a page makes Chromium ask for: frames, popups, hops, forms, downloads,
-// service workers, prefetches. Nothing that is disallowed reaches the site.
-func TestDisallowedIsNeverRequested(t *testing.T) {
+// No disallowed page is requested, however a page makes Chromium request it.
+func TestGuard_DisallowedPages(t *testing.T) {
 	t.Parallel()
 	for _, subresources := range []bool{false, true} {
 		t.Run(fmt.Sprintf("subresources=%t", subresources), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, pages)
 			gate, _ := newGate(t, 10*time.Millisecond)
-			ctx, refusals := openBrowser(t, gate, subresources)
+			ctx, refused := openBrowser(t, gate, subresources)
 			if _, err := visit(ctx, agent, s.URL+"/"); err != nil {
 				t.Fatal(err)
 			}
-			// The page is read before or after it is left.
-			if _, err := visit(ctx, agent, s.URL+"/refresh"); err != nil && !errors.Is(err, errLeft) {
-				t.Fatal(err)
-			}
-			refreshed := time.Now()
-			// The next visit would end a refresh that has not begun.
-			for !strings.Contains(strings.Join(refusals(), "\n"), "/private/refreshed") {
-				if time.Since(refreshed) > time.Minute {
-					t.Fatal("/private/refreshed was neither requested nor refused")
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			if _, err := visit(ctx, agent, s.URL+"/private"); err == nil || !strings.Contains(err.Error(), "BLOCKED_BY_CLIENT") {
-				t.Errorf("a disallowed page: %v", err)
+			visitRefreshed(ctx, t, s, refused)
+			_, err := visit(ctx, agent, s.URL+"/private")
+			if want := "BLOCKED_BY_CLIENT"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("visit of a disallowed page returned the error %v, want %s", err, want)
 			}
 			s.settle()
-			asked := s.paths(t)
-			for _, path := range []string{"/", "/frame", "/frame?elsewhere", "/hop", "/hop2", "/popup", "/popup-that-opens", "/refresh", "/script.js", "/no-worker"} {
-				if !slices.Contains(asked, path) {
-					t.Errorf("%s was not requested, which is allowed", path)
+			requested := s.paths(t)
+			for _, path := range allowedPaths {
+				if !slices.Contains(requested, path) {
+					t.Errorf("%s was not requested, want a request", path)
 				}
 			}
-			told := strings.Join(refusals(), "\n")
-			for _, path := range []string{"/private/frame", "/private/elsewhere", "/private/hop3", "/private/srcdoc", "/private/object", "/private/embed", "/private/form",
-				"/private/link", "/private/download", "/private/popup", "/private/opened", "/private/in-popup", "/private/later", "/private/blob", "/private/refreshed", "/private ", "/worker.js", "/private/prefetched"} {
-				if !strings.Contains(told, path) {
-					t.Errorf("%s was not refused", path)
+			for _, path := range refusedPaths {
+				if !refused.contain(path) {
+					t.Errorf("%s was not refused, want a refusal", path)
 				}
 			}
 			if t.Failed() {
-				t.Logf("asked for %q\nrefused:\n%s", asked, told)
+				t.Logf("requested:\n%q\nrefused:\n%q", requested, refused.all())
 			}
 		})
 	}
 }
 
-// Subresources are not judged unless that is asked for.
-func TestSubresources(t *testing.T) {
+// The paths that pageWithAllRequests and the pages after it request.
+var (
+	allowedPaths = []string{
+		"/", "/frame", "/frame?elsewhere", "/hop", "/hop2", "/popup", "/popup-that-opens",
+		"/refresh", "/script.js", "/no-worker",
+	}
+	refusedPaths = []string{
+		"/private/frame", "/private/elsewhere", "/private/hop3", "/private/srcdoc",
+		"/private/object", "/private/embed", "/private/form", "/private/link",
+		"/private/download", "/private/popup", "/private/opened", "/private/in-popup",
+		"/private/later", "/private/blob", "/private/refreshed", "/private ", "/worker.js",
+		"/private/prefetched",
+	}
+)
+
+// visitRefreshed visits a page that refreshes to a disallowed one, and waits
+// until that is refused: another visit would cancel a refresh that has not
+// begun. The page may be read before or after the refresh.
+func visitRefreshed(ctx context.Context, t *testing.T, s *site, refused *refusals) {
+	t.Helper()
+	_, err := visit(ctx, agent, s.URL+"/refresh")
+	if err != nil && !errors.Is(err, errLeft) {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(time.Minute)
+	for !refused.contain("/private/refreshed") {
+		if time.Now().After(deadline) {
+			t.Fatal("/private/refreshed was not refused within a minute")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Subresources are checked only if guard.subresources is set.
+func TestGuard_Subresources(t *testing.T) {
 	t.Parallel()
 	for _, subresources := range []bool{false, true} {
 		s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
-			io.WriteString(w, "<img src=/private.png><script>fetch('/private.json'); new Worker('/private.js')</script>")
+			io.WriteString(w, "<img src=/private.png>"+
+				"<script>fetch('/private.json'); new Worker('/private.js')</script>")
 		})
 		gate, _ := newGate(t, 10*time.Millisecond)
 		ctx, _ := openBrowser(t, gate, subresources)
@@ -241,59 +293,87 @@ func TestSubresources(t *testing.T) {
 		}
 		s.settle()
 		for _, path := range []string{"/private.png", "/private.json", "/private.js"} {
-			if asked := slices.ContainsFunc(s.requests(), func(r request) bool { return r.path == path }); asked == subresources {
-				t.Errorf("subresources=%t: %s was requested: %t", subresources, path, asked)
+			isPath := func(r request) bool { return r.path == path }
+			got := slices.ContainsFunc(s.requests(), isPath)
+			if want := !subresources; got != want {
+				t.Errorf("subresources=%t: %s was requested: %t, want %t", subresources, path, got, want)
 			}
 		}
 	}
 }
 
-func TestNoIndex(t *testing.T) {
+func TestVisit_NoIndex(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, pages)
 	gate, _ := newGate(t, 10*time.Millisecond)
 	ctx, _ := openBrowser(t, gate, false)
 	for path, want := range map[string]bool{"/scripted": true, "/tagged": true, "/plain": false} {
 		p, err := visit(ctx, agent, s.URL+path)
-		if err != nil || p.directives.NoIndex() != want || p.status != 200 || p.url != s.URL+path {
-			t.Errorf("%s: %+v, %v", path, p, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.directives.NoIndex(); got != want {
+			t.Errorf("noindex of %s is %t, want %t", path, got, want)
+		}
+		if p.status != http.StatusOK || p.url != s.URL+path {
+			t.Errorf("visit of %s returned status %d of %s, want 200 of the page", path, p.status, p.url)
 		}
 	}
 }
 
-// A site that is over its limit is left alone, whoever heard so.
-func TestRetryAfter(t *testing.T) {
+// checkNoSlots fails the test if a slot of the gate is in use.
+func checkNoSlots(t *testing.T, opts robotsmw.Options) {
+	t.Helper()
+	if n := opts.Limiter.Stats().InFlight; n != 0 {
+		t.Errorf("%d slots are in use, want none", n)
+	}
+}
+
+// The guard reports the Retry-After of a response to the gate, which then
+// refuses further requests to the host.
+func TestGuard_RetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1000")
 		w.WriteHeader(http.StatusTooManyRequests)
-		io.WriteString(w, "later") // without a body Chromium shows a page of its own
+		io.WriteString(w, "later") // without a body, Chromium shows an error page of its own
 	})
 	gate, opts := newGate(t, 10*time.Millisecond)
-	ctx, refusals := openBrowser(t, gate, false)
-	if p, err := visit(ctx, agent, s.URL+"/"); err != nil || p.status != 429 {
-		t.Fatal(p, err)
+	ctx, refused := openBrowser(t, gate, false)
+	p, err := visit(ctx, agent, s.URL+"/")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := visit(ctx, agent, s.URL+"/next"); err == nil || len(refusals()) != 1 {
-		t.Errorf("the next page: %v, %q", err, refusals())
+	if p.status != http.StatusTooManyRequests {
+		t.Fatalf("status %d, want 429", p.status)
 	}
-	if n := opts.Limiter.Stats().InFlight; n != 0 {
-		t.Errorf("%d slots are held", n)
+	if _, err := visit(ctx, agent, s.URL+"/next"); err == nil {
+		t.Error("visit of the next page succeeded, want an error")
 	}
+	if all := refused.all(); len(all) != 1 {
+		t.Errorf("refused requests are %q, want only the next page", all)
+	}
+	checkNoSlots(t, opts)
 }
 
-// Without a gate nothing is requested.
-func TestGateAway(t *testing.T) {
+// If the gate is unreachable, no request is sent.
+func TestGuard_UnreachableGate(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, pages)
-	ctx, refusals := openBrowser(t, "http://127.0.0.1:1", false)
-	if _, err := visit(ctx, agent, s.URL+"/"); err == nil || len(refusals()) != 1 || len(s.requests()) > 0 {
-		t.Errorf("%v, %q, %d requests", err, refusals(), len(s.requests()))
+	ctx, refused := openBrowser(t, "http://127.0.0.1:1", false)
+	if _, err := visit(ctx, agent, s.URL+"/"); err == nil {
+		t.Error("visit succeeded, want an error")
+	}
+	if all := refused.all(); len(all) != 1 {
+		t.Errorf("refused requests are %q, want only the page", all)
+	}
+	if n := len(s.requests()); n > 0 {
+		t.Errorf("the site received %d requests, want none", n)
 	}
 }
 
-// A page that is left while it waits gives its slot back.
-func TestPageThatIsLeft(t *testing.T) {
+// If a page is left while its request waits, its slot is released.
+func TestGuard_LeftPage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, pages)
 	gate, opts := newGate(t, time.Second)
@@ -301,15 +381,13 @@ func TestPageThatIsLeft(t *testing.T) {
 	if _, err := visit(ctx, agent, s.URL+"/plain"); err != nil {
 		t.Fatal(err)
 	}
-	tab, cancel := chromedp.NewContext(ctx)
-	soon, stop := context.WithTimeout(tab, 200*time.Millisecond)
-	defer stop()
-	visit(soon, agent, s.URL+"/left")
-	cancel()
+	tab, cancelTab := chromedp.NewContext(ctx)
+	shortly, cancel := context.WithTimeout(tab, 200*time.Millisecond)
+	defer cancel()
+	visit(shortly, agent, s.URL+"/left")
+	cancelTab()
 	if _, err := visit(ctx, agent, s.URL+"/next"); err != nil {
 		t.Fatal(err)
 	}
-	if n := opts.Limiter.Stats().InFlight; n != 0 {
-		t.Errorf("%d slots are held", n)
-	}
+	checkNoSlots(t, opts)
 }

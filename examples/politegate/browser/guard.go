@@ -22,14 +22,16 @@ type guard struct {
 	gate, token  string
 	subresources bool // also check images, scripts and other subresources
 
-	// refused is called for each request that was not sent. Several goroutines
-	// may call it at a time.
-	refused func(url string, why verdict, other error)
+	// onRefused is called for each request that was not sent, with the verdict
+	// of the gate or, if there is none, the error. It must be safe for
+	// concurrent use.
+	onRefused func(url string, v verdict, err error)
 
 	slots sync.Map // ids of slots of the gate, by request id of the browser
 }
 
-// A verdict is a response of the gate. Without an ID, no request may be sent.
+// A verdict is a response of the gate. Without an ID, which is that of a slot,
+// no request may be sent.
 type verdict struct{ ID, Reason, Rule, Error string }
 
 // watch handles all requests of the browser of ctx until ctx ends. The Fetch
@@ -50,35 +52,42 @@ func (g *guard) watch(ctx context.Context) error {
 }
 
 // errUnwanted is the reason why service workers and prefetches are not
-// requested. A service worker would fetch pages that are indistinguishable from
-// images, and would check for an update of itself without a pause. A prefetch
-// is for the next click of a person.
+// requested. The pages that a service worker fetches are indistinguishable from
+// images, and its checks for updates are not paused. A prefetch is for the next
+// click of a person.
 var errUnwanted = errors.New("a service worker, or a prefetch")
 
 // handle continues a paused request when its host is due, or fails it. If the
 // request was paused at its response, handle releases the slot.
 func (g *guard) handle(ctx context.Context, e fetch.EventRequestPaused) {
 	params := fetch.ContinueRequestParams{RequestID: e.RequestID}
-	if hasResponse := e.ResponseStatusCode > 0 || e.ResponseErrorReason != ""; hasResponse {
+	hasResponse := e.ResponseStatusCode > 0 || e.ResponseErrorReason != ""
+	switch {
+	case hasResponse:
 		g.done(e)
-	} else if isUnwanted(e) || g.mustCheck(e) {
+	case isUnwanted(e) || g.mustCheck(e):
 		v, err := g.admit(ctx, e)
 		if v.ID == "" {
-			g.refused(e.Request.URL, v, err)
-			chromedp.CallBrowser(ctx, fetch.FailRequest, fetch.FailRequestParams{
-				RequestID:   e.RequestID,
-				ErrorReason: network.ErrorReasonBlockedByClient,
-			})
+			g.refuse(ctx, e, v, err)
 			return
 		}
 		g.slots.Store(e.RequestID, v.ID)
-		// If the page is left, the browser reports no response.
+		// If the page is left, the browser does not report a response.
 		time.AfterFunc(30*time.Second, func() { g.done(e) })
 		params.InterceptResponse = new(true)
 	}
 	if _, err := chromedp.CallBrowser(ctx, fetch.ContinueRequest, params); err != nil {
 		g.done(e) // the page was left while the request waited
 	}
+}
+
+// refuse fails a request.
+func (g *guard) refuse(ctx context.Context, e fetch.EventRequestPaused, v verdict, err error) {
+	g.onRefused(e.Request.URL, v, err)
+	chromedp.CallBrowser(ctx, fetch.FailRequest, fetch.FailRequestParams{
+		RequestID:   e.RequestID,
+		ErrorReason: network.ErrorReasonBlockedByClient,
+	})
 }
 
 // isUnwanted reports whether a request is for a service worker or a prefetch.
@@ -101,7 +110,8 @@ func (g *guard) admit(ctx context.Context, e fetch.EventRequestPaused) (verdict,
 	if isUnwanted(e) {
 		return verdict{}, errUnwanted
 	}
-	return g.call(ctx, http.MethodGet, "/check", url.Values{"url": {e.Request.URL}, "wait": {"1"}})
+	query := url.Values{"url": {e.Request.URL}, "wait": {"1"}}
+	return g.call(ctx, http.MethodGet, "/check", query)
 }
 
 // done releases the slot of a request, if it has one, and reports the status
@@ -111,7 +121,10 @@ func (g *guard) done(e fetch.EventRequestPaused) {
 	if !ok {
 		return
 	}
-	outcome := url.Values{"id": {id.(string)}, "status": {fmt.Sprint(e.ResponseStatusCode)}}
+	outcome := url.Values{
+		"id":     {id.(string)},
+		"status": {fmt.Sprint(e.ResponseStatusCode)},
+	}
 	for _, field := range e.ResponseHeaders {
 		if strings.EqualFold(field.Name, "Retry-After") {
 			outcome.Set("retry_after", field.Value)
@@ -121,7 +134,9 @@ func (g *guard) done(e fetch.EventRequestPaused) {
 }
 
 // call sends a request to the gate, and returns its response.
-func (g *guard) call(ctx context.Context, method, path string, query url.Values) (v verdict, err error) {
+func (g *guard) call(
+	ctx context.Context, method, path string, query url.Values,
+) (v verdict, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, g.gate+path+"?"+query.Encode(), nil)
 	if err != nil {
 		return v, err

@@ -39,17 +39,14 @@ import (
 )
 
 func main() {
-	g := &guard{refused: func(url string, v verdict, err error) {
-		why := strings.TrimSpace(v.Reason + " " + v.Rule)
-		if err != nil {
-			why = err.Error()
-		}
-		fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, cmp.Or(v.Error, why))
-	}}
-	agent := flag.String("user-agent", "", "`name` and address of your crawler, the same as -user-agent of the gate; required")
+	g := &guard{onRefused: printRefused}
+	agent := flag.String("user-agent", "",
+		"`name` and address of your crawler, the same as -user-agent of the gate; required")
 	flag.StringVar(&g.gate, "gate", "http://127.0.0.1:8500", "`URL` of the politegate")
-	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"), "`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
-	flag.BoolVar(&g.subresources, "subresources", false, "also check and rate-limit images, scripts and other subresources")
+	flag.StringVar(&g.token, "token", os.Getenv("POLITEGATE_TOKEN"),
+		"`token` of a gate that is not on loopback; default $POLITEGATE_TOKEN")
+	flag.BoolVar(&g.subresources, "subresources", false,
+		"also check and rate-limit images, scripts and other subresources")
 	flag.Parse()
 	if *agent == "" || flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: browser -user-agent NAME [flags] URL...")
@@ -74,13 +71,24 @@ func main() {
 	}
 }
 
+// printRefused prints a request that was not sent, and the reason.
+func printRefused(url string, v verdict, err error) {
+	reason := cmp.Or(v.Error, strings.TrimSpace(v.Reason+" "+v.Rule))
+	if v.Error == "" && err != nil {
+		reason = err.Error()
+	}
+	fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, reason)
+}
+
 // preferences disable "preload pages": requests for pages that a site suggests
 // to load in advance (speculation rules) would not be intercepted.
 const preferences = `{"net": {"network_prediction_options": 2}}`
 
 // open starts Chromium with agent as its User-Agent, and lets g intercept its
 // requests. closeAll ends Chromium and removes its profile.
-func open(ctx context.Context, agent string, g *guard) (_ context.Context, closeAll func(), err error) {
+func open(
+	ctx context.Context, agent string, g *guard,
+) (_ context.Context, closeAll func(), err error) {
 	profile, err := os.MkdirTemp("", "politegate")
 	if err != nil {
 		return nil, nil, err
@@ -133,10 +141,17 @@ type page struct {
 // are unknown.
 var errLeft = errors.New("the page was left for another page before its document was read")
 
-// readDocument returns the title and the source of the current document in one
-// step, so that both are of the same document. While a page is being replaced,
-// its document may have no element.
-const readDocument = `({url: document.URL, title: document.title, source: document.documentElement?.outerHTML ?? ""})`
+// readDocument is the script that returns the URL, the title and the source of
+// the current document in one step, so that all are of the same document. While
+// a page is being replaced, its document may have no element.
+const readDocument = `({
+	url: document.URL,
+	title: document.title,
+	source: document.documentElement?.outerHTML ?? "",
+})`
+
+// A document is the result of readDocument.
+type document struct{ URL, Title, Source string }
 
 // visit opens a page, and reads its document after its scripts have run. If the
 // browser leaves the page before that, the error is errLeft.
@@ -147,28 +162,35 @@ func visit(ctx context.Context, agent, url string) (page, error) {
 	} else if resp == nil {
 		resp = &network.Response{URL: url} // not from a site, such as about:blank
 	}
-	document, err := chromedp.Run(ctx, chromedp.Evaluate[struct{ URL, Title, Source string }](readDocument))
-	switch {
-	case isLeft(err):
+	doc, err := chromedp.Run(ctx, chromedp.Evaluate[document](readDocument))
+	if isLeft(err) {
 		return page{}, errLeft
-	case err != nil:
+	} else if err != nil {
 		return page{}, err
-	case document.Source == "" || strings.HasPrefix(document.URL, "chrome-error:"):
-		return page{}, errLeft
 	}
-	header := make(map[string][]string)
-	for name, value := range resp.Headers {
-		header[http.CanonicalHeaderKey(name)] = strings.Split(fmt.Sprint(value), "\n")
+	isErrorPage := strings.HasPrefix(doc.URL, "chrome-error:")
+	if isErrorPage || doc.Source == "" {
+		return page{}, errLeft
 	}
 	token, _, _ := strings.Cut(agent, "/")
-	inHeader := robotsmeta.ParseHeader(header, token)
-	inDocument := htmlmeta.Scan([]byte(document.Source), token)
+	inHeader := robotsmeta.ParseHeader(httpHeader(resp.Headers), token)
+	inDocument := htmlmeta.Scan([]byte(doc.Source), token)
 	return page{
 		url:        resp.URL,
-		title:      document.Title,
+		title:      doc.Title,
 		status:     resp.Status,
 		directives: inHeader.Union(inDocument),
 	}, nil
+}
+
+// httpHeader converts the header of the protocol, in which the values of a
+// field are separated by newlines.
+func httpHeader(fields network.Headers) http.Header {
+	header := make(http.Header)
+	for name, values := range fields {
+		header[http.CanonicalHeaderKey(name)] = strings.Split(fmt.Sprint(values), "\n")
+	}
+	return header
 }
 
 // isLeft reports whether a call to the browser failed because the page began to

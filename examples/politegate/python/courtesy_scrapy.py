@@ -1,4 +1,4 @@
-"""Scrapy obeys robots.txt, and keeps the pace, by a politegate. In settings.py:
+"""Scrapy with the robots.txt and the rate limits of a politegate. In settings.py:
 
     ROBOTSTXT_OBEY = True
     ROBOTSTXT_PARSER = "courtesy_scrapy.GateParser"
@@ -6,8 +6,9 @@
     COURTESY_GATE = "http://127.0.0.1:8500"  # and COURTESY_TOKEN, if it has one
     USER_AGENT = "..."                       # that of the gate
 
-The parser gives the verdicts. The middleware asks for the turn of each request,
-so it needs no DOWNLOAD_DELAY, and keeps Scrapy from fetching robots.txt itself.
+The parser gets the verdicts from the gate. The middleware waits for a slot of
+each request, so DOWNLOAD_DELAY is not needed, and prevents Scrapy from fetching
+robots.txt itself.
 """
 
 from scrapy.exceptions import IgnoreRequest
@@ -19,8 +20,9 @@ from twisted.internet.threads import deferToThread
 from courtesy import Gate, Refused
 
 
-def gate_of(crawler):
-    return Gate(crawler.settings.get("COURTESY_GATE", "http://127.0.0.1:8500"), crawler.settings.get("COURTESY_TOKEN"))
+def new_gate(crawler):
+    base = crawler.settings.get("COURTESY_GATE", "http://127.0.0.1:8500")
+    return Gate(base, crawler.settings.get("COURTESY_TOKEN"))
 
 
 class GateParser(RobotParser):
@@ -29,7 +31,7 @@ class GateParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler, robotstxt_body):
-        return cls(gate_of(crawler))
+        return cls(new_gate(crawler))
 
     def allowed(self, url, user_agent):
         return self.gate.check(url)["allowed"]
@@ -41,11 +43,11 @@ class GateMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler):
-        return cls(gate_of(crawler))
+        return cls(new_gate(crawler))
 
     async def process_request(self, request, spider):
         if request.url.endswith("/robots.txt") and request.meta.get("dont_obey_robotstxt"):
-            return TextResponse(request.url)  # RobotsTxtMiddleware asks; the gate has read it
+            return TextResponse(request.url)  # for RobotsTxtMiddleware; the gate has the file
         try:
             slot = await maybe_deferred_to_future(deferToThread(self.gate.begin, request.url))
         except Refused as refused:
@@ -53,13 +55,13 @@ class GateMiddleware:
         request.meta["courtesy_slot"] = slot
 
     async def process_response(self, request, response, spider):
-        after = response.headers.get("Retry-After", b"").decode("latin-1")
-        await self._done(request, response.status, after)
+        retry_after = response.headers.get("Retry-After", b"").decode("latin-1")
+        await self._done(request, response.status, retry_after)
         return response
 
     async def process_exception(self, request, exception, spider):
         await self._done(request)
 
-    async def _done(self, request, *said):
+    async def _done(self, request, *outcome):
         if slot := request.meta.pop("courtesy_slot", None):
-            await maybe_deferred_to_future(deferToThread(self.gate.done, slot, *said))
+            await maybe_deferred_to_future(deferToThread(self.gate.done, slot, *outcome))

@@ -1,4 +1,4 @@
-"""A crawler of five lines, through a politegate's /fetch."""
+"""A small crawler that fetches its pages through a politegate."""
 
 import os
 import re
@@ -6,13 +6,21 @@ import urllib.parse
 
 from courtesy import Gate, Refused
 
-gate, queue, seen = Gate(os.environ["GATE"]), [os.environ["SITE"] + "/python/"], set()
+gate = Gate(os.environ["GATE"])
+queue = [os.environ["SITE"] + "/python/"]
+seen = set()
 for url in queue:
-    if url not in seen:
-        seen.add(url)
-        try:
-            with gate.fetch(url) as page:
-                links = re.findall(rb"href=(\S+?)>", page.read()) + [page.headers.get("Location", "").encode()]
-                queue += [urllib.parse.urljoin(url, link.decode()) for link in links if link]
-        except Refused as refused:
-            print(url, refused)
+    if url in seen:
+        continue
+    seen.add(url)
+    try:
+        with gate.fetch(url) as page:
+            links = re.findall(rb"href=(\S+?)>", page.read())
+            location = page.headers.get("Location")
+    except Refused as refused:
+        print(url, refused)
+        continue
+    targets = [link.decode() for link in links]
+    if location:
+        targets.append(location)
+    queue += [urllib.parse.urljoin(url, target) for target in targets]

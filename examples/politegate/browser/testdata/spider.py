@@ -1,4 +1,4 @@
-"""A spider that leaves robots.txt and the pace to a politegate."""
+"""A spider that obeys robots.txt and the rate limits of a politegate."""
 
 import os
 

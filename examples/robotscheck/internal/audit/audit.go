@@ -179,7 +179,14 @@ func (r *run) run(ctx context.Context, args []string) (command.Status, error) {
 		r.reportNoRequests(result)
 	}
 	if r.page != "" {
-		if err := r.writePage(result); err != nil {
+		err := writePage(r.page, pageSource{
+			result:   result,
+			history:  r.history,
+			reporter: r.reporter,
+			breaches: r.breaches,
+			timeline: r.timeline,
+		})
+		if err != nil {
 			return 0, err
 		}
 	}

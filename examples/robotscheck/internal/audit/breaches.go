@@ -126,6 +126,10 @@ func (b *breach) String() string {
 	})
 }
 
+func printableAddresses(addresses []string) string {
+	return summarizeAddresses(addresses, command.Printable)
+}
+
 // summarizeAddresses returns the number of addresses, and the first of them in
 // the given format.
 func summarizeAddresses(addresses []string, format func(string) string) string {

@@ -76,31 +76,40 @@ type robotView struct {
 	Breaches []*breach
 }
 
-// writePage writes the HTML page of -html.
-func (r *run) writePage(result *audit.Result) error {
-	var buf bytes.Buffer
-	if err := page.Execute(&buf, r.view(result)); err != nil {
-		return err // this happens only if the template is wrong
-	}
-	return os.WriteFile(r.page, buf.Bytes(), 0o644)
+// A pageSource contains the results of an audit, from which the page is made.
+type pageSource struct {
+	result   *audit.Result
+	history  *history
+	reporter *reporter
+	breaches *breaches
+	timeline *timeline
 }
 
-func (r *run) view(result *audit.Result) *view {
-	robots := slices.Clone(result.Robots)
+// writePage writes an HTML page to the named file.
+func writePage(name string, s pageSource) error {
+	var buf bytes.Buffer
+	if err := page.Execute(&buf, newView(s)); err != nil {
+		return err // this happens only if the template is wrong
+	}
+	return os.WriteFile(name, buf.Bytes(), 0o644)
+}
+
+func newView(s pageSource) *view {
+	robots := slices.Clone(s.result.Robots)
 	slices.SortStableFunc(robots, compareSeverity)
 	v := &view{
-		Result:     result,
+		Result:     s.result,
 		Style:      template.CSS(pageCSS),
 		Script:     template.JS(pageJS),
 		Policy:     contentSecurityPolicy(),
-		Notes:      newNotes(result, nil, r.history.doubtful),
-		Chart:      r.timeline.columns(r.timeline.all),
-		Ticks:      r.timeline.ticks(),
+		Notes:      newNotes(s.result, nil, s.history.doubtful),
+		Chart:      s.timeline.columns(s.timeline.all),
+		Ticks:      s.timeline.ticks(),
 		More:       max(0, len(robots)-maxPageRobots),
-		Files:      violatedFiles(r.history.files, r.breaches),
-		Faults:     r.reporter.faults,
-		MoreFaults: r.reporter.moreFaults,
-		Unread:     r.reporter.unread(),
+		Files:      violatedFiles(s.history.files, s.breaches),
+		Faults:     s.reporter.faults,
+		MoreFaults: s.reporter.moreFaults,
+		Unread:     s.reporter.unread(),
 		Numbers:    tabSeparated(robots),
 	}
 	if len(robots) > 0 {
@@ -110,14 +119,14 @@ func (r *run) view(result *audit.Result) *view {
 	for _, robot := range robots[:min(len(robots), maxPageRobots)] {
 		v.Robots = append(v.Robots, robotView{
 			Tally:    robot,
-			Chart:    r.timeline.columns(r.timeline.robots[robot.Name]),
-			Breaches: r.breaches.byRobot(robot.Name),
+			Chart:    s.timeline.columns(s.timeline.robots[robot.Name]),
+			Breaches: s.breaches.byRobot(robot.Name),
 		})
 	}
 	for _, robot := range robots {
-		v.Violations = append(v.Violations, r.breaches.listed[robot.Name]...)
+		v.Violations = append(v.Violations, s.breaches.listed[robot.Name]...)
 	}
-	v.Unlisted = max(0, result.Violations-len(v.Violations))
+	v.Unlisted = max(0, s.result.Violations-len(v.Violations))
 	return v
 }
 
@@ -165,10 +174,6 @@ func tabSeparated(robots []*audit.Tally) string {
 		fmt.Fprintf(&b, "\t%d\t%d\n", robot.Counts["unaudited"], len(robot.Addresses))
 	}
 	return b.String()
-}
-
-func printableAddresses(addresses []string) string {
-	return summarizeAddresses(addresses, command.Printable)
 }
 
 // hasViolation reports whether a chart contains a violation.
