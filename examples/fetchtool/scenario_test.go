@@ -252,8 +252,8 @@ func TestFetch_LargePage(t *testing.T) {
 	}
 }
 
-// A name that first has a public address and then a private one does not lead to
-// the private one, because the address of each connection is checked.
+// A name that first has a public address and then a private one does not lead
+// to the private one, because the address of each connection is checked.
 func TestFetch_DNSRebinding(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{"/page": text("the page")})

@@ -83,7 +83,8 @@ func refusePrivate(a netip.Addr) error {
 	return nil
 }
 
-// newTestFetcher returns a fetcher without a delay. edit may change its options.
+// newTestFetcher returns a fetcher without a delay. edit may change its
+// options.
 func newTestFetcher(t *testing.T, edit func(*robotsmw.Options)) *fetcher {
 	t.Helper()
 	opts := robotsmw.Options{

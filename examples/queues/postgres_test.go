@@ -86,8 +86,8 @@ func startPostgres(t *testing.T) []string {
 }
 
 // unprivileged returns the attributes of a process of a user that is not root,
-// and makes that user the owner of the directory. It returns nil if this process
-// does not run as root.
+// and makes that user the owner of the directory. It returns nil if this
+// process does not run as root.
 func unprivileged(t *testing.T, dir string) *syscall.SysProcAttr {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -69,8 +69,9 @@ var engines = []engine{
 // Without the flag, the other two workers could get all of them.
 const atOnce = "-at-once=16"
 
-// A worker that ends by SIGTERM returns its pages to the queue. They are retried
-// immediately: no server would consider the worker dead within this test.
+// A worker that ends by SIGTERM returns its pages to the queue. They are
+// retried immediately: no server would consider the worker dead within this
+// test.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {
@@ -161,9 +162,9 @@ func (r *run) wantFast(took time.Duration, factor float64) {
 	}
 }
 
-// Alone on the machine, the same crawl takes at most 1.3 times the time that the
-// slowest host needs. With -v, the test prints the figures for other values of
-// MaxWait.
+// Alone on the machine, the same crawl takes at most 1.3 times the time that
+// the slowest host needs. With -v, the test prints the figures for other values
+// of MaxWait.
 func TestTime(t *testing.T) {
 	if os.Getenv("COURTESY_QUEUES") == "" {
 		t.Skip("SKIPPED: it takes ten minutes: set COURTESY_QUEUES=1 to run it")
@@ -250,10 +251,10 @@ func newRun(t *testing.T, e engine, flags []string, s *site) *run {
 	}
 }
 
-// crawl puts the pages into the queue, starts three workers, sends the signal to
-// worker 1 and starts it again, and waits until the queue is empty. It checks
-// the requests to the site, and returns the time from the first request to the
-// last.
+// crawl puts the pages into the queue, starts three workers, sends the signal
+// to worker 1 and starts it again, and waits until the queue is empty. It
+// checks the requests to the site, and returns the time from the first request
+// to the last.
 func (r *run) crawl() time.Duration {
 	r.putAll()
 	signalNow := r.holdPage()
@@ -345,15 +346,16 @@ func (r *run) endWorker(ctx context.Context, w *process) string {
 		return w.output()
 	}
 	if err != nil || !strings.Contains(w.output(), "summary:") {
-		r.t.Errorf("after SIGTERM, worker 1 ended with the error %v, want none and a summary:\n%s", err, w.output())
+		r.t.Errorf("after SIGTERM, worker 1 ended with the error %v, want none and a summary:\n%s",
+			err, w.output())
 	}
 	return w.output()
 }
 
 var summaryLine = regexp.MustCompile(`summary: (\d+) fetched, (\d+) dropped, (\d+) put back`)
 
-// countDeliveries sets r.deliveries by the summaries in the workers' outputs. It
-// checks that all pages were done, unless a worker was killed.
+// countDeliveries sets r.deliveries by the summaries in the workers' outputs.
+// It checks that all pages were done, unless a worker was killed.
 func (r *run) countDeliveries(outputs string) {
 	r.t.Helper()
 	delivered := 0

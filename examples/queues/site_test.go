@@ -148,8 +148,8 @@ func (s *site) hostLog(n int) (log []request) {
 }
 
 // checkPace checks that no request to the n-th host was too early. It uses the
-// earliest times at which requests may have been sent. The lag counts once for a
-// host, so that many intervals that are each a bit too short are noticed.
+// earliest times at which requests may have been sent. The lag counts once for
+// a host, so that many intervals that are each a bit too short are noticed.
 func (s *site) checkPace(t *testing.T, n int, log []request) {
 	t.Helper()
 	var last, lastPage, pausedUntil time.Time

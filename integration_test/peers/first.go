@@ -105,7 +105,8 @@ func firstVerdicts(out io.Writer, classes []parseWorkload, rounds int, atLeast t
 	return w.Flush()
 }
 
-// writeFiles writes the files of the i-th class to dir, and returns their paths.
+// writeFiles writes the files of the i-th class to dir, and returns their
+// paths.
 func (p parseWorkload) writeFiles(dir string, i int) (paths []string, err error) {
 	for j, body := range p.bodies {
 		path := filepath.Join(dir, fmt.Sprintf("%d-%d.txt", i, j))

@@ -98,8 +98,8 @@ func printMatching(out io.Writer, rounds int, atLeast time.Duration) {
 	}
 }
 
-// printVerdicts prints how many verdicts of each parser on the conformance cases
-// are as expected. It prints nothing if there are no cases.
+// printVerdicts prints how many verdicts of each parser on the conformance
+// cases are as expected. It prints nothing if there are no cases.
 func printVerdicts(out io.Writer) error {
 	verdicts, err := compareVerdicts()
 	if err != nil || verdicts == nil {

@@ -19,8 +19,8 @@ func compare(rounds int, atLeast time.Duration, a, b func()) (timeA, timeB float
 }
 
 // measureTime calls f in rounds until a round takes at least the given time.
-// Each round has twice as many calls as the previous one. It returns the time of
-// one call in the last round, in nanoseconds.
+// Each round has twice as many calls as the previous one. It returns the time
+// of one call in the last round, in nanoseconds.
 func measureTime(atLeast time.Duration, f func()) float64 {
 	for n := 1; ; n *= 2 {
 		start := time.Now()

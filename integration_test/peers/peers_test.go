@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// run prints all tables. Their times mean nothing: a microsecond is too short to
-// measure.
+// run prints all tables. Their times mean nothing: a microsecond is too short
+// to measure.
 func TestRun(t *testing.T) {
 	var out strings.Builder
 	if err := run(&out, 1, time.Microsecond); err != nil {
@@ -60,7 +60,8 @@ func cloneGrobotstxt(t *testing.T, source string) string {
 	return path
 }
 
-// If a parser outside this module does not build, the error contains the reason.
+// If a parser outside this module does not build, the error contains the
+// reason.
 func TestOutsiders_BuildFails(t *testing.T) {
 	cloneGrobotstxt(t, "package grobotstxt\n")
 	const want = "AgentAllowed" // the missing function
@@ -88,8 +89,8 @@ func TestOutsiders_Measure(t *testing.T) {
 	}
 }
 
-// The speeds of the two parsers can be compared only if their verdicts are nearly
-// the same. Otherwise, one parser might be fast because it is wrong.
+// The speeds of the two parsers can be compared only if their verdicts are
+// nearly the same. Otherwise, one parser might be fast because it is wrong.
 func TestMatchWorkloads_Verdicts(t *testing.T) {
 	for _, m := range matchWorkloads() {
 		if m.rules > 100 {

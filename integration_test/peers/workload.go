@@ -80,8 +80,8 @@ func crawlURL(rng *rand.Rand) string {
 	}
 }
 
-// crawlWorkload returns a workload with 200 URLs. It has as many rules without a
-// wildcard as literals, and as many with one as wilds. About 30% of the URLs
+// crawlWorkload returns a workload with 200 URLs. It has as many rules without
+// a wildcard as literals, and as many with one as wilds. About 30% of the URLs
 // match a rule.
 func crawlWorkload(name string, literals, wilds int) workload {
 	rng := rand.New(rand.NewPCG(uint64(literals), uint64(wilds)))

@@ -24,9 +24,9 @@ import (
 func TestMain(m *testing.M) {
 	testmain.Quiet()
 	testmain.Parallel(8)
-	// While Redis is unreachable, go-redis runs a goroutine for the client. This
-	// goroutine checks only once a second whether the client was closed, so it
-	// may outlive the tests.
+	// While Redis is unreachable, go-redis runs a goroutine for the client.
+	// This goroutine checks only once a second whether the client was closed,
+	// so it may outlive the tests.
 	const dialer = "github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(dialer))
 }
@@ -135,8 +135,16 @@ func TestRun_UsageError(t *testing.T) {
 			[]string{redis, "-crawl="},
 			"-crawl \"\": must be a name without spaces, braces, brackets",
 		},
-		{"a -crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": must be a name without spaces"},
-		{"a -crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": must be a name without spaces"},
+		{
+			"a -crawl with braces",
+			[]string{redis, "-crawl={a}"},
+			"-crawl \"{a}\": must be a name without spaces",
+		},
+		{
+			"a -crawl with a space",
+			[]string{redis, "-crawl=a b"},
+			"-crawl \"a b\": must be a name without spaces",
+		},
 		{"a zero -lease", []string{redis, "-lease=0"}, "-lease 0s: must be at least 1s"},
 		{
 			"a -redis without a scheme",
@@ -155,7 +163,11 @@ func TestRun_UsageError(t *testing.T) {
 			[]string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"},
 			"colour",
 		},
-		{"an unknown option of sentinels", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
+		{
+			"an unknown option of sentinels",
+			[]string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"},
+			"colour",
+		},
 		{"a crawl without a URL", []string{redis}, "no URL to crawl"},
 		{"-store", []string{redis, "-store=a"}, "-store"},
 		{
@@ -346,7 +358,8 @@ func TestRun_RedisPassword(t *testing.T) {
 		status := run(ctx, []string{"-redis", rawURL, "demo"}, &stdout, &stderr)
 		cancel()
 		if status != tool.ExitFailed && status != tool.ExitUsage {
-			t.Errorf("-redis %s: exit status is %d, want %d or %d", rawURL, status, tool.ExitFailed, tool.ExitUsage)
+			t.Errorf("-redis %s: exit status is %d, want %d or %d",
+				rawURL, status, tool.ExitFailed, tool.ExitUsage)
 		}
 		wantText(t, stderr.String(), "-redis")
 		if out := stdout.String() + stderr.String(); strings.Contains(out, "hunter2") {
@@ -355,9 +368,9 @@ func TestRun_RedisPassword(t *testing.T) {
 	}
 }
 
-// The pages that a host refuses count for all processes of a crawl. Each process
-// ends with the exit status of -max-refused, and a process with a larger
-// -max-refused fetches the other pages.
+// The pages that a host refuses count for all processes of a crawl. Each
+// process ends with the exit status of -max-refused, and a process with a
+// larger -max-refused fetches the other pages.
 func TestRun_MaxRefused(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)

@@ -30,13 +30,13 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, retryTime, failed
-//     and schedule; then in Work, JobSnooze until
-//     the page's time, which counts as no attempt, and JobCancel for what
-//     robots.txt forbids and for a page that failed too often.
+//     Fetch without its count, and the methods that Fetch calls; then in Work,
+//     JobSnooze until the page's time, which does not count as an attempt, and
+//     JobCancel for what robots.txt forbids and for a page that failed too
+//     often.
 //   - The number of 5xx in the output of the job, which River stores in the
-//     job's row although the job goes on. Its attempts would also count killed
-//     workers.
+//     job's row although the job is not complete. Its attempts would also count
+//     killed workers.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction, so that no link is lost if the worker is
 //     killed.
@@ -104,10 +104,10 @@ func (PageArgs) Kind() string { return "page" }
 func part(n int) string { return fmt.Sprintf("pages_%d", n) }
 
 // enqueue adds those of the URLs that were never seen to the table of pages,
-// and a job for each, in the queue of its host's part. River's unique jobs could
-// replace the table, but inserting such a job again locks it. River's scheduler
-// locks jobs in another order, and PostgreSQL would end one of the two
-// transactions because of the deadlock.
+// and a job for each, in the queue of its host's part. River's unique jobs
+// could replace the table, but inserting such a job again locks it. River's
+// scheduler locks jobs in another order, and PostgreSQL would end one of the
+// two transactions because of the deadlock.
 func enqueue(ctx context.Context, client *river.Client[pgx.Tx], tx pgx.Tx, urls []string) error {
 	const insert = "INSERT INTO page (url) SELECT DISTINCT unnest($1::text[]) ORDER BY 1 " +
 		"ON CONFLICT (url) DO NOTHING RETURNING url"

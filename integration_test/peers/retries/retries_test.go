@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// composedWeb returns an internet with a site that disallows /private/ and whose
-// page /shaky fails two times of three.
+// composedWeb returns an internet with a site that disallows /private/ and
+// whose page /shaky fails two times of three.
 func composedWeb() *robotstest.Internet {
 	var web robotstest.Internet
 	tries := 0
@@ -78,7 +78,8 @@ func Example_retriesInside() {
 }
 
 // If retries are above robotsmw, CheckRetry must treat a DisallowedError as
-// final. By default, the client retries after every error that it does not know.
+// final. By default, the client retries after every error that it does not
+// know.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -129,7 +130,8 @@ func TestRetriesOutside_Disallowed(t *testing.T) {
 			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
 		}
 		if n := len(web.Log()); disallowed != 5 || n != 1 {
-			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt", disallowed, n)
+			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt",
+				disallowed, n)
 		}
 	})
 }

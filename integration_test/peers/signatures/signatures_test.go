@@ -40,8 +40,8 @@ func verifyConfig(public ed25519.PublicKey, tag string) *httpsign.VerifyConfig {
 	return config.SetNotOlderThan(time.Minute) // the crawl takes more than the usual 10 s on a busy machine
 }
 
-// newVerifier returns a function that verifies the signature of a request with a
-// public key.
+// newVerifier returns a function that verifies the signature of a request with
+// a public key.
 func newVerifier(t *testing.T, public ed25519.PublicKey, legacy bool) func(*http.Request) error {
 	t.Helper()
 	fields := httpsign.NewFields().AddHeaders("@authority", "@method", "@path")

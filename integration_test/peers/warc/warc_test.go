@@ -104,8 +104,8 @@ var hosts = []string{
 	"gone",
 }
 
-// writeRecord crawls all hosts twice, with a day between, and writes a record to
-// dir.
+// writeRecord crawls all hosts twice, with a day between, and writes a record
+// to dir.
 func writeRecord(t *testing.T, dir string) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)

@@ -15,7 +15,7 @@ import (
 )
 
 // Each host has a file, which is named after the host. A file begins with a
-// remark. Then come the host's responses:
+// remark. The host's responses follow:
 //
 //	-- TARGET STATUS --
 //	# What the page shows.
@@ -25,9 +25,9 @@ import (
 //	body
 //
 // The target is the path and query of a request. If a target has several
-// responses, each request gets the next response. The last response is repeated.
-// The lines with # and => are for readers and tests. They are part of the
-// target's first response.
+// responses, each request gets the next response. The last response is
+// repeated. The lines with # and => are for readers and tests. They are part of
+// the target's first response.
 //
 // The body is sent in the charset (utf-16) and the coding (gzip) that the
 // headers contain. A line "N × text" represents N lines of text.

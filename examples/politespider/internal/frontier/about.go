@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// An About identifies the crawl of a frontier. It is stored with a crawl that is
-// kept. A crawl cannot be continued with other start URLs or another scope,
+// An About identifies the crawl of a frontier. It is stored with a crawl that
+// is kept. A crawl cannot be continued with other start URLs or another scope,
 // because it has already left out links outside its own scope.
 type About struct {
 	Start []string            `json:"start"` // the start URLs; empty for the demo

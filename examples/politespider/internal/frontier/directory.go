@@ -13,8 +13,8 @@ import (
 //
 // A new process continues the crawl where the previous one stopped, however the
 // previous one ended. No page is lost. The pages that had been handed out and
-// not given back are handed out again. After a power failure, the pages that were
-// finished after the last sync are also handed out again (see syncPeriod).
+// not given back are handed out again. After a power failure, the pages that
+// were finished after the last sync are also handed out again (see syncPeriod).
 //
 // If the crawl continues, each host is first paused, because the last run may
 // have been killed just after a request. The pause lasts for the host's own

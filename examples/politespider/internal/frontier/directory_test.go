@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/frontier"
 )
 
-// crawlSite fetches the pages of the tests' site from f, and returns their URLs.
+// crawlSite fetches the pages of the tests' site from f, and returns their
+// URLs.
 func crawlSite(t testing.TB, f queue) []string {
 	t.Helper()
 	var fetched []string
@@ -97,8 +98,8 @@ func checkResumed(t *testing.T, journal, wholeLines []byte) {
 	}
 }
 
-// After a power failure, a part of the journal may contain anything. Only the lines
-// before the first damaged one are used.
+// After a power failure, a part of the journal may contain anything. Only the
+// lines before the first damaged one are used.
 func TestDirectory_Damaged(t *testing.T) {
 	dir := t.TempDir()
 	d := openDirectory(t, dir, 1000)
@@ -353,8 +354,8 @@ func TestDirectory_DamageIsLogged(t *testing.T) {
 	}
 }
 
-// A journal that an older version has rewritten contains lines that this version
-// cannot read. A crawl that ignored them would fetch pages again.
+// A journal that an older version has rewritten contains lines that this
+// version cannot read. A crawl that ignored them would fetch pages again.
 func TestDirectory_RewrittenJournal(t *testing.T) {
 	const begin = `{"version":1,"crawl":{"start":null,"scope":"","flags":{}}}` + "\n" +
 		`{"add":[{"url":"http://a.example/3"}]}` + "\n"

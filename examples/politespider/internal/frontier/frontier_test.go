@@ -548,8 +548,8 @@ func newLinks(t testing.TB, p *frontier.Page) []*frontier.Page {
 }
 
 // The links of a page lead to many hosts, each with a fragment of a megabyte,
-// which is not part of the page's URL. The queue keeps the names of the hosts in
-// memory, but not the links.
+// which is not part of the page's URL. The queue keeps the names of the hosts
+// in memory, but not the links.
 func TestHostKey_KeepsNoLink(t *testing.T) {
 	q := frontier.NewQueue(frontier.Limits{Pages: 100})
 	before := testmain.Heap()

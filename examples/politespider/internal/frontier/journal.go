@@ -115,8 +115,9 @@ func (j *journal) read(take func(line) error, logger *slog.Logger) error {
 	return j.file.Truncate(good)
 }
 
-// readJournal calls take with each line up to the first damaged line. It returns
-// the error of that line, and the number of bytes of the lines before it.
+// readJournal calls take with each line up to the first damaged line. It
+// returns the error of that line, and the number of bytes of the lines before
+// it.
 func readJournal(r io.Reader, take func(line) error) (good int64, err error) {
 	isFirst := true
 	good, err = ReadLines(r, func(l line) error {

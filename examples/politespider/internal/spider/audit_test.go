@@ -23,9 +23,9 @@ import (
 )
 
 // demoNginx is the configuration of an nginx in front of the demo. Of a hundred
-// requests for pages, nginx drops about one, responds to about one with 503, and
-// to about one with 429. It writes its own log, which does not depend on the
-// spider's code.
+// requests for pages, nginx drops about one, responds to about one with 503,
+// and to about one with 429. It writes its own log, which does not depend on
+// the spider's code.
 const demoNginx = `
 daemon off;
 master_process off;
@@ -66,9 +66,9 @@ func (j jittery) Write(p []byte) (int, error) {
 	return j.Conn.Write(p)
 }
 
-// The crawl's own record and the log of nginx both show a polite crawl, although
-// some requests fail and the connections have jitter. With COURTESY_CHAOS set,
-// the crawl requests at least 5,000 pages.
+// The crawl's own record and the log of nginx both show a polite crawl,
+// although some requests fail and the connections have jitter. With
+// COURTESY_CHAOS set, the crawl requests at least 5,000 pages.
 func TestDemo_RecordAndServerLog(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the demo takes a quarter of a minute")
@@ -169,8 +169,8 @@ func TestDemo_RecordAndServerLog(t *testing.T) {
 		requests, len(hosts), len(inLog), took.Seconds(), summary.Statuses)
 }
 
-// auditCrawl audits a crawl. The test fails if the crawl was not polite or cannot
-// be judged. It returns the number of requests to each host.
+// auditCrawl audits a crawl. The test fails if the crawl was not polite or
+// cannot be judged. It returns the number of requests to each host.
 func auditCrawl(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
 	a.OnViolation = func(v audit.Violation) { t.Errorf("audit of %s: violation %+v", what, v) }

@@ -147,8 +147,8 @@ func TestCrawl_BudgetBytes(t *testing.T) {
 	})
 }
 
-// If the responses of a host take one second, -adaptive=10 makes the spider wait
-// for at least ten seconds.
+// If the responses of a host take one second, -adaptive=10 makes the spider
+// wait for at least ten seconds.
 func TestCrawl_Adaptive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -210,8 +210,8 @@ func TestRun_ProxyPassword(t *testing.T) {
 	}
 }
 
-// With -store, a later crawl does not fetch robots.txt again. The table of hosts
-// shows that.
+// With -store, a later crawl does not fetch robots.txt again. The table of
+// hosts shows that.
 func TestRun_Store(t *testing.T) {
 	site := &chain{pages: 1}
 	server := httptest.NewServer(site)

@@ -297,8 +297,8 @@ func twoFacedInternet() *robotstest.Internet {
 }
 
 // Two crawls with different User-Agents share the directories of -store and
-// -revisit. Each obeys the robots.txt and the directives that the site serves to
-// it, in the first crawl and in later ones.
+// -revisit. Each obeys the robots.txt and the directives that the site serves
+// to it, in the first crawl and in later ones.
 func TestTwoUserAgentsShareDirectories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := twoFacedInternet()
@@ -316,7 +316,8 @@ func TestTwoUserAgentsShareDirectories(t *testing.T) {
 					}
 					wantNoIndex := userAgent == "FirstBot/1.0"
 					if l.URL == "http://paper.example/" && l.NoIndex != wantNoIndex {
-						t.Errorf("round %d, %s: noindex is %t, want %t", round, userAgent, l.NoIndex, wantNoIndex)
+						t.Errorf("round %d, %s: noindex is %t, want %t",
+							round, userAgent, l.NoIndex, wantNoIndex)
 					}
 				}
 			}

@@ -34,8 +34,8 @@ func busyOnce(status int, retryAfter string) http.Handler {
 	})
 }
 
-// If a host sends a long Retry-After, no worker waits for the host. Even a crawl
-// with a single worker continues with the other hosts.
+// If a host sends a long Retry-After, no worker waits for the host. Even a
+// crawl with a single worker continues with the other hosts.
 func TestCrawl_LongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -48,9 +48,11 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 			switch {
 			case l.Verdict != record.Fetched:
 			case l.Host == "busy.example" && l.Seconds < 600:
-				t.Errorf("%s was fetched after %.0f s, want at least the Retry-After of 600 s", l.URL, l.Seconds)
+				t.Errorf("%s was fetched after %.0f s, want at least the Retry-After of 600 s",
+					l.URL, l.Seconds)
 			case l.Host == "a.example" && l.Seconds > 60:
-				t.Errorf("%s was fetched after %.0f s, want it not to wait for the other host", l.URL, l.Seconds)
+				t.Errorf("%s was fetched after %.0f s, want it not to wait for the other host",
+					l.URL, l.Seconds)
 			}
 		}
 	})
@@ -123,7 +125,8 @@ func brokenSite(broken func(n int) bool) http.Handler {
 }
 
 // If the response for a page is always a 503, only this page waits. The spider
-// fetches the host's other pages meanwhile, and does not report them as put off.
+// fetches the host's other pages meanwhile, and does not report them as put
+// off.
 func TestCrawl_BrokenPages(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 503))
 	scattered := func() func(int) bool {
@@ -460,8 +463,8 @@ func TestCrawl_NoPage(t *testing.T) {
 	}
 }
 
-// The summary states that the ports of a host share one pace. It has the outcome
-// of robots.txt for each port.
+// The summary states that the ports of a host share one pace. It has the
+// outcome of robots.txt for each port.
 func TestCrawl_Ports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -524,8 +527,8 @@ func TestCrawl_Paused(t *testing.T) {
 }
 
 // The record of a robots.txt that redirects to another host has both requests,
-// each with its URL and host. If two files redirect to the same URL, each record
-// has its own requests.
+// each with its URL and host. If two files redirect to the same URL, each
+// record has its own requests.
 func TestCrawl_RobotsTxtRedirects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet
@@ -562,8 +565,8 @@ func TestCrawl_RobotsTxtRedirects(t *testing.T) {
 	})
 }
 
-// The normal form of a start URL may itself have another normal form. The spider
-// requests the first one, even if it is no longer a URL.
+// The normal form of a start URL may itself have another normal form. The
+// spider requests the first one, even if it is no longer a URL.
 func TestCrawl_StartNormalizedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var internet robotstest.Internet

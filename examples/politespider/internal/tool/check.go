@@ -64,8 +64,9 @@ func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	return noURL(flags)
 }
 
-// siteFlags are flags that are usually given together with a URL. If one of them
-// is given with neither a URL nor "demo", the user probably forgot the URL.
+// siteFlags are flags that are usually given together with a URL. If one of
+// them is given with neither a URL nor "demo", the user probably forgot the
+// URL.
 var siteFlags = []string{"resume", "redis", "report", "pages", "store", "user-agent"}
 
 // noURL returns the error of a command line without a URL, or nil if the flags

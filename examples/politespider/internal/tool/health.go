@@ -169,8 +169,8 @@ func (h *health) addCheck(origin string, responded bool) {
 	s.missed = 0
 }
 
-// isFromCache reports whether a response is certainly from a cache, and therefore
-// proves nothing about the server behind the cache.
+// isFromCache reports whether a response is certainly from a cache, and
+// therefore proves nothing about the server behind the cache.
 func isFromCache(h http.Header) bool {
 	if strings.Trim(h.Get("Age"), "0 ") != "" {
 		return true

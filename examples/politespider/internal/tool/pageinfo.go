@@ -17,8 +17,8 @@ import (
 // spider itself does not use pages in these ways, but its operator may.
 var uses = []preference.Use{preference.Search, preference.TrainAI, preference.AIInput}
 
-// newPageInfo returns the directives of a page, and the preferences and licenses
-// in the input.
+// newPageInfo returns the directives of a page, and the preferences and
+// licenses in the input.
 func newPageInfo(r *colly.Response, directives robotsmw.Page, in preference.Input) record.PageInfo {
 	info := record.PageInfo{
 		Examined:   directives.State.String(),

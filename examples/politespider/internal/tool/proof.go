@@ -45,8 +45,8 @@ func (p *proof) printHead(printf func(string, ...any)) {
 }
 
 // close closes the record, and returns the proof for each URL that was not
-// requested: the line of the record with the reason. The links in the proofs are
-// relative to the file linkingFile.
+// requested: the line of the record with the reason. The links in the proofs
+// are relative to the file linkingFile.
 func (p *proof) close(linkingFile string) (map[string]report.Proof, error) {
 	p.hourly.Stop()
 	if err := p.Close(); err != nil {

@@ -25,9 +25,9 @@ func givenFlags(flags *flag.FlagSet) map[string][]string {
 	return given
 }
 
-// restore returns the URLs to start with, and whether -resume continues a crawl.
-// The URLs are the arguments or, if there are none, the start URLs of that
-// crawl. If -resume continues a crawl, restore also sets each flag that is
+// restore returns the URLs to start with, and whether -resume continues a
+// crawl. The URLs are the arguments or, if there are none, the start URLs of
+// that crawl. If -resume continues a crawl, restore also sets each flag that is
 // missing on the command line to its value in the last run.
 func (o *options) restore(flags *flag.FlagSet, args []string) (urls []string, isResumed bool, err error) {
 	if o.resume == "" {

@@ -224,8 +224,8 @@ func (c Command) writeReport(job *Job, summary record.Summary) error {
 	return proofErr
 }
 
-// printNextStep prints how to continue a crawl that was stopped, or that a crawl
-// is complete.
+// printNextStep prints how to continue a crawl that was stopped, or that a
+// crawl is complete.
 func (c Command) printNextStep(job *Job, kept *keep.Kept, summary record.Summary) {
 	stopped := summary.Stopped != "" || job.ledger.Err() != nil
 	switch {

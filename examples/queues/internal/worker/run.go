@@ -56,8 +56,8 @@ func (s *Settings) Flags(parts bool, wait time.Duration) {
 	}
 }
 
-// Limiter returns a Limiter with the settings of the flags. If fleet is nil, the
-// Limiter does not share its pace.
+// Limiter returns a Limiter with the settings of the flags. If fleet is nil,
+// the Limiter does not share its pace.
 func (s *Settings) Limiter(fleet politeness.Fleet) *politeness.Limiter {
 	return &politeness.Limiter{Delay: s.Delay, MaxWait: s.Wait, Fleet: fleet}
 }
@@ -119,11 +119,11 @@ func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, e
 	return w, nil
 }
 
-// Main parses the command line, runs a command, and exits. If the first argument
-// is "put", Main runs put with the URLs in the other arguments or, if there are
-// none, in standard input. If it is "work", Main runs work and prints what work
-// returns. SIGINT and SIGTERM end the context. The exit status is 1 after an
-// error, and 2 if the command line is wrong.
+// Main parses the command line, runs a command, and exits. If the first
+// argument is "put", Main runs put with the URLs in the other arguments or, if
+// there are none, in standard input. If it is "work", Main runs work and prints
+// what work returns. SIGINT and SIGTERM end the context. The exit status is 1
+// after an error, and 2 if the command line is wrong.
 func (s *Settings) Main(
 	put func(context.Context, []string) error,
 	work func(context.Context) (fmt.Stringer, error),

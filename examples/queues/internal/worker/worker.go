@@ -48,7 +48,8 @@ type Retry struct {
 	Wait time.Duration
 }
 
-// maxWait is the longest wait after a 5xx response, unless Retry.Wait is longer.
+// maxWait is the longest wait after a 5xx response, unless Retry.Wait is
+// longer.
 const maxWait = time.Hour
 
 // after returns how long a page waits after its n-th failure, counted from 1.
@@ -159,8 +160,8 @@ func (w *Worker) failed(u *url.URL, status string, failures func() (int, error))
 
 // schedule returns when a page should be retried whose host is due at the given
 // time. Each page that is put back is retried an interval of its host after the
-// previous one. If all of them were retried when the host is due, only one could
-// be fetched.
+// previous one. If all of them were retried when the host is due, only one
+// could be fetched.
 func (w *Worker) schedule(u *url.URL, due time.Time) time.Time {
 	host, _ := politeness.HostKey(context.Background(), u)
 	interval := w.interval(u)

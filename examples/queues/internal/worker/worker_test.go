@@ -34,8 +34,8 @@ func newWorker(t *testing.T, web http.RoundTripper, retry Retry) *Worker {
 	return w
 }
 
-// A page that cannot be stored is retried after a minute. The other pages of its
-// host do not wait for it.
+// A page that cannot be stored is retried after a minute. The other pages of
+// its host do not wait for it.
 func TestFetch_NotStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -220,9 +220,9 @@ func (q *Queue) Take(ctx context.Context) (*frontier.Page, bool) {
 	return nil, false
 }
 
-// wait waits until Take should request a page again. The reply contains how many
-// milliseconds remain until a host is due, or -1 if no host will be due, and the
-// host.
+// wait waits until Take should request a page again. The reply contains how
+// many milliseconds remain until a host is due, or -1 if no host will be due,
+// and the host.
 func (q *Queue) wait(ctx context.Context, reply []any) {
 	interval := pollInterval
 	if untilDue := time.Duration(reply[0].(int64)) * time.Millisecond; untilDue >= 0 {

@@ -285,8 +285,8 @@ func TestOpen_OtherStart(t *testing.T) {
 	wantError(t, err, `the crawl in Redis under the name "crawl" is a different one: it began at http://a.example/`)
 }
 
-// While Redis is unreachable, the crawl waits. When Redis is reachable again, no
-// page is lost.
+// While Redis is unreachable, the crawl waits. When Redis is reachable again,
+// no page is lost.
 func TestRedis_Outage(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -366,7 +366,8 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// checkOutages checks that the messages are on the begin and the end of outages.
+// checkOutages checks that the messages are on the begin and the end of
+// outages.
 func (h *linesHandler) checkOutages(t *testing.T) {
 	t.Helper()
 	wants := []string{
@@ -456,9 +457,9 @@ func TestTake_HostsOfOthers(t *testing.T) {
 	}
 }
 
-// startWithUser starts a server with an ACL user that has only the rights listed
-// in the doc comment of Queue. It returns a function that opens a frontier as
-// this user.
+// startWithUser starts a server with an ACL user that has only the rights
+// listed in the doc comment of Queue. It returns a function that opens a
+// frontier as this user.
 func startWithUser(t *testing.T) (open func(opts Options) *Queue) {
 	t.Helper()
 	server := startRedis(t)

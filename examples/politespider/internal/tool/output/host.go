@@ -36,9 +36,9 @@ func (h *host) summary(end time.Time) record.HostSummary {
 	return s
 }
 
-// robotsOutcomes returns the outcome of fetching the host's robots.txt. If there
-// are several files, it names the origin of each. If withIntervals is true, it
-// also contains the required interval of each.
+// robotsOutcomes returns the outcome of fetching the host's robots.txt. If
+// there are several files, it names the origin of each. If withIntervals is
+// true, it also contains the required interval of each.
 func (h *host) robotsOutcomes(withIntervals bool) string {
 	if len(h.robotsTxt) == 0 && len(h.intervals) > 0 {
 		return "kept from before"

@@ -41,8 +41,8 @@ func (p jsonPrinter) summary(s record.Summary) {
 	p.enc.Encode(map[string]record.Summary{"summary": s})
 }
 
-// A checkedWriter writes to w. It stores the first error, and calls onError with
-// it.
+// A checkedWriter writes to w. It stores the first error, and calls onError
+// with it.
 type checkedWriter struct {
 	w       io.Writer
 	err     error
