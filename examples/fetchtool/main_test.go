@@ -110,7 +110,8 @@ func TestHTTP_CrossOrigin(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
-		t.Errorf("status for a request from another origin is %d, want %d", resp.StatusCode, http.StatusForbidden)
+		t.Errorf("status for a request from another origin is %d, want %d",
+			resp.StatusCode, http.StatusForbidden)
 	}
 }
 
@@ -176,7 +177,8 @@ func TestResult_RandomName(t *testing.T) {
 		t.Errorf("two results are equal, want another name in each:\n%s", first)
 	}
 	if n := strings.Count(first, "\n--- end "); n != 2 {
-		t.Errorf("result has %d lines that begin with --- end, want that of the page and the last one:\n%s", n, first)
+		t.Errorf("result has %d lines that begin with --- end, want that of the page and the last one:\n%s",
+			n, first)
 	}
 }
 
@@ -204,13 +206,17 @@ func TestRun(t *testing.T) {
 		status int
 		want   string // a part of the output
 	}{
-		"-h":                         {[]string{"-h"}, 0, "-user-agent"},
-		"-version":                   {[]string{"-version"}, 0, "fetchtool "},
-		"a missing -user-agent":      {nil, 2, "UserAgent is empty"},
-		"an argument":                {[]string{"x"}, 2, "takes only flags"},
-		"an unknown flag":            {[]string{"-agent", "x"}, 2, "-h lists the flags"},
-		"a zero -delay":              {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
-		"an address not on loopback": {[]string{"-user-agent", agent, "-http", "0.0.0.0:0"}, 1, "not on loopback"},
+		"-h":                    {[]string{"-h"}, 0, "-user-agent"},
+		"-version":              {[]string{"-version"}, 0, "fetchtool "},
+		"a missing -user-agent": {nil, 2, "UserAgent is empty"},
+		"an argument":           {[]string{"x"}, 2, "takes only flags"},
+		"an unknown flag":       {[]string{"-agent", "x"}, 2, "-h lists the flags"},
+		"a zero -delay":         {[]string{"-user-agent", agent, "-delay", "0s"}, 2, "more than 0"},
+		"an address not on loopback": {
+			[]string{"-user-agent", agent, "-http", "0.0.0.0:0"},
+			1,
+			"not on loopback",
+		},
 	} {
 		var out bytes.Buffer
 		if status := run(t.Context(), tt.args, &out, &out); status != tt.status {

@@ -346,7 +346,8 @@ func (r *run) endWorker(ctx context.Context, w *process) string {
 		return w.output()
 	}
 	if err != nil || !strings.Contains(w.output(), "summary:") {
-		r.t.Errorf("after SIGTERM, worker 1 ended with the error %v, want none and a summary:\n%s", err, w.output())
+		r.t.Errorf("after SIGTERM, worker 1 ended with the error %v, want none and a summary:\n%s",
+			err, w.output())
 	}
 	return w.output()
 }

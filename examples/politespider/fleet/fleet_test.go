@@ -135,8 +135,16 @@ func TestRun_UsageError(t *testing.T) {
 			[]string{redis, "-crawl="},
 			"-crawl \"\": must be a name without spaces, braces, brackets",
 		},
-		{"a -crawl with braces", []string{redis, "-crawl={a}"}, "-crawl \"{a}\": must be a name without spaces"},
-		{"a -crawl with a space", []string{redis, "-crawl=a b"}, "-crawl \"a b\": must be a name without spaces"},
+		{
+			"a -crawl with braces",
+			[]string{redis, "-crawl={a}"},
+			"-crawl \"{a}\": must be a name without spaces",
+		},
+		{
+			"a -crawl with a space",
+			[]string{redis, "-crawl=a b"},
+			"-crawl \"a b\": must be a name without spaces",
+		},
 		{"a zero -lease", []string{redis, "-lease=0"}, "-lease 0s: must be at least 1s"},
 		{
 			"a -redis without a scheme",
@@ -155,7 +163,11 @@ func TestRun_UsageError(t *testing.T) {
 			[]string{"-redis=redis://127.0.0.1:6379?addr=127.0.0.1:6380&colour=red"},
 			"colour",
 		},
-		{"an unknown option of sentinels", []string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"}, "colour"},
+		{
+			"an unknown option of sentinels",
+			[]string{"-redis=redis://127.0.0.1:6379?master_name=m&colour=red"},
+			"colour",
+		},
 		{"a crawl without a URL", []string{redis}, "no URL to crawl"},
 		{"-store", []string{redis, "-store=a"}, "-store"},
 		{
@@ -346,7 +358,8 @@ func TestRun_RedisPassword(t *testing.T) {
 		status := run(ctx, []string{"-redis", rawURL, "demo"}, &stdout, &stderr)
 		cancel()
 		if status != tool.ExitFailed && status != tool.ExitUsage {
-			t.Errorf("-redis %s: exit status is %d, want %d or %d", rawURL, status, tool.ExitFailed, tool.ExitUsage)
+			t.Errorf("-redis %s: exit status is %d, want %d or %d",
+				rawURL, status, tool.ExitFailed, tool.ExitUsage)
 		}
 		wantText(t, stderr.String(), "-redis")
 		if out := stdout.String() + stderr.String(); strings.Contains(out, "hunter2") {

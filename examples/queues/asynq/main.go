@@ -25,13 +25,12 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, retryTime, failed
-//     and schedule; then the error putBack, with
-//     RetryDelayFunc, which returns the time until the page may be retried,
-//     and IsFailure, which returns true only for a 5xx. Therefore asynq counts
-//     the 5xx of a page, in GetRetryCount, and neither a host that is not due
-//     nor a killed worker. MaxRetry has no effect: Fetch knows when a page is
-//     dropped.
+//     Fetch without its count, and the methods that Fetch calls; then the error
+//     putBack, with RetryDelayFunc, which returns the time until the page may
+//     be retried, and IsFailure, which returns true only for a 5xx. Therefore
+//     asynq counts the 5xx of a page, in GetRetryCount, and neither a host that
+//     is not due nor a killed worker. MaxRetry has no effect, because Fetch
+//     determines when a page is dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
 //     host to any worker, so that the workers must share the pace. Redis also

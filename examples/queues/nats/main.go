@@ -25,9 +25,10 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, retryTime, failed and schedule; then in handle,
-//     the three acknowledgments: Ack, NakWithDelay until the page's time, and
-//     Term for what robots.txt forbids and for a page that failed too often.
+//     Fetch without its count, and the methods that Fetch calls; then in
+//     handle, the three acknowledgments: Ack, NakWithDelay until the page's
+//     time, and Term for what robots.txt forbids and for a page that failed too
+//     often.
 //   - The bucket of failures. NATS counts deliveries, and a page is delivered
 //     each time that it was put back, so the number of its 5xx needs a place of
 //     its own. Its key is the sequence number of the message.

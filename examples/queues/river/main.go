@@ -30,13 +30,13 @@
 // What to copy:
 //
 //   - From internal/worker/worker.go: New, whose client follows no redirect,
-//     Fetch without its count, retryTime, failed
-//     and schedule; then in Work, JobSnooze until
-//     the page's time, which counts as no attempt, and JobCancel for what
-//     robots.txt forbids and for a page that failed too often.
+//     Fetch without its count, and the methods that Fetch calls; then in Work,
+//     JobSnooze until the page's time, which does not count as an attempt, and
+//     JobCancel for what robots.txt forbids and for a page that failed too
+//     often.
 //   - The number of 5xx in the output of the job, which River stores in the
-//     job's row although the job goes on. Its attempts would also count killed
-//     workers.
+//     job's row although the job is not complete. Its attempts would also count
+//     killed workers.
 //   - save: a page, the jobs for its links and the job's own completion are
 //     stored in one transaction, so that no link is lost if the worker is
 //     killed.

@@ -130,7 +130,8 @@ func TestRetriesOutside_Disallowed(t *testing.T) {
 			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
 		}
 		if n := len(web.Log()); disallowed != 5 || n != 1 {
-			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt", disallowed, n)
+			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt",
+				disallowed, n)
 		}
 	})
 }

@@ -101,7 +101,8 @@ func TestNew_Copies(t *testing.T) {
 		}
 		rec := get(site, "http://station."+domain+"/departures")
 		if rec.Code != http.StatusTooManyRequests {
-			t.Errorf("first response of station.%s has status %d, want %d", domain, rec.Code, http.StatusTooManyRequests)
+			t.Errorf("first response of station.%s has status %d, want %d",
+				domain, rec.Code, http.StatusTooManyRequests)
 		}
 	}
 }

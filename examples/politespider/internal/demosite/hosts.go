@@ -15,7 +15,7 @@ import (
 )
 
 // Each host has a file, which is named after the host. A file begins with a
-// remark. Then come the host's responses:
+// remark. The host's responses follow:
 //
 //	-- TARGET STATUS --
 //	# What the page shows.

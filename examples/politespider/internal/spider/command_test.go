@@ -86,7 +86,11 @@ func TestRun_UsageError(t *testing.T) {
 		},
 		{"a negative -delay", []string{"-delay=-1s"}, "-delay"},
 		{"no hosts at a time", []string{"-hosts=0"}, "-hosts 0: must be a positive number"},
-		{"a product token without a use", []string{"-policy-token=Google-Extended"}, "train-ai=Google-Extended"},
+		{
+			"a product token without a use",
+			[]string{"-policy-token=Google-Extended"},
+			"train-ai=Google-Extended",
+		},
 		{
 			"a product token for an unknown use",
 			[]string{"-policy-token=training=Google-Extended"},
@@ -227,7 +231,8 @@ func TestRun_URL(t *testing.T) {
 		fmt.Fprint(w, `<a href="mailto:a@a.example">mail</a>`)
 	})
 	mux.HandleFunc("/yes", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("/no", func(http.ResponseWriter, *http.Request) { t.Error("/no was requested, which is disallowed") })
+	mux.HandleFunc("/no",
+		func(http.ResponseWriter, *http.Request) { t.Error("/no was requested, which is disallowed") })
 	site := httptest.NewServer(mux)
 	defer site.Close()
 
@@ -380,7 +385,14 @@ func TestCrawl_LongCrawlDelay(t *testing.T) {
 // A run with a wrong command line creates no file.
 func TestRun_UsageErrorLeavesNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
-	all := []string{agent, "http://a.example/", "-report=a.html", "-pages=pages", "-resume=state", "-evidence=record"}
+	all := []string{
+		agent,
+		"http://a.example/",
+		"-report=a.html",
+		"-pages=pages",
+		"-resume=state",
+		"-evidence=record",
+	}
 	for _, args := range [][]string{
 		{"-report=a.html"},
 		{"-report=a.html", "http://a.example/"},

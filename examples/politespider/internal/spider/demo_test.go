@@ -267,7 +267,8 @@ func TestDemo_IntervalsAndPauses(t *testing.T) {
 			}
 			got, want := pause(r), wantPause(r)
 			if got < want-0.001 || got > want*1.1 {
-				t.Errorf("response for %s with status %d paused the host for %v s, want %v", r.URL, r.Status, got, want)
+				t.Errorf("response for %s with status %d paused the host for %v s, want %v",
+					r.URL, r.Status, got, want)
 			}
 		}
 	})

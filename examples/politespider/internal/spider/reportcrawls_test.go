@@ -16,7 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-var reports = flag.String("reports", "", "directory in which TestReport_Crawls leaves its reports for inspection")
+// reports is the directory in which TestReport_Crawls leaves its reports for
+// inspection; "" means none.
+var reports = flag.String("reports", "", "keep the reports in this `directory`")
 
 // archive returns a site in which each page links to ten others. Some pages
 // fail, and responses take up to 300 ms.
@@ -195,7 +197,11 @@ func TestReport_Crawls(t *testing.T) {
 func (c reportCrawl) run(t *testing.T, file string) (status int) {
 	t.Helper()
 	base := c.internet(t)
-	args := append([]string{"-report", file, "-user-agent=ExampleBot/1.0 (+https://example.com/bot)"}, c.args...)
+	args := append([]string{
+		"-report",
+		file,
+		"-user-agent=ExampleBot/1.0 (+https://example.com/bot)",
+	}, c.args...)
 	if c.compare {
 		earlier := runOn(t.Context(), base, agent, "-json", "-max-pages=40", c.args[0])
 		path := filepath.Join(t.TempDir(), "earlier.jsonl")

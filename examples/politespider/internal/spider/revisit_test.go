@@ -316,7 +316,8 @@ func TestTwoUserAgentsShareDirectories(t *testing.T) {
 					}
 					wantNoIndex := userAgent == "FirstBot/1.0"
 					if l.URL == "http://paper.example/" && l.NoIndex != wantNoIndex {
-						t.Errorf("round %d, %s: noindex is %t, want %t", round, userAgent, l.NoIndex, wantNoIndex)
+						t.Errorf("round %d, %s: noindex is %t, want %t",
+							round, userAgent, l.NoIndex, wantNoIndex)
 					}
 				}
 			}

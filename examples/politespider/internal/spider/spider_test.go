@@ -48,9 +48,11 @@ func TestCrawl_LongRetryAfter(t *testing.T) {
 			switch {
 			case l.Verdict != record.Fetched:
 			case l.Host == "busy.example" && l.Seconds < 600:
-				t.Errorf("%s was fetched after %.0f s, want at least the Retry-After of 600 s", l.URL, l.Seconds)
+				t.Errorf("%s was fetched after %.0f s, want at least the Retry-After of 600 s",
+					l.URL, l.Seconds)
 			case l.Host == "a.example" && l.Seconds > 60:
-				t.Errorf("%s was fetched after %.0f s, want it not to wait for the other host", l.URL, l.Seconds)
+				t.Errorf("%s was fetched after %.0f s, want it not to wait for the other host",
+					l.URL, l.Seconds)
 			}
 		}
 	})

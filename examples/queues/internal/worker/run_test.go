@@ -50,7 +50,10 @@ func TestSettings_Valid(t *testing.T) {
 	withoutParts := validSettings()
 	withoutParts.hasParts = false
 	withoutParts.Workers = 0
-	for name, s := range map[string]Settings{"a queue with parts": withParts, "a queue without parts": withoutParts} {
+	for name, s := range map[string]Settings{
+		"a queue with parts":    withParts,
+		"a queue without parts": withoutParts,
+	} {
 		if err := s.check(); err != nil {
 			t.Errorf("%s: check returned %v, want no error", name, err)
 		}

@@ -146,7 +146,8 @@ func TestTimeline(t *testing.T) {
 	}](tb, marks) {
 		seen[mark.Kind]++
 		if !slices.Contains(mark.Pixels, want[mark.Kind]) {
-			t.Errorf("mark of kind %q has the colors %q, want one to be %s", mark.Kind, mark.Pixels, want[mark.Kind])
+			t.Errorf("mark of kind %q has the colors %q, want one to be %s",
+				mark.Kind, mark.Pixels, want[mark.Kind])
 		}
 	}
 	if seen["f"] == 0 || seen["r"] != 3 || seen["early"] != 1 {
@@ -639,7 +640,7 @@ func TestHostile(t *testing.T) {
 	tb.screenshot("hostile")
 }
 
-// A report of 200 hosts draws a timeline only when it comes into sight. The
+// A report of 200 hosts draws a timeline only when it becomes visible. The
 // test logs how long the report takes to open and to filter, but sets no limit.
 func TestBig(t *testing.T) {
 	t.Parallel()
