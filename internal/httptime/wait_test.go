@@ -20,7 +20,7 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{"whole seconds", map[string]time.Duration{
 			"0": 0, "1": s, "120": 2 * m, "00120": 2 * m, "86400": 24 * h, " 60 ": m, "\"60\"": m, "60;x=y": m, "31536000": 365 * 24 * h,
-			"9223372036": 9223372036 * s, "9223372037": longestWait, "99999999999999999999": longestWait,
+			"9223372036": 9223372036 * s, "9223372037": maxWait, "99999999999999999999": maxWait,
 		}},
 		{"a fraction of a second, rounded up", map[string]time.Duration{
 			"292.05": 293 * s, "60.0": m, "60.000": m, "0.1": s, "0.999999": s, "1.000001": 2 * s, "59.5": m, "300.75": 301 * s, "0.0": 0, "\"12.5\"": 13 * s,
@@ -65,7 +65,7 @@ func TestRetryAfter(t *testing.T) {
 			unix(5 * m): 5 * m, unix(h): h, unix(0): 0, unix(-h): 0, unix(5*m) + ".0": 5 * m, unix(5*m) + ".25": 5*m + s, unix(364 * 24 * h): 364 * 24 * h,
 			unix(365 * 24 * h): 365 * 24 * h, unix(-365 * 24 * h): 0, "\"" + unix(m) + "\"": m, unix(m) + ", 30": m,
 			unix(366 * 24 * h): time.Duration(now.Unix())*s + 366*24*h, unix(-366 * 24 * h): time.Duration(now.Unix())*s - 366*24*h,
-			unix(5*m) + "000": longestWait,
+			unix(5*m) + "000": maxWait,
 		}},
 		{"no wait", map[string]time.Duration{
 			"": 0, "-1": 0, "+60": 0, "-60.5": 0, "1e3": 0, "1E3": 0, "0x3c": 0, "60 s": 0, "soon": 0, "never": 0, "ten": 0, "60 seconds": 0, "NaN": 0, "Inf": 0, "1_000": 0, "٣": 0,
