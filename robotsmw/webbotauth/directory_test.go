@@ -107,7 +107,7 @@ func TestDirectory_Misconfigured(t *testing.T) {
 			if err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("%v, want %q", err, tt.want)
 			}
-			saysNothing(t, err.Error(), key, nil)
+			checkSecret(t, err.Error(), key, nil)
 			w := httptest.NewRecorder()
 			tt.d.ServeHTTP(w, httptest.NewRequest("GET", "https://bot.example/", nil))
 			if w.Code != 500 || !strings.Contains(w.Body.String(), tt.want) {

@@ -291,7 +291,7 @@ func TestTransport_Misconfigured(t *testing.T) {
 				if resp != nil || err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
 					t.Fatalf("%v, want %q", err, tt.want)
 				}
-				saysNothing(t, err.Error(), key, nil)
+				checkSecret(t, err.Error(), key, nil)
 				if err.Error() != invalid.Error() {
 					t.Errorf("RoundTrip says %v, but Validate says %v", err, invalid)
 				}
