@@ -13,7 +13,8 @@ import (
 	"unicode/utf16"
 )
 
-func packed(texts ...string) string {
+// compress returns the texts as the members of a gzip file.
+func compress(texts ...string) string {
 	var b bytes.Buffer
 	for _, text := range texts {
 		w := gzip.NewWriter(&b)
@@ -30,20 +31,20 @@ func TestNewGzipReader(t *testing.T) {
 		body, want string
 		fails      bool
 	}{
-		"one member":               {packed("a\nb\n"), "a\nb\n", false},
-		"several members":          {packed("a", "", "b"), "ab", false},
-		"an empty text":            {packed(""), "", false},
-		"a newline after it":       {packed("a") + "\n", "a", false},
-		"CRLF after it":            {packed("a") + "\r\n", "a", false},
-		"zeros after it":           {packed("a") + strings.Repeat("\x00", 600), "a", false},
-		"a page after it":          {packed("a") + "<html>", "a", false},
-		"one byte of the magic":    {packed("a") + "\x1f", "a", false},
-		"spaces after two members": {packed("a", "b") + "  ", "ab", false},
-		"broken off":               {packed("abc")[:14], "abc", true},
-		"broken off in the second": {packed("abc") + packed("def")[:14], "abcdef", true},
-		"a wrong checksum":         {packed("abc")[:20] + "xxxxxxxx", "abc", true},
-		"no gzip":                  {"abc", "", true},
-		"nothing":                  {"", "", true},
+		"one member":                 {compress("a\nb\n"), "a\nb\n", false},
+		"several members":            {compress("a", "", "b"), "ab", false},
+		"an empty text":              {compress(""), "", false},
+		"a newline after the member": {compress("a") + "\n", "a", false},
+		"CRLF after the member":      {compress("a") + "\r\n", "a", false},
+		"zeros after the member":     {compress("a") + strings.Repeat("\x00", 600), "a", false},
+		"a page after the member":    {compress("a") + "<html>", "a", false},
+		"the first byte of a member": {compress("a") + "\x1f", "a", false},
+		"spaces after two members":   {compress("a", "b") + "  ", "ab", false},
+		"a truncated member":         {compress("abc")[:14], "abc", true},
+		"a truncated second member":  {compress("abc") + compress("def")[:14], "abcdef", true},
+		"a wrong checksum":           {compress("abc")[:20] + "xxxxxxxx", "abc", true},
+		"another format":             {"abc", "", true},
+		"an empty body":              {"", "", true},
 	} {
 		for _, slow := range []bool{false, true} {
 			var source io.Reader = strings.NewReader(tt.body)
@@ -55,14 +56,19 @@ func TestNewGzipReader(t *testing.T) {
 			if err == nil {
 				got, err = io.ReadAll(r)
 			}
-			if !strings.HasPrefix(tt.want, string(got)) && tt.fails || !tt.fails && string(got) != tt.want || (err != nil) != tt.fails {
-				t.Errorf("%s: %q, %v", name, got, err)
+			if (err != nil) != tt.fails {
+				t.Errorf("%s: got the error %v, want an error: %t", name, err, tt.fails)
+			}
+			isText := string(got) == tt.want || tt.fails && strings.HasPrefix(tt.want, string(got))
+			if !isText {
+				t.Errorf("%s: got the text %q, want %q", name, got, tt.want)
 			}
 		}
 	}
 }
 
-func inUTF16(order binary.AppendByteOrder, text string) string {
+// encodeUTF16 encodes a text after a byte order mark.
+func encodeUTF16(order binary.AppendByteOrder, text string) string {
 	var b []byte
 	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
 		b = order.AppendUint16(b, unit)
@@ -77,27 +83,27 @@ func TestText(t *testing.T) {
 		most int
 		want string
 	}{
-		"UTF-8":              {text, 1 << 10, text},
-		"UTF-8 that is cut":  {text, 10, text},
-		"UTF-8 with a mark":  {"\ufeff" + text, 1 << 10, "\ufeff" + text},
-		"UTF-16":             {inUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
-		"UTF-16, big endian": {inUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
-		"UTF-16 that is cut": {
-			body: inUTF16(binary.LittleEndian, text)[:90],
+		"UTF-8":                        {text, 1 << 10, text},
+		"truncated UTF-8":              {text, 10, text},
+		"UTF-8 with a byte order mark": {"\ufeff" + text, 1 << 10, "\ufeff" + text},
+		"UTF-16":                       {encodeUTF16(binary.LittleEndian, text), 1 << 10, "\ufeff" + text},
+		"UTF-16, big endian":           {encodeUTF16(binary.BigEndian, text), 1 << 10, "\ufeff" + text},
+		"truncated UTF-16": {
+			body: encodeUTF16(binary.LittleEndian, text)[:90],
 			most: 89,
 			want: "\ufeffUser-agent: *\nDisallow: /ä\n" + strings.Repeat("\x00", 59),
 		},
-		"UTF-16 in one cut line": {
-			body: inUTF16(binary.LittleEndian, "Disallow: /public"),
+		"UTF-16 in one truncated line": {
+			body: encodeUTF16(binary.LittleEndian, "Disallow: /public"),
 			most: 9,
 			want: strings.Repeat("\x00", 10),
 		},
-		"UTF-16 with long lines": {inUTF16(binary.LittleEndian, "語語語語\n語"), 13, "\ufeff語語語語\n"},
-		"binary":                 {"\xff\x00", 1 << 10, "\xff\x00"},
-		"nothing":                {"", 1 << 10, ""},
+		"UTF-16 with long lines": {encodeUTF16(binary.LittleEndian, "語語語語\n語"), 13, "\ufeff語語語語\n"},
+		"binary data":            {"\xff\x00", 1 << 10, "\xff\x00"},
+		"an empty body":          {"", 1 << 10, ""},
 	} {
 		if got := string(Text([]byte(tt.body), tt.most)); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+			t.Errorf("Text of %s = %q, want %q", name, got, tt.want)
 		}
 	}
 }
@@ -109,10 +115,10 @@ func TestNewReader_KeepsErrors(t *testing.T) {
 		once := &failsOnce{text, broken}
 		r := NewReader(once)
 		if IsGzip(r) {
-			t.Error("no gzip")
+			t.Errorf("IsGzip of %q = true, want false", text)
 		}
 		if _, err := io.ReadAll(NewTextReader(r)); !errors.Is(err, broken) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("reading %q: got the error %v, want %v", text, err, broken)
 		}
 	}
 }
@@ -122,13 +128,13 @@ func TestNewReader_KeepsErrors(t *testing.T) {
 func TestNewGzipReader_SourceFails(t *testing.T) {
 	broken := errors.New("broken")
 	for _, rest := range []string{"", "\x1f", "\x1f\x8b"} {
-		source := io.MultiReader(strings.NewReader(packed("a")+rest), iotest.ErrReader(broken))
+		source := io.MultiReader(strings.NewReader(compress("a")+rest), iotest.ErrReader(broken))
 		r, err := NewGzipReader(NewReader(source))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, err := io.ReadAll(r); string(got) != "a" || !errors.Is(err, broken) {
-			t.Errorf("%q after the member: %q, %v", rest, got, err)
+			t.Errorf("reading %q after the member: got %q, %v, want %q, %v", rest, got, err, "a", broken)
 		}
 	}
 }
@@ -152,24 +158,25 @@ func (f *failsOnce) Read(p []byte) (int, error) {
 func TestNewTextReader(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /ä/漢/😀\n"
 	for name, tt := range map[string]struct{ body, want string }{
-		"UTF-8":                {text, text},
-		"UTF-8 with a mark":    {"\ufeff" + text, "\ufeff" + text},
-		"UTF-16, big endian":   {inUTF16(binary.BigEndian, text), "\ufeff" + text},
-		"UTF-16, little":       {inUTF16(binary.LittleEndian, text), "\ufeff" + text},
-		"a mark alone":         {"\xff\xfe", "\ufeff"},
-		"half a code unit":     {"\xff\xfea\x00b", "\ufeffa\ufffd"},
-		"a surrogate alone":    {"\xfe\xff\xd8\x00\x00a", "\ufeff\ufffda"},
-		"a surrogate, the end": {"\xfe\xff\xd8\x00", "\ufeff\ufffd"},
-		"a low surrogate":      {"\xfe\xff\xdc\x00\x00a", "\ufeff\ufffda"},
-		"one byte of a mark":   {"\xff", "\xff"},
-		"nothing":              {"", ""},
-		"long": {
-			body: inUTF16(binary.BigEndian, strings.Repeat(text, 2000)),
+		"UTF-8":                         {text, text},
+		"UTF-8 with a byte order mark":  {"\ufeff" + text, "\ufeff" + text},
+		"UTF-16, big endian":            {encodeUTF16(binary.BigEndian, text), "\ufeff" + text},
+		"UTF-16, little endian":         {encodeUTF16(binary.LittleEndian, text), "\ufeff" + text},
+		"a byte order mark alone":       {"\xff\xfe", "\ufeff"},
+		"half a code unit":              {"\xff\xfea\x00b", "\ufeffa\ufffd"},
+		"a surrogate alone":             {"\xfe\xff\xd8\x00\x00a", "\ufeff\ufffda"},
+		"a surrogate at the end":        {"\xfe\xff\xd8\x00", "\ufeff\ufffd"},
+		"a low surrogate":               {"\xfe\xff\xdc\x00\x00a", "\ufeff\ufffda"},
+		"one byte of a byte order mark": {"\xff", "\xff"},
+		"an empty body":                 {"", ""},
+		"a long text": {
+			body: encodeUTF16(binary.BigEndian, strings.Repeat(text, 2000)),
 			want: "\ufeff" + strings.Repeat(text, 2000),
 		},
 	} {
-		if err := iotest.TestReader(NewTextReader(bufio.NewReader(strings.NewReader(tt.body))), []byte(tt.want)); err != nil {
-			t.Errorf("%s: %v", name, err)
+		r := NewTextReader(bufio.NewReader(strings.NewReader(tt.body)))
+		if err := iotest.TestReader(r, []byte(tt.want)); err != nil {
+			t.Errorf("NewTextReader of %s: %v", name, err)
 		}
 	}
 }

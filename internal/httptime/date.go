@@ -75,7 +75,8 @@ var (
 // A date without a zone is UTC. The weekday is not checked.
 func DatePrefix(s string) (t time.Time, n int) {
 	for n = min(len(s), MaxDate); n > 0; n-- {
-		if n < len(s) && !endsDate(s[n]) || endsDate(s[n-1]) {
+		endsInWord := n < len(s) && !endsDate(s[n])
+		if endsInWord || endsDate(s[n-1]) {
 			continue
 		}
 		if t, ok := parseWhole(s[:n]); ok {
@@ -146,7 +147,9 @@ func dateWords(s string) []string {
 			return " " + offset + " "
 		}
 		for m := time.January; m <= time.December; m++ {
-			if full := m.String(); len(name) >= 3 && len(name) <= len(full) && strings.EqualFold(name, full[:len(name)]) {
+			full := m.String()
+			hasLength := len(name) >= 3 && len(name) <= len(full)
+			if hasLength && strings.EqualFold(name, full[:len(name)]) {
 				return " " + full[:3] + " "
 			}
 		}
@@ -155,7 +158,9 @@ func dateWords(s string) []string {
 		}
 		return word
 	})
-	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || strings.ContainsRune(space, r) })
+	return strings.FieldsFunc(s, func(r rune) bool {
+		return r == ',' || strings.ContainsRune(space, r)
+	})
 }
 
 // zones has the offset of each time zone by its name. The names are those of
@@ -165,9 +170,25 @@ func dateWords(s string) []string {
 var zones = func() map[string]string {
 	m := map[string]string{"NST": "-0330", "NDT": "-0230", "IST": "+0530", "ACST": "+0930", "ACDT": "+1030"}
 	for hours, names := range map[int]string{
-		-10: "HST", -9: "AKST HDT", -8: "PST AKDT", -7: "MST PDT", -6: "CST MDT", -5: "EST CDT", -4: "AST EDT", -3: "ADT BRT ART",
-		0: "UT UTC GMT Z WET", 1: "CET MEZ BST WEST", 2: "EET CEST MESZ SAST", 3: "MSK EEST", 7: "WIB", 8: "HKT SGT AWST",
-		9: "JST KST", 10: "AEST", 11: "AEDT", 12: "NZST", 13: "NZDT",
+		-10: "HST",
+		-9:  "AKST HDT",
+		-8:  "PST AKDT",
+		-7:  "MST PDT",
+		-6:  "CST MDT",
+		-5:  "EST CDT",
+		-4:  "AST EDT",
+		-3:  "ADT BRT ART",
+		0:   "UT UTC GMT Z WET",
+		1:   "CET MEZ BST WEST",
+		2:   "EET CEST MESZ SAST",
+		3:   "MSK EEST",
+		7:   "WIB",
+		8:   "HKT SGT AWST",
+		9:   "JST KST",
+		10:  "AEST",
+		11:  "AEDT",
+		12:  "NZST",
+		13:  "NZDT",
 	} {
 		for _, name := range strings.Fields(names) {
 			m[name] = fmt.Sprintf("%+03d00", hours)

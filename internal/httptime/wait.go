@@ -23,7 +23,7 @@ const (
 	// since 1970, is a time. No server requests a wait of decades.
 	nearPresent = 365 * 24 * time.Hour
 
-	longestWait = math.MaxInt64 / time.Second * time.Second
+	maxWait = math.MaxInt64 / time.Second * time.Second
 )
 
 // RetryAfter returns the wait that the lines of a Retry-After field request,
@@ -42,7 +42,7 @@ func RetryAfter(lines []string, date string, now time.Time) (longest time.Durati
 	}
 	clock := Clock(date, now)
 	for _, line := range lines {
-		longest = max(longest, longestInLine(line, clock))
+		longest = max(longest, maxInLine(line, clock))
 	}
 	return longest
 }
@@ -69,9 +69,9 @@ func isFlood(lines []string) bool {
 	return false
 }
 
-// longestInLine returns the longest wait in a line, which may be a list. A date
+// maxInLine returns the longest wait in a line, which may be a list. A date
 // may contain commas, so that several parts of the line may be one value.
-func longestInLine(line string, clock time.Time) (longest time.Duration) {
+func maxInLine(line string, clock time.Time) (longest time.Duration) {
 	if strings.IndexByte(line, ',') < 0 {
 		wait, _ := parseWait(line, clock)
 		return max(wait, 0)
@@ -116,8 +116,8 @@ func parseWait(s string, clock time.Time) (wait time.Duration, ok bool) {
 // roundUp returns a number of seconds as a Duration of whole seconds.
 func roundUp(seconds float64) time.Duration {
 	n := math.Ceil(seconds)
-	if n >= longestWait.Seconds() {
-		return longestWait
+	if n >= maxWait.Seconds() {
+		return maxWait
 	}
 	return time.Duration(n) * time.Second
 }
@@ -173,7 +173,8 @@ func ParseNumber(s string) (n float64, ok bool) {
 	weight := 0.0 // of the next digit after the point; 0 before the point
 	for i := range len(s) {
 		c := s[i]
-		if c == '.' && weight == 0 && i > 0 && i < len(s)-1 {
+		isInner := i > 0 && i < len(s)-1
+		if c == '.' && weight == 0 && isInner {
 			weight = 0.1
 			continue
 		}

@@ -9,8 +9,9 @@ import (
 
 var now = time.Date(2026, 11, 28, 1, 5, 0, 0, time.UTC)
 
-// A server that writes one of these values was sent the next request after the
-// back-off of 5 s, although it had requested minutes.
+// TestRetryAfter reads the values that servers send. A value that is not
+// understood would be replaced by a back-off of 5 s, although the server had
+// requested minutes.
 func TestRetryAfter(t *testing.T) {
 	const s, m, h = time.Second, time.Minute, time.Hour
 	unix := func(d time.Duration) string { return fmt.Sprint(now.Add(d).Unix()) }
@@ -20,7 +21,7 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{"whole seconds", map[string]time.Duration{
 			"0": 0, "1": s, "120": 2 * m, "00120": 2 * m, "86400": 24 * h, " 60 ": m, "\"60\"": m, "60;x=y": m, "31536000": 365 * 24 * h,
-			"9223372036": 9223372036 * s, "9223372037": longestWait, "99999999999999999999": longestWait,
+			"9223372036": 9223372036 * s, "9223372037": maxWait, "99999999999999999999": maxWait,
 		}},
 		{"a fraction of a second, rounded up", map[string]time.Duration{
 			"292.05": 293 * s, "60.0": m, "60.000": m, "0.1": s, "0.999999": s, "1.000001": 2 * s, "59.5": m, "300.75": 301 * s, "0.0": 0, "\"12.5\"": 13 * s,
@@ -65,7 +66,7 @@ func TestRetryAfter(t *testing.T) {
 			unix(5 * m): 5 * m, unix(h): h, unix(0): 0, unix(-h): 0, unix(5*m) + ".0": 5 * m, unix(5*m) + ".25": 5*m + s, unix(364 * 24 * h): 364 * 24 * h,
 			unix(365 * 24 * h): 365 * 24 * h, unix(-365 * 24 * h): 0, "\"" + unix(m) + "\"": m, unix(m) + ", 30": m,
 			unix(366 * 24 * h): time.Duration(now.Unix())*s + 366*24*h, unix(-366 * 24 * h): time.Duration(now.Unix())*s - 366*24*h,
-			unix(5*m) + "000": longestWait,
+			unix(5*m) + "000": maxWait,
 		}},
 		{"no wait", map[string]time.Duration{
 			"": 0, "-1": 0, "+60": 0, "-60.5": 0, "1e3": 0, "1E3": 0, "0x3c": 0, "60 s": 0, "soon": 0, "never": 0, "ten": 0, "60 seconds": 0, "NaN": 0, "Inf": 0, "1_000": 0, "٣": 0,
@@ -77,14 +78,15 @@ func TestRetryAfter(t *testing.T) {
 		t.Run(form.name, func(t *testing.T) {
 			for value, want := range form.waits {
 				if got := RetryAfter([]string{value}, "", now); got != want {
-					t.Errorf("%q: %v, want %v", value, got, want)
+					t.Errorf("RetryAfter(%q) = %v, want %v", value, got, want)
 				}
 			}
 		})
 	}
 }
 
-// A server whose clock is wrong writes its Date with the same clock.
+// TestRetryAfter_Date checks that a date is compared with the Date of the
+// response, because a server whose clock is wrong writes both with that clock.
 func TestRetryAfter_Date(t *testing.T) {
 	const value = "Sat, 28 Nov 2026 03:10:00 GMT"
 	for date, want := range map[string]time.Duration{
@@ -102,11 +104,13 @@ func TestRetryAfter_Date(t *testing.T) {
 		"0":                               2*time.Hour + 5*time.Minute,
 	} {
 		if got := RetryAfter([]string{value}, date, now); got != want {
-			t.Errorf("Date: %s: %v, want %v", date, got, want)
+			t.Errorf("RetryAfter with the Date %q = %v, want %v", date, got, want)
 		}
 	}
-	if got := RetryAfter([]string{fmt.Sprint(now.Add(time.Hour).Unix())}, now.Add(59*time.Minute).Format(httpDate), now); got != time.Minute {
-		t.Errorf("seconds since 1970 by a clock that is 59 minutes fast: %v", got)
+	retryAfter := fmt.Sprint(now.Add(time.Hour).Unix())
+	fastClock := now.Add(59 * time.Minute).Format(httpDate)
+	if got := RetryAfter([]string{retryAfter}, fastClock, now); got != time.Minute {
+		t.Errorf("RetryAfter by a clock that is 59 minutes fast = %v, want %v", got, time.Minute)
 	}
 }
 
@@ -135,15 +139,18 @@ func TestParseReset(t *testing.T) {
 		}
 		// A float64 of nanoseconds since 1970 is precise to 256 ns.
 		if difference := (got - want).Abs(); difference >= time.Microsecond || want == never && ok {
-			t.Errorf("%q: %v, want %v", value, got, want)
+			t.Errorf("ParseReset(%q) = %v, want %v", value, got, want)
 		}
 	}
 }
 
 func TestRetryAfter_Allocations(t *testing.T) {
 	lines := []string{"60"}
-	if n := testing.AllocsPerRun(100, func() { RetryAfter(lines, "Sat, 28 Nov 2026 01:05:00 GMT", now) }); n > 0 {
-		t.Errorf("%v allocations", n)
+	n := testing.AllocsPerRun(100, func() {
+		RetryAfter(lines, "Sat, 28 Nov 2026 01:05:00 GMT", now)
+	})
+	if n > 0 {
+		t.Errorf("RetryAfter allocates %v times, want 0", n)
 	}
 }
 
@@ -156,23 +163,39 @@ func BenchmarkRetryAfter_Hostile(b *testing.B) {
 }
 
 func FuzzRetryAfter(f *testing.F) {
-	for _, value := range []string{"120", "292.05", "Sat, 28 Nov 2026 01:28:08 CET", "2026-11-28 01:10:00 UTC", "2026-11-28T01:10:00Z", "120, 60", "30s", "1795828800", "Friday, June 25, 2010, 12:30 am", "Sat, 28 Nov 2026 23:59:60 GMT"} {
+	for _, value := range []string{
+		"120",
+		"292.05",
+		"Sat, 28 Nov 2026 01:28:08 CET",
+		"2026-11-28 01:10:00 UTC",
+		"2026-11-28T01:10:00Z",
+		"120, 60",
+		"30s",
+		"1795828800",
+		"Friday, June 25, 2010, 12:30 am",
+		"Sat, 28 Nov 2026 23:59:60 GMT",
+	} {
 		f.Add(value, "60", "Sat, 28 Nov 2026 01:05:00 GMT")
 	}
 	f.Fuzz(func(t *testing.T, one, other, date string) {
-		a, b := RetryAfter([]string{one}, date, now), RetryAfter([]string{other}, date, now)
+		a := RetryAfter([]string{one}, date, now)
+		b := RetryAfter([]string{other}, date, now)
 		both := RetryAfter([]string{one, other}, date, now)
 		if a < 0 || b < 0 {
-			t.Fatalf("%v, %v", a, b)
+			t.Fatalf("RetryAfter(%q) = %v and RetryAfter(%q) = %v, want no negative wait", one, a, other, b)
 		}
 		if both != max(a, b) && !isFlood([]string{one, other}) {
-			t.Fatalf("%v of %v and %v", both, a, b)
+			t.Fatalf("RetryAfter of two lines = %v, want the longer of %v and %v", both, a, b)
 		}
 		if reset, ok := ParseReset(one, now); ok && reset < 0 {
-			t.Fatalf("a reset after %v", reset)
+			t.Fatalf("ParseReset(%q) = %v, want no negative wait", one, reset)
 		}
-		if signed := RetryAfter([]string{"-" + strings.TrimLeft(one, ", \t\"")}, date, now); signed != 0 && !strings.Contains(one, ",") && !strings.Contains(one, " ") {
-			t.Fatalf("-%q: %v", one, signed)
+		if strings.ContainsAny(one, ", ") {
+			return
+		}
+		negative := "-" + strings.TrimLeft(one, "\t\"")
+		if got := RetryAfter([]string{negative}, date, now); got != 0 {
+			t.Fatalf("RetryAfter(%q) = %v, want 0", negative, got)
 		}
 	})
 }

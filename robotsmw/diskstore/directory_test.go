@@ -122,7 +122,7 @@ func TestTemporaryFilesOfTheDead(t *testing.T) {
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
 	s.sweep(false)
 	if n := count(dir, ""); n != 0 {
-		t.Errorf("%d files remain", n)
+		t.Errorf("after sweep: got %d files, want 0", n)
 	}
 }
 
@@ -174,10 +174,10 @@ func TestFullDisk(t *testing.T) {
 	}
 	v, err := s.Get(context.Background(), "k")
 	if err != nil || string(v) != "old" {
-		t.Errorf("%d bytes, %v", len(v), err)
+		t.Errorf("Get = %d bytes, %v, want the old value %q", len(v), err, "old")
 	}
 	if n := count(dir, ""); n != 1 {
-		t.Errorf("%d files", n)
+		t.Errorf("got %d files, want 1", n)
 	}
 }
 

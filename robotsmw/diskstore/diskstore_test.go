@@ -121,7 +121,7 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 			damaged = err == nil
 		}
 		if v, err := s.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q, %v", v, err)
+			t.Errorf("Get of a damaged file = %q, %v, want %v", v, err, fs.ErrNotExist)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestDamagedFilesAreMisses_AnyByte(t *testing.T) {
 		return s.Get(t.Context(), key)
 	}
 	if v, err := get(whole); err != nil || string(v) != "the value" {
-		t.Fatalf("%q, %v", v, err)
+		t.Fatalf("Get of the whole file = %q, %v, want %q", v, err, "the value")
 	}
 	for i := range whole {
 		if v, err := get(whole[:i]); !errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ func TestOddFilesAreMisses(t *testing.T) {
 		make func(name string) error
 	}{
 		{
-			name: "a FIFO that nobody writes to",
+			name: "a FIFO without a writer",
 			make: func(name string) error { return syscall.Mkfifo(name, 0o600) },
 		},
 		{"a directory", func(name string) error { return os.Mkdir(name, 0o700) }},

@@ -82,7 +82,11 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 func countControls(text []byte) int {
 	n := 0
 	for _, c := range text {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
+		switch c {
+		case '\n', '\r', '\t':
+			continue
+		}
+		if c < ' ' {
 			n++
 		}
 	}

@@ -139,7 +139,8 @@ func (w *writer) write(b *batch) {
 			w.add(&e)
 			pending = append(pending, e)
 		}
-		if len(w.out) >= 64<<10 || len(w.warc.out) >= 256<<10 || i == len(b.entries)-1 {
+		isFull := len(w.out) >= 64<<10 || len(w.warc.out) >= 256<<10
+		if isLast := i == len(b.entries)-1; isFull || isLast {
 			if written, ok := w.flush(); !ok {
 				w.lose(pending[min(written, len(pending)):])
 			} else if w.good >= w.segmentSize || w.warc.good >= w.segmentSize {

@@ -46,9 +46,11 @@ func parseRefreshURL(s string) string {
 			s = strings.TrimLeft(value, space)
 		}
 	}
-	if s != "" && (s[0] == '"' || s[0] == '\'') {
-		quote := s[:1]
-		s, _, _ = strings.Cut(s[1:], quote)
+	for _, quote := range []string{`"`, "'"} {
+		if quoted, ok := strings.CutPrefix(s, quote); ok {
+			s, _, _ = strings.Cut(quoted, quote)
+			break
+		}
 	}
 	return strings.TrimSpace(s)
 }

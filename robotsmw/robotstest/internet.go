@@ -332,7 +332,8 @@ func addresses(name string) []string {
 		hostPort = strings.ToLower(name)
 	}
 	u, err := url.Parse("//" + hostPort)
-	if err != nil || u.Hostname() == "" || u.Host != hostPort || !isScheme(name, scheme) {
+	isHost := err == nil && u.Hostname() != "" && u.Host == hostPort
+	if !isHost || !isScheme(name, scheme) {
 		panic("robotstest: invalid host " + strings.TrimSpace(name) + `: want "example.com", "example.com:8080" or "http://example.com"`)
 	}
 	var all []string

@@ -116,8 +116,9 @@ func testExpiry(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		put(t, s, "https://short.example", []byte("value"), time.Second)
 		put(t, s, "https://long.example", []byte("value"), longTTL)
 		got, err := s.Get(ctx, "https://short.example")
-		if time.Since(began) < time.Second && (err != nil || string(got) != "value") { // otherwise it may have expired
-			t.Errorf("before it expires: %q, %v", got, err)
+		isWithinTTL := time.Since(began) < time.Second // otherwise the value may have expired
+		if isWithinTTL && (err != nil || string(got) != "value") {
+			t.Errorf("Get before the value expires = %q, %v, want %q", got, err, "value")
 		}
 		waitUntil(t, 20*time.Second, "the value has not expired", func() bool {
 			_, err := s.Get(ctx, "https://short.example")

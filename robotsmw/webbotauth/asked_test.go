@@ -13,22 +13,22 @@ func TestAsked(t *testing.T) {
 		fields []string
 		want   string
 	}{
-		{"nothing", nil, ""},
+		{"no field", nil, ""},
 		{"an empty field", []string{""}, ""},
 		{
-			"what we send", []string{`sig1=("@authority" "signature-agent";key="sig1");created;expires;keyid;tag="web-bot-auth"`},
+			"the signature of a Transport", []string{`sig1=("@authority" "signature-agent";key="sig1");created;expires;keyid;tag="web-bot-auth"`},
 			`requests a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"`,
 		},
 		{
-			"a nonce, and the query", []string{`sig1=("@authority" "@query");nonce="abc";alg="ed25519";tag="web-bot-auth"`},
+			"a nonce and the query", []string{`sig1=("@authority" "@query");nonce="abc";alg="ed25519";tag="web-bot-auth"`},
 			`requests a Web Bot Auth signature of "@authority" "@query"; this crawler's has no "@query", nonce`,
 		},
 		{
-			"RFC 9421 §5.2", []string{`sig1=("@method" "@target-uri" "@authority" "content-digest" "cache-control");keyid="test-key-rsa-pss";created;tag="app-123"`},
+			"the example of RFC 9421 §5.2", []string{`sig1=("@method" "@target-uri" "@authority" "content-digest" "cache-control");keyid="test-key-rsa-pss";created;tag="app-123"`},
 			`requests a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; this crawler's has no "@target-uri", "content-digest", "cache-control"`,
 		},
 		{
-			name:   "two",
+			name:   "two signatures",
 			fields: []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`},
 			want:   `requests a Web Bot Auth signature of "@path"; or requests a signature; this crawler's has no alg="rsa-pss-sha512"`,
 		},
@@ -37,37 +37,38 @@ func TestAsked(t *testing.T) {
 			fields: []string{`a=("` + strings.Repeat("x", 300) + `")`},
 			want:   `requests a signature of "` + strings.Repeat("x", 199) + `...; this crawler's has no "` + strings.Repeat("x", 199) + "...",
 		},
-		{"no list", []string{"a=1"}, "requests a signature without a list of components"},
+		{"a number instead of a list", []string{"a=1"}, "requests a signature without a list of components"},
 		{
-			name:   "no dictionary",
+			name:   "an invalid dictionary",
 			fields: []string{"\x1b[2J("},
 			want:   "requests a signature, but its Accept-Signature is invalid",
 		},
 		{
-			name:   "longer than any real one",
+			name:   "a field that is too long",
 			fields: []string{"a=()" + strings.Repeat(`, a=("x")`, 70_000)},
 			want:   "requests a signature, but its Accept-Signature is invalid",
 		},
 		{
-			name:   "as long, in lines",
+			name:   "too many lines",
 			fields: slices.Repeat([]string{`a=("x")`}, 70_000),
 			want:   "requests a signature, but its Accept-Signature is invalid",
 		},
 		{
-			name:   "one name again and again",
+			name:   "a repeated parameter",
 			fields: []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"},
 			want:   `requests a signature of "x";n; this crawler's has no "x";n`,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Asked(&http.Response{Header: http.Header{"Accept-Signature": tt.fields}}); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
+			resp := &http.Response{Header: http.Header{"Accept-Signature": tt.fields}}
+			if got := Asked(resp); got != tt.want {
+				t.Errorf("Asked returns\n%s\nwant\n%s", got, tt.want)
 			}
 		})
 	}
 	if got := Asked(&http.Response{}); got != "" {
-		t.Error(got)
+		t.Errorf("Asked of a response without headers = %q, want %q", got, "")
 	}
 }
 
@@ -78,11 +79,13 @@ func FuzzAsked(f *testing.F) {
 	f.Add(`a=("` + strings.Repeat("x", 300) + `")`)
 	f.Fuzz(func(t *testing.T, field string) {
 		got := Asked(&http.Response{Header: http.Header{"Accept-Signature": {field}}})
-		if (got == "") != (strings.Trim(field, " ") == "") {
-			t.Errorf("%q: %q", field, got)
+		isEmpty := strings.Trim(field, " ") == ""
+		if (got == "") != isEmpty {
+			t.Errorf("Asked of %q = %q, want an empty text only for an empty field", field, got)
 		}
-		if len(got) > maxDescription || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) {
-			t.Errorf("got %q; want at most %d bytes of printable ASCII", got, maxDescription)
+		isPrintable := !strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' })
+		if len(got) > maxDescription || !isPrintable {
+			t.Errorf("Asked = %q, want at most %d bytes of printable ASCII", got, maxDescription)
 		}
 	})
 }

@@ -172,14 +172,17 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		return
 	}
 	id := KeyID(public)
-	if wellKnown && key.Kid != "" && key.Kid != id {
+	hasOtherKid := key.Kid != "" && key.Kid != id
+	if wellKnown && hasOtherKid {
 		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s",
 			n, printable(key.Kid), DirectoryPath, id)
 	}
 	if key.Use != "" && key.Use != "sig" {
 		r.problem(`key %d: its use is %q: change it to "sig"`, n, printable(key.Use))
 	}
-	if key.Alg != "" && key.Alg != "EdDSA" && key.Alg != "Ed25519" {
+	switch key.Alg {
+	case "", "EdDSA", "Ed25519":
+	default:
 		r.problem(`key %d: its alg is %q: change it to "EdDSA", or remove it`,
 			n, printable(key.Alg))
 	}
@@ -270,7 +273,8 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 		return until, nil, "Signature has no member of this name"
 	}
 	signature, err := base64.StdEncoding.DecodeString(strings.Trim(value.Value, ":"))
-	if err != nil || !strings.HasPrefix(value.Value, ":") || len(signature) != ed25519.SignatureSize {
+	isBytes := err == nil && strings.HasPrefix(value.Value, ":")
+	if !isBytes || len(signature) != ed25519.SignatureSize {
 		return until, nil, "it is not an Ed25519 signature"
 	}
 	keyID, _ := input.Param("keyid")
@@ -357,7 +361,8 @@ func componentValue(it structured.Member, req *http.Request, resp *http.Response
 		return strconv.Itoa(resp.StatusCode), true
 	}
 	name := strings.Trim(it.Value, `"`)
-	if !strings.HasPrefix(it.Value, `"`) || strings.HasPrefix(name, "@") || len(it.Params) > 0 || name != strings.ToLower(name) {
+	isField := strings.HasPrefix(it.Value, `"`) && !strings.HasPrefix(name, "@")
+	if !isField || len(it.Params) > 0 || name != strings.ToLower(name) {
 		return "", false
 	}
 	return fieldValue(resp.Header, name), len(resp.Header.Values(name)) > 0
@@ -389,11 +394,9 @@ func maxAge(h http.Header) (lifetime time.Duration, ok bool) {
 			return 0, true
 		case "max-age", "s-maxage":
 			n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
-			isHuge := errors.Is(
-				err,
-				strconv.ErrRange,
-			) // then n is the largest number that fits (RFC 9111 §1.2.2)
-			if (err == nil || isHuge) && n >= 0 {
+			// If the number is too large, n is the maximum (RFC 9111 §1.2.2).
+			isNumber := err == nil || errors.Is(err, strconv.ErrRange)
+			if isNumber && n >= 0 {
 				lifetime = max(lifetime, time.Duration(n)*time.Second)
 				ok = true
 			}

@@ -27,9 +27,9 @@ func TestDirectory(t *testing.T) {
 		{"GET", "GET", "https://bot.example" + DirectoryPath, 200},
 		{"HEAD", "HEAD", "https://bot.example" + DirectoryPath, 200},
 		{"the default port", "GET", "https://bot.example:443/", 200},
-		{"capitals", "GET", "https://BOT.example/", 200},
+		{"a host in capitals", "GET", "https://BOT.example/", 200},
 		{"another host", "GET", "https://other.example/", 421},
-		{"a host below", "GET", "https://a.bot.example/", 421},
+		{"a subdomain", "GET", "https://a.bot.example/", 421},
 		{"another port", "GET", "https://bot.example:8443/", 421},
 		{"another method", "POST", "https://bot.example/", 405},
 	}
@@ -38,20 +38,27 @@ func TestDirectory(t *testing.T) {
 			w := httptest.NewRecorder()
 			d.ServeHTTP(w, httptest.NewRequest(tt.method, tt.url, nil))
 			if w.Code != tt.status {
-				t.Fatalf("%d %s", w.Code, w.Body)
+				t.Fatalf("got the status %d and the body %q, want the status %d", w.Code, w.Body, tt.status)
 			}
-			if tt.status == 405 && w.Header().Get("Allow") != "GET, HEAD" {
-				t.Error("Allow:", w.Header())
+			if got := w.Header().Get("Allow"); tt.status == 405 && got != "GET, HEAD" {
+				t.Errorf("got the Allow header %q, want %q", got, "GET, HEAD")
 			}
 			if tt.status != 200 {
 				if w.Header().Get("Signature") != "" || strings.Contains(w.Body.String(), "keys\"") {
-					t.Errorf("%v %s", w.Header(), w.Body)
+					t.Errorf("got the header %v and the body %q, want no signature and no keys", w.Header(), w.Body)
 				}
 				return
 			}
-			for _, name := range []string{"Content-Type", "Cache-Control", "Content-Digest", "Signature-Input", "Signature", "Content-Length"} {
+			for _, name := range []string{
+				"Content-Type",
+				"Cache-Control",
+				"Content-Digest",
+				"Signature-Input",
+				"Signature",
+				"Content-Length",
+			} {
 				if w.Header().Get(name) == "" {
-					t.Error("there is no", name)
+					t.Errorf("got no %s header, want one", name)
 				}
 			}
 		})
@@ -104,20 +111,25 @@ func TestDirectory_Misconfigured(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := tt.d.Response(time.Now())
-			if err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
-				t.Fatalf("%v, want %q", err, tt.want)
+			if err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") {
+				t.Fatalf("Response returns the error %v, want one of webbotauth", err)
 			}
-			saysNothing(t, err.Error(), key, nil)
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("Response returns the error %v, want one that contains %q", err, tt.want)
+			}
+			checkSecret(t, err.Error(), key, nil)
 			w := httptest.NewRecorder()
 			tt.d.ServeHTTP(w, httptest.NewRequest("GET", "https://bot.example/", nil))
 			if w.Code != 500 || !strings.Contains(w.Body.String(), tt.want) {
-				t.Errorf("%d %s", w.Code, w.Body)
+				t.Errorf("got the status %d and the body %q, want the status 500 and a body with %q",
+					w.Code, w.Body, tt.want)
 			}
 		})
 	}
 }
 
-// An answer may never be cached for longer than its signatures are valid.
+// TestDirectory_Caching checks that a response may not be cached for longer
+// than its signatures are valid.
 func TestDirectory_Caching(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for validity, want := range map[time.Duration]string{
@@ -133,17 +145,19 @@ func TestDirectory_Caching(t *testing.T) {
 		}
 		header, _, err := d.Response(now)
 		if err != nil || header.Get("Cache-Control") != want {
-			t.Errorf("%v: %q, %v, want %s", validity, header.Get("Cache-Control"), err, want)
+			t.Errorf("with a validity of %v: got Cache-Control: %s and the error %v, want %s",
+				validity, header.Get("Cache-Control"), err, want)
 		}
 		inputs, ok := dictionaryField(header, "Signature-Input")
 		if !ok {
-			t.Fatal(header)
+			t.Fatalf("got the header %v, want one with a Signature-Input", header)
 		}
 		if validity == 0 {
 			validity = 24 * time.Hour
 		}
-		if until, ok := dateParam(inputs[0], "expires"); !ok || !until.Equal(now.Add(validity)) {
-			t.Errorf("%v: signed until %v", validity, until)
+		expires, ok := dateParam(inputs[0], "expires")
+		if !ok || !expires.Equal(now.Add(validity)) {
+			t.Errorf("the signature expires at %v, want %v", expires, now.Add(validity))
 		}
 	}
 }
@@ -202,17 +216,18 @@ func TestRotation_UnderLoad(t *testing.T) {
 			time.Sleep(4 * time.Minute) // a slow network: the signature is valid for one minute more
 			m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
 			if m == nil {
-				t.Error("not signed:", r.Header)
+				t.Errorf("got a request with the header %v, want a signature", r.Header)
 				return
 			}
 			public, err := ring.key(r.Context(), m[4])
 			if err != nil || public == nil {
-				t.Errorf("at %v: key %s: %v", time.Now(), m[4], err)
+				t.Errorf("at %v: got the error %v for the key %s, want the key", time.Now(), err, m[4])
 				return
 			}
 			_, expires, err := verified(r, public)
 			if err != nil || time.Now().After(expires) {
-				t.Errorf("at %v: %v, signed until %v", time.Now(), err, expires)
+				t.Errorf("at %v: got the error %v and a signature that expires at %v, want a valid one",
+					time.Now(), err, expires)
 			}
 			used.Store(m[4], true)
 		}))
@@ -248,14 +263,14 @@ func TestRotation_UnderLoad(t *testing.T) {
 		load.Wait()
 		for i, key := range keys {
 			if _, ok := used.Load(KeyID(publicKey(key))); !ok {
-				t.Errorf("key %d verified nothing", i+1)
+				t.Errorf("key %d verified no signature, want at least one", i+1)
 			}
 		}
 	})
 }
 
-// Goroutines sign requests and check a directory at the same time, for the race
-// detector.
+// TestConcurrentUse signs requests and checks a directory at the same time, for
+// the race detector.
 func TestConcurrentUse(t *testing.T) {
 	key := newKey(t)
 	var web robotstest.Internet
@@ -266,19 +281,21 @@ func TestConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			if status, body := get(t, transport, "GET", "https://a.example/"+strconv.Itoa(i), nil); status != 200 {
-				t.Error(body)
+			status, body := get(t, transport, "GET", "https://a.example/"+strconv.Itoa(i), nil)
+			if status != 200 {
+				t.Errorf("got the status %d and the body %q, want the status 200", status, body)
 			}
-			if keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(keys) != 2 || len(problems) > 0 {
-				t.Errorf("%+v, %q", keys, problems)
+			keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath)
+			if len(keys) != 2 || len(problems) > 0 {
+				t.Errorf("CheckDirectory = %+v, %q, want 2 keys and no problem", keys, problems)
 			}
 		})
 	}
 	all.Wait()
 }
 
-// CheckDirectory finds no problem if a server sends the header fields and the
-// body from Response unchanged.
+// TestDirectory_Response checks that CheckDirectory finds no problem if a
+// server sends the header fields and the body from Response unchanged.
 func TestDirectory_Response(t *testing.T) {
 	d := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{newKey(t), newKey(t)}}
 	header, body, err := d.Response(time.Now())
@@ -287,11 +304,11 @@ func TestDirectory_Response(t *testing.T) {
 	}
 	var set struct{ Keys []map[string]string }
 	if err := json.Unmarshal(body, &set); err != nil || len(set.Keys) != 2 {
-		t.Fatalf("%s: %v", body, err)
+		t.Fatalf("got the body %s with the error %v, want 2 keys", body, err)
 	}
 	for i, key := range set.Keys {
 		if key["kid"] != KeyID(publicKey(d.Keys[i])) || key["d"] != "" || len(key) != 5 {
-			t.Errorf("key %d is %v", i+1, key)
+			t.Errorf("got key %d as %v, want the 5 members of a public key", i+1, key)
 		}
 	}
 	var web robotstest.Internet
@@ -301,7 +318,8 @@ func TestDirectory_Response(t *testing.T) {
 		}
 		w.Write(body)
 	}))
-	if keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath); len(problems) > 0 || len(keys) != 2 {
-		t.Errorf("%+v, %q", keys, problems)
+	keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath)
+	if len(problems) > 0 || len(keys) != 2 {
+		t.Errorf("CheckDirectory = %+v, %q, want 2 keys and no problem", keys, problems)
 	}
 }

@@ -28,8 +28,8 @@ func newKey(t testing.TB) ed25519.PrivateKey {
 	return key
 }
 
-// pemOf writes a key as openssl genpkey does.
-func pemOf(t testing.TB, key any) []byte {
+// encodePEM writes a key as openssl genpkey does.
+func encodePEM(t testing.TB, key any) []byte {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -38,9 +38,15 @@ func pemOf(t testing.TB, key any) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-func jwkOf(key ed25519.PrivateKey) []byte {
-	return fmt.Appendf(nil, `{"kty":"OKP","crv":"Ed25519","kid":"mine","d":%q,"x":%q}`,
-		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.RawURLEncoding.EncodeToString(publicKey(key)))
+// encodeJWK writes a key as a JSON Web Key (RFC 7517).
+func encodeJWK(key ed25519.PrivateKey) []byte {
+	private := base64.RawURLEncoding.EncodeToString(key.Seed())
+	public := base64.RawURLEncoding.EncodeToString(publicKey(key))
+	return fmt.Appendf(
+		nil,
+		`{"kty":"OKP","crv":"Ed25519","kid":"mine","d":%q,"x":%q}`,
+		private, public,
+	)
 }
 
 func writeFile(t testing.TB, data []byte, mode os.FileMode) string {
@@ -58,26 +64,27 @@ func writeFile(t testing.TB, data []byte, mode os.FileMode) string {
 func TestReadKey(t *testing.T) {
 	key := newKey(t)
 	for name, data := range map[string][]byte{
-		"PKCS#8": pemOf(t, key),
-		"JWK":    jwkOf(key),
+		"PKCS#8": encodePEM(t, key),
+		"JWK":    encodeJWK(key),
 		"JWK without x": fmt.Appendf(
 			nil,
 			"\n {\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"d\":%q}\n",
 			base64.RawURLEncoding.EncodeToString(key.Seed()),
 		),
-		"PKCS#8 after words": append([]byte("# my key\n"), pemOf(t, key)...),
+		"PKCS#8 after a comment": append([]byte("# my key\n"), encodePEM(t, key)...),
 	} {
 		for _, mode := range []os.FileMode{0o600, 0o400} {
 			got, err := ReadKey(writeFile(t, data, mode))
 			if err != nil || !got.Equal(key) {
-				t.Errorf("%s, mode %o: %v", name, mode, err)
+				t.Errorf("ReadKey of %s with mode %o: got the error %v, want the key", name, mode, err)
 			}
 		}
 	}
 }
 
-// The error contains the reason, and no part of the file's content.
-func TestReadKey_Refuses(t *testing.T) {
+// TestReadKey_Rejected reads files that contain no usable key. The error must
+// contain the reason, and no part of the file's content.
+func TestReadKey_Rejected(t *testing.T) {
 	key := newKey(t)
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -96,15 +103,15 @@ func TestReadKey_Refuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"nothing", nil, "neither PKCS#8"},
+		{"an empty file", nil, "neither PKCS#8"},
 		{"a password", []byte("hunter2 hunter2 hunter2"), "neither PKCS#8"},
-		{"the seed alone", key.Seed(), "neither PKCS#8"},
-		{"openssh's form", block("OPENSSH PRIVATE KEY", key.Seed()), "neither PKCS#8"},
+		{"a seed without an encoding", key.Seed(), "neither PKCS#8"},
+		{"OpenSSH's format", block("OPENSSH PRIVATE KEY", key.Seed()), "neither PKCS#8"},
 		{"damaged PKCS#8", block("PRIVATE KEY", key.Seed()), "neither PKCS#8"},
 		{"encrypted PKCS#8", block("ENCRYPTED PRIVATE KEY", key.Seed()), "encrypted"},
 		{"a public key", block("PUBLIC KEY", public), "public key"},
-		{"another curve", pemOf(t, ec), "not an Ed25519 key"},
-		{"damaged JSON", jwkOf(key)[:60], "neither PKCS#8"},
+		{"another curve", encodePEM(t, ec), "not an Ed25519 key"},
+		{"damaged JSON", encodeJWK(key)[:60], "neither PKCS#8"},
 		{
 			name: "a JWK of another type",
 			data: []byte(`{"kty":"EC","crv":"P-256","d":"c2VjcmV0"}`),
@@ -121,22 +128,22 @@ func TestReadKey_Refuses(t *testing.T) {
 			want: "neither PKCS#8",
 		},
 		{
-			name: "a JWK with a bad d",
+			name: "a JWK with an invalid d",
 			data: []byte(`{"kty":"OKP","crv":"Ed25519","d":"!secret!"}`),
 			want: "neither PKCS#8",
 		},
 		{
 			name: "a JWK of two keys",
 			data: bytes.Replace(
-				jwkOf(key),
+				encodeJWK(key),
 				[]byte(base64.RawURLEncoding.EncodeToString(publicKey(key))),
 				[]byte(base64.RawURLEncoding.EncodeToString(publicKey(other))),
 				1,
 			),
 			want: "public and private parts",
 		},
-		{"the key of RFC 9421", pemOf(t, testKey(t)), "test key of RFC 9421"},
-		{"the key of RFC 9421, as a JWK", jwkOf(testKey(t)), "test key of RFC 9421"},
+		{"the key of RFC 9421", encodePEM(t, testKey(t)), "test key of RFC 9421"},
+		{"the key of RFC 9421, as a JWK", encodeJWK(testKey(t)), "test key of RFC 9421"},
 		{
 			name: "the key of RFC 8037",
 			data: []byte(`{"kty":"OKP","crv":"Ed25519","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`),
@@ -148,26 +155,33 @@ func TestReadKey_Refuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			file := writeFile(t, tt.data, 0o600)
 			got, err := ReadKey(file)
-			if err == nil || got != nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), file) {
-				t.Fatalf("got the key %v and the error %v; want an error that contains %q and the name of the file",
-					got, err, tt.want)
+			if err == nil || got != nil {
+				t.Fatalf("ReadKey = %v, %v, want no key and an error", got, err)
 			}
-			saysNothing(t, err.Error(), key, tt.data)
+			for _, want := range []string{tt.want, file} {
+				if !strings.Contains(err.Error(), want) {
+					t.Fatalf("ReadKey returns the error %v, want one that contains %q", err, want)
+				}
+			}
+			checkSecret(t, err.Error(), key, tt.data)
 		})
 	}
 }
 
-// saysNothing fails the test if a text contains a part of the key, or a line of
+// checkSecret checks that a text contains no part of the key, and no line of
 // the file.
-func saysNothing(t *testing.T, text string, key ed25519.PrivateKey, file []byte) {
+func checkSecret(t *testing.T, text string, key ed25519.PrivateKey, file []byte) {
 	t.Helper()
 	secrets := []string{
-		string(key.Seed()), fmt.Sprintf(
-			"%x",
-			key.Seed(),
-		), fmt.Sprintf("%d", key[:8])[1:20], fmt.Sprint(key),
-		base64.RawURLEncoding.EncodeToString(key.Seed()), base64.StdEncoding.EncodeToString(key),
-		"c2VjcmV0", "!secret!", "hunter2",
+		string(key.Seed()),
+		fmt.Sprintf("%x", key.Seed()),
+		fmt.Sprintf("%d", key[:8])[1:20],
+		fmt.Sprint(key),
+		base64.RawURLEncoding.EncodeToString(key.Seed()),
+		base64.StdEncoding.EncodeToString(key),
+		"c2VjcmV0",
+		"!secret!",
+		"hunter2",
 	}
 	for line := range strings.Lines(string(file)) {
 		if line = strings.TrimSpace(line); len(line) > 12 && !strings.HasPrefix(line, "-----") {
@@ -176,7 +190,7 @@ func saysNothing(t *testing.T, text string, key ed25519.PrivateKey, file []byte)
 	}
 	for _, secret := range secrets {
 		if strings.Contains(text, secret) {
-			t.Errorf("%q has %q", text, secret)
+			t.Errorf("got %q, want a text without %q", text, secret)
 		}
 	}
 }
@@ -186,20 +200,26 @@ func TestReadKey_Modes(t *testing.T) {
 		t.Skip("files have no such modes")
 	}
 	for _, mode := range []os.FileMode{0o644, 0o640, 0o604, 0o620, 0o700, 0o666, 0o610} {
-		if _, err := ReadKey(writeFile(t, pemOf(t, newKey(t)), mode)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-			t.Errorf("mode %o: %v", mode, err)
+		_, err := ReadKey(writeFile(t, encodePEM(t, newKey(t)), mode))
+		if err == nil || !strings.Contains(err.Error(), "chmod 600") {
+			t.Errorf(`ReadKey of mode %o: got the error %v, want one that contains "chmod 600"`, mode, err)
 		}
-	}
-	if _, err := ReadKey(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("a directory: %v", err)
-	}
-	if _, err := ReadKey(filepath.Join(t.TempDir(), "none")); !os.IsNotExist(err) && !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("no file: %v", err)
 	}
 }
 
-// A Transport or Directory that is printed or logged shows no key.
-func TestPrivate(t *testing.T) {
+func TestReadKey_NoFile(t *testing.T) {
+	_, err := ReadKey(t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf(`ReadKey of a directory: got the error %v, want "not a regular file"`, err)
+	}
+	_, err = ReadKey(filepath.Join(t.TempDir(), "none"))
+	if !os.IsNotExist(err) && !strings.Contains(err.Error(), "no such file") {
+		t.Errorf(`ReadKey of no file: got the error %v, want "no such file"`, err)
+	}
+}
+
+// TestPrivateKeyIsNotLogged prints and logs a Transport and a Directory.
+func TestPrivateKeyIsNotLogged(t *testing.T) {
 	key := newKey(t)
 	transport := &Transport{Key: key, Agent: testAgent}
 	directory := &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key}}
@@ -213,17 +233,18 @@ func TestPrivate(t *testing.T) {
 		if err := json.NewEncoder(&log).Encode(v); err != nil {
 			t.Error(err)
 		}
-		saysNothing(t, log.String(), key, nil)
+		checkSecret(t, log.String(), key, nil)
 	}
 	if got := fmt.Sprintf("%+v", transport); got != privateText {
-		t.Errorf("printed as %s", got)
+		t.Errorf("a Transport is printed as %q, want %q", got, privateText)
 	}
 }
 
-// parseKey never panics, and its errors never contain the text that was parsed.
+// FuzzParseKey checks that parseKey does not panic, and that its errors do not
+// contain the text that was parsed.
 func FuzzParseKey(f *testing.F) {
-	f.Add(pemOf(f, newKey(f)))
-	f.Add(jwkOf(newKey(f)))
+	f.Add(encodePEM(f, newKey(f)))
+	f.Add(encodeJWK(newKey(f)))
 	f.Add([]byte(`{"kty":"OKP","crv":"Ed25519","d":"!"}`))
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -231,12 +252,12 @@ func FuzzParseKey(f *testing.F) {
 		key, err := parseKey(data)
 		if err == nil {
 			if len(key) != ed25519.PrivateKeySize {
-				t.Fatalf("a key of %d bytes", len(key))
+				t.Fatalf("got a key of %d bytes, want %d", len(key), ed25519.PrivateKeySize)
 			}
 			return
 		}
 		if len(text) > 30 && strings.Contains(err.Error(), text) {
-			t.Errorf("the error is %v", err)
+			t.Errorf("got the error %q, want one without the text %q", err, text)
 		}
 	})
 }

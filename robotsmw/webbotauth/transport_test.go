@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,7 +88,7 @@ func get(t *testing.T, rt http.RoundTripper, method, url string, change func(*ht
 		t.Fatal(err)
 	}
 	if resp.Request != req {
-		t.Error("the response is not that of the caller's request")
+		t.Errorf("got a response to the request %p, want %p", resp.Request, req)
 	}
 	return resp.StatusCode, string(data)
 }
@@ -134,8 +135,9 @@ func TestTransport_Signs(t *testing.T) {
 			{"no headers", "GET", "https://a.example/", func(r *http.Request) { r.Header = nil }},
 		} {
 			t.Run(fmt.Sprintf("%s, legacy %v", tt.name, legacy), func(t *testing.T) {
-				if status, body := get(t, transport, tt.method, tt.url, tt.change); status != 200 {
-					t.Errorf("%d %s", status, body)
+				status, body := get(t, transport, tt.method, tt.url, tt.change)
+				if status != 200 {
+					t.Errorf("got the status %d and the body %q, want the status 200", status, body)
 				}
 			})
 		}
@@ -145,7 +147,7 @@ func TestTransport_Signs(t *testing.T) {
 				want = strings.TrimPrefix(want, "sig1=")
 			}
 			if got := r.Header["Signature-Agent"]; len(got) != 1 || got[0] != want {
-				t.Errorf("Signature-Agent: %q, want %q", got, want)
+				t.Errorf("got the Signature-Agent %q, want %q", got, want)
 			}
 		}
 	}
@@ -176,14 +178,16 @@ func TestTransport_LeavesAlone(t *testing.T) {
 				}
 			})
 			requests := web.Log()
-			if got := requests[len(requests)-1].Header; !maps.EqualFunc(got, tt.header, func(a, b []string) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
-				t.Errorf("sent with %v", got)
+			got := requests[len(requests)-1].Header
+			if !maps.EqualFunc(got, tt.header, slices.Equal) {
+				t.Errorf("got a request with the header %v, want %v", got, tt.header)
 			}
 		})
 	}
 }
 
-// An http.RoundTripper must not change the caller's request.
+// TestTransport_DoesNotChangeTheRequest checks that the caller's request stays
+// as it is, because an http.RoundTripper must not change it.
 func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	header := http.Header{"Accept": {"text/html"}, "X-Shared": make([]string, 1, 4)}
 	req, err := http.NewRequestWithContext(
@@ -199,8 +203,14 @@ func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	before := *req
 	url := *req.URL
 	transport := &Transport{Key: newKey(t), Agent: testAgent, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
-		if r == req || r.Body != req.Body || r.URL.String() != url.String() || r.Host != "a.example" || r.ContentLength != 4 {
-			t.Error("another request is sent")
+		if r == req {
+			t.Error("Base got the caller's request, want a copy")
+		}
+		if r.URL.String() != url.String() || r.Host != "a.example" {
+			t.Errorf("Base got a request of %s with the Host %q, want %s and %q", r.URL, r.Host, &url, "a.example")
+		}
+		if r.Body != req.Body || r.ContentLength != 4 {
+			t.Errorf("Base got a body of %d bytes, want the caller's of 4", r.ContentLength)
 		}
 		r.Header.Add("X-Shared", "changed by Base")
 		r.Header.Set("Accept", "*/*")
@@ -209,11 +219,15 @@ func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	if _, err := transport.RoundTrip(req); err == nil || err.Error() != "not sent" {
 		t.Error(err)
 	}
-	if len(req.Header) != 2 || req.Header.Get("Accept") != "text/html" || len(req.Header["X-Shared"]) != 1 || req.Header["X-Shared"][:2][1] != "" {
-		t.Errorf("the header is now %v", req.Header)
+	if len(req.Header) != 2 || req.Header.Get("Accept") != "text/html" {
+		t.Errorf("RoundTrip changed the header to %v", req.Header)
+	}
+	shared := req.Header["X-Shared"]
+	if len(shared) != 1 || shared[:2][1] != "" {
+		t.Errorf("RoundTrip changed the values of X-Shared to %q", shared[:2])
 	}
 	if *req.URL != url || req.Host != before.Host || req.Method != before.Method {
-		t.Error("the request was changed")
+		t.Errorf("RoundTrip changed the request to %s %s with the Host %q", req.Method, req.URL, req.Host)
 	}
 }
 
@@ -269,12 +283,12 @@ func TestTransport_Misconfigured(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.t.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
-				t.Error("sent")
+				t.Error("Base got a request, want none")
 				return nil, io.EOF
 			})
 			invalid := tt.t.Validate()
 			if invalid == nil || !strings.Contains(invalid.Error(), tt.want) {
-				t.Fatalf("Validate = %v, want %q", invalid, tt.want)
+				t.Fatalf("Validate = %v, want an error that contains %q", invalid, tt.want)
 			}
 			body := &closeCounter{Reader: strings.NewReader("x")}
 			for range 2 {
@@ -288,30 +302,39 @@ func TestTransport_Misconfigured(t *testing.T) {
 					t.Fatal(err)
 				}
 				resp, err := tt.t.RoundTrip(req)
-				if resp != nil || err == nil || !strings.HasPrefix(err.Error(), "webbotauth: ") || !strings.Contains(err.Error(), tt.want) {
-					t.Fatalf("%v, want %q", err, tt.want)
+				if resp != nil || err == nil {
+					t.Fatalf("RoundTrip = %v, %v, want only an error", resp, err)
 				}
-				saysNothing(t, err.Error(), key, nil)
+				if !strings.HasPrefix(err.Error(), "webbotauth: ") {
+					t.Fatalf("RoundTrip returns the error %v, want one of webbotauth", err)
+				}
+				checkSecret(t, err.Error(), key, nil)
 				if err.Error() != invalid.Error() {
-					t.Errorf("RoundTrip says %v, but Validate says %v", err, invalid)
+					t.Errorf("RoundTrip returns the error %v, want that of Validate: %v", err, invalid)
 				}
 			}
 			if body.closed != 2 {
-				t.Errorf("the body was closed %d times", body.closed)
+				t.Errorf("the body was closed %d times, want 2", body.closed)
 			}
 		})
 	}
 }
 
-// The Host of a request cannot be written in a header. net/http would send an
-// empty Host, so the signature would not fit, and a line break would add a line
-// to the text that is signed. Nothing is sent.
-func TestTransport_RefusesHostsThatCannotBeSent(t *testing.T) {
+// TestTransport_InvalidHost checks that a request is not sent if its Host
+// cannot be written in a header. net/http would send an empty Host, which is
+// not the one that is signed, and a line break would add a line to the signed
+// text.
+func TestTransport_InvalidHost(t *testing.T) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, host := range []string{"shop.example/path", "shop example", "shop.example\r\nX-Injected: 1", "shop\"\n\"@method\": POST"} {
+	for _, host := range []string{
+		"shop.example/path",
+		"shop example",
+		"shop.example\r\nX-Injected: 1",
+		"shop\"\n\"@method\": POST",
+	} {
 		sent := 0
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
 			sent++
@@ -324,18 +347,19 @@ func TestTransport_RefusesHostsThatCannotBeSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Host = host
-		if _, err := tr.RoundTrip(req); err == nil || !strings.Contains(err.Error(), "cannot be sent") {
-			t.Errorf("%q: %v", host, err)
+		_, err = tr.RoundTrip(req)
+		if err == nil || !strings.Contains(err.Error(), "cannot be sent") {
+			t.Errorf(`RoundTrip with the Host %q: got the error %v, want "cannot be sent"`, host, err)
 		}
 		if sent != 0 || body.closed != 1 {
-			t.Errorf("%q: %d requests were sent, and the body was closed %d times",
+			t.Errorf("RoundTrip with the Host %q: sent %d requests and closed the body %d times, want 0 and 1",
 				host, sent, body.closed)
 		}
 	}
 }
 
-// If the Transport can sign, Validate returns the error of Base, which
-// constructors cannot see behind the Transport.
+// TestTransport_ValidateAsksBase checks that Validate returns the error of
+// Base, which constructors cannot see behind the Transport.
 func TestTransport_ValidateAsksBase(t *testing.T) {
 	signing := &Transport{Key: newKey(t), Agent: testAgent}
 	if err := signing.Validate(); err != nil {
@@ -343,7 +367,7 @@ func TestTransport_ValidateAsksBase(t *testing.T) {
 	}
 	signing.Base = &politeness.Transport{Limiter: &politeness.Limiter{Jitter: -1}}
 	if err := signing.Validate(); err == nil || !strings.Contains(err.Error(), "Limiter.Jitter") {
-		t.Errorf("Validate = %v, want that of Base", err)
+		t.Errorf("Validate = %v, want the error of Base about Limiter.Jitter", err)
 	}
 	signing.Base = new(politeness.Transport)
 	if err := signing.Validate(); err != nil {
@@ -426,7 +450,7 @@ func TestTransport_SignsEachAttempt(t *testing.T) {
 			}
 			resp.Body.Close()
 			if resp.StatusCode != 200 {
-				t.Error(resp.Status)
+				t.Errorf("got the status %s, want 200", resp.Status)
 			}
 			time.Sleep(time.Second)
 		}
@@ -434,7 +458,7 @@ func TestTransport_SignsEachAttempt(t *testing.T) {
 			signatures[r.Header.Get("Signature")] = true
 		}
 		if len(signatures) != 3 {
-			t.Errorf("%d signatures of 3 attempts", len(signatures))
+			t.Errorf("got %d different signatures of 3 attempts, want 3", len(signatures))
 		}
 	})
 }
@@ -446,7 +470,7 @@ func TestTransport_ClosesIdleConnections(t *testing.T) {
 	(&Transport{Base: roundTripper(nil)}).CloseIdleConnections()
 	(&Transport{}).CloseIdleConnections()
 	if closed != 1 {
-		t.Errorf("closed %d times", closed)
+		t.Errorf("Base was closed %d times, want 1", closed)
 	}
 }
 

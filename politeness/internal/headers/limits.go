@@ -91,3 +91,11 @@ func parseInteger(bare string) (int64, bool) {
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// isName reports whether the value of an item is a string or a token.
+func isName(value string) bool {
+	if value == "" {
+		return false
+	}
+	return value[0] == '"' || value[0] == '*' || isLetter(value[0])
+}

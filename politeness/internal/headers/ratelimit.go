@@ -54,13 +54,18 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 		if item.left >= 0 {
 			hasBalance[item.name] = true
 		}
-		if item.left < 0 || item.resets < 0 || ok && !policy.requests && item.left > 0 {
-			continue // no quota, or one of something other than requests that is not spent
+		isOther := ok && !policy.requests // a quota of something other than requests
+		if item.left < 0 || item.resets < 0 {
+			continue // not a quota with a time
+		}
+		if isOther && item.left > 0 {
+			continue
 		}
 		r.add(item.left, seconds(item.resets))
 	}
 	for _, policy := range all {
-		if policy.quota >= 0 && policy.window >= 0 && policy.requests && !hasBalance[policy.name] {
+		isComplete := policy.quota >= 0 && policy.window >= 0
+		if isComplete && policy.requests && !hasBalance[policy.name] {
 			r.quotas = append(r.quotas, balance{
 				left:  policy.quota,
 				reset: min(seconds(policy.window), r.maxPause),

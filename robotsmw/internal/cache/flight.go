@@ -218,7 +218,10 @@ func (f *Flight) Context() context.Context { return f.ctx }
 
 // Found sets a copy in the Store that is newer than Prev. The flight calls used
 // before any caller gets this copy.
-func (f *Flight) Found(rec *record.Record, used func()) { f.copy, f.used = rec, used }
+func (f *Flight) Found(rec *record.Record, used func()) {
+	f.copy = rec
+	f.used = used
+}
 
 // UseCopy makes the copy from the Store available to callers.
 func (f *Flight) UseCopy() {
@@ -228,11 +231,13 @@ func (f *Flight) UseCopy() {
 	}
 }
 
-// Expect sets until when the flight has to wait for its slot, and why. nil
-// means that it no longer waits: it has the slot, or got none.
+// Expect sets until when the flight must wait for its slot, and why. nil means
+// that the flight no longer waits, because it has a slot or was rejected.
 func (f *Flight) Expect(delay *politeness.DelayError) {
-	rests := delay != nil && f.copy != nil && f.copy.State == record.Good && time.Until(delay.Until) > ShortWait
-	if rests {
+	hasGoodCopy := f.copy != nil && f.copy.State == record.Good
+	isPaused := delay != nil && time.Until(delay.Until) > ShortWait
+	servesCopy := isPaused && hasGoodCopy
+	if servesCopy {
 		f.UseCopy()
 	}
 	f.mu.Lock()
@@ -245,7 +250,7 @@ func (f *Flight) Expect(delay *politeness.DelayError) {
 		return
 	}
 	f.delay, f.instead = delay, nil
-	if rests {
+	if servesCopy {
 		f.instead = f.copy.Delayed(f.RobotsURL, time.Now(), delay)
 	}
 	close(f.moved)

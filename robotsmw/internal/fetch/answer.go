@@ -66,7 +66,10 @@ func (a Answer) RedirectURL(from *url.URL) (*url.URL, bool) {
 		return nil, false
 	}
 	u, err := from.Parse(loc)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" {
+		return nil, false
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, false
 	}
 	name, err := origin.Of(u, "")

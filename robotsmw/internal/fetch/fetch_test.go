@@ -56,21 +56,29 @@ func TestManyCodings(t *testing.T) {
 		{[]string{"br, gzip"}, false},
 		{[]string{"br"}, false},
 	} {
-		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": tt.lines}, Body: io.NopCloser(bytes.NewReader(packed.Bytes()))})
+		ans, err := ask(&http.Response{
+			StatusCode: 200,
+			Header:     http.Header{"Content-Encoding": tt.lines},
+			Body:       io.NopCloser(bytes.NewReader(packed.Bytes())),
+		})
 		if (err == nil) != tt.good || tt.good && string(ans.Body) != "x" {
-			t.Errorf("%q: %q, %v", tt.lines, ans.Body, err)
+			t.Errorf("with the codings %q: got %q, %v, want the body %q: %t", tt.lines, ans.Body, err, "x", tt.good)
 		}
 	}
 	for _, codings := range []string{"identity, identity, identity", "", ",,"} {
-		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {codings}}, Body: io.NopCloser(strings.NewReader("x"))})
+		ans, err := ask(&http.Response{
+			StatusCode: 200,
+			Header:     http.Header{"Content-Encoding": {codings}},
+			Body:       io.NopCloser(strings.NewReader("x")),
+		})
 		if err != nil || string(ans.Body) != "x" {
-			t.Errorf("%s: %q, %v", codings, ans.Body, err)
+			t.Errorf("with the codings %q: got %q, %v, want the body %q", codings, ans.Body, err, "x")
 		}
 	}
 }
 
-// A name that is no coding is ignored before a body that is plain text. A body
-// in a coding that is not known is not read as text.
+// TestNamesThatAreNoCodings checks that a name that is not a coding is ignored
+// if the body is plain text. A body in an unknown coding is not read as text.
 func TestNamesThatAreNoCodings(t *testing.T) {
 	const rules = "User-agent: *\r\n\tDisallow: /\u00e4\f\n"
 	for _, tt := range []struct {
@@ -93,9 +101,13 @@ func TestNamesThatAreNoCodings(t *testing.T) {
 		{"dcb", rules, false},
 		{"dcz", rules, false},
 	} {
-		ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {tt.coding}}, Body: io.NopCloser(strings.NewReader(tt.body))})
+		ans, err := ask(&http.Response{
+			StatusCode: 200,
+			Header:     http.Header{"Content-Encoding": {tt.coding}},
+			Body:       io.NopCloser(strings.NewReader(tt.body)),
+		})
 		if (err == nil) != tt.good || tt.good && string(ans.Body) != tt.body {
-			t.Errorf("%s, %q: %q, %v", tt.coding, tt.body, ans.Body, err)
+			t.Errorf("with the coding %q: got %q, %v, want the body %q: %t", tt.coding, ans.Body, err, tt.body, tt.good)
 		}
 	}
 }
@@ -137,25 +149,29 @@ func TestBodiesWithAWrongLabel(t *testing.T) {
 		{"gzip without a label, and a newline", "", packed.String() + "\n", rules},
 		{"gzip without a label, broken off", "", packed.String()[:20], ""},
 		{"the magic of gzip alone", "", "\x1f\x8b", ""},
-		{"the first byte of the magic", "", "\x1f", "\x1f"},
-		{"UTF-16, which is not converted here", "", inUTF16, inUTF16},
-		{"UTF-16 in gzip", "gzip", packedText(inUTF16), inUTF16},
-		{"UTF-16 without a mark", "", "U\x00s\x00", "U\x00s\x00"},
-		{"no text", "", "", ""},
+		{"the first byte of gzip", "", "\x1f", "\x1f"},
+		{"UTF-16 without a coding", "", inUTF16, inUTF16},
+		{"UTF-16 in gzip", "gzip", compressText(inUTF16), inUTF16},
+		{"UTF-16 without a byte order mark", "", "U\x00s\x00", "U\x00s\x00"},
+		{"an empty body", "", "", ""},
 	} {
 		header := make(http.Header)
 		if tt.coding != "" {
 			header.Set("Content-Encoding", tt.coding)
 		}
-		ans, err := ask(&http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(tt.body))})
+		ans, err := ask(&http.Response{
+			StatusCode: 200,
+			Header:     header,
+			Body:       io.NopCloser(strings.NewReader(tt.body)),
+		})
 		isBad := tt.want == "" && tt.body != ""
 		if (err != nil) != isBad || !isBad && string(ans.Body) != tt.want {
-			t.Errorf("%s: %q, %v", tt.name, ans.Body, err)
+			t.Errorf("%s: got %q, %v, want %q", tt.name, ans.Body, err, tt.want)
 		}
 	}
 }
 
-func packedText(text string) string {
+func compressText(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	io.WriteString(z, text)
@@ -163,14 +179,18 @@ func packedText(text string) string {
 	return b.String()
 }
 
-// If there is no body at all, the file is empty, whatever coding the header
-// names.
+// TestEmptyBodiesInACoding checks that a response without a body is an empty
+// file, whatever coding the header names.
 func TestEmptyBodiesInACoding(t *testing.T) {
 	for _, coding := range []string{"gzip", "deflate", "br", "utf-8"} {
 		for _, status := range []int{200, 204} {
-			ans, err := ask(&http.Response{StatusCode: status, Header: http.Header{"Content-Encoding": {coding}}, Body: http.NoBody})
+			ans, err := ask(&http.Response{
+				StatusCode: status,
+				Header:     http.Header{"Content-Encoding": {coding}},
+				Body:       http.NoBody,
+			})
 			if err != nil || len(ans.Body) > 0 {
-				t.Errorf("%s, %d: %q, %v", coding, status, ans.Body, err)
+				t.Errorf("status %d with the coding %q: got %q, %v, want an empty body", status, coding, ans.Body, err)
 			}
 		}
 	}

@@ -65,10 +65,11 @@ func OfRequest(h http.Header) (f Freshness) {
 				f.NoCache = f.NoCache || value == ""
 			case "max-age":
 				d, ok := seconds(strings.Trim(strings.TrimSpace(value), `"`))
-				if !ok || f.Stated && d != f.Lifetime {
-					d = 0 // no number, or two values
+				if isOther := f.Stated && d != f.Lifetime; isOther || !ok {
+					d = 0 // two values, or not a number
 				}
-				f.Stated, f.Lifetime = true, d
+				f.Stated = true
+				f.Lifetime = d
 			}
 		}
 	}

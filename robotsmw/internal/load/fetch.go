@@ -60,7 +60,8 @@ func (l *Loader) follow(
 			q.Check = lock.Check
 			q.Expect = func(delay *politeness.DelayError) {
 				f.Expect(delay)
-				if releases && delay != nil && time.Until(delay.Until) > cache.ShortWait {
+				isLong := delay != nil && time.Until(delay.Until) > cache.ShortWait
+				if releases && isLong {
 					lock.Release()
 				}
 			}
@@ -105,7 +106,10 @@ func (l *Loader) follow(
 // file, answerTo sends the question again without validators.
 func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
-	if err == nil && ans.Conditional && ans.Status == http.StatusPreconditionFailed {
+	if err != nil {
+		return ans, err
+	}
+	if ans.Conditional && ans.Status == http.StatusPreconditionFailed {
 		ans.Release()
 		q.ETag = ""
 		q.LastModified = ""

@@ -125,11 +125,11 @@ func TestBadHostIsAnError(t *testing.T) {
 func TestOriginsInOptions(t *testing.T) {
 	for _, name := range []string{"example.com", "https://", "https://example.com/path", "https://example.com/?q", "mailto:a@example.com", "https://u@example.com", "%"} {
 		if got, err := Parse(name); err == nil || !strings.Contains(err.Error(), "not an origin") {
-			t.Errorf("%q: %q, %v; want an error", name, got, err)
+			t.Errorf(`Parse(%q) = %q, %v, want the error "not an origin"`, name, got, err)
 		}
 	}
 	if got, err := Parse("HTTPS://Example.com:443/"); err != nil || got != "https://example.com" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("Parse of an origin in capitals = %q, %v, want %q", got, err, "https://example.com")
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The Host header that is sent names the same host as the origin. If want is
-// "", it is the request's own.
+// TestHost checks that the Host header that is sent names the host of the
+// origin. If want is "", the request's own Host is sent.
 func TestHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test", "", ""},
@@ -44,13 +44,14 @@ func TestHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Host(name); got != cmp.Or(tt.want, tt.host, u.Host) {
-			t.Errorf("%s with Host %q: %q, want %q", tt.url, tt.host, got, tt.want)
+		want := cmp.Or(tt.want, tt.host, u.Host)
+		if got := Host(name); got != want {
+			t.Errorf("Host of %s with the Host %q = %q, want %q", tt.url, tt.host, got, want)
 		}
 	}
 }
 
-func TestTargetsOfAnotherOrigin(t *testing.T) {
+func TestCheckTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		u    url.URL
@@ -63,39 +64,43 @@ func TestTargetsOfAnotherOrigin(t *testing.T) {
 		{name: "a path without a slash", u: url.URL{Path: "x"}, ok: true},
 		{name: "an opaque path", u: url.URL{Opaque: "/x"}, ok: true},
 		{name: "OPTIONS *", u: url.URL{Opaque: "*"}, ok: true},
-		{name: "its own", u: url.URL{Opaque: "//a.test/x"}, ok: true},
-		{name: "its own in full", u: url.URL{Opaque: "http://a.test/x"}, ok: true},
-		{name: "its own, spelled otherwise", u: url.URL{Opaque: "HTTP://A.test.:80?x"}, ok: true},
-		{name: "its own in the path", u: url.URL{Path: "http://a.test/x"}, ok: true},
-		{name: "its Host's", u: url.URL{Opaque: "//b.test/x"}, host: "b.test", ok: true},
-		{name: "another", u: url.URL{Opaque: "//b.test/x"}},
-		{name: "another in full", u: url.URL{Opaque: "http://b.test/x"}},
-		{name: "another in the path", u: url.URL{Path: "http://b.test/x"}},
-		{name: "another in the query's place", u: url.URL{Opaque: "//b.test?x"}},
+		{name: "the own origin", u: url.URL{Opaque: "//a.test/x"}, ok: true},
+		{name: "the own origin in full", u: url.URL{Opaque: "http://a.test/x"}, ok: true},
+		{name: "the own origin in another spelling", u: url.URL{Opaque: "HTTP://A.test.:80?x"}, ok: true},
+		{name: "the own origin in the path", u: url.URL{Path: "http://a.test/x"}, ok: true},
+		{name: "the host of the Host header", u: url.URL{Opaque: "//b.test/x"}, host: "b.test", ok: true},
+		{name: "another host", u: url.URL{Opaque: "//b.test/x"}},
+		{name: "another host in full", u: url.URL{Opaque: "http://b.test/x"}},
+		{name: "another host in the path", u: url.URL{Path: "http://b.test/x"}},
+		{name: "another host before a query", u: url.URL{Opaque: "//b.test?x"}},
 		{name: "another port", u: url.URL{Opaque: "//a.test:8080/x"}},
 		{name: "another scheme", u: url.URL{Opaque: "https://a.test/x"}},
 		{name: "a user", u: url.URL{Opaque: "//a.test@b.test/x"}},
-		{name: "a user at home", u: url.URL{Opaque: "//b.test@a.test/x"}},
+		{name: "a user on the own host", u: url.URL{Opaque: "//b.test@a.test/x"}},
 		{name: "no host", u: url.URL{Opaque: "///x"}},
 		{name: "a host for CONNECT", u: url.URL{Opaque: "b.test:443"}},
 		{name: "a path without a host", u: url.URL{Opaque: "http:/x"}},
 		{
-			name: "the URL's, where the Host is another",
+			name: "the URL's host if the Host is another",
 			u:    url.URL{Opaque: "//a.test/x"},
 			host: "b.test",
 		},
-		{name: "too long", u: url.URL{Opaque: "//" + strings.Repeat("ü", 100_000) + "/x"}},
+		{name: "a target that is too long", u: url.URL{Opaque: "//" + strings.Repeat("ü", 100_000) + "/x"}},
 	} {
-		tt.u.Scheme, tt.u.Host = "http", "a.test"
-		if err := CheckTarget(&tt.u, tt.host); (err == nil) != tt.ok || err != nil && len(err.Error()) > 2048 {
-			t.Errorf("%s: %v", tt.name, err)
+		tt.u.Scheme = "http"
+		tt.u.Host = "a.test"
+		err := CheckTarget(&tt.u, tt.host)
+		if (err == nil) != tt.ok {
+			t.Errorf("CheckTarget of %s: got the error %v, want no error: %t", tt.name, err, tt.ok)
+		}
+		if err != nil && len(err.Error()) > 2048 {
+			t.Errorf("CheckTarget of %s: got an error of %d bytes, want at most 2048", tt.name, len(err.Error()))
 		}
 	}
 }
 
-// A path without a leading slash is sent with one. Otherwise a proxy would read
-// the path as a part of the host's name.
-// A host is sent in the form that its origin has, and the caller's URL stays.
+// TestSentURL_CanonicalHost checks that the host is sent in its canonical form,
+// and that the caller's URL does not change.
 func TestSentURL_CanonicalHost(t *testing.T) {
 	for written, want := range map[string]string{
 		"https://ｖictim.example/":         "victim.example",
@@ -111,30 +116,39 @@ func TestSentURL_CanonicalHost(t *testing.T) {
 		before := *u
 		sent := SentURL(u)
 		if sent.Host != want || sent.RequestURI() != u.RequestURI() {
-			t.Errorf("%s is sent to %s%s", written, sent.Host, sent.RequestURI())
+			t.Errorf("SentURL of %s has the host %q and the target %q, want %q and %q",
+				written, sent.Host, sent.RequestURI(), want, u.RequestURI())
 		}
 		if *u != before {
-			t.Errorf("%s was changed", written)
+			t.Errorf("SentURL changed its argument %s to %s", written, u)
 		}
 	}
 }
 
+// TestSentURL checks that a path without a leading slash is sent with one.
+// Otherwise a proxy would read the path as a part of the host's name.
 func TestSentURL(t *testing.T) {
 	for path, want := range map[string]string{
-		"/x": "/x", "": "/", "x": "/x", ".b.test/x": "/.b.test/x", "@b.test/x": "/@b.test/x", "*": "*", "http://a.test/x": "http://a.test/x",
+		"/x":              "/x",
+		"":                "/",
+		"x":               "/x",
+		".b.test/x":       "/.b.test/x",
+		"@b.test/x":       "/@b.test/x",
+		"*":               "*",
+		"http://a.test/x": "http://a.test/x",
 	} {
 		u := &url.URL{Scheme: "http", Host: "a.test", Path: path, RawQuery: "q"}
 		before := *u
 		if got := SentURL(u).RequestURI(); got != want+"?q" {
-			t.Errorf("%q is sent as %q, want %q", path, got, want+"?q")
+			t.Errorf("SentURL of the path %q has the target %q, want %q", path, got, want+"?q")
 		}
 		if *u != before {
-			t.Errorf("%q was changed", path)
+			t.Errorf("SentURL changed its argument with the path %q to %s", path, u)
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x", RawPath: "%2Fx"}
 	if got := SentURL(u).RequestURI(); got != "/%2Fx" {
-		t.Errorf("an escaped slash is sent as %q", got)
+		t.Errorf("SentURL of an escaped slash has the target %q, want %q", got, "/%2Fx")
 	}
 }
 
@@ -156,7 +170,7 @@ func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 			}
 		}
 		if took := time.Since(start); took > 5*time.Second { // it takes some µs; a busy machine may need longer
-			t.Errorf("%.100s: refused after %v", host, took)
+			t.Errorf("Of the host %.100s took %v, want at most 5s", host, took)
 		}
 	}
 	for host, want := range map[string]string{
@@ -166,7 +180,7 @@ func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 		"a.test:" + strings.Repeat("0", 99) + "1": "a.test:1",
 	} {
 		if got, err := Of(&url.URL{Scheme: "http", Host: host}, ""); got != "http://"+want || err != nil {
-			t.Errorf("%s: %s, %v", host, got, err)
+			t.Errorf("Of the host %s = %q, %v, want %q", host, got, err, "http://"+want)
 		}
 	}
 }

@@ -83,7 +83,10 @@ func (a *aheadBody) Read(p []byte) (n int, err error) {
 func (b *Body) headDone() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.decode != nil && len(b.coded) >= b.decoded+b.decoded/4 { // so that a page that drips is not decoded for each byte
+	// The body is decoded again only when it has grown by a quarter, because it
+	// may arrive byte by byte.
+	hasGrown := len(b.coded) >= b.decoded+b.decoded/4
+	if b.decode != nil && hasGrown {
 		b.scanCoded()
 	}
 	return b.scanner.HeadDone() || b.scanner.Done()

@@ -151,7 +151,9 @@ func (b *Body) Result() (robotsmeta.Directives, *refusal.Refusal, State) {
 	if b.decode != nil {
 		b.scanCoded()
 	}
-	if b.decode != nil || b.ended == notEnded { // otherwise this was done when the body ended, and the copy is gone
+	// If the body has ended and is not coded, it was searched when it ended,
+	// and the copy no longer exists.
+	if b.decode != nil || b.ended == notEnded {
 		b.lookForMarks()
 	}
 	b.found = b.scanner.Directives()

@@ -30,5 +30,6 @@ func cleanCause(text string) string {
 	if isLong || len(cause) > maxCauseBytes {
 		return strings.ToValidUTF8(cause[:min(len(cause), maxCauseBytes-len(more))], "") + more
 	}
-	return cmp.Or(strings.Clone(cause), "no reason given") // if it were empty, it would seem that no fetch has failed
+	// An empty cause would mean that no fetch has failed.
+	return cmp.Or(strings.Clone(cause), "no reason given")
 }

@@ -23,28 +23,28 @@ func TestCause(t *testing.T) {
 		{"no UTF-8", "a\xffb", "a\ufffdb"},
 		{"300 bytes", strings.Repeat("x", 300), strings.Repeat("x", 300)},
 		{"301 bytes", strings.Repeat("x", 301), strings.Repeat("x", 297) + "..."},
-		{"cut between letters", strings.Repeat("é", 151), strings.Repeat("é", 148) + "..."},
+		{"a cut between letters", strings.Repeat("é", 151), strings.Repeat("é", 148) + "..."},
 		{
-			name: "longer once printable",
+			name: "a text that grows when it is made printable",
 			text: strings.Repeat("\xff", 101),
 			want: strings.Repeat("\ufffd", 99) + "...",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := cleanCause(tt.text); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
+				t.Errorf("cleanCause(%q) = %q, want %q", tt.text, got, tt.want)
 			}
 		})
 	}
 }
 
-// The text of an error and a validator may be parts of something long, such as
-// a header. A record keeps copies.
+// TestTextsOfRecordsAreCopies checks that a record contains copies of its
+// texts, which may be parts of something long, such as a header.
 func TestTextsOfRecordsAreCopies(t *testing.T) {
 	text := "connection refused"
 	for name, kept := range map[string]string{"cause": cleanCause(text), "validator": Validator(text)} {
 		if kept != text || unsafe.StringData(kept) == unsafe.StringData(text) {
-			t.Errorf("%s: %q is not a copy", name, kept)
+			t.Errorf("the %s %q is not a copy of %q", name, kept, text)
 		}
 	}
 }
@@ -55,13 +55,13 @@ func FuzzCause(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		cause := cleanCause(text)
 		if len(cause) > 300 || cause == "" || !utf8.ValidString(cause) {
-			t.Errorf("%d bytes: %q", len(cause), cause)
+			t.Errorf("cleanCause(%q) = %q, want 1 to 300 bytes of UTF-8", text, cause)
 		}
 		if strings.ContainsFunc(cause, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("not printable: %q", cause)
+			t.Errorf("cleanCause(%q) = %q, want printable characters only", text, cause)
 		}
 		if again := cleanCause(cause); again != cause {
-			t.Errorf("%q becomes %q", cause, again)
+			t.Errorf("cleanCause(%q) = %q, want no change", cause, again)
 		}
 	})
 }

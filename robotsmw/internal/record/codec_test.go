@@ -47,7 +47,7 @@ func TestStoredFailuresAreChecked(t *testing.T) {
 			State:   "none",
 			Failure: &f,
 		}, "")); err == nil {
-			t.Errorf("%s: %+v", name, rec)
+			t.Errorf("Decode of a failure, %s: got %+v, want an error", name, rec)
 		}
 	}
 }

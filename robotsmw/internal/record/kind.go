@@ -58,7 +58,8 @@ func (k *Kind) Document(body []byte) *Document {
 
 // WithoutFile returns the state for a status that means there is no robots.txt.
 func (k *Kind) WithoutFile(status int) State {
-	if k.DisallowForbidden && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+	isForbidden := status == http.StatusUnauthorized || status == http.StatusForbidden
+	if isForbidden && k.DisallowForbidden {
 		return Forbidden
 	}
 	return Unavailable

@@ -7,6 +7,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"time"
@@ -90,7 +91,7 @@ func (r *Record) Validates(url, host string) *Source {
 	if r == nil || r.Source == nil || r.Source.Host != host {
 		return nil
 	}
-	if r.Source.URL == url || r.Source.URL == "" && r.URL == url {
+	if cmp.Or(r.Source.URL, r.URL) == url {
 		return r.Source
 	}
 	return nil
@@ -150,7 +151,8 @@ func (r *Record) Use(now time.Time) Use {
 	case r == nil:
 		return UseFetch
 	case !r.Expired(now):
-		if !r.AwaitsRetry(now) && (r.Failure != nil || r.refreshable(now)) {
+		isDue := r.Failure != nil || r.refreshable(now)
+		if isDue && !r.AwaitsRetry(now) {
 			return UseAndRefresh
 		}
 		return UseFresh

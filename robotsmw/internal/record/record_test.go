@@ -23,7 +23,7 @@ func TestClocks(t *testing.T) {
 		{"fetched in the future: another clock's record", now.Add(-time.Hour), UseFetch},
 	} {
 		if got := rec.Use(tt.at); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+			t.Errorf("Use of a record %s = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 	failing := (*Record)(nil).Failed("", now, 503, "", time.Hour)
@@ -37,7 +37,7 @@ func TestClocks(t *testing.T) {
 		{"failing since the future", now.Add(-time.Hour), UseFetch},
 	} {
 		if got := failing.Use(tt.at); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+			t.Errorf("Use of a record %s = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -38,7 +38,8 @@ func (k *Keeper) Lock(name string, prev *record.Record) (*record.Record, *Lock) 
 	start := time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		l, err := k.tryLock(name)
-		if err != nil || l == nil && time.Since(start) > k.lockTTL+time.Second {
+		isTooLate := time.Since(start) > k.lockTTL+time.Second
+		if err != nil || l == nil && isTooLate {
 			return nil, nil
 		}
 		if l == nil {

@@ -97,7 +97,7 @@ func TestWaitForALockBacksOff(t *testing.T) {
 			tryLock: func() (func(), bool, error) { asked++; return nil, false, nil },
 		})
 		if rec, lock := k.Lock(name, nil); rec != nil || lock != nil {
-			t.Errorf("%v, lock %v", rec, lock)
+			t.Errorf("Lock = %v, %v, want no record and no lock", rec, lock)
 		}
 		if took := time.Since(start); took < 40*time.Second || took > 43*time.Second {
 			t.Errorf("waited %v for a lock of 40 s whose holder died", took)
@@ -207,7 +207,7 @@ func TestLockThatEndsDuringTheWait(t *testing.T) {
 				}
 				time.Sleep(tt.wait)
 				if err := lock.Check(); err != tt.want {
-					t.Errorf("%v, want %v", err, tt.want)
+					t.Errorf("Check = %v, want %v", err, tt.want)
 				}
 				lock.Release()
 				if lock.Release(); held != 0 {

@@ -30,7 +30,8 @@ func Segments(dir fs.FS) ([]int, error) {
 	var all []int
 	for _, e := range entries {
 		var n int
-		if _, err := fmt.Sscanf(e.Name(), "evidence-%d.jsonl", &n); err == nil && n > 0 && e.Name() == LinesName(n) {
+		_, err := fmt.Sscanf(e.Name(), "evidence-%d.jsonl", &n)
+		if err == nil && n > 0 && e.Name() == LinesName(n) {
 			all = append(all, n)
 		}
 	}
@@ -94,11 +95,14 @@ func Check(line []byte) (before, after Link, ok bool) {
 	members, _ := bytes.CutPrefix(text, []byte(begin))
 	digits, _, _ := bytes.Cut(members, []byte(","))
 	n, err := strconv.ParseUint(string(digits), 10, 64)
+	hasNumber := len(members) < len(text) && err == nil && n > 0
 	from := len(text) - len(before.Hash) - 1
-	if len(members) == len(text) || err != nil || n == 0 || from < 0 || !bytes.HasSuffix(text[:from], []byte(prev)) {
+	hasHash := from >= 0 && bytes.HasSuffix(text[:from], []byte(prev))
+	if !hasNumber || !hasHash {
 		return before, after, false
 	}
-	before.N, after.N = n-1, n
+	before.N = n - 1
+	after.N = n
 	copy(before.Hash[:], text[from:])
 	return before, after, true
 }
@@ -138,9 +142,11 @@ func Scan(segment io.Reader) (end Link, good int64, err error) {
 			return end, good, err
 		}
 		before, after, ok := Check(line)
-		if !ok || good > 0 && before != end {
+		isFirst := good == 0
+		if !ok || !isFirst && before != end {
 			return end, good, nil
 		}
-		end, good = after, good+int64(size)
+		end = after
+		good += int64(size)
 	}
 }

@@ -4,37 +4,52 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-// Segments are sorted by their numbers, also beyond six digits. A name that no
-// writer gives is no segment.
+// TestSegments checks that segments are sorted by their numbers, also by those
+// of more than six digits, and that other names are ignored.
 func TestSegments(t *testing.T) {
 	dir := make(fstest.MapFS)
-	for _, name := range []string{LinesName(1000000), LinesName(2), LinesName(999999), "evidence-2.jsonl", "evidence-000000.jsonl", "evidence--00001.jsonl", WARCName(2), "lock"} {
+	for _, name := range []string{
+		LinesName(1000000),
+		LinesName(2),
+		LinesName(999999),
+		"evidence-2.jsonl",
+		"evidence-000000.jsonl",
+		"evidence--00001.jsonl",
+		WARCName(2),
+		"lock",
+	} {
 		dir[name] = new(fstest.MapFile)
 	}
 	all, err := Segments(dir)
-	if err != nil || len(all) != 3 || all[0] != 2 || all[1] != 999999 || all[2] != 1000000 {
-		t.Errorf("%v, %v", all, err)
+	if want := []int{2, 999999, 1000000}; err != nil || !slices.Equal(all, want) {
+		t.Errorf("Segments = %v, %v, want %v", all, err, want)
 	}
 }
 
-// Of a line that is too long, ReadLine keeps a part, and counts all its bytes.
+// TestReadLine_TooLong checks that ReadLine returns a part of a line that is
+// too long, and counts all its bytes.
 func TestReadLine_TooLong(t *testing.T) {
 	in := bufio.NewReader(strings.NewReader(strings.Repeat("x", 2*Longest) + "\nnext\n"))
 	line, size, err := ReadLine(in, Longest)
-	if err != nil || size != 2*Longest+1 || len(line) < Longest-1<<16 || len(line) > Longest {
-		t.Errorf("%d bytes of %d, %v", len(line), size, err)
+	if err != nil || size != 2*Longest+1 {
+		t.Errorf("ReadLine returns the size %d and the error %v, want %d", size, err, 2*Longest+1)
+	}
+	if minLen := Longest - 1<<16; len(line) < minLen || len(line) > Longest {
+		t.Errorf("ReadLine returns %d bytes of the line, want %d to %d", len(line), minLen, Longest)
 	}
 	if line, _, err := ReadLine(in, Longest); string(line) != "next\n" || err != nil {
-		t.Errorf("then %q, %v", line, err)
+		t.Errorf("the second ReadLine = %q, %v, want %q", line, err, "next\n")
 	}
 }
 
-// Check never panics. A line that Append made, and no other form, is good.
+// FuzzCheck checks that Check does not panic, and that it accepts only lines in
+// the format of Append.
 func FuzzCheck(f *testing.F) {
 	line, _ := Start().Append(nil, []byte(`"event":"close"`))
 	f.Add(line)
@@ -42,12 +57,12 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before, after, ok := Check(line)
 		if ok && (after.N != before.N+1 || !bytes.HasPrefix(line, []byte(`{"n":`))) {
-			t.Errorf("%q follows %d", line, before.N)
+			t.Errorf("Check(%q) = %d, %d, want a line with the next number", line, before.N, after.N)
 		}
 		members, _ := json.Marshal(string(line))
 		made, end := Start().Append(nil, []byte(`"event":`), members)
 		if b, a, ok := Check(made); !ok || b != Start() || a != end || !json.Valid(made) {
-			t.Errorf("%q is not good", made)
+			t.Errorf("Check(%q) = %v, %v, %t, want %v, %v, true", made, b, a, ok, Start(), end)
 		}
 	})
 }
