@@ -238,7 +238,7 @@ func (a *Auditor) judge(e *event) {
 		return
 	}
 	if e.host == "" {
-		e.host = a.given.only()
+		e.host = a.given.onlyHost()
 	}
 	if a.isIgnored(e.robot) {
 		a.ignore(e)
@@ -263,7 +263,7 @@ func (a *Auditor) judge(e *event) {
 		a.page(e, r, s, p, late)
 	}
 	if e.wait > 0 && requestsPause(e.status) && !e.isAnonymous {
-		p.rest(e)
+		p.pause(e)
 	}
 }
 
@@ -487,7 +487,7 @@ func (a *Auditor) allowed(e *event, r *robot, s *site) (known, failed bool) {
 			return f != nil, failed
 		}
 	}
-	v := Violation{Kind: "disallowed", Line: verdict.Line, Rule: ruleOf(verdict)}
+	v := Violation{Kind: "disallowed", Line: verdict.Line, Rule: ruleText(verdict)}
 	if ok && last.saw != nil && last.saw.judge(s.rulesIn(last.saw, r), e.url).Allowed {
 		v.Kind, v.Previous = "stale", asTime(last.at)
 		v.Gap, v.Want = time.Duration(e.at-last.at), fresh

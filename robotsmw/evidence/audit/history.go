@@ -20,14 +20,17 @@ type history struct {
 	recent  int                  // how many versions each timeline keeps; 0 means all
 }
 
-// only returns the host for a log that names no hosts. This is the only host of
-// the history, or "" if it has none or several.
-func (h *history) only() (host string) {
-	if len(h.hosts) == 1 {
-		for host = range h.hosts {
-		}
+// onlyHost returns the host to assume for a log that does not name hosts: the
+// single host of the history, or "" if the history has none or several.
+func (h *history) onlyHost() string {
+	if len(h.hosts) != 1 {
+		return ""
 	}
-	return host
+	var only string
+	for host := range h.hosts {
+		only = host
+	}
+	return only
 }
 
 // isFailure reports whether a status means that robots.txt is unreachable, so
@@ -256,9 +259,9 @@ func (f *file) judge(r *rules, url string) robotstxt.Match {
 	return m
 }
 
-// ruleOf returns the rule that decided, such as "Disallow: /a", or "" if none
-// did.
-func ruleOf(m robotstxt.Match) string {
+// ruleText returns the rule that decided, such as "Disallow: /a", or "" if
+// none did.
+func ruleText(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""
 	}

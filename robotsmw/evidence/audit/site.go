@@ -114,15 +114,15 @@ func (p *pace) isPaused(e *event) bool {
 	return isAfterResponse && isBeforeEnd
 }
 
-// rest notes a response with a Retry-After.
-func (p *pace) rest(e *event) {
+// pause notes a response with a Retry-After.
+func (p *pace) pause(e *event) {
 	p.refused = e.time()
 	if e.end == never {
 		p.refused += e.rounded
 	}
-	p.left = p.refused + min(e.wait, int64(maxRest))
+	p.left = p.refused + min(e.wait, int64(maxPause))
 }
 
-// maxRest is the longest Retry-After that counts. A crawler may think that a
-// longer one is a mistake.
-const maxRest = 24 * time.Hour
+// maxPause is the longest Retry-After that a crawler must obey. A longer one is
+// treated as this one, because a crawler may regard it as a mistake.
+const maxPause = 24 * time.Hour
