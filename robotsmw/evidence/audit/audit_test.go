@@ -430,12 +430,12 @@ func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is
 // Whether a line is too long depends only on its length, not on where it ends
 // in the buffer.
 func TestLineReader_LongestLine(t *testing.T) {
-	for _, n := range []int{longestLine, longestLine + 1, 2*longestLine - 1, 3 * longestLine} {
+	for _, n := range []int{maxLine, maxLine + 1, 2*maxLine - 1, 3 * maxLine} {
 		for _, end := range []string{"", "\n"} {
 			l := lineReader{in: bufio.NewReaderSize(strings.NewReader("a\n"+strings.Repeat("x", n)+end), 64<<10)}
 			l.next()
 			line, err := l.next()
-			if fits := n <= longestLine; fits && (err != nil || len(line) != n) || !fits && err != errLong || l.number != 2 {
+			if fits := n <= maxLine; fits && (err != nil || len(line) != n) || !fits && err != errLong || l.number != 2 {
 				t.Errorf("%d bytes and %q: %d bytes, %v, line %d", n, end, len(line), err, l.number)
 			}
 		}
@@ -519,7 +519,7 @@ func TestRobotOf(t *testing.T) {
 		"mozilla/5.0 (Compatible;archive.org_bot)":                                                         "archive.org_bot",
 		"": "", " ": "", "(no name)": "",
 	} {
-		if got := robotOf(agent); got != want {
+		if got := robotName(agent); got != want {
 			t.Errorf("%q: %q, want %q", agent, got, want)
 		}
 	}

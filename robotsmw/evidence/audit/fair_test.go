@@ -495,7 +495,7 @@ func TestFair_NobodyHides(t *testing.T) {
 		"Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/90.0 Mobile Safari/537.36":      "",
 		"Opera/9.80 (Windows NT 6.1) Presto/2.12 Version/12.16":                                                                  "",
 	} {
-		if got := robotOf(agent); got != want {
+		if got := robotName(agent); got != want {
 			t.Errorf("%s: %q, want %q", agent, got, want)
 		}
 	}

@@ -280,7 +280,7 @@ func TestParser_Formats(t *testing.T) {
 			text = "error"
 		case e != nil:
 			begin := "?"
-			if e.at < e.end || e.doubt == underWay {
+			if e.at < e.end || e.doubt == maxTransit {
 				begin = fmt.Sprint(float64(e.at-t0*1e9) / 1e9)
 			}
 			method := "GET"
@@ -336,7 +336,7 @@ func FuzzFormats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log string) {
 		for _, format := range append(Formats(), "") {
 			var a Auditor
-			a.begin()
+			a.init()
 			p, survey := parser{format: format}, parser{format: format, surveys: true}
 			for line := range strings.SplitSeq(log, "\n") {
 				if strings.TrimSpace(line) == "" {

@@ -55,7 +55,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	if len(segments) == 0 {
 		return fmt.Errorf("%s: %w", name, errNoRecord)
 	}
-	a.begin()
+	a.init()
 	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}, name: "unknown"}
 	r.recordOrigins = newRecordOrigins()
 	r.recordPace = recordPace{

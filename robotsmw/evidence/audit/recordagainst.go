@@ -28,9 +28,9 @@ func (s *sentRequests) add(v *recordLine, file string, line int) {
 			clear(s.inFlight)
 		}
 	case "robot":
-		s.agent = robotOf(v.UserAgent)
+		s.agent = robotName(v.UserAgent)
 	case "request":
-		_, host := originOf(v.Target)
+		_, host := splitOrigin(v.Target)
 		r := &sentRequest{at: v.Time, host: host, url: v.Target, file: file, line: line}
 		path := pathKey(v.Target)
 		s.byPath[path] = append(s.byPath[path], r)
@@ -46,7 +46,7 @@ func (s *sentRequests) add(v *recordLine, file string, line int) {
 
 // pathKey returns the path and query of a URL, as in the request line.
 func pathKey(url string) string {
-	path, _, _ := strings.Cut(pathOf(url), "#")
+	path, _, _ := strings.Cut(pathAndQuery(url), "#")
 	if path == "" || path[0] != '/' {
 		path = "/" + path
 	}

@@ -212,7 +212,7 @@ func (p *recordReader) judgeStart(e *paceEvent, h *recordHost) {
 			p.judgeFirstPage(e)
 		} else if p.a.counts(e.at.UnixNano()) {
 			r, _ := p.site(e.Target)
-			r.sums.gap(e.at.Sub(h.page.start), e.crawlDelay)
+			r.sums.addGap(e.at.Sub(h.page.start), e.crawlDelay)
 		}
 		if h.page.earlyBy(e.at, e.crawlDelay) > last.earlyBy(e.at, want) {
 			last = h.page

@@ -114,13 +114,13 @@ func (r *recordReader) reportFault(err error) {
 		r.partial = r.partial || f.kind == changed
 	}
 	r.a.total.count("cut", 1)
-	r.a.broken(r.sums.Name+"/"+r.file, max(r.line, 1), err)
+	r.a.reportBroken(r.sums.Name+"/"+r.file, max(r.line, 1), err)
 }
 
 // site returns where requests for a URL are counted.
 func (r *recordReader) site(url string) (*robot, *site) {
 	robot := r.a.robot(r.name)
-	_, host := originOf(url)
+	_, host := splitOrigin(url)
 	return robot, r.a.site(robot, host)
 }
 

@@ -113,7 +113,7 @@ func TestCacheProof(t *testing.T) {
 	for i := range 1000 {
 		c.add(&event{at: int64(i), address: fmt.Sprintf("10.%d.0.1", i%256), url: "/robots.txt", status: 200})
 	}
-	if len(c.recent) > keptCacheables || !slices.IsSortedFunc(c.recent, func(a, b cacheable) int { return int(a.at - b.at) }) {
+	if len(c.recent) > maxCacheables || !slices.IsSortedFunc(c.recent, func(a, b cacheable) int { return int(a.at - b.at) }) {
 		t.Errorf("%d requests are kept", len(c.recent))
 	}
 }

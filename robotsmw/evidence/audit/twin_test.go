@@ -55,7 +55,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	if err != nil || end.Year() < 1971 || end.Year() > 2261 {
 		return nil, false
 	}
-	robot := robotOf(unescaped([]byte(m[5])))
+	robot := robotName(unescaped([]byte(m[5])))
 	if m[5] == "-" || robot == "" {
 		return nil, true
 	}

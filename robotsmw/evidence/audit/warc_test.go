@@ -20,7 +20,7 @@ func warcText(kind, uri, date, fields, block string) string {
 }
 
 func asked(uri, date, agent string) string {
-	return warcText("request", uri, date, "", "GET "+pathOf(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
+	return warcText("request", uri, date, "", "GET "+pathAndQuery(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
 }
 
 func answer(uri, date, status, body string, header ...string) string {

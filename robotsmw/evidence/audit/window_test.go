@@ -17,7 +17,7 @@ func TestWindow(t *testing.T) {
 	var added, left []*event
 	for i := range n {
 		url := []string{"/a", "/robots.txt"}[r.IntN(2)]
-		at := int64(i)*1e9 - r.Int64N(reach/1e9)*1e9
+		at := int64(i)*1e9 - r.Int64N(maxLogDisorder/1e9)*1e9
 		e := &event{at: at, end: never, url: url}
 		added = append(added, e)
 		w.push(e)
