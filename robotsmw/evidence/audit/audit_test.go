@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The type "audited" has what an audit reports. Its method String returns lines
-// such as "10:00:02 ExampleBot /a disallowed".
+// audited contains what an audit reports. Its method String returns lines such as
+// "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []broken
@@ -36,7 +36,8 @@ type audited struct {
 func (a audited) String() string {
 	var b strings.Builder
 	for _, v := range a.violations {
-		fmt.Fprintf(&b, "%s %s %s%s %s\n", v.Time.Format("15:04:05.999"), v.Robot, v.Host, strings.TrimPrefix(v.URL, "https://"+v.Host), v.Kind)
+		path := strings.TrimPrefix(v.URL, "https://"+v.Host)
+		fmt.Fprintf(&b, "%s %s %s%s %s\n", v.Time.Format("15:04:05.999"), v.Robot, v.Host, path, v.Kind)
 	}
 	for _, broken := range a.broken {
 		fmt.Fprintf(&b, "line %d\n", broken.Line)
@@ -44,13 +45,14 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// A broken is what OnBroken is called with.
+// broken contains the arguments of a call of OnBroken.
 type broken struct {
 	Input string
 	Line  int
 	Err   error
 }
 
+// read audits logs by the robots.txt files of h, which may be nil.
 func read(t testing.TB, h *history, inputs ...string) audited {
 	t.Helper()
 	if h == nil {
@@ -127,20 +129,20 @@ func TestRead_Rules(t *testing.T) {
 		log     string
 		want    string
 	}{
-		{"what is allowed", always(rulesOfSite), combined(`
+		{"allowed", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 ExampleBot/1.0 /a`), ""},
-		{"what is disallowed", always(rulesOfSite), combined(`
+		{"disallowed", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 ExampleBot/1.0 /private/a`), "10:00:01 ExampleBot /private/a disallowed\n"},
-		{"curl is a robot, a browser is none", always(rulesOfSite), combined(`
+		{"curl is a robot, a browser is not", always(rulesOfSite), combined(`
 			10:00:01 curl/8.5.0 /private/a
 			10:00:02 Mozilla/5.0 /private/a
 			10:00:03 - /private/a`), "10:00:01 curl /private/a disallowed\n"},
-		{"any answer for robots.txt will do", always(rulesOfSite), combined(`
+		{"robots.txt is unreachable", always(rulesOfSite), combined(`
 			10:00:01 ExampleBot/1.0 /robots.txt 503
 			10:00:02 ExampleBot/1.0 /a`), ""},
-		{"names in another case are one robot's", always(rulesOfSite), combined(`
+		{"names that differ only in case", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 examplebot/1.0 /a`), ""},
 		{"a change within 24 hours", changed, combined(`
@@ -150,48 +152,48 @@ func TestRead_Rules(t *testing.T) {
 		{"a change after 24 hours", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			21T11:01:01 ExampleBot/1.0 /private/a`), "11:01:01 ExampleBot /private/a stale\n"},
-		{"a change that the robot has seen", changed, combined(`
+		{"a change that the robot has received", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			20T13:00:00 ExampleBot/1.0 /robots.txt 304
 			20T13:00:01 ExampleBot/1.0 /private/a`), "13:00:01 ExampleBot /private/a disallowed\n"},
-		{"a change that the robot was not told of", changed, combined(`
+		{"a change during which robots.txt was unreachable", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			20T13:00:00 ExampleBot/1.0 /robots.txt 503
 			20T13:00:01 ExampleBot/1.0 /private/a`), ""},
-		{"a change that nobody asked for", changed, combined(`
+		{"a change, and no request for robots.txt", changed, combined(`
 			21T12:01:01 ExampleBot/1.0 /private/a`), "12:01:01 ExampleBot /private/a disallowed\n"},
 
-		{"a gap by whole seconds that a duration explains", always(rulesOfSite), combined(`
+		{"a short gap that the duration of a request explains", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:20 SlowBot/1.0 /a
 			10:00:21 SlowBot/1.0 /b`), ""},
-		{"one that nothing explains", always(rulesOfSite), combined(`
+		{"a short gap that nothing explains", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:01 SlowBot/1.0 /a
 			10:00:02 SlowBot/1.0 /b`), "10:00:02 SlowBot /b gap\n"},
-		{"one that the part of a second explains", always(rulesOfSite), combined(`
+		{"a gap that is short only because of rounding", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:00 SlowBot/1.0 /a
 			10:00:09 SlowBot/1.0 /b
 			10:00:20 SlowBot/1.0 /c`), "10:00:09 SlowBot /b gap\n"},
-		{"many in no time, of a robot that was here before", always(rulesOfSite), combined(`
+		{"five pages in one second", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:30 SlowBot/1.0 /a
 			10:00:30 SlowBot/1.0 /b
 			10:00:30 SlowBot/1.0 /c
 			10:00:30 SlowBot/1.0 /d
 			10:00:30 SlowBot/1.0 /e`), "10:00:30 SlowBot /e gap\n"},
-		{"a gap by starts", always(rulesOfSite), combined(`
+		{"a gap between two starts", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:20 SlowBot/1.0 /a | 1795168820.500 0.500
 			10:00:29 SlowBot/1.0 /b | 1795168828.999 0.000
 			10:00:45 SlowBot/1.0 /c | 1795168845.999 6.000
 			10:00:50 SlowBot/1.0 /d | 1795168850.000 0.001 upstream=1`), "10:00:28.999 SlowBot /b gap\n"},
-		{"two durations, no $msec", always(rulesOfSite), combined(`
+		{"two durations instead of $msec", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 0.005 0.004
 			10:00:20 SlowBot/1.0 /a | 9.500 0.004
 			10:00:30 SlowBot/1.0 /b | 0.005 0.004`), ""},
-		{"fetches of robots.txt do not count", always(rulesOfSite), combined(`
+		{"a fetch of robots.txt between two pages", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:01 SlowBot/1.0 /a | 1795168801.000 0.000
 			10:00:02 SlowBot/1.0 /robots.txt | 1795168802.000 0.000
@@ -205,17 +207,17 @@ func TestRead_Rules(t *testing.T) {
 			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
 			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
 			10:01:00 SlowBot/1.0 /long | 1795168870.000 60.000`), ""},
-		{"one that began too early", always(rulesOfSite), combined(`
+		{"a download that began too early", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
 			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
 			10:01:10 SlowBot/1.0 /long | 1795168870.000 45.000`), "10:00:25 SlowBot /long gap\n10:00:30 SlowBot /c gap\n"},
-		{"another front end's log behind the first one's", always(rulesOfSite), combined(`
+		{"the logs of two front ends, concatenated", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:10:00 SlowBot/1.0 /a
 			10:05:00 SlowBot/1.0 /b
 			10:05:01 SlowBot/1.0 /private/c`), "10:05:01 SlowBot /private/c disallowed\n"},
-		{"what is no request is no page", always(rulesOfSite), combined(`
+		{"a URL that is not a page", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 *`), ""},
 	}
 	for _, tt := range tests {
@@ -260,24 +262,44 @@ func TestRead_Unaudited(t *testing.T) {
 		10:59:59 ExampleBot/1.0 /b
 		11:00:00 ExampleBot/1.0 /a
 		11:00:01 ExampleBot/1.0 /private/a`))
-	r := got.result
-	if got.String() != "" || r.Counts["unaudited"] != 3 || len(r.Spans) != 2 {
-		t.Errorf("%+v, violations %v", r, got)
+	if got.String() != "" {
+		t.Errorf("got\n%swant no violations", got)
 	}
-	// The file of 11:00 forbids the last request. But the robot may still obey
-	// the file that it fetched an hour before. That file is not known, so the
-	// last request is unaudited too.
-	if s := r.Spans[0]; s.Requests != 2 || s.First.Format("15:04:05") != "10:00:01" || s.Last.Format("15:04:05") != "10:59:59" {
-		t.Errorf("the span is %+v", s)
+	// The file of 11:00 disallows the last request. However, the robot may
+	// still obey the file that it fetched an hour before. That file is not
+	// known, so the last request is unaudited too.
+	if n := got.result.Counts["unaudited"]; n != 3 {
+		t.Errorf("%d requests are unaudited, want 3", n)
 	}
-	if got := read(t, nil, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
-		t.Errorf("without any robots.txt: %+v", got.result)
+	spans := got.result.Spans
+	if len(spans) != 2 {
+		t.Fatalf("got the spans %+v, want two", spans)
 	}
-	two := new(history)
-	give(two, "https://a.example", time.Time{}, 200, nil)
-	give(two, "https://b.example", time.Time{}, 200, nil)
-	if got := read(t, two, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
-		t.Errorf("a log without hosts, a history of two: %+v", got.result)
+	first := spans[0].First.Format(time.TimeOnly)
+	last := spans[0].Last.Format(time.TimeOnly)
+	if spans[0].Requests != 2 || first != "10:00:01" || last != "10:59:59" {
+		t.Errorf("the first span is %+v, want 2 requests from 10:00:01 to 10:59:59", spans[0])
+	}
+}
+
+// If no robots.txt is known for the host of a log, all pages are unaudited.
+func TestRead_UnauditedLog(t *testing.T) {
+	twoHosts := new(history)
+	give(twoHosts, "https://a.example", time.Time{}, 200, nil)
+	give(twoHosts, "https://b.example", time.Time{}, 200, nil)
+	for _, tt := range []struct {
+		name    string
+		history *history
+	}{
+		{"no robots.txt", nil},
+		{"robots.txt files of two hosts, and a log without hosts", twoHosts},
+	} {
+		got := read(t, tt.history, combined(`
+			10:00:00 ExampleBot/1.0 /robots.txt
+			10:00:01 ExampleBot/1.0 /a`))
+		if n := got.result.Counts["unaudited"]; n != 1 {
+			t.Errorf("%s: %d requests are unaudited, want 1", tt.name, n)
+		}
 	}
 }
 
@@ -308,12 +330,20 @@ func TestRead_Caddy(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := got.result; r.Requests != 8 || r.Counts["unaudited"] != 1 || len(r.Robots) != 1 || r.Robots[0].Counts["hosts"] != 3 || len(r.Hosts) != 3 {
-		t.Errorf("%+v", r)
+	r := got.result
+	if r.Requests != 8 || r.Counts["unaudited"] != 1 {
+		t.Errorf("%d requests, %d of them unaudited; want 8, 1", r.Requests, r.Counts["unaudited"])
+	}
+	if len(r.Robots) != 1 || len(r.Hosts) != 3 {
+		t.Fatalf("%d robots and %d hosts, want 1 and 3", len(r.Robots), len(r.Hosts))
+	}
+	if n := r.Robots[0].Counts["hosts"]; n != 3 {
+		t.Errorf("the robot has visited %d hosts, want 3", n)
 	}
 }
 
-// Whatever a robot writes into its request, its line says what Caddy says.
+// A robot may write texts like members of Caddy's JSON into its request. They
+// are not mistaken for the members.
 func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	h := new(history)
 	give(h, "a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
@@ -333,8 +363,9 @@ func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := got.result; r.Requests != 4 || r.Robots[0].Addresses[0] != "192.0.2.1" {
-		t.Errorf("%+v", r)
+	r := got.result
+	if address := r.Robots[0].Addresses[0]; r.Requests != 4 || address != "192.0.2.1" {
+		t.Errorf("%d requests from %s, want 4 from 192.0.2.1", r.Requests, address)
 	}
 }
 
@@ -346,8 +377,8 @@ func TestRead_Parts(t *testing.T) {
 		combined("10:00:04 SlowBot/1.0 /d\n"),
 	}
 	want := read(t, always(rulesOfSite), strings.Join(parts, "")).String()
-	if strings.Count(want, "\n") != 4 {
-		t.Fatal(want)
+	if n := strings.Count(want, "\n"); n != 4 {
+		t.Fatalf("got\n%sfor the parts in order, want 4 violations", want)
 	}
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
