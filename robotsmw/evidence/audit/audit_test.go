@@ -410,31 +410,40 @@ func TestRead_BadInput(t *testing.T) {
 		{"no end of line", strings.TrimSuffix(good, "\n"), 2, 0, 0},
 		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), 2, 0, 0},
 		{"words", "these are words\n" + good + "and these\n", 2, 2, 0},
-		{"zeros, after a crash", strings.Repeat("\x00", 5000) + "\n" + good, 2, 1, 0},
+		{"zero bytes, as after a crash", strings.Repeat("\x00", 5000) + "\n" + good, 2, 1, 0},
 		{"a line cut short", good + good[:len(good)-20], 3, 1, 0},
 		{"no such date", strings.Replace(good, "20/Nov", "31/Nov", 1), 1, 1, 0},
-		{"a year that no clock has", strings.Replace(good, "/2026", "/0026", 1), 1, 1, 0},
+		{"an impossible year", strings.Replace(good, "/2026", "/0026", 1), 1, 1, 0},
 		{"the common format", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 512` + "\n", 0, 1, 0},
 		{"a client that speaks TLS", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "\x16\x03\x01" 400 157 "-" "-"` + "\n", 1, 0, 0},
-		{"a client that says nothing", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "" 400 0 "-" "-"` + "\n", 1, 0, 0},
-		{"a robot's request that is none", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
+		{"a connection without a request", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "" 400 0 "-" "-"` + "\n", 1, 0, 0},
+		{"a robot without a request line", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
 		{"a long line", strings.Repeat("x", 3<<20) + "\n" + good, 2, 1, 0},
-		{"a line that nearly is too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
+		{"a line that is almost too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
 		{"JSON cut short", good + caddySample[:len(caddySample)-1] + "\n" + caddySample + "\n", 3, 1, 0},
 		{"JSON and more", good + caddySample + "}\n" + caddySample + " \r\n", 3, 1, 0},
-		{"JSON with a comma too many", good + strings.Replace(caddySample, `"size":10900,`, `"size":10900,,`, 1) + "\n", 2, 1, 0},
-		{"JSON with a number that is none", good + strings.Replace(caddySample, "10900", "010900", 1) + "\n", 2, 1, 0},
+		{"JSON with an extra comma", good + strings.Replace(caddySample, `"size":10900,`, `"size":10900,,`, 1) + "\n", 2, 1, 0},
+		{"JSON with an invalid number", good + strings.Replace(caddySample, "10900", "010900", 1) + "\n", 2, 1, 0},
 		{"JSON with an unknown escape", good + strings.Replace(caddySample, "B/1", `B/1\x22`, 1) + "\n", 2, 1, 0},
 		{"JSON with a byte that is not UTF-8", good + strings.Replace(caddySample, "B/1", "B/1 \xff", 1) + "\n", 3, 0, 0},
 		{"a gzip file cut short", zipped.String()[:zipped.Len()-12], 0, 1, 1},
-		{"no gzip file", "\x1f\x8bwords", 0, 1, 1},
+		{"not a gzip file", "\x1f\x8bwords", 0, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, always(rulesOfSite), tt.log)
 			r := got.result
-			if (tt.cut == 0 || r.Requests > 2) && r.Requests != tt.requests || r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut || len(got.broken) != r.Counts["broken"] {
-				t.Errorf("%d requests, %d broken (%v), %d cut; want %d, %d, %d", r.Requests, r.Counts["broken"], got.broken, r.Counts["cut"], tt.requests, tt.broken, tt.cut)
+			// How much of a gzip file can be read depends on the compressor.
+			mayReadPart := tt.cut > 0 && r.Requests <= 2
+			if r.Requests != tt.requests && !mayReadPart {
+				t.Errorf("%d requests, want %d", r.Requests, tt.requests)
+			}
+			if r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut {
+				t.Errorf("%d broken (%v), %d cut; want %d, %d",
+					r.Counts["broken"], got.broken, r.Counts["cut"], tt.broken, tt.cut)
+			}
+			if len(got.broken) != r.Counts["broken"] {
+				t.Errorf("OnBroken was called %d times, want %d", len(got.broken), r.Counts["broken"])
 			}
 		})
 	}
@@ -449,8 +458,9 @@ func TestRead_Fails(t *testing.T) {
 	if err := a.Read(t.Context(), Input{"log", failing}); err != nil {
 		t.Fatal(err)
 	}
-	if r := a.Result(); r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
-		t.Errorf("%+v", r)
+	r := a.Result()
+	if r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
+		t.Errorf("%d requests, %d cut, %d broken; want 2, 1, 1", r.Requests, r.Counts["cut"], r.Counts["broken"])
 	}
 }
 
@@ -466,8 +476,18 @@ func TestLineReader_LongestLine(t *testing.T) {
 			l := lineReader{in: bufio.NewReaderSize(strings.NewReader("a\n"+strings.Repeat("x", n)+end), 64<<10)}
 			l.next()
 			line, err := l.next()
-			if fits := n <= maxLine; fits && (err != nil || len(line) != n) || !fits && err != errLong || l.number != 2 {
-				t.Errorf("%d bytes and %q: %d bytes, %v, line %d", n, end, len(line), err, l.number)
+			var want error
+			wantLength := n
+			if n > maxLine {
+				want = errLong
+				wantLength = 0
+			}
+			if err != want || len(line) != wantLength {
+				t.Errorf("a line of %d bytes and %q: got %d bytes (error %v), want %d (error %v)",
+					n, end, len(line), err, wantLength, want)
+			}
+			if l.number != 2 {
+				t.Errorf("a line of %d bytes and %q has the number %d, want 2", n, end, l.number)
 			}
 		}
 	}
@@ -489,8 +509,12 @@ func TestRead_Memory(t *testing.T) {
 		}
 	})
 	// The limit is generous, because each request allocates its URL.
-	if r := a.Result(); r.Requests < 10_000 || r.Counts["broken"] == 0 || allocated > 24<<20 {
-		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
+	if allocated > 24<<20 {
+		t.Errorf("%d bytes were allocated for 1 MiB of lines and a line of 64 MiB, want at most 24 MiB", allocated)
+	}
+	r := a.Result()
+	if r.Requests < 10_000 || r.Counts["broken"] == 0 {
+		t.Errorf("%d requests, %d broken; want at least 10,000 and 1", r.Requests, r.Counts["broken"])
 	}
 }
 
@@ -514,8 +538,8 @@ func (r repeat) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Several Auditors may work at the same time.
-func TestRead_AtTheSameTime(t *testing.T) {
+// Several Auditors may be used concurrently.
+func TestRead_Concurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -536,11 +560,11 @@ func TestRead_Interrupted(t *testing.T) {
 	go func() { done <- a.Read(ctx, Input{"log", repeat{line}}) }()
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("no error")
+		t.Error("Read returns no error after its context was canceled")
 	}
 }
 
-func TestRobotOf(t *testing.T) {
+func TestRobotName(t *testing.T) {
 	for agent, want := range map[string]string{
 		"ExampleBot/1.0 (+https://example.com/bot)": "ExampleBot",
 		"curl/8.5.0": "curl",
@@ -551,7 +575,7 @@ func TestRobotOf(t *testing.T) {
 		"": "", " ": "", "(no name)": "",
 	} {
 		if got := robotName(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
+			t.Errorf("robotName(%q) = %q, want %q", agent, got, want)
 		}
 	}
 }
