@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// longestAddress is how many bytes an address with a port and a zone may have.
-const longestAddress = 80
+// maxAddress is how many bytes an address with a port and a zone may have.
+const maxAddress = 80
 
-// parseAddress reads an IP address, which may have a port. One address has one
-// form: an IPv4 address that is mapped to IPv6 is an IPv4 address.
+// parseAddress reads an IP address, which may have a port. It returns the same
+// string for all forms of an address, without the port and the zone. An IPv4
+// address that is mapped to IPv6 is an IPv4 address.
 func parseAddress(word []byte) (address string, ok bool) {
 	if !mayBeAddress(word) {
 		return "", false
@@ -38,7 +39,7 @@ func parseAddress(word []byte) (address string, ok bool) {
 // mayBeAddress is a quick test, which most words do not pass. A zone may have
 // any byte, but a comma belongs to a list of addresses.
 func mayBeAddress(word []byte) bool {
-	if len(word) < 2 || len(word) > longestAddress || !mayBeginAddress(word[0]) {
+	if len(word) < 2 || len(word) > maxAddress || !mayBeginAddress(word[0]) {
 		return false
 	}
 	hasSeparator := bytes.IndexByte(word, '.') >= 0 || bytes.IndexByte(word, ':') >= 0
@@ -46,42 +47,48 @@ func mayBeAddress(word []byte) bool {
 }
 
 func mayBeginAddress(b byte) bool {
-	return '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'f' || b == ':' || b == '['
+	return isHex(b) || b == ':' || b == '['
 }
 
-// isPrivate reports whether an address is one that the Internet does not route:
-// it may be a proxy's, and two machines of different networks may have it.
+// isPrivate reports whether an address is not routed on the Internet. Such an
+// address may belong to a proxy, and to several machines in different networks.
 func isPrivate(address string) bool {
 	ip, err := netip.ParseAddr(address)
-	return err == nil && (ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || sharedAddresses.Contains(ip))
+	if err != nil {
+		return false
+	}
+	isLocal := ip.IsLoopback() || ip.IsLinkLocalUnicast()
+	return isLocal || ip.IsPrivate() || sharedAddresses.Contains(ip)
 }
 
-// sharedAddresses are those between a provider and its customers (RFC 6598).
+// sharedAddresses are the addresses that are used between a provider and its customers (RFC 6598).
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// forwardedFor returns the client that the value of an X-Forwarded-For names:
-// the first public address or, if there is none, the first address. It returns
-// "" if the value begins with no address, because the others are of proxies.
+// forwardedFor returns the client in the value of an X-Forwarded-For: the first
+// public address or, if there is none, the first address. It returns "" if the
+// value does not begin with an address, because the others are those of
+// proxies.
 func forwardedFor(value string) (client string) {
 	if len(value) < 2 {
 		return "" // mostly "-"
 	}
-	for one := range strings.SplitSeq(value, ",") {
-		address, ok := parseAddress([]byte(strings.Trim(one, " \"")))
-		switch {
-		case !ok && client == "":
+	for element := range strings.SplitSeq(value, ",") {
+		address, ok := parseAddress([]byte(strings.Trim(element, " \"")))
+		if !ok && client == "" {
 			return ""
-		case ok && !isPrivate(address):
+		}
+		if ok && !isPrivate(address) {
 			return address
-		case client == "":
+		}
+		if client == "" {
 			client = address
 		}
 	}
 	return client
 }
 
-// isAnotherAddress reports whether the text begins with an address.
-func isAnotherAddress(rest []byte) bool {
+// beginsWithAddress reports whether the text begins with an address.
+func beginsWithAddress(rest []byte) bool {
 	if len(rest) == 0 || rest[0] == '-' {
 		return false
 	}

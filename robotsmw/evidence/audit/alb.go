@@ -75,35 +75,36 @@ func (p *parser) alb(line []byte) (entry, error) {
 	if string(words[1]) != "-" {
 		f.peer = string(words[1])
 	}
-	if took, ok := albDuration(words[3:6]); ok {
-		f.begin = f.end - took
+	if duration, ok := albDuration(words[3:6]); ok {
+		f.begin = f.end - duration
 	}
 	if created := albCreation(rest); created != never && created <= f.end {
 		f.begin = created
 	}
 	f.status, _ = strconv.Atoi(string(words[6]))
-	f.method, f.url, ok = requested(request)
+	f.method, f.url, ok = parseRequest(request)
 	if !ok && p.agent(agent) != "" {
 		return entry{}, errRequest
 	}
-	if scheme, host := originOf(f.url); scheme != "" {
+	if scheme, host := splitOrigin(f.url); scheme != "" {
 		f.host = host
 	}
 	return p.entry(&f, nil)
 }
 
-// albDuration adds up the durations of a request: until it was sent on, until
-// it was answered, and until the answer was sent on. They are -1 if a request
-// did not get so far.
-func albDuration(words [][]byte) (took int64, ok bool) {
+// albDuration returns the sum of the three durations of a request, in
+// nanoseconds: until the balancer had sent the request to the target, until the
+// target responded, and until the balancer had sent the response. ok is false
+// if one of them is -1, which means that the request did not get so far.
+func albDuration(words [][]byte) (sum int64, ok bool) {
 	for _, word := range words {
-		one, ok := lasted(word)
+		duration, ok := parseDuration(word)
 		if !ok {
 			return 0, false
 		}
-		took += one
+		sum += duration
 	}
-	return took, true
+	return sum, true
 }
 
 // albCreation returns the time at which the balancer had received the request,

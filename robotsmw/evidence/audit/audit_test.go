@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The type "audited" has what an audit reports. Its method String returns lines
-// such as "10:00:02 ExampleBot /a disallowed".
+// audited contains what an audit reports. Its method String returns lines such as
+// "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []broken
@@ -36,7 +36,8 @@ type audited struct {
 func (a audited) String() string {
 	var b strings.Builder
 	for _, v := range a.violations {
-		fmt.Fprintf(&b, "%s %s %s%s %s\n", v.Time.Format("15:04:05.999"), v.Robot, v.Host, strings.TrimPrefix(v.URL, "https://"+v.Host), v.Kind)
+		path := strings.TrimPrefix(v.URL, "https://"+v.Host)
+		fmt.Fprintf(&b, "%s %s %s%s %s\n", v.Time.Format("15:04:05.999"), v.Robot, v.Host, path, v.Kind)
 	}
 	for _, broken := range a.broken {
 		fmt.Fprintf(&b, "line %d\n", broken.Line)
@@ -44,13 +45,14 @@ func (a audited) String() string {
 	return b.String()
 }
 
-// A broken is what OnBroken is called with.
+// broken contains the arguments of a call of OnBroken.
 type broken struct {
 	Input string
 	Line  int
 	Err   error
 }
 
+// read audits logs by the robots.txt files of h, which may be nil.
 func read(t testing.TB, h *history, inputs ...string) audited {
 	t.Helper()
 	if h == nil {
@@ -127,20 +129,20 @@ func TestRead_Rules(t *testing.T) {
 		log     string
 		want    string
 	}{
-		{"what is allowed", always(rulesOfSite), combined(`
+		{"allowed", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 ExampleBot/1.0 /a`), ""},
-		{"what is disallowed", always(rulesOfSite), combined(`
+		{"disallowed", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 ExampleBot/1.0 /private/a`), "10:00:01 ExampleBot /private/a disallowed\n"},
-		{"curl is a robot, a browser is none", always(rulesOfSite), combined(`
+		{"curl is a robot, a browser is not", always(rulesOfSite), combined(`
 			10:00:01 curl/8.5.0 /private/a
 			10:00:02 Mozilla/5.0 /private/a
 			10:00:03 - /private/a`), "10:00:01 curl /private/a disallowed\n"},
-		{"any answer for robots.txt will do", always(rulesOfSite), combined(`
+		{"robots.txt is unreachable", always(rulesOfSite), combined(`
 			10:00:01 ExampleBot/1.0 /robots.txt 503
 			10:00:02 ExampleBot/1.0 /a`), ""},
-		{"names in another case are one robot's", always(rulesOfSite), combined(`
+		{"names that differ only in case", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 /robots.txt
 			10:00:01 examplebot/1.0 /a`), ""},
 		{"a change within 24 hours", changed, combined(`
@@ -150,48 +152,48 @@ func TestRead_Rules(t *testing.T) {
 		{"a change after 24 hours", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			21T11:01:01 ExampleBot/1.0 /private/a`), "11:01:01 ExampleBot /private/a stale\n"},
-		{"a change that the robot has seen", changed, combined(`
+		{"a change that the robot has received", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			20T13:00:00 ExampleBot/1.0 /robots.txt 304
 			20T13:00:01 ExampleBot/1.0 /private/a`), "13:00:01 ExampleBot /private/a disallowed\n"},
-		{"a change that the robot was not told of", changed, combined(`
+		{"a change during which robots.txt was unreachable", changed, combined(`
 			20T11:00:00 ExampleBot/1.0 /robots.txt
 			20T13:00:00 ExampleBot/1.0 /robots.txt 503
 			20T13:00:01 ExampleBot/1.0 /private/a`), ""},
-		{"a change that nobody asked for", changed, combined(`
+		{"a change, and no request for robots.txt", changed, combined(`
 			21T12:01:01 ExampleBot/1.0 /private/a`), "12:01:01 ExampleBot /private/a disallowed\n"},
 
-		{"a gap by whole seconds that a duration explains", always(rulesOfSite), combined(`
+		{"a short gap that the duration of a request explains", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:20 SlowBot/1.0 /a
 			10:00:21 SlowBot/1.0 /b`), ""},
-		{"one that nothing explains", always(rulesOfSite), combined(`
+		{"a short gap that nothing explains", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:01 SlowBot/1.0 /a
 			10:00:02 SlowBot/1.0 /b`), "10:00:02 SlowBot /b gap\n"},
-		{"one that the part of a second explains", always(rulesOfSite), combined(`
+		{"a gap that is short only because of rounding", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:00 SlowBot/1.0 /a
 			10:00:09 SlowBot/1.0 /b
 			10:00:20 SlowBot/1.0 /c`), "10:00:09 SlowBot /b gap\n"},
-		{"many in no time, of a robot that was here before", always(rulesOfSite), combined(`
+		{"five pages in one second", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:00:30 SlowBot/1.0 /a
 			10:00:30 SlowBot/1.0 /b
 			10:00:30 SlowBot/1.0 /c
 			10:00:30 SlowBot/1.0 /d
 			10:00:30 SlowBot/1.0 /e`), "10:00:30 SlowBot /e gap\n"},
-		{"a gap by starts", always(rulesOfSite), combined(`
+		{"a gap between two starts", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:20 SlowBot/1.0 /a | 1795168820.500 0.500
 			10:00:29 SlowBot/1.0 /b | 1795168828.999 0.000
 			10:00:45 SlowBot/1.0 /c | 1795168845.999 6.000
 			10:00:50 SlowBot/1.0 /d | 1795168850.000 0.001 upstream=1`), "10:00:28.999 SlowBot /b gap\n"},
-		{"two durations, no $msec", always(rulesOfSite), combined(`
+		{"two durations instead of $msec", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 0.005 0.004
 			10:00:20 SlowBot/1.0 /a | 9.500 0.004
 			10:00:30 SlowBot/1.0 /b | 0.005 0.004`), ""},
-		{"fetches of robots.txt do not count", always(rulesOfSite), combined(`
+		{"a fetch of robots.txt between two pages", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:01 SlowBot/1.0 /a | 1795168801.000 0.000
 			10:00:02 SlowBot/1.0 /robots.txt | 1795168802.000 0.000
@@ -205,17 +207,17 @@ func TestRead_Rules(t *testing.T) {
 			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
 			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
 			10:01:00 SlowBot/1.0 /long | 1795168870.000 60.000`), ""},
-		{"one that began too early", always(rulesOfSite), combined(`
+		{"a download that began too early", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt | 1795168800.000 0.000
 			10:00:20 SlowBot/1.0 /b | 1795168820.000 0.000
 			10:00:30 SlowBot/1.0 /c | 1795168830.000 0.000
 			10:01:10 SlowBot/1.0 /long | 1795168870.000 45.000`), "10:00:25 SlowBot /long gap\n10:00:30 SlowBot /c gap\n"},
-		{"another front end's log behind the first one's", always(rulesOfSite), combined(`
+		{"the logs of two front ends, concatenated", always(rulesOfSite), combined(`
 			10:00:00 SlowBot/1.0 /robots.txt
 			10:10:00 SlowBot/1.0 /a
 			10:05:00 SlowBot/1.0 /b
 			10:05:01 SlowBot/1.0 /private/c`), "10:05:01 SlowBot /private/c disallowed\n"},
-		{"what is no request is no page", always(rulesOfSite), combined(`
+		{"a URL that is not a page", always(rulesOfSite), combined(`
 			10:00:00 ExampleBot/1.0 *`), ""},
 	}
 	for _, tt := range tests {
@@ -260,24 +262,44 @@ func TestRead_Unaudited(t *testing.T) {
 		10:59:59 ExampleBot/1.0 /b
 		11:00:00 ExampleBot/1.0 /a
 		11:00:01 ExampleBot/1.0 /private/a`))
-	r := got.result
-	if got.String() != "" || r.Counts["unaudited"] != 3 || len(r.Spans) != 2 {
-		t.Errorf("%+v, violations %v", r, got)
+	if got.String() != "" {
+		t.Errorf("got\n%swant no violations", got)
 	}
-	// The file of 11:00 forbids the last request. But the robot may still obey
-	// the file that it fetched an hour before. That file is not known, so the
-	// last request is unaudited too.
-	if s := r.Spans[0]; s.Requests != 2 || s.First.Format("15:04:05") != "10:00:01" || s.Last.Format("15:04:05") != "10:59:59" {
-		t.Errorf("the span is %+v", s)
+	// The file of 11:00 disallows the last request. However, the robot may
+	// still obey the file that it fetched an hour before. That file is not
+	// known, so the last request is unaudited too.
+	if n := got.result.Counts["unaudited"]; n != 3 {
+		t.Errorf("%d requests are unaudited, want 3", n)
 	}
-	if got := read(t, nil, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
-		t.Errorf("without any robots.txt: %+v", got.result)
+	spans := got.result.Spans
+	if len(spans) != 2 {
+		t.Fatalf("got the spans %+v, want two", spans)
 	}
-	two := new(history)
-	give(two, "https://a.example", time.Time{}, 200, nil)
-	give(two, "https://b.example", time.Time{}, 200, nil)
-	if got := read(t, two, combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /a")); got.result.Counts["unaudited"] != 1 {
-		t.Errorf("a log without hosts, a history of two: %+v", got.result)
+	first := spans[0].First.Format(time.TimeOnly)
+	last := spans[0].Last.Format(time.TimeOnly)
+	if spans[0].Requests != 2 || first != "10:00:01" || last != "10:59:59" {
+		t.Errorf("the first span is %+v, want 2 requests from 10:00:01 to 10:59:59", spans[0])
+	}
+}
+
+// If no robots.txt is known for the host of a log, all pages are unaudited.
+func TestRead_UnauditedLog(t *testing.T) {
+	twoHosts := new(history)
+	give(twoHosts, "https://a.example", time.Time{}, 200, nil)
+	give(twoHosts, "https://b.example", time.Time{}, 200, nil)
+	for _, tt := range []struct {
+		name    string
+		history *history
+	}{
+		{"no robots.txt", nil},
+		{"robots.txt files of two hosts, and a log without hosts", twoHosts},
+	} {
+		got := read(t, tt.history, combined(`
+			10:00:00 ExampleBot/1.0 /robots.txt
+			10:00:01 ExampleBot/1.0 /a`))
+		if n := got.result.Counts["unaudited"]; n != 1 {
+			t.Errorf("%s: %d requests are unaudited, want 1", tt.name, n)
+		}
 	}
 }
 
@@ -308,12 +330,20 @@ func TestRead_Caddy(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := got.result; r.Requests != 8 || r.Counts["unaudited"] != 1 || len(r.Robots) != 1 || r.Robots[0].Counts["hosts"] != 3 || len(r.Hosts) != 3 {
-		t.Errorf("%+v", r)
+	r := got.result
+	if r.Requests != 8 || r.Counts["unaudited"] != 1 {
+		t.Errorf("%d requests, %d of them unaudited; want 8, 1", r.Requests, r.Counts["unaudited"])
+	}
+	if len(r.Robots) != 1 || len(r.Hosts) != 3 {
+		t.Fatalf("%d robots and %d hosts, want 1 and 3", len(r.Robots), len(r.Hosts))
+	}
+	if n := r.Robots[0].Counts["hosts"]; n != 3 {
+		t.Errorf("the robot has visited %d hosts, want 3", n)
 	}
 }
 
-// Whatever a robot writes into its request, its line says what Caddy says.
+// A robot may write texts like members of Caddy's JSON into its request. They
+// are not mistaken for the members.
 func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	h := new(history)
 	give(h, "a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
@@ -333,8 +363,9 @@ func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if r := got.result; r.Requests != 4 || r.Robots[0].Addresses[0] != "192.0.2.1" {
-		t.Errorf("%+v", r)
+	r := got.result
+	if address := r.Robots[0].Addresses[0]; r.Requests != 4 || address != "192.0.2.1" {
+		t.Errorf("%d requests from %s, want 4 from 192.0.2.1", r.Requests, address)
 	}
 }
 
@@ -346,8 +377,8 @@ func TestRead_Parts(t *testing.T) {
 		combined("10:00:04 SlowBot/1.0 /d\n"),
 	}
 	want := read(t, always(rulesOfSite), strings.Join(parts, "")).String()
-	if strings.Count(want, "\n") != 4 {
-		t.Fatal(want)
+	if n := strings.Count(want, "\n"); n != 4 {
+		t.Fatalf("got\n%sfor the parts in order, want 4 violations", want)
 	}
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
@@ -379,31 +410,40 @@ func TestRead_BadInput(t *testing.T) {
 		{"no end of line", strings.TrimSuffix(good, "\n"), 2, 0, 0},
 		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), 2, 0, 0},
 		{"words", "these are words\n" + good + "and these\n", 2, 2, 0},
-		{"zeros, after a crash", strings.Repeat("\x00", 5000) + "\n" + good, 2, 1, 0},
+		{"zero bytes, as after a crash", strings.Repeat("\x00", 5000) + "\n" + good, 2, 1, 0},
 		{"a line cut short", good + good[:len(good)-20], 3, 1, 0},
 		{"no such date", strings.Replace(good, "20/Nov", "31/Nov", 1), 1, 1, 0},
-		{"a year that no clock has", strings.Replace(good, "/2026", "/0026", 1), 1, 1, 0},
+		{"an impossible year", strings.Replace(good, "/2026", "/0026", 1), 1, 1, 0},
 		{"the common format", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 512` + "\n", 0, 1, 0},
 		{"a client that speaks TLS", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "\x16\x03\x01" 400 157 "-" "-"` + "\n", 1, 0, 0},
-		{"a client that says nothing", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "" 400 0 "-" "-"` + "\n", 1, 0, 0},
-		{"a robot's request that is none", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
+		{"a connection without a request", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "" 400 0 "-" "-"` + "\n", 1, 0, 0},
+		{"a robot without a request line", `192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "-" 408 0 "-" "ExampleBot/1.0"` + "\n", 0, 1, 0},
 		{"a long line", strings.Repeat("x", 3<<20) + "\n" + good, 2, 1, 0},
-		{"a line that nearly is too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
+		{"a line that is almost too long", strings.Replace(good, "/a", "/"+strings.Repeat("a", 1<<19), 1), 2, 0, 0},
 		{"JSON cut short", good + caddySample[:len(caddySample)-1] + "\n" + caddySample + "\n", 3, 1, 0},
 		{"JSON and more", good + caddySample + "}\n" + caddySample + " \r\n", 3, 1, 0},
-		{"JSON with a comma too many", good + strings.Replace(caddySample, `"size":10900,`, `"size":10900,,`, 1) + "\n", 2, 1, 0},
-		{"JSON with a number that is none", good + strings.Replace(caddySample, "10900", "010900", 1) + "\n", 2, 1, 0},
+		{"JSON with an extra comma", good + strings.Replace(caddySample, `"size":10900,`, `"size":10900,,`, 1) + "\n", 2, 1, 0},
+		{"JSON with an invalid number", good + strings.Replace(caddySample, "10900", "010900", 1) + "\n", 2, 1, 0},
 		{"JSON with an unknown escape", good + strings.Replace(caddySample, "B/1", `B/1\x22`, 1) + "\n", 2, 1, 0},
 		{"JSON with a byte that is not UTF-8", good + strings.Replace(caddySample, "B/1", "B/1 \xff", 1) + "\n", 3, 0, 0},
 		{"a gzip file cut short", zipped.String()[:zipped.Len()-12], 0, 1, 1},
-		{"no gzip file", "\x1f\x8bwords", 0, 1, 1},
+		{"not a gzip file", "\x1f\x8bwords", 0, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, always(rulesOfSite), tt.log)
 			r := got.result
-			if (tt.cut == 0 || r.Requests > 2) && r.Requests != tt.requests || r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut || len(got.broken) != r.Counts["broken"] {
-				t.Errorf("%d requests, %d broken (%v), %d cut; want %d, %d, %d", r.Requests, r.Counts["broken"], got.broken, r.Counts["cut"], tt.requests, tt.broken, tt.cut)
+			// How much of a gzip file can be read depends on the compressor.
+			mayReadPart := tt.cut > 0 && r.Requests <= 2
+			if r.Requests != tt.requests && !mayReadPart {
+				t.Errorf("%d requests, want %d", r.Requests, tt.requests)
+			}
+			if r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut {
+				t.Errorf("%d broken (%v), %d cut; want %d, %d",
+					r.Counts["broken"], got.broken, r.Counts["cut"], tt.broken, tt.cut)
+			}
+			if len(got.broken) != r.Counts["broken"] {
+				t.Errorf("OnBroken was called %d times, want %d", len(got.broken), r.Counts["broken"])
 			}
 		})
 	}
@@ -418,8 +458,9 @@ func TestRead_Fails(t *testing.T) {
 	if err := a.Read(t.Context(), Input{"log", failing}); err != nil {
 		t.Fatal(err)
 	}
-	if r := a.Result(); r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
-		t.Errorf("%+v", r)
+	r := a.Result()
+	if r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
+		t.Errorf("%d requests, %d cut, %d broken; want 2, 1, 1", r.Requests, r.Counts["cut"], r.Counts["broken"])
 	}
 }
 
@@ -430,13 +471,23 @@ func (errorReader) Read([]byte) (int, error) { return 0, errors.New("the disk is
 // Whether a line is too long depends only on its length, not on where it ends
 // in the buffer.
 func TestLineReader_LongestLine(t *testing.T) {
-	for _, n := range []int{longestLine, longestLine + 1, 2*longestLine - 1, 3 * longestLine} {
+	for _, n := range []int{maxLine, maxLine + 1, 2*maxLine - 1, 3 * maxLine} {
 		for _, end := range []string{"", "\n"} {
 			l := lineReader{in: bufio.NewReaderSize(strings.NewReader("a\n"+strings.Repeat("x", n)+end), 64<<10)}
 			l.next()
 			line, err := l.next()
-			if fits := n <= longestLine; fits && (err != nil || len(line) != n) || !fits && err != errLong || l.number != 2 {
-				t.Errorf("%d bytes and %q: %d bytes, %v, line %d", n, end, len(line), err, l.number)
+			var want error
+			wantLength := n
+			if n > maxLine {
+				want = errLong
+				wantLength = 0
+			}
+			if err != want || len(line) != wantLength {
+				t.Errorf("a line of %d bytes and %q: got %d bytes (error %v), want %d (error %v)",
+					n, end, len(line), err, wantLength, want)
+			}
+			if l.number != 2 {
+				t.Errorf("a line of %d bytes and %q has the number %d, want 2", n, end, l.number)
 			}
 		}
 	}
@@ -458,8 +509,12 @@ func TestRead_Memory(t *testing.T) {
 		}
 	})
 	// The limit is generous, because each request allocates its URL.
-	if r := a.Result(); r.Requests < 10_000 || r.Counts["broken"] == 0 || allocated > 24<<20 {
-		t.Errorf("%d bytes were allocated for 1 MiB of lines and one of 64 MiB, %+v", allocated, r)
+	if allocated > 24<<20 {
+		t.Errorf("%d bytes were allocated for 1 MiB of lines and a line of 64 MiB, want at most 24 MiB", allocated)
+	}
+	r := a.Result()
+	if r.Requests < 10_000 || r.Counts["broken"] == 0 {
+		t.Errorf("%d requests, %d broken; want at least 10,000 and 1", r.Requests, r.Counts["broken"])
 	}
 }
 
@@ -483,8 +538,8 @@ func (r repeat) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Several Auditors may work at the same time.
-func TestRead_AtTheSameTime(t *testing.T) {
+// Several Auditors may be used concurrently.
+func TestRead_Concurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -505,11 +560,11 @@ func TestRead_Interrupted(t *testing.T) {
 	go func() { done <- a.Read(ctx, Input{"log", repeat{line}}) }()
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("no error")
+		t.Error("Read returns no error after its context was canceled")
 	}
 }
 
-func TestRobotOf(t *testing.T) {
+func TestRobotName(t *testing.T) {
 	for agent, want := range map[string]string{
 		"ExampleBot/1.0 (+https://example.com/bot)": "ExampleBot",
 		"curl/8.5.0": "curl",
@@ -519,8 +574,8 @@ func TestRobotOf(t *testing.T) {
 		"mozilla/5.0 (Compatible;archive.org_bot)":                                                         "archive.org_bot",
 		"": "", " ": "", "(no name)": "",
 	} {
-		if got := robotOf(agent); got != want {
-			t.Errorf("%q: %q, want %q", agent, got, want)
+		if got := robotName(agent); got != want {
+			t.Errorf("robotName(%q) = %q, want %q", agent, got, want)
 		}
 	}
 }

@@ -43,30 +43,31 @@ type Auditor struct {
 	// line or, in a WARC file, of the record, counted from 1.
 	OnBroken func(input string, line int, err error)
 
-	each    func(*event)      // if not nil, receives the requests, which are then not judged
-	robots  map[string]*robot // by name in lower case
-	spelled map[string]*robot // by name: a cache of robots
-	hosts   map[string]*host
-	visits  map[string]*visits // by family and host
-	given   history            // the robots.txt files of AddRobotsTxt
-	seen    history            // those in WARC files
-	window  window
-	pool    eventPool
-	judged  int64 // the latest time of an event that was judged
-	first   int64 // the time of the earliest line
-	asked   bool  // the input contains a request for robots.txt
-	kept    int   // how many robots, hosts and so on are distinguished
-	paces   int   // how many paces there are
-	peers   peers
-	unnamed int // requests without a User-Agent
-	total   Tally
-	lines   int
-	spans   map[string]*Tally // the open ones, by host
-	ended   []Tally           // the other spans
-	files   []*file           // the latest result of copies, to use its memory again
-	records []*Tally
+	each       func(*event)      // if not nil, receives the requests, which are then not judged
+	robots     map[string]*robot // by name in lower case
+	robotCache map[string]*robot // by name, so that names are seldom converted to lower case
+	hosts      map[string]*host
+	visits     map[string]*visits // by family and host
+	given      history            // the robots.txt files of AddRobotsTxt
+	seen       history            // the robots.txt files in WARC files
+	window     window
+	pool       eventPool
+	judged     int64 // the latest time of an event that was judged
+	first      int64 // the time of the earliest line
+	hasFetch   bool  // the input contains a request for robots.txt
+	names      int   // the number of robots, hosts and addresses; see maxNames
+	paces      int   // the number of paces
+	peers      peers
+	unnamed    int // requests without a User-Agent
+	total      Tally
+	lines      int
+	openSpans  map[string]*Tally // by host
+	spans      []Tally           // the spans that have ended
+	files      []*file           // the latest result of copies, so that its memory is used again
+	records    []*Tally
 }
 
+// A robot is what is known about one robot.
 type robot struct {
 	name    string
 	product product
@@ -89,7 +90,7 @@ func (a *Auditor) AddRobotsTxt(host string, from time.Time, status int, body []b
 		at = from.UnixNano()
 	}
 	c := &capture{status: status, body: body}
-	scheme, name := originOf(host)
+	scheme, name := splitOrigin(host)
 	if status/100 == 3 {
 		c.to, _ = redirect(cmp.Or(scheme, "http")+"://"+name+"/robots.txt", string(body))
 	}
@@ -98,16 +99,16 @@ func (a *Auditor) AddRobotsTxt(host string, from time.Time, status int, body []b
 
 // Result judges the remaining requests, ends the audit, and returns its result.
 func (a *Auditor) Result() *Result {
-	a.begin()
+	a.init()
 	for e := a.window.pop(true); e != nil; e = a.window.pop(true) {
 		a.judge(e)
 		a.pool.put(e)
 	}
-	for _, s := range a.spans {
+	for _, s := range a.openSpans {
 		a.endSpan(*s)
 	}
-	clear(a.spans)
-	r := &Result{Tally: a.total, Spans: a.ended, Records: a.records}
+	clear(a.openSpans)
+	r := &Result{Tally: a.total, Spans: a.spans, Records: a.records}
 	r.Tally.count("lines", a.lines)
 	r.Tally.count("unnamed", a.unnamed)
 	for _, robot := range a.robots {
@@ -120,6 +121,7 @@ func (a *Auditor) Result() *Result {
 	return r
 }
 
+// add adds an event, and judges the events that no later line can precede.
 func (a *Auditor) add(e *event) {
 	a.window.push(e)
 	for e := a.window.pop(false); e != nil; e = a.window.pop(false) {
@@ -128,18 +130,24 @@ func (a *Auditor) add(e *event) {
 	}
 }
 
-func (a *Auditor) begin() {
-	if a.robots == nil {
-		a.robots, a.hosts = make(map[string]*robot), make(map[string]*host)
-		a.spelled = make(map[string]*robot)
-		a.visits, a.spans = make(map[string]*visits), make(map[string]*Tally)
-		a.seen.recent = keptFetches
-		a.window.newest, a.judged, a.first = never, never, never
+// init initializes the Auditor, unless an earlier call has done so.
+func (a *Auditor) init() {
+	if a.robots != nil {
+		return
 	}
+	a.robots = make(map[string]*robot)
+	a.robotCache = make(map[string]*robot)
+	a.hosts = make(map[string]*host)
+	a.visits = make(map[string]*visits)
+	a.openSpans = make(map[string]*Tally)
+	a.seen.recent = maxFetches
+	a.window.newest = never
+	a.judged = never
+	a.first = never
 }
 
-// begins notes the time of a line, which may be the earliest.
-func (a *Auditor) begins(at int64) {
+// noteLine notes the time of a line, which may be the earliest.
+func (a *Auditor) noteLine(at int64) {
 	if a.first == never || at < a.first {
 		a.first = at
 	}
@@ -150,31 +158,35 @@ func (a *Auditor) counts(at int64) bool {
 	return (a.Since.IsZero() || at >= a.Since.UnixNano()) && !a.isAfter(at)
 }
 
+// isAfter reports whether a time is not before Until.
 func (a *Auditor) isAfter(at int64) bool { return !a.Until.IsZero() && at >= a.Until.UnixNano() }
 
-// room reports whether the limit mostKept allows one more name.
-func (a *Auditor) room() bool {
-	a.kept++
-	return a.kept <= mostKept
+// addName counts one more name. It reports whether the limit maxNames allows it.
+func (a *Auditor) addName() bool {
+	a.names++
+	return a.names <= maxNames
 }
 
+// robot returns the robot with a name, and adds it if it is new. All robots
+// beyond the limit share a Tally.
 func (a *Auditor) robot(name string) *robot {
-	if r := a.spelled[name]; r != nil {
+	if r := a.robotCache[name]; r != nil {
 		return r
 	}
 	key := strings.ToLower(name)
 	name = strings.Clone(name) // name may be a part of a long line
 	if r := a.robots[key]; r != nil {
-		if len(a.spelled) >= cachedNames {
-			clear(a.spelled)
+		if len(a.robotCache) >= maxCacheEntries {
+			clear(a.robotCache)
 		}
-		a.spelled[name] = r
+		a.robotCache[name] = r
 		return r
 	}
 	key = strings.Clone(key)
-	r := &robot{name: name, product: productOf(name, a.Groups), sites: make(map[string]*site)}
-	if a.room() {
-		a.robots[key], r.sums = r, newTally(name)
+	r := &robot{name: name, product: newProduct(name, a.Groups), sites: make(map[string]*site)}
+	if a.addName() {
+		a.robots[key] = r
+		r.sums = newTally(name)
 		return r
 	}
 	if a.robots[rest] == nil {
@@ -184,8 +196,10 @@ func (a *Auditor) robot(name string) *robot {
 	return r
 }
 
+// host returns the host with a name, and adds it if it is new. All hosts beyond
+// the limit are one.
 func (a *Auditor) host(name string) *host {
-	if a.hosts[name] == nil && !a.room() {
+	if a.hosts[name] == nil && !a.addName() {
 		name = rest
 	}
 	if a.hosts[name] == nil {
@@ -195,57 +209,67 @@ func (a *Auditor) host(name string) *host {
 	return a.hosts[name]
 }
 
+// site returns the site of a robot and a host, and adds it if it is new. A site
+// beyond the limit is not kept.
 func (a *Auditor) site(r *robot, host string) *site {
 	s := r.sites[host]
-	if s == nil {
-		s = &site{host: a.host(host), paces: make(map[string]*pace)}
-		r.sums.count("hosts", 1)
-		if !a.room() { // what this robot did before is not known
-			s.visits, s.accused = new(visits), true
-			return s
-		}
-		r.sites[strings.Clone(host)] = s
-		s.visits = at(a.visits, r.product.family+" "+host)
+	if s != nil {
+		return s
 	}
+	s = &site{host: a.host(host), paces: make(map[string]*pace)}
+	r.sums.count("hosts", 1)
+	if !a.addName() {
+		s.visits = new(visits)
+		s.accused = true // because its earlier fetches are not known
+		return s
+	}
+	r.sites[strings.Clone(host)] = s
+	s.visits = at(a.visits, r.product.family+" "+host)
 	return s
 }
 
+// pace returns the pace of a client on a site, and adds it if it is new. Beyond
+// the limit, all paces are removed first, so one gap of each client is lost.
 func (a *Auditor) pace(s *site, address string) *pace {
 	p := s.paces[address]
-	if p == nil {
-		if a.paces++; a.paces > mostKept { // each robot may now go unseen once
-			a.paces = 1
-			for _, r := range a.robots {
-				for _, s := range r.sites {
-					clear(s.paces)
-				}
+	if p != nil {
+		return p
+	}
+	a.paces++
+	if a.paces > maxNames {
+		a.paces = 1
+		for _, r := range a.robots {
+			for _, s := range r.sites {
+				clear(s.paces)
 			}
 		}
-		p = &pace{since: never, earliest: never, latest: never, refused: never, left: never}
-		s.paces[strings.Clone(address)] = p
 	}
+	p = newPace()
+	s.paces[strings.Clone(address)] = p
 	return p
 }
 
+// judge judges a request.
 func (a *Auditor) judge(e *event) {
 	if a.each != nil {
 		a.each(e)
 		return
 	}
-	late := e.at < a.judged // too far out of order to be compared with earlier events
+	isLate := e.at < a.judged // too far out of order to be compared with earlier events
 	a.judged = max(a.judged, e.at)
 	if a.isAfter(e.at) {
 		return
 	}
 	if e.host == "" {
-		e.host = a.given.only()
+		e.host = a.given.onlyHost()
 	}
 	if a.isIgnored(e.robot) {
 		a.ignore(e)
 		return
 	}
 	if a.peers.isProxy(e.address) {
-		e.address, e.isAnonymous = "", true
+		e.address = ""
+		e.isAnonymous = true
 	}
 	r := a.robot(e.robot)
 	s := a.site(r, e.host)
@@ -254,16 +278,16 @@ func (a *Auditor) judge(e *event) {
 		a.tally(r, s, e)
 		if !p.isListed {
 			p.isListed = true
-			a.address(r.sums, e.address)
+			a.addAddress(r.sums, e.address)
 		}
 	}
 	if e.isFile {
 		a.fetch(e, r, s, p)
-	} else if pathOf(e.url) != "" {
-		a.page(e, r, s, p, late)
+	} else if pathAndQuery(e.url) != "" {
+		a.page(e, r, s, p, isLate)
 	}
 	if e.wait > 0 && requestsPause(e.status) && !e.isAnonymous {
-		p.rest(e)
+		p.pause(e)
 	}
 }
 
@@ -292,7 +316,7 @@ func requestsPause(status int) bool {
 // tally counts a request of a robot to a host.
 func (a *Auditor) tally(r *robot, s *site, e *event) {
 	r.sums.Requests++
-	r.sums.seen(e.at)
+	r.sums.include(e.at)
 	r.sums.day(e.at).Requests++
 	s.host.Requests++
 	if a.OnRequest != nil {
@@ -304,8 +328,9 @@ func (a *Auditor) tally(r *robot, s *site, e *event) {
 	}
 }
 
-func (a *Auditor) address(t *Tally, address string) {
-	if address == "" || t.addresses[address] || !a.room() {
+// addAddress adds the address of a client to the Tally of a robot.
+func (a *Auditor) addAddress(t *Tally, address string) {
+	if address == "" || t.addresses[address] || !a.addName() {
 		return
 	}
 	address = strings.Clone(address)
@@ -313,9 +338,12 @@ func (a *Auditor) address(t *Tally, address string) {
 	t.Addresses = append(t.Addresses, address)
 }
 
+// fetch notes a request for robots.txt.
 func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
-	v, at := s.visits, e.time()
-	v.asked, a.asked = true, true
+	v := s.visits
+	at := e.time()
+	v.hasFetch = true
+	a.hasFetch = true
 	s.host.cache.add(e)
 	if p.latest == never && p.since == never {
 		p.since = at
@@ -324,26 +352,30 @@ func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 		r.sums.count("fetches", 1)
 	}
 	f := fetch{at: at, scheme: strings.Clone(e.scheme)} // e.scheme is a part of the URL
-	s.sent = e.status/100 == 3 && e.status != 304 && e.capture == nil
-	switch {
-	case e.notGet:
+	s.isRedirected = e.status/100 == 3 && e.status != 304 && e.capture == nil
+	if e.notGet {
 		return
-	case isFailure(e.status):
+	}
+	if isFailure(e.status) {
 		v.failed = max(v.failed, at)
 		return
+	}
+	switch {
 	case e.capture != nil:
-		if a.seen.add(e.scheme, e.host, at, e.capture); e.capture.to != "" {
+		a.seen.add(e.scheme, e.host, at, e.capture)
+		if e.capture.to != "" {
 			return // redirected
 		}
-		f.saw = a.seen.at(e.scheme, e.host, at)
+		f.file = a.seen.at(e.scheme, e.host, at)
 	case e.status/100 == 4: // there is no robots.txt, so nothing is disallowed (RFC 9309 §2.3.1.3)
-		s.host.gone, f.saw = e.status, noFile
+		s.host.gone = e.status
+		f.file = noFile
 	case e.status/100 == 2 || e.status == 304:
 		s.host.gone = 0
-		f.saw = a.inForce(e, s)
+		f.file = a.inForce(e, s)
 		a.files = a.given.appendSince(a.files[:0], e, e.at-e.doubt)
 		if len(a.files) > 1 {
-			f.saw = nil // it changed meanwhile
+			f.file = nil // the file may have changed between the request and its line
 		}
 	default:
 		return // redirected
@@ -359,8 +391,11 @@ var noFile = newFile(&capture{status: 404})
 // 4xx may concern only the robot that received it, so robots that have received
 // the file since the log began still obey that file.
 func (a *Auditor) inForce(e *event, s *site) *file {
-	if gone := s.host.gone; gone != 0 && e.capture == nil && (gone == 404 || gone == 410 || len(s.visits.fetches) == 0) {
-		return noFile
+	if s.host.gone != 0 && e.capture == nil {
+		isGoneForAll := s.host.gone == 404 || s.host.gone == 410
+		if isGoneForAll || len(s.visits.fetches) == 0 {
+			return noFile
+		}
 	}
 	if f := a.given.at(e.scheme, e.host, e.at); f != nil {
 		return f
@@ -368,63 +403,68 @@ func (a *Auditor) inForce(e *event, s *site) *file {
 	return a.seen.at(e.scheme, e.host, e.at)
 }
 
-// page judges a request for a page. If it is late, it is not compared with
-// earlier events.
-func (a *Auditor) page(e *event, r *robot, s *site, p *pace, late bool) {
+// page judges a request for a page. If isLate is true, the request is not
+// compared with earlier events.
+func (a *Auditor) page(e *event, r *robot, s *site, p *pace, isLate bool) {
 	counts := a.counts(e.at)
-	e.isHop = s.sent && (s.hop == "" || s.hop == clip(e.url))
+	e.isHop = s.isRedirected && (s.hop == "" || s.hop == clip(e.url))
 	if e.isHop {
-		s.sent, s.hop = false, strings.Clone(clip(e.url))
+		s.isRedirected = false
+		s.hop = strings.Clone(clip(e.url))
 	}
+	isShown := s.visits.hasFetch || s.accused // the robot has received robots.txt
 	f := a.inForce(e, s)
-	known, shown := f != nil, s.visits.asked || s.accused
-	if known {
+	isKnown := f != nil
+	if isKnown {
 		if s.file != f {
-			s.file, s.rules = f, f.rulesFor(r.product)
+			s.file = f
+			s.rules = f.rulesFor(r.product)
 		}
-		var failed bool
-		known, failed = a.allowed(e, r, s)
-		shown = shown && !failed
+		var hasFailed bool
+		isKnown, hasFailed = a.judgeURL(e, r, s)
+		isShown = isShown && !hasFailed
 	}
-	if counts && !late && a.hasNoFile(e, s) {
-		s.accused, shown = true, true
+	if counts && !isLate && a.hasNoFile(e, s) {
+		s.accused = true
+		isShown = true
 		a.accuse(Violation{Kind: "before-robots-txt"}, e, r, s)
 	}
-	if !late && !e.isHop && !e.isAnonymous {
-		a.order(e, r, s, p)
+	if !isLate && !e.isHop && !e.isAnonymous {
+		a.judgePace(e, r, s, p)
 	}
-	switch {
-	case !counts:
-	case !known:
+	if !counts {
+		return
+	}
+	if !isKnown {
 		a.unaudited(r, s, e.at)
-	default:
-		if !shown {
-			r.sums.count("not_shown", 1)
-			a.total.count("not_shown", 1)
-		}
-		a.audited(s)
+		return
 	}
+	if !isShown {
+		r.sums.count("not_shown", 1)
+		a.total.count("not_shown", 1)
+	}
+	a.audited(s)
 }
 
-// hasNoFile reports whether a robot that requests a page cannot have had
-// robots.txt: it has not requested it since the input began, which was more
-// than 24 hours before, and no shared cache can have answered it instead.
+// hasNoFile reports whether a robot that requests a page cannot have received
+// robots.txt: it has not requested the file since the input began, which was
+// more than 24 hours before, and no shared cache can have answered it instead.
 func (a *Auditor) hasNoFile(e *event, s *site) bool {
-	if s.visits.asked || s.accused || !a.asked {
+	if s.visits.hasFetch || s.accused || !a.hasFetch {
 		return false
 	}
-	isLong := e.at-e.doubt > a.first+int64(fresh)
-	return isLong && (e.isAtEdge || s.host.cache.isDirect(e.at))
+	hasPassedDay := e.at-e.doubt > a.first+int64(fresh)
+	return hasPassedDay && (e.isAtEdge || s.host.cache.isDirect(e.at))
 }
 
-// order compares a page with earlier events: the other pages, and a response
-// with a Retry-After.
-func (a *Auditor) order(e *event, r *robot, s *site, p *pace) {
+// judgePace compares a request for a page with earlier events: the other pages,
+// and a response with a Retry-After.
+func (a *Auditor) judgePace(e *event, r *robot, s *site, p *pace) {
 	obeyed := a.obeyed(e, r, s)
 	previous := p.latest
 	isShort, gap := p.next(e, int64(obeyed.delay))
 	if gap >= 0 && a.counts(e.at) {
-		r.sums.gap(time.Duration(gap), obeyed.delay)
+		r.sums.addGap(time.Duration(gap), obeyed.delay)
 	}
 	if isShort {
 		a.accuse(Violation{
@@ -439,9 +479,9 @@ func (a *Auditor) order(e *event, r *robot, s *site, p *pace) {
 	if p.isPaused(e) {
 		a.accuse(Violation{
 			Kind:     "retry-after",
-			Previous: asTime(p.refused),
-			Gap:      time.Duration(e.at - p.refused),
-			Want:     time.Duration(p.left - p.refused),
+			Previous: asTime(p.pauseStart),
+			Gap:      time.Duration(e.at - p.pauseStart),
+			Want:     time.Duration(p.pauseEnd - p.pauseStart),
 		}, e, r, s)
 	}
 }
@@ -470,12 +510,12 @@ func (s *site) rulesIn(f *file, r *robot) *rules {
 	return f.rulesFor(r.product)
 }
 
-// allowed reports a violation if the file in force disallows a page, unless the
+// judgeURL reports a violation if the file in force disallows a page, unless the
 // robot may still use the file that it fetched last, and that file allows the
 // page. known is false if the robot may still use a file that is not known.
-// failed is true if all fetches of the robot have failed: it may have an older
-// copy.
-func (a *Auditor) allowed(e *event, r *robot, s *site) (known, failed bool) {
+// failed is true if all fetches of the robot have failed, so that it may have an
+// older copy.
+func (a *Auditor) judgeURL(e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0
 	verdict := s.file.judge(s.rules, e.url)
@@ -487,10 +527,13 @@ func (a *Auditor) allowed(e *event, r *robot, s *site) (known, failed bool) {
 			return f != nil, failed
 		}
 	}
-	v := Violation{Kind: "disallowed", Line: verdict.Line, Rule: ruleOf(verdict)}
-	if ok && last.saw != nil && last.saw.judge(s.rulesIn(last.saw, r), e.url).Allowed {
-		v.Kind, v.Previous = "stale", asTime(last.at)
-		v.Gap, v.Want = time.Duration(e.at-last.at), fresh
+	v := Violation{Kind: "disallowed", Line: verdict.Line, Rule: ruleText(verdict)}
+	isStale := ok && last.file != nil && last.file.judge(s.rulesIn(last.file, r), e.url).Allowed
+	if isStale {
+		v.Kind = "stale"
+		v.Previous = asTime(last.at)
+		v.Gap = time.Duration(e.at - last.at)
+		v.Want = fresh
 	}
 	a.accuse(v, e, r, s)
 	return true, false
@@ -506,15 +549,15 @@ func (a *Auditor) copies(e *event, s *site) []*file {
 	case !ok && s.visits.failed == 0:
 		a.files = a.given.appendSince(a.files[:0], e, since)
 	case !ok || last.at >= since || s.visits.failed > last.at:
-		a.files = append(a.files[:0], last.saw)
+		a.files = append(a.files[:0], last.file)
 	default:
 		return nil
 	}
 	return a.files
 }
 
-// longestURL limits the URL of a Violation, in bytes.
-const longestURL = 2 << 10
+// maxURL limits the URL of a Violation, in bytes.
+const maxURL = 2 << 10
 
 // accuse reports that a request violated a rule.
 func (a *Auditor) accuse(v Violation, e *event, r *robot, s *site) {
@@ -526,6 +569,7 @@ func (a *Auditor) accuse(v Violation, e *event, r *robot, s *site) {
 	a.report(v, r, s)
 }
 
+// report counts a violation and passes it to OnViolation.
 func (a *Auditor) report(v Violation, r *robot, s *site) {
 	if !a.counts(v.Time.UnixNano()) {
 		return
@@ -535,26 +579,28 @@ func (a *Auditor) report(v Violation, r *robot, s *site) {
 		t.count(v.Kind, 1)
 	}
 	if a.OnViolation != nil {
-		a.OnViolation(v.copied())
+		a.OnViolation(v.clone())
 	}
 }
 
-// copied returns v with copies of its texts, because the caller may keep v, and
-// the texts may be parts of a long line or of a whole robots.txt. Of a long
-// URL, the result has the beginning.
-func (v Violation) copied() Violation {
+// clone returns v with copies of its texts, because the caller may keep v, and
+// the texts may be parts of a long line or of a whole robots.txt. A long URL is
+// shortened.
+func (v Violation) clone() Violation {
 	v.Address = strings.Clone(v.Address)
 	v.Host = strings.Clone(v.Host)
 	v.Rule = strings.Clone(v.Rule)
-	if len(v.URL) > longestURL {
-		v.URL = v.URL[:longestURL] + "…" // a new string
+	if len(v.URL) > maxURL {
+		v.URL = v.URL[:maxURL] + "…" // a new string
 	} else {
 		v.URL = strings.Clone(v.URL)
 	}
 	return v
 }
 
-func (a *Auditor) broken(input string, line int, err error) {
+// reportBroken counts a line or record that could not be read or used, and
+// passes it to OnBroken.
+func (a *Auditor) reportBroken(input string, line int, err error) {
 	a.total.count("broken", 1)
 	if a.OnBroken != nil {
 		a.OnBroken(input, line, err)
@@ -567,29 +613,30 @@ func (a *Auditor) unaudited(r *robot, s *site, began int64) {
 	for _, t := range []*Tally{&a.total, r.sums, r.sums.day(began)} {
 		t.count("unaudited", 1)
 	}
-	span := at(a.spans, s.host.Name)
+	span := at(a.openSpans, s.host.Name)
 	span.Name = s.host.Name
-	span.seen(began)
+	span.include(began)
 	span.Requests++
 }
 
 // audited ends the open span of a host, if there is one, because a request
 // could be judged.
 func (a *Auditor) audited(s *site) {
-	if span := a.spans[s.host.Name]; span != nil {
+	if span := a.openSpans[s.host.Name]; span != nil {
 		a.endSpan(*span)
-		delete(a.spans, s.host.Name)
+		delete(a.openSpans, s.host.Name)
 	}
 }
 
+// endSpan adds a span to the Result.
 func (a *Auditor) endSpan(s Tally) {
-	if len(a.ended) < keptSpans {
-		a.ended = append(a.ended, s)
+	if len(a.spans) < maxSpans {
+		a.spans = append(a.spans, s)
 		return
 	}
-	last := &a.ended[keptSpans-1] // covers all further spans
+	last := &a.spans[maxSpans-1] // covers all further spans
 	last.Name = rest
 	last.Requests += s.Requests
-	last.seen(s.First.UnixNano())
-	last.seen(s.Last.UnixNano())
+	last.include(s.First.UnixNano())
+	last.include(s.Last.UnixNano())
 }

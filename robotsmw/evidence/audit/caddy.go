@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Here is a line of Caddy's log, broken into several:
+// This is a line of Caddy's log, with line breaks added:
 //
 //	{"level":"info","ts":1795168800.123,"logger":"http.log.access",
 //	 "msg":"handled request",
@@ -16,8 +16,8 @@ import (
 //	            "headers":{"User-Agent":["ExampleBot/1.0"]}},
 //	 "duration":0.005,"status":200,"resp_headers":{"Retry-After":["120"]}}
 //
-// If Caddy trusts the proxies in front of it, client_ip is the client that they
-// name. Otherwise client_ip is the proxy, and the client is in the header
+// If Caddy trusts the proxies in front of it, client_ip is the client according
+// to them. Otherwise client_ip is the proxy, and the client is in the header
 // X-Forwarded-For.
 
 var errCaddy = errors.New("the object has no request with a time (ts), host and uri")
@@ -38,8 +38,8 @@ func caddyTime(line []byte) []byte {
 	return firstValue(rest)
 }
 
-// A caddyLine has the values of a line's members, verbatim; see firstValue. nil
-// means that the line has no such member.
+// A caddyLine contains the values of a line's members, verbatim; see
+// firstValue. nil means that the line has no such member.
 type caddyLine struct {
 	logger, message, request []byte
 	ts, duration             []byte
@@ -52,10 +52,10 @@ type caddyLine struct {
 	retryAfter, date         []byte // of the response
 }
 
-// split finds the members of a line. Of several members with one name, the
-// first one counts. No header field has the name of another member, because the
-// names of header fields begin with a capital. split returns false if the line
-// is not valid JSON.
+// split finds the members of a line. If several members have the same name, the
+// first one is used. No header field has the name of another member, because
+// the names of header fields begin with a capital. split returns false if the
+// line is not valid JSON.
 func (l *caddyLine) split(line []byte) bool {
 	return everyMember(line, func(name, rest []byte) {
 		value := l.member(name)
@@ -142,8 +142,8 @@ func (p *parser) caddy(line []byte) (entry, error) {
 	f.status, _ = strconv.Atoi(string(l.status))
 	if exact {
 		f.rounded = 1e3 // 1 µs, because ts may be a float
-		if took, ok := lasted(l.duration); ok {
-			f.begin = end - took
+		if duration, ok := parseDuration(l.duration); ok {
+			f.begin = end - duration
 		}
 	}
 	f.retryAfter, f.date = text(l.retryAfter), text(l.date)

@@ -11,11 +11,11 @@ import (
 type identity struct {
 	host   string // the host that was requested; "" means not known
 	peer   string // the other end of the server's connection; "" means not known
-	client string // who sent the request: peer, or whom a proxy named; "" means not known
+	client string // peer or, if that is a proxy, the client according to the proxy; "" means not known
 }
 
-// identifyAt reads the client at the beginning of some words. ok is false if
-// there is none.
+// identifyAt reads the client at the beginning of some words. There must be at
+// least two words. ok is false if they do not begin with a client.
 func identifyAt(words [][]byte) (id identity, ok bool) {
 	if isList(words[0]) {
 		return identifyList(words), true
@@ -35,7 +35,8 @@ func identifyAt(words [][]byte) (id identity, ok bool) {
 	return identity{peer: peer, client: peer}, string(words[1]) == "-"
 }
 
-// isList reports whether a word is the first one of a list of addresses.
+// isList reports whether a word ends with a comma, so that it belongs to a list
+// of addresses that continues with the next word.
 func isList(word []byte) bool { return len(word) > 1 && word[len(word)-1] == ',' }
 
 // identifyList reads a list such as "192.0.2.1, 10.0.0.1 - -": the value of
@@ -50,57 +51,63 @@ func identifyList(words [][]byte) identity {
 	return identity{peer: peer, client: forwardedFor(list)}
 }
 
-// identifyPair reads two addresses in front of the users' names. The first one
-// is the host if it has a port as in vhost_combined. Otherwise a private one is
-// that of a proxy. If neither is known, one client has both of them.
+// identifyPair reads the two addresses before the user names. If the first has a
+// port, as in the format vhost_combined, it is the host, and the second is the
+// client. Otherwise, if exactly one is private, that is the address of a proxy.
+// If not, the two together identify the client.
 func identifyPair(word []byte, first, second string) identity {
-	switch {
-	case bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")):
-		_, host := originOf(copied(word))
+	if bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")) {
+		_, host := splitOrigin(copied(word))
 		return identity{host: host, peer: second, client: second}
-	case isPrivate(first) && !isPrivate(second):
+	}
+	if isPrivate(first) && !isPrivate(second) {
 		return identity{peer: first, client: second}
-	case isPrivate(second) && !isPrivate(first):
+	}
+	if isPrivate(second) && !isPrivate(first) {
 		return identity{peer: second, client: first}
 	}
 	both := first + " " + second
 	return identity{peer: both, client: both}
 }
 
-// named returns the identity of a client that is the first of three words.
-func named(word []byte) identity {
+// identifyName reads a client that is the first of three words, and may have any
+// name.
+func identifyName(word []byte) identity {
 	if address, ok := parseAddress(word); ok {
 		return identity{peer: address, client: address}
 	}
 	name := clip(copied(word))
-	if isNobody(name) {
+	if isUnknown(name) {
 		return identity{}
 	}
 	return identity{peer: name, client: name}
 }
 
 // copied returns the beginning of a word that may be the name of a host or of a
-// client. Parts of the result are kept, so it must not be long.
-func copied(word []byte) string { return string(word[:min(len(word), 4*longest)]) }
+// client. Parts of the result stay in memory, so it must not be long.
+func copied(word []byte) string { return string(word[:min(len(word), 4*maxName)]) }
 
-// isNobody reports whether a log has this text where it does not know the
-// client: "-" if a header is missing, "unix:" (nginx) if the request came by a
-// Unix domain socket, and RFC 7239 §6.2 has "unknown".
-func isNobody(name string) bool {
-	return strings.HasPrefix(name, "unix:") || slices.Contains([]string{"", "-", "unknown", "(null)", "0.0.0.0", "::"}, strings.ToLower(name))
+// unknownClients are the texts that logs contain if the client is not known:
+// "-" if a header is missing, and "unknown" according to RFC 7239 §6.2.
+var unknownClients = []string{"", "-", "unknown", "(null)", "0.0.0.0", "::"}
+
+// isUnknown reports whether a log contains this text because it does not know
+// the client. nginx writes "unix:" for a Unix domain socket.
+func isUnknown(name string) bool {
+	return strings.HasPrefix(name, "unix:") || slices.Contains(unknownClients, strings.ToLower(name))
 }
 
 // hasPort reports whether a word is the name of a host with its port, as in
-// vhost_combined. In "2001:db8::1" nothing is a port.
+// vhost_combined. An address such as "2001:db8::1" has no port.
 func hasPort(word []byte) bool {
 	if _, ok := parseAddress(word); ok {
 		return false
 	}
-	host, port, found := bytes.Cut(word, []byte(":"))
-	return found && len(host) > 0 && len(port) > 0 && isHost(word)
+	host, port, _ := bytes.Cut(word, []byte(":"))
+	return len(host) > 0 && len(port) > 0 && isHost(word)
 }
 
-// isHost reports whether a word in front of an address may be the host that was
+// isHost reports whether a word before an address may be the host that was
 // requested: it has a port or a dot. Otherwise it may be the name of a machine
 // that a log shipper has added.
 func isHost(word []byte) bool {
@@ -108,6 +115,6 @@ func isHost(word []byte) bool {
 		return false
 	}
 	port := word[bytes.LastIndexByte(word, ':')+1:]
-	hasPort := len(port) > 0 && len(port) < len(word) && len(bytes.Trim(port, "0123456789")) == 0
+	hasPort := len(port) < len(word) && isDigits(port)
 	return hasPort || bytes.IndexByte(word, '.') > 0
 }

@@ -179,17 +179,18 @@ func TestRead_ClientsOfOtherForms(t *testing.T) {
 			got := read(t, always("User-agent: *\nCrawl-delay: 10\n"), log.String())
 			wantAccused(t, got, "GuiltyBot gap")
 			if i := slices.IndexFunc(got.violations, func(v Violation) bool { return v.Address != "192.0.2.66" }); i >= 0 {
-				t.Errorf("%+v", got.violations[i])
+				t.Errorf("the violation %+v has another address, want 192.0.2.66", got.violations[i])
 			}
-			if got.result.Counts["anonymous"] != 0 || got.result.Counts["broken"] != 0 {
-				t.Errorf("%v", got.result.Counts)
+			counts := got.result.Counts
+			if counts["anonymous"] != 0 || counts["broken"] != 0 {
+				t.Errorf("%d requests are anonymous and %d lines broken, want 0 and 0", counts["anonymous"], counts["broken"])
 			}
 		})
 	}
 }
 
-// From an address that stands for many clients, no gap is proved, and the lines
-// that do not say who sent a request are counted. Disallowed pages need no
+// Requests from an address that represents many clients prove no gap, and are
+// counted as anonymous. A request for a disallowed page is a violation from any
 // address.
 func TestRead_Anonymous(t *testing.T) {
 	hits := gapHits()
@@ -209,13 +210,13 @@ func TestRead_Anonymous(t *testing.T) {
 		got := read(t, always("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n"), linesOf(all, hit.precise))
 		wantAccused(t, got, "GuiltyBot disallowed")
 		if n := got.result.Counts["anonymous"]; n != len(all)-1 { // without the browser's
-			t.Errorf("%s: %d of %d requests are anonymous", address, n, len(all)-1)
+			t.Errorf("%s: %d requests are anonymous, want %d", address, n, len(all)-1)
 		}
 		if v := got.violations[0]; v.Address != "" {
-			t.Errorf("%+v", v)
+			t.Errorf("%s: the violation has the address %q, want none", address, v.Address)
 		}
 	}
-	// A machine from which two robots come is not such an address.
+	// An address with two robots does not represent many clients.
 	few := slices.Clone(hits[:30])
 	for i := range few {
 		few[i].address = "10.0.0.1"
@@ -224,8 +225,8 @@ func TestRead_Anonymous(t *testing.T) {
 	wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 10\n"), linesOf(few, hit.precise)), "Bot0 gap", "Bot1 gap")
 }
 
-// A proxy that names its clients in some lines stands for many clients in the
-// others too.
+// The address of a proxy that names its clients in some lines represents many
+// clients in the other lines too.
 func TestRead_ProxyThatNamesSomeClients(t *testing.T) {
 	var log strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(linesOf(pages("PoliteBot/1.0", "10.0.0.1", morning, 40, every(time.Second)), hit.precise)), "\n") {
@@ -236,20 +237,22 @@ func TestRead_ProxyThatNamesSomeClients(t *testing.T) {
 		log.WriteString(line + ` "` + forwarded + "\"\n")
 	}
 	got := read(t, always("User-agent: *\nCrawl-delay: 10\n"), log.String())
-	if wantAccused(t, got); got.result.Counts["anonymous"] != 30 {
-		t.Errorf("%v", got.result.Counts)
+	wantAccused(t, got)
+	if n := got.result.Counts["anonymous"]; n != 30 {
+		t.Errorf("%d requests are anonymous, want 30", n)
 	}
 }
 
-// Caddy that does not trust the proxies in front of it has the client only in a
-// header.
+// If Caddy does not trust the proxies in front of it, its log contains the client
+// only in X-Forwarded-For.
 func TestRead_CaddyWithoutTrustedProxies(t *testing.T) {
 	line := func(h hit) string {
 		line := strings.Replace(h.caddyFloat(), `"client_ip":"`+h.address+`"`, `"client_ip":"10.0.0.1"`, 1)
 		return strings.Replace(line, `"headers":{`, `"headers":{"X-Forwarded-For":["`+h.address+`, 10.0.0.9"],`, 1)
 	}
 	got := read(t, always("User-agent: *\nCrawl-delay: 10\n"), linesOf(gapHits(), line))
-	if wantAccused(t, got, "GuiltyBot gap"); got.violations[0].Address != "192.0.2.66" {
-		t.Errorf("%+v", got.violations[0])
+	wantAccused(t, got, "GuiltyBot gap")
+	if address := got.violations[0].Address; address != "192.0.2.66" {
+		t.Errorf("the violation has the address %q, want 192.0.2.66", address)
 	}
 }

@@ -27,10 +27,10 @@ var (
 	errRequest = errors.New(`the request line of a robot is not like "GET /a HTTP/1.1"`)
 )
 
-// dated splits a line of the combined format at its date, as in `names [date]
+// cutDate splits a line of the combined format at its date, as in `names [date]
 // "request…`. The user's name before the date may contain anything but a quote,
-// so what looks like a date counts only if a quote follows it.
-func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok bool) {
+// so a date must be followed by a quote. at is the time in nanoseconds.
+func (p *parser) cutDate(line []byte) (names []byte, at int64, rest []byte, ok bool) {
 	const date = len("[20/Nov/2026:10:00:00 +0000")
 	i := bytes.Index(line, []byte(`] "`))
 	if i <= date || line[i-date] != '[' || line[i-date-1] != ' ' {
@@ -42,19 +42,19 @@ func (p *parser) dated(line []byte) (names []byte, at int64, rest []byte, ok boo
 
 // A combinedLine contains the parts of a line, with their escapes.
 type combinedLine struct {
-	names   []byte // what is before the date
+	names   []byte // the part before the date
 	end     int64
 	request []byte
 	status  int
 	agent   []byte
-	rest    []byte // what follows the User-Agent
+	rest    []byte // the part after the User-Agent
 }
 
 // splitCombined splits a line at its date and its quotes.
 func (p *parser) splitCombined(line []byte) (l combinedLine, err error) {
 	var ok bool
 	var rest []byte
-	if l.names, l.end, rest, ok = p.dated(line); !ok {
+	if l.names, l.end, rest, ok = p.cutDate(line); !ok {
 		return l, errLine
 	}
 	if l.request, rest, ok = quoted(rest); !ok {
@@ -105,44 +105,56 @@ func (p *parser) combined(line []byte) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	out := entry{isRequest: true, at: l.end, hasAgent: len(l.agent) > 0 && string(l.agent) != "-"}
-	robot := p.agent(l.agent)
-	if robot == "" && !p.surveys {
+	out := entry{
+		isRequest: true,
+		hasAgent:  hasAgent(l.agent),
+		at:        l.end,
+		robot:     p.agent(l.agent),
+	}
+	if out.robot == "" && !p.surveys {
 		return out, nil
 	}
-	out.robot, out.identity = robot, p.identify(l.names)
+	out.identity = p.identify(l.names)
 	e := p.pool.get()
-	e.at, e.end, e.rounded, e.doubt = l.end, l.end, 1e9, longestAnswer
-	e.robot, e.status = robot, l.status
+	e.at = l.end
+	e.end = l.end
+	e.rounded = 1e9
+	e.doubt = maxDuration
+	e.robot = out.robot
+	e.status = l.status
 	if client := e.readRest(l.rest); client != "" {
 		out.client = client
 	}
-	if robot == "" {
+	if out.robot == "" {
 		return out, nil
 	}
-	method, url, ok := requested(l.request)
+	method, url, ok := parseRequest(l.request)
 	if !ok {
 		return entry{}, errRequest
 	}
-	e.url, e.notGet = url, method != "GET"
-	e.host, e.address, e.isAnonymous = out.host, out.client, out.client == ""
+	e.url = url
+	e.notGet = method != "GET"
+	e.host = out.host
+	e.address = out.client
+	e.isAnonymous = out.client == ""
 	out.event = e
 	return out, nil
 }
 
-// readRest reads what follows the User-Agent. It returns the client that the
-// first quoted text with addresses names, or "".
+// readRest reads the part of a line after the User-Agent. It returns the client
+// in the first X-Forwarded-For, or "" if there is none.
 func (e *event) readRest(rest []byte) (client string) {
 	client, rest = cutForwarded(rest)
-	rest = e.precise(rest)
+	rest = e.cutTimes(rest)
 	if client == "" {
 		client, _ = cutForwarded(rest)
 	}
 	return client
 }
 
-// cutForwarded reads the quoted texts at the beginning of a line's rest, and
-// returns the client that the first X-Forwarded-For among them names.
+// cutForwarded reads the quoted texts at the beginning of a line's rest. It
+// returns the client in the first X-Forwarded-For among them, and what follows
+// the texts.
 func cutForwarded(s []byte) (client string, rest []byte) {
 	for len(s) > 1 && s[0] == ' ' && s[1] == '"' {
 		text, after, ok := quoted(s[1:])
@@ -157,40 +169,52 @@ func cutForwarded(s []byte) (client string, rest []byte) {
 	return client, s
 }
 
-// precise reads $msec and $request_time if they are there, and returns what
-// follows them. Many logs have two durations there instead, such as
+// cutTimes reads $msec and $request_time, if the line contains them, and returns
+// what follows them. Many logs contain two durations there instead, such as
 // $request_time and $upstream_response_time. If a duration is read as $msec,
-// the result is a time in 1970. That is far from the line's date, so precise
+// the result is a time in 1970. That is far from the line's date, so cutTimes
 // ignores it.
-func (e *event) precise(rest []byte) []byte {
-	const near = int64(24 * time.Hour) // the date in the line may have a wrong time zone
-	end, after, ok := millis(rest)
-	took, after, ok2 := millis(after)
-	if !ok || !ok2 {
+func (e *event) cutTimes(rest []byte) []byte {
+	const maxOffset = int64(24 * time.Hour) // the date in the line may have a wrong time zone
+	end, after, ok := cutSeconds(rest)
+	if !ok {
 		return rest
 	}
-	if end >= e.end-near && end <= e.end+near {
-		e.end, e.at, e.rounded, e.doubt = end, end-took, 1e6, underWay
+	duration, after, ok := cutSeconds(after)
+	if !ok {
+		return rest
+	}
+	if end >= e.end-maxOffset && end <= e.end+maxOffset {
+		e.at = end - duration
+		e.end = end
+		e.rounded = 1e6
+		e.doubt = maxTransit
 	}
 	return after
 }
 
-// millis reads a time in seconds, such as " 1795168800.123". It returns the
-// time in nanoseconds.
-func millis(s []byte) (n int64, rest []byte, ok bool) {
+// cutSeconds reads a space and a time in seconds with three decimals, such as
+// " 1795168800.123". It returns the time in nanoseconds.
+func cutSeconds(s []byte) (n int64, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != ' ' {
 		return 0, nil, false
 	}
 	field, _, _ := bytes.Cut(s[1:], []byte(" "))
 	seconds, fraction, _ := bytes.Cut(field, []byte("."))
 	whole, err := strconv.ParseUint(string(seconds), 10, 33) // until the year 2242
-	part, err2 := strconv.ParseUint(string(fraction), 10, 16)
-	return int64(whole*1e3+part) * 1e6, s[1+len(field):], len(fraction) == 3 && err == nil && err2 == nil
+	if err != nil || len(fraction) != 3 {
+		return 0, nil, false
+	}
+	thousandths, err := strconv.ParseUint(string(fraction), 10, 16)
+	if err != nil {
+		return 0, nil, false
+	}
+	return int64(whole*1e3+thousandths) * 1e6, s[1+len(field):], true
 }
 
-// requested returns the method and the URL of a request line. A line of
+// parseRequest returns the method and the URL of a request line. A line of
 // HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
-func requested(line []byte) (method, url string, ok bool) {
+func parseRequest(line []byte) (method, url string, ok bool) {
 	first, rest, ok := bytes.Cut(line, []byte(" "))
 	method = string(first)
 	if !ok || method == "" || leadingToken(method) != method {
@@ -200,8 +224,8 @@ func requested(line []byte) (method, url string, ok bool) {
 	return method, unescaped(rest), len(rest) > 0
 }
 
-// withoutVersion removes what follows the URL in a request line: everything
-// from the last " HTTP/" on. Mostly that is the last word, which is found
+// withoutVersion removes everything after the URL in a request line, that is,
+// from the last " HTTP/" on. This is usually the last word, which is found
 // faster.
 func withoutVersion(s []byte) []byte {
 	version := []byte(" HTTP/")
@@ -219,17 +243,21 @@ func withoutVersion(s []byte) []byte {
 }
 
 // date reads "20/Nov/2026:10:00:00 +0000". The date is often in the same minute
-// as that of the line before.
+// as that of the previous line, whose minute is therefore cached.
 func (p *parser) date(s []byte) (int64, bool) {
 	if !p.isSameMinute(s) {
 		t, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(s))
-		if err != nil || t.Year() < 1971 || t.Year() > 2261 || s[2] != '/' {
+		if err != nil || s[2] != '/' {
+			return 0, false
+		}
+		if t.Year() < 1971 || t.Year() > 2261 { // UnixNano covers 1678 to 2262
 			return 0, false
 		}
 		p.stamp = string(s)
 		p.minute = t.Truncate(time.Minute).UnixNano()
 	}
-	tens, ones := int64(s[secondIndex]-'0'), int64(s[secondIndex+1]-'0')
+	tens := int64(s[secondIndex] - '0')
+	ones := int64(s[secondIndex+1] - '0')
 	return p.minute + (10*tens+ones)*1e9, true
 }
 
@@ -242,7 +270,8 @@ func (p *parser) isSameMinute(s []byte) bool {
 	if len(s) != len(p.stamp) {
 		return false
 	}
-	before, seconds, after := s[:secondIndex], s[secondIndex:secondIndex+2], s[secondIndex+2:]
-	isSame := string(before) == p.stamp[:secondIndex] && string(after) == p.stamp[secondIndex+2:]
+	const end = secondIndex + len("00")
+	seconds := s[secondIndex:end]
+	isSame := string(s[:secondIndex]) == p.stamp[:secondIndex] && string(s[end:]) == p.stamp[end:]
 	return isSame && isDigits(seconds) && seconds[0] <= '5'
 }

@@ -23,27 +23,27 @@ type Input struct {
 type event struct {
 	at      int64 // when it began or, if that is not known, when it ended
 	end     int64 // when it ended; "never" means not known
-	doubt   int64 // how long before its time the robot may have sent it
-	rounded int64 // how much its time may have been rounded down
+	doubt   int64 // how long before its time the robot may have sent it, in nanoseconds
+	rounded int64 // how much its time may have been rounded down, in nanoseconds
 	scheme  string
 	host    string
 	url     string
 	robot   string // the name in the User-Agent
 	address string // the client's
 	status  int
-	wait    int64    // the wait of a Retry-After, from the answer on; 0 means none
+	wait    int64    // the wait that a Retry-After requests, from the answer on, in nanoseconds; 0 means none
 	capture *capture // the answer to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
-	notGet  bool     // its method is not GET, so that it brings no robots.txt
+	notGet  bool     // its method is not GET, so the answer contains no robots.txt
 
 	hasAgent    bool // in a WARC file: it has a User-Agent, or its crawler is known
 	isAnonymous bool // the log does not identify the client
-	isAtEdge    bool // no cache is between the client and who wrote the log
+	isAtEdge    bool // no cache is between the client and the server that wrote the log
 	isHop       bool // a redirect of robots.txt may have led to it
 }
 
-// An eventPool contains judged events, whose memory is used again. A nil pool
-// contains none.
+// An eventPool contains judged events, so that their memory can be used again. A
+// nil pool is empty.
 type eventPool struct{ judged []*event }
 
 // get returns an event without contents.
@@ -57,7 +57,7 @@ func (p *eventPool) get() *event {
 	return e
 }
 
-// put takes an event to which no other reference exists.
+// put adds an event to the pool. There must be no other reference to it.
 func (p *eventPool) put(e *event) {
 	*e = event{}
 	p.judged = append(p.judged, e)
@@ -67,38 +67,44 @@ func (p *eventPool) put(e *event) {
 type capture struct {
 	status int
 	body   []byte
-	to     string // if status is a redirect: the origin that redirect() has returned
+	to     string // if status is a redirect: the origin, as the function redirect returns it
 }
 
 // time returns the time by which a log is sorted: the end or, if the end is not
 // known, the start.
 func (e *event) time() int64 { return max(e.at, e.end) }
 
+// size returns approximately how many bytes of memory the event takes.
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 
-// before is the order in which events are judged. A request for robots.txt
-// precedes other requests of the same time, because the log does not show
-// whether it was later.
+// before reports whether e is judged before f. A request for robots.txt precedes
+// other requests of the same time, because the log does not show whether it was
+// later.
 func (e *event) before(f *event) bool {
-	return e.at < f.at || e.at == f.at && e.isFile && !f.isFile
+	if e.at != f.at {
+		return e.at < f.at
+	}
+	return e.isFile && !f.isFile
 }
 
 // fresh is how long a robot may use a file that it has fetched (RFC 9309 §2.4).
 const fresh = 24 * time.Hour
 
-// A time that is not known has this value.
+// never is the value of a time that is not known.
 const never = math.MinInt64
 
+// asTime converts a time in nanoseconds.
 func asTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
 
+// isRobots reports whether a URL is that of a robots.txt.
 func isRobots(url string) bool {
-	rest, ok := strings.CutPrefix(pathOf(url), "/robots.txt")
+	rest, ok := strings.CutPrefix(pathAndQuery(url), "/robots.txt")
 	return ok && (rest == "" || rest[0] == '?')
 }
 
-// pathOf returns the path and query of a URL. It returns "" if the URL is
+// pathAndQuery returns the path and query of a URL. It returns "" if the URL is
 // neither a path nor absolute.
-func pathOf(url string) string {
+func pathAndQuery(url string) string {
 	if strings.HasPrefix(url, "/") {
 		return url
 	}
@@ -110,8 +116,8 @@ func pathOf(url string) string {
 	return cmp.Or(path, "/")
 }
 
-// cutHost splits what follows "://" in a URL into the host, with its port, and
-// the path and query. It leaves out the user's name.
+// cutHost splits the part of a URL after "://" into the host, with its port, and
+// the path and query. It leaves out the user's name and password.
 func cutHost(rest string) (host, path string) {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		rest, path = rest[:i], rest[i:]
@@ -119,28 +125,31 @@ func cutHost(rest string) (host, path string) {
 	return rest[strings.LastIndexByte(rest, '@')+1:], path
 }
 
-// The constant "longest" limits the name of a host or robot, in bytes. Longer
-// host names cannot be resolved.
-const longest = 255
+// maxName limits the name of a host or robot, in bytes. Longer host names cannot
+// be resolved.
+const maxName = 255
 
-func clip(s string) string { return s[:min(len(s), longest)] }
+// clip returns the first maxName bytes of a name.
+func clip(s string) string { return s[:min(len(s), maxName)] }
 
-// originOf returns the scheme and host of an absolute URL. If s is a Host
+// splitOrigin returns the scheme and host of an absolute URL. If s is a Host
 // header, the scheme is "". The host is in lower case, without a dot at its
 // end, and without the scheme's default port. If there is no scheme, both 80
-// and 443 count as default ports.
-func originOf(s string) (scheme, host string) {
+// and 443 are default ports.
+func splitOrigin(s string) (scheme, host string) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
 		scheme, rest = "", s
 	}
 	host, _ = cutHost(rest)
-	scheme, host = strings.ToLower(scheme), strings.ToLower(host)
+	scheme = strings.ToLower(scheme)
+	host = strings.ToLower(host)
 	if scheme != "https" {
 		host = strings.TrimSuffix(host, ":80")
 	}
 	if scheme != "http" {
 		host = strings.TrimSuffix(host, ":443")
 	}
-	return scheme, clip(strings.TrimSuffix(strings.Replace(host, ".:", ":", 1), "."))
+	host = strings.Replace(host, ".:", ":", 1) // the dot at the end of the name, before a port
+	return scheme, clip(strings.TrimSuffix(host, "."))
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A half is a request or a response. In a WARC file, these are two records near
-// each other, in either order. Each may contain the other's ID in its
-// WARC-Concurrent-To.
+// A half is the request or the response of an exchange. In a WARC file, these
+// are two records near each other, in either order. Each may contain the
+// other's ID in its WARC-Concurrent-To.
 type half struct {
 	ids       []string // the IDs of the record, and of the records named in it
 	isRequest bool
@@ -26,9 +26,9 @@ type exchanges struct {
 	hops    map[[sha256.Size]byte]bool // hashes of URLs to which a request for robots.txt was redirected
 }
 
-const pendingHalves = 64
+const maxPending = 64
 
-// add takes a record. If the record completes an exchange, add passes the event
+// add adds a record. If the record completes an exchange, add passes the event
 // of that exchange to each. If too many exchanges are incomplete, add passes
 // the event of the oldest half.
 func (x *exchanges) add(r *warcRecord) error {
@@ -36,34 +36,41 @@ func (x *exchanges) add(r *warcRecord) error {
 		x.warcinfo(r)
 		return nil
 	}
-	scheme, host := originOf(r.target)
+	scheme, host := splitOrigin(r.target)
+	isHTTP := scheme == "http" || scheme == "https"
 	isAnswer := r.kind == "response" || r.kind == "revisit"
-	if !isAnswer && r.kind != "request" || scheme != "http" && scheme != "https" {
+	isRequest := r.kind == "request"
+	if !isHTTP || !isRequest && !isAnswer {
 		return nil // such as the record of a DNS lookup
 	}
-	h := &half{ids: append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...), isRequest: !isAnswer}
-	h.event = &event{at: r.date.UnixNano(), end: never, rounded: r.rounded(), isAtEdge: true, scheme: scheme, host: host, url: r.target}
-	var err error
-	if isAnswer {
-		err = x.response(r, h.event)
-	} else if m, err2 := r.http(); err2 != nil {
-		err = err2
-	} else {
-		h.event.robot = x.parser.agent([]byte(m.header.Get("User-Agent")))
-		h.event.hasAgent = m.header.Get("User-Agent") != ""
-		h.event.notGet = !strings.HasPrefix(m.line, "GET ")
+	h := &half{
+		ids:       append(slices.Clone(r.header["Warc-Concurrent-To"]), r.header["Warc-Record-Id"]...),
+		isRequest: isRequest,
+		event: &event{
+			at:       r.date.UnixNano(),
+			end:      never,
+			rounded:  r.rounded(),
+			scheme:   scheme,
+			host:     host,
+			url:      r.target,
+			isAtEdge: true,
+		},
 	}
-	switch {
-	case r.block.cut:
-		return nil // the next call of next reports the error
-	case err != nil:
+	var err error
+	if isRequest {
+		err = x.request(r, h.event)
+	} else {
+		err = x.response(r, h.event)
+	}
+	if r.block.cut {
+		return nil // the next call of warcReader.next reports the error
+	}
+	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(x.pending, h.isNamed)
-	if i < 0 { // without IDs, the URL tells
-		i = slices.IndexFunc(x.pending, func(other *half) bool {
-			return h.isRequest != other.isRequest && h.event.url == other.event.url && len(h.ids) <= 1 && len(other.ids) <= 1
-		})
+	i := slices.IndexFunc(x.pending, h.matchesByID)
+	if i < 0 {
+		i = slices.IndexFunc(x.pending, h.matchesByURL)
 	}
 	if i >= 0 {
 		other := x.pending[i]
@@ -71,28 +78,44 @@ func (x *exchanges) add(r *warcRecord) error {
 		x.emit(h.join(other))
 		return nil
 	}
-	if x.pending = append(x.pending, h); len(x.pending) > pendingHalves {
+	x.pending = append(x.pending, h)
+	if len(x.pending) > maxPending {
 		x.emit(x.pending[0])
 		x.pending = slices.Delete(x.pending, 0, 1)
 	}
 	return nil
 }
 
+// emit passes the event of an exchange, or of a half without its other half, to
+// each.
 func (x *exchanges) emit(h *half) {
 	if !h.isRequest {
-		h.event.robot = robotOf(x.agent)
+		h.event.robot = robotName(x.agent)
 		h.event.hasAgent = x.agent != ""
 	}
-	if x.hops[sha256.Sum256([]byte(h.event.url))] && !isRobots(h.event.url) {
-		h.event.robot = "" // a hop on the way to a robots.txt is no page
+	isHop := x.hops[sha256.Sum256([]byte(h.event.url))] && !isRobots(h.event.url)
+	if isHop {
+		h.event.robot = "" // a hop on the way to a robots.txt is not a page
 	}
 	x.each(h.event)
 }
 
-// isNamed reports whether a request and an answer belong together, because they
-// have a record ID in common.
-func (h *half) isNamed(other *half) bool {
-	return h.isRequest != other.isRequest && slices.ContainsFunc(h.ids, func(id string) bool { return slices.Contains(other.ids, id) })
+// matchesByID reports whether a request and an answer belong together, because
+// they have a record ID in common.
+func (h *half) matchesByID(other *half) bool {
+	if h.isRequest == other.isRequest {
+		return false
+	}
+	return slices.ContainsFunc(h.ids, func(id string) bool { return slices.Contains(other.ids, id) })
+}
+
+// matchesByURL reports whether a request and an answer belong together, because
+// they have the same URL, and neither contains the ID of another record.
+func (h *half) matchesByURL(other *half) bool {
+	if h.isRequest == other.isRequest || h.event.url != other.event.url {
+		return false
+	}
+	return len(h.ids) <= 1 && len(other.ids) <= 1
 }
 
 // join returns the request with its answer. The date of the request's record is
@@ -102,16 +125,32 @@ func (h *half) join(other *half) *half {
 	if !h.isRequest {
 		return other.join(h)
 	}
-	e, answer := h.event, other.event
-	e.status, e.wait, e.capture = answer.status, answer.wait, answer.capture
+	e := h.event
+	answer := other.event
+	e.status = answer.status
+	e.wait = answer.wait
+	e.capture = answer.capture
 	if answer.at > e.at {
 		e.end = answer.at
 	}
 	return h
 }
 
+// request reads a request: its method and its User-Agent.
+func (x *exchanges) request(r *warcRecord, e *event) error {
+	m, err := r.http()
+	if err != nil {
+		return err
+	}
+	agent := m.header.Get("User-Agent")
+	e.robot = x.parser.agent([]byte(agent))
+	e.hasAgent = agent != ""
+	e.notGet = !strings.HasPrefix(m.line, "GET ")
+	return nil
+}
+
 // response reads a response: its status and the delay of a Retry-After. For a
-// robots.txt it also reads the body, or the target of a redirect.
+// robots.txt, it also reads the body, or the target of a redirect.
 func (x *exchanges) response(r *warcRecord, e *event) error {
 	isFile := isRobots(r.target)
 	if r.kind == "revisit" {
@@ -120,7 +159,8 @@ func (x *exchanges) response(r *warcRecord, e *event) error {
 			if isFile {
 				e.capture = &capture{status: 304} // robots.txt has not changed
 			}
-			if e.status = 200; r.header.Get("Content-Length") == "0" {
+			e.status = 200
+			if r.header.Get("Content-Length") == "0" {
 				return nil
 			}
 		}
@@ -146,7 +186,7 @@ func (x *exchanges) response(r *warcRecord, e *event) error {
 	case 3:
 		var hop string
 		e.capture.to, hop = redirect(r.target, m.header.Get("Location"))
-		if x.hops == nil || len(x.hops) >= cachedNames {
+		if x.hops == nil || len(x.hops) >= maxCacheEntries {
 			x.hops = make(map[[sha256.Size]byte]bool)
 		}
 		x.hops[sha256.Sum256([]byte(hop))] = true

@@ -87,8 +87,9 @@ func wantAccused(t *testing.T, got audited, want ...string) {
 	}
 }
 
-// A robot may have got robots.txt before the log began. It is accused only of a
-// page more than 24 hours later (RFC 9309 §2.4), and only once.
+// A robot may have received robots.txt before the log began. A violation is
+// reported only for a page more than 24 hours later (RFC 9309 §2.4), and only
+// once.
 func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 	got := read(t, always("User-agent: *\nAllow: /\n"), combined(`
 		20T00:00:00 Googlebot/2.1 /a
@@ -102,19 +103,27 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 		21T06:00:01 GuiltyBot/1.0 /robots.txt
 		21T06:00:02 GuiltyBot/1.0 /b
 		21T07:00:00 PoliteBot/1.0 /b`))
-	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want || got.result.Counts["not_shown"] != 3 {
-		t.Errorf("%d pages are not shown to follow a robots.txt; got\n%swant\n%s", got.result.Counts["not_shown"], got, want)
+	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if n := got.result.Counts["not_shown"]; n != 3 {
+		t.Errorf("not_shown is %d, want 3", n)
 	}
 }
 
-// If no robot's fetch is in the log, something in front of the server answers.
+// If no robot requests robots.txt in the log, a cache in front of the server may
+// answer these requests.
 func TestFair_RobotsTxtFromACDN(t *testing.T) {
 	log := combined(`
 		20T00:00:00 Googlebot/2.1 /a
 		22T00:00:00 Googlebot/2.1 /b
 		22T00:00:00 OtherBot/1.0 /private/b`)
-	if got := read(t, always(rulesOfSite), log); got.String() != "00:00:00 OtherBot /private/b disallowed\n" || got.result.Counts["not_shown"] != 3 {
-		t.Errorf("got\n%sand %+v", got, got.result)
+	got := read(t, always(rulesOfSite), log)
+	if want := "00:00:00 OtherBot /private/b disallowed\n"; got.String() != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if n := got.result.Counts["not_shown"]; n != 3 {
+		t.Errorf("not_shown is %d, want 3", n)
 	}
 }
 
@@ -161,8 +170,8 @@ func TestFair_SlowRobotsTxt(t *testing.T) {
 	wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 2\n"), linesOf(hits, hit.precise)), "GuiltyBot gap")
 }
 
-// Five users of one library are no robot that is five times too fast. A
-// violation has the address of who did it.
+// Five users of one library are not mistaken for one robot that is five times too
+// fast. A violation contains the address of the user who is too fast.
 func TestFair_UsersOfOneLibrary(t *testing.T) {
 	var hits []hit
 	for i := range 5 {
@@ -170,15 +179,17 @@ func TestFair_UsersOfOneLibrary(t *testing.T) {
 	}
 	history := always("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n")
 	got := read(t, history, linesOf(hits, hit.precise))
-	if wantAccused(t, got); !slices.Equal(got.result.Robots[0].Addresses, []string{"192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"}) {
-		t.Errorf("%+v", got.result.Robots[0])
+	wantAccused(t, got)
+	wantAddresses := []string{"192.0.2.0", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"}
+	if addresses := got.result.Robots[0].Addresses; !slices.Equal(addresses, wantAddresses) {
+		t.Errorf("the addresses of the robot are %q, want %q", addresses, wantAddresses)
 	}
 	hits = append(hits, pages("Library/1.0", "192.0.2.66", morning, 50, every(5*time.Second))...)
 	got = read(t, history, linesOf(hits, hit.precise))
 	wantAccused(t, got, "Library gap")
 	for _, v := range got.violations {
 		if v.Address != "192.0.2.66" {
-			t.Errorf("%+v", v)
+			t.Errorf("the violation %+v has another address, want 192.0.2.66", v)
 		}
 	}
 }
@@ -389,8 +400,11 @@ func TestFair_CrawlDelayThatIsNew(t *testing.T) {
 	got := read(t, changed, linesOf(hits, hit.precise))
 	wantAccused(t, got, "FreshBot gap", "HastyBot gap")
 	for _, v := range got.violations {
-		if v.Robot == "HastyBot" && (v.Rule != "Crawl-delay: 1" || v.Line != 2 || v.Want != time.Second) {
-			t.Fatalf("%+v", v)
+		if v.Robot != "HastyBot" {
+			continue
+		}
+		if v.Rule != "Crawl-delay: 1" || v.Line != 2 || v.Want != time.Second {
+			t.Fatalf("got the violation %+v, want it to name Crawl-delay: 1 in line 2, and 1 s", v)
 		}
 	}
 }
@@ -455,8 +469,8 @@ func TestFair_AnotherRobotBesideEveryone(t *testing.T) {
 	}
 }
 
-// Silence is no acquittal: what a visitor writes does not hide him.
-func TestFair_NobodyHides(t *testing.T) {
+// A violation is reported whatever the robot writes as the name of a user.
+func TestRead_ForgedUser(t *testing.T) {
 	h := hit{morning, 0, "192.0.2.66", "", "GuiltyBot/1.0", "/private/a", 200}
 	for name, line := range map[string]string{
 		"a user with a bracket": h.combined("a [b"),
@@ -464,17 +478,39 @@ func TestFair_NobodyHides(t *testing.T) {
 		"a user with a line":    h.combined(`x [19/Nov/2026:10:00:00 +0000] \x22GET / HTTP/1.1\x22 200 1 \x22-\x22 \x22Googlebot\x22`),
 	} {
 		got := read(t, always(rulesOfSite), line+"\n")
-		if got.String() != "10:00:00 GuiltyBot /private/a disallowed\n" || got.violations[0].Address != "192.0.2.66" {
-			t.Errorf("%s: %s", name, got)
+		if want := "10:00:00 GuiltyBot /private/a disallowed\n"; got.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+			continue
+		}
+		if address := got.violations[0].Address; address != "192.0.2.66" {
+			t.Errorf("%s: the violation has the address %q, want 192.0.2.66", name, address)
 		}
 	}
-	for url, want := range map[string]bool{"//private/a": true, "/x/../private/a": true, "/x/%2e%2e/private/a": true, "/./private/a": true, "/private%2fa": false, "/x/../a": false} {
-		h.url = url
-		if got := read(t, always(rulesOfSite), h.combined("-")+"\n"); (got.result.Violations == 1) != want {
-			t.Errorf("%s: %v", url, got)
+}
+
+// A disallowed path in another form is a violation if servers treat both forms
+// as the same path.
+func TestRead_EquivalentPaths(t *testing.T) {
+	for url, want := range map[string]int{
+		"//private/a":         1,
+		"/x/../private/a":     1,
+		"/x/%2e%2e/private/a": 1,
+		"/./private/a":        1,
+		"/private%2fa":        0,
+		"/x/../a":             0,
+	} {
+		h := hit{morning, 0, "192.0.2.66", "", "GuiltyBot/1.0", url, 200}
+		got := read(t, always(rulesOfSite), h.combined("-")+"\n")
+		if n := got.result.Violations; n != want {
+			t.Errorf("%s: %d violations, want %d", url, n, want)
 		}
 	}
-	for _, method := range []string{"POST", "HEAD"} { // of all requests for robots.txt, only a GET says what there is
+}
+
+// Only a GET counts as a fetch of robots.txt. A 404 for another method does not
+// mean that there is no file.
+func TestRead_MethodOfRobotsTxt(t *testing.T) {
+	for _, method := range []string{"POST", "HEAD"} {
 		refused := strings.Replace(combined("10:00:01 GuiltyBot/1.0 /robots.txt 404"), "GET", method, 1)
 		log := refused + combined("10:00:02 GuiltyBot/1.0 /private/a")
 		caddy := strings.Replace(hit{morning, 0, "192.0.2.1", "a.example", "GuiltyBot/1.0", "/robots.txt", 404}.caddyFloat(), "GET", method, 1) + "\n" +
@@ -485,6 +521,10 @@ func TestFair_NobodyHides(t *testing.T) {
 			wantAccused(t, read(t, always(rulesOfSite), input), "GuiltyBot disallowed")
 		}
 	}
+}
+
+// A robot whose User-Agent resembles that of a browser is recognized.
+func TestRobotName_LikeBrowsers(t *testing.T) {
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (iPhone; CPU iPhone OS 7_0 like Mac OS X) (bingbot/2.0; http://www.bing.com/bingbot.htm)":                   "bingbot",
 		"Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0 Safari/537.36":  "Storebot-Google",
@@ -495,27 +535,32 @@ func TestFair_NobodyHides(t *testing.T) {
 		"Mozilla/5.0 (Linux; Android 9; CUBOT X19) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/90.0 Mobile Safari/537.36":      "",
 		"Opera/9.80 (Windows NT 6.1) Presto/2.12 Version/12.16":                                                                  "",
 	} {
-		if got := robotOf(agent); got != want {
-			t.Errorf("%s: %q, want %q", agent, got, want)
+		if got := robotName(agent); got != want {
+			t.Errorf("robotName(%q) = %q, want %q", agent, got, want)
 		}
 	}
 }
 
-// JSON of other servers is read too, and a message of Caddy's is no request.
-func TestFair_JSONOfOthers(t *testing.T) {
-	for whose, line := range map[string]string{
+// JSON of other servers than Caddy is read, and a message of Caddy is not
+// mistaken for a request.
+func TestRead_JSONOfOtherServers(t *testing.T) {
+	for server, line := range map[string]string{
 		"nginx":   `{"time_iso8601":"2026-11-20T10:00:00+00:00","remote_addr":"192.0.2.1","request":"GET /private/a HTTP/1.1","status":"200","http_user_agent":"GuiltyBot/1.0"}`,
 		"Traefik": `{"ClientAddr":"192.0.2.1:40000","DownstreamStatus":200,"RequestHost":"a.example","RequestPath":"/private/a","level":"info","msg":"","request_User-Agent":"GuiltyBot/1.0","time":"2026-11-20T10:00:00Z"}`,
 		"docker":  `{"log":"192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] \"GET /private/a HTTP/1.1\" 200 512 \"-\" \"GuiltyBot/1.0\"\n","stream":"stdout","time":"2026-11-20T10:00:00.1Z"}`,
 	} {
 		got := read(t, always(rulesOfSite), line+"\n")
 		wantAccused(t, got, "GuiltyBot disallowed")
-		if got.result.Counts["broken"] != 0 || got.violations[0].Address != "192.0.2.1" {
-			t.Errorf("%s: %+v, %v", whose, got.result, got.violations)
+		if len(got.broken) != 0 {
+			t.Errorf("%s: the line is broken: %v", server, got.broken)
+		}
+		if address := got.violations[0].Address; address != "192.0.2.1" {
+			t.Errorf("%s: the violation has the address %q, want 192.0.2.1", server, address)
 		}
 	}
-	if got := read(t, always(rulesOfSite), `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}`+"\n"); got.result.Counts["broken"] != 0 {
-		t.Errorf("a message of Caddy's: %v", got.broken)
+	message := `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}` + "\n"
+	if got := read(t, always(rulesOfSite), message); len(got.broken) != 0 {
+		t.Errorf("a message of Caddy is broken: %v", got.broken)
 	}
 }
 

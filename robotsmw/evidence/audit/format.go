@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The formats of logs, as [Auditor.Format] has them.
+// The formats of logs, for [Auditor.Format].
 const (
 	// FormatCombined is the combined format of nginx and Apache, also in their
 	// forms vhost_combined (Apache) and main (nginx).
@@ -46,12 +46,13 @@ func (e *FormatError) Error() string {
 	if e.Format != "" {
 		which = "the format " + e.Format
 	}
-	return fmt.Sprintf("%s: no line is in %s; the first is %q; the formats are %s", e.Input, which, e.Line, strings.Join(Formats(), ", "))
+	return fmt.Sprintf("%s: no line is in %s; the first is %q; the formats are %s",
+		e.Input, which, e.Line, strings.Join(Formats(), ", "))
 }
 
 var errFormat = errors.New("the line is in no known format")
 
-// line reads a line. If Auditor.Format is "", it finds out the format.
+// line reads a line. If Auditor.Format is "", it detects the format.
 func (p *parser) line(line []byte) (entry, error) {
 	switch p.format {
 	case "":
@@ -69,14 +70,16 @@ func (p *parser) line(line []byte) (entry, error) {
 // detect reads a line in any format. Lines of JSON begin with a brace, and
 // those of the other formats differ in their first words.
 func (p *parser) detect(line []byte) (entry, error) {
-	switch {
-	case line[0] == '{':
+	switch line[0] {
+	case '{':
 		return p.json(line, "")
-	case line[0] == '#':
+	case '#':
 		return p.w3c(line)
-	case beginsLikeALB(line):
+	}
+	if beginsLikeALB(line) {
 		return p.alb(line)
-	case p.columns != nil:
+	}
+	if p.columns != nil {
 		if e, err := p.w3c(line); err == nil {
 			return e, nil
 		}
@@ -92,22 +95,23 @@ func (p *parser) detect(line []byte) (entry, error) {
 // returns a part of the line that contains the URL. at is "never" if the line
 // has no time. isQuick is false for the formats that must be read in whole.
 func (p *parser) glance(line []byte) (at int64, request []byte, isQuick bool) {
-	switch {
-	case p.isCombined(line):
-		_, at, rest, ok := p.dated(line)
+	if p.isCombined(line) {
+		_, at, rest, ok := p.cutDate(line)
 		if !ok {
 			return never, nil, true
 		}
 		request, _, _ = quoted(rest)
 		return at, request, true
-	case p.format == "" && isCaddy(line):
+	}
+	if p.format == "" && isCaddy(line) {
 		at, _ = moment(caddyTime(line))
 		return at, line, true
 	}
 	return never, nil, false
 }
 
-// isCombined reports whether a line can only be in the combined format.
+// isCombined reports whether a line cannot be in any other format than the
+// combined one.
 func (p *parser) isCombined(line []byte) bool {
 	if p.format != "" {
 		return p.format == FormatCombined
@@ -119,19 +123,19 @@ func (p *parser) isCombined(line []byte) bool {
 // isFormat reports whether Auditor.Format may have this value.
 func isFormat(name string) bool { return name == "" || slices.Contains(Formats(), name) }
 
-// firstLine returns the beginning of a line, for a message.
-func firstLine(line []byte) string {
-	const most = 200
+// shorten returns the beginning of a line, for a message.
+func shorten(line []byte) string {
+	const maxBytes = 200
 	line = bytes.TrimSpace(line)
-	if len(line) > most {
-		return string(line[:most]) + "…"
+	if len(line) > maxBytes {
+		return string(line[:maxBytes]) + "…"
 	}
 	return string(line)
 }
 
 // json reads a line that is a JSON object. If format is "", it is derived from
-// the members. If docker or a log shipper has put the line of another format
-// into the object, that line is read.
+// the members. If the object is that of docker or a log shipper, and contains
+// the line of another format, json reads that line.
 func (p *parser) json(line []byte, format string) (entry, error) {
 	if line[0] != '{' {
 		return entry{}, errJSON
@@ -149,32 +153,53 @@ func (p *parser) json(line []byte, format string) (entry, error) {
 			m[known] = value
 		}
 	})
-	switch {
-	case !ok:
+	if !ok {
 		return entry{}, errJSON
-	case format == FormatTraefik || format == "" && m["DownstreamStatus"] != nil && m["RequestPath"] != nil:
+	}
+	if format == "" {
+		format = m.format()
+	}
+	switch format {
+	case FormatTraefik:
 		return p.entry(m.traefik())
-	case format == FormatLogpush || format == "" && m["EdgeStartTimestamp"] != nil:
+	case FormatLogpush:
 		return p.entry(m.logpush())
-	case format == "" && m["log"] != nil && m["stream"] != nil:
-		return p.shipped(text(m["log"]))
+	case formatDocker:
+		return p.nested(text(m["log"]))
 	}
 	return p.entry(m.nginx())
 }
 
-// shipped reads a line that is a text within JSON.
-func (p *parser) shipped(line string) (entry, error) {
+// formatDocker is the JSON of docker, whose member "log" is a line of another
+// format.
+const formatDocker = "docker"
+
+// format returns the format of a line, judging by its members.
+func (m members) format() string {
+	switch {
+	case m["DownstreamStatus"] != nil && m["RequestPath"] != nil:
+		return FormatTraefik
+	case m["EdgeStartTimestamp"] != nil:
+		return FormatLogpush
+	case m["log"] != nil && m["stream"] != nil:
+		return formatDocker
+	}
+	return FormatNginx
+}
+
+// nested reads a line that is a text within JSON.
+func (p *parser) nested(line string) (entry, error) {
 	inner := bytes.TrimRight([]byte(line), "\r\n")
-	if len(inner) == 0 || p.isShipped {
+	if len(inner) == 0 || p.isNested {
 		return entry{}, nil
 	}
-	p.isShipped = true // no shipper puts a line into two objects
-	defer func() { p.isShipped = false }()
+	p.isNested = true // because no shipper nests a line twice
+	defer func() { p.isNested = false }()
 	return p.detect(inner)
 }
 
-// knownMembers are the names of the members that some format uses. The map
-// returns the name itself, so that the lookup of bytes allocates nothing.
+// knownMembers contains the names of the members that some format uses. The map
+// returns the name itself, so that the name in a line is not copied.
 var knownMembers = func() map[string]string {
 	all := make(map[string]string)
 	for _, names := range [][]string{traefikMembers, logpushMembers, nginxMembers, {"log", "stream"}} {

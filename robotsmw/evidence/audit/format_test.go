@@ -168,21 +168,32 @@ func TestRead_Formats(t *testing.T) {
 	hits = append(hits, pages("Mozilla/5.0 (compatible; GuiltyBot/2.1; +http://guilty.example/bot.html)", "192.0.2.66", morning.Add(5*time.Minute), 40, every(4*time.Second))...)
 	rules := always("User-agent: *\nDisallow: /private/\nCrawl-delay: 10\n")
 	if len(logFormats) < 20 {
-		t.Fatal("too few")
+		t.Fatalf("there are %d formats, want at least 20", len(logFormats))
 	}
 	for _, format := range logFormats {
 		t.Run(format.name, func(t *testing.T) {
 			got := read(t, rules, format.header+linesOf(hits, format.line))
 			wantAccused(t, got, "GuiltyBot disallowed", "GuiltyBot gap")
 			for _, v := range got.violations {
-				if v.Address != "192.0.2.66" || v.Kind == "disallowed" && v.URL != "/private/plan?b=1&c=%20d" && v.URL != "https://site.example:443/private/plan?b=1&c=%20d" && v.URL != "http://site.example:80/private/plan?b=1&c=%20d" {
-					t.Fatalf("%+v", v)
+				if v.Address != "192.0.2.66" {
+					t.Fatalf("the violation has the address %q, want 192.0.2.66", v.Address)
+				}
+				url := v.URL
+				url = strings.TrimPrefix(url, "https://site.example:443")
+				url = strings.TrimPrefix(url, "http://site.example:80")
+				if want := "/private/plan?b=1&c=%20d"; v.Kind == "disallowed" && url != want {
+					t.Fatalf("the violation has the URL %q, want it to end with %q", v.URL, want)
 				}
 			}
-			if got.result.Requests != len(hits) || got.result.Counts["broken"]+got.result.Counts["jumps"]+got.result.Counts["anonymous"]+got.result.Counts["unnamed"] > 0 {
-				t.Errorf("%+v", got.result.Tally)
+			if n := got.result.Requests; n != len(hits) {
+				t.Errorf("%d requests, want %d", n, len(hits))
 			}
-			for _, name := range Formats() { // read as another format, it is none
+			for _, name := range []string{"broken", "jumps", "anonymous", "unnamed"} {
+				if n := got.result.Counts[name]; n != 0 {
+					t.Errorf("%s is %d, want 0", name, n)
+				}
+			}
+			for _, name := range Formats() { // as another format, the log must not be readable
 				if format.format == "" {
 					break
 				}
@@ -190,8 +201,13 @@ func TestRead_Formats(t *testing.T) {
 				a := Auditor{given: *rules, Format: name, OnViolation: func(Violation) { violations++ }}
 				err := a.Read(t.Context(), Input{"log", strings.NewReader(format.header + linesOf(hits, format.line))})
 				_, isUnknown := errors.AsType[*FormatError](err)
-				if (name == format.format) != (err == nil && violations > 0) || err != nil && !isUnknown {
-					t.Errorf("as %s: %d violations, %v", name, violations, err)
+				isRead := err == nil && violations > 0
+				isFormat := name == format.format
+				if isRead != isFormat {
+					t.Errorf("as %s: %d violations (error %v), want them to be found: %t", name, violations, err, isFormat)
+				}
+				if err != nil && !isUnknown {
+					t.Errorf("as %s: got the error %v, want a FormatError", name, err)
 				}
 			}
 		})
@@ -200,8 +216,12 @@ func TestRead_Formats(t *testing.T) {
 
 func TestRead_NoSuchFormat(t *testing.T) {
 	a := Auditor{Format: "iis"}
-	if err := a.Read(t.Context(), Input{"log", strings.NewReader("")}); !errors.Is(err, errNoFormat) || !strings.Contains(fmt.Sprint(err), "combined, caddy") {
-		t.Error(err)
+	err := a.Read(t.Context(), Input{"log", strings.NewReader("")})
+	if !errors.Is(err, errNoFormat) {
+		t.Fatalf("got the error %v, want errNoFormat", err)
+	}
+	if want := "combined, caddy"; !strings.Contains(err.Error(), want) {
+		t.Errorf("got the error %q, want it to contain %q", err, want)
 	}
 }
 
@@ -280,7 +300,7 @@ func TestParser_Formats(t *testing.T) {
 			text = "error"
 		case e != nil:
 			begin := "?"
-			if e.at < e.end || e.doubt == underWay {
+			if e.at < e.end || e.doubt == maxTransit {
 				begin = fmt.Sprint(float64(e.at-t0*1e9) / 1e9)
 			}
 			method := "GET"
@@ -299,9 +319,9 @@ func TestParser_Formats(t *testing.T) {
 	}
 }
 
-// A section of a W3C log that begins in the middle of the file has the columns
-// of the line #Fields before it.
-func TestRead_W3CFrontEndsBehindEachOther(t *testing.T) {
+// In the concatenated W3C logs of three front ends, the lines after a #Fields line
+// have its columns, also when the log is divided into parts.
+func TestRead_W3CConcatenated(t *testing.T) {
 	hits := gapHits()
 	var logs []string
 	for i := range 3 {
@@ -311,23 +331,25 @@ func TestRead_W3CFrontEndsBehindEachOther(t *testing.T) {
 				some = append(some, h)
 			}
 		}
-		format := []logFormat{logFormats[slices.IndexFunc(logFormats, func(f logFormat) bool { return f.name == "IIS" })],
-			logFormats[slices.IndexFunc(logFormats, func(f logFormat) bool { return f.name == "CloudFront" })]}[i%2]
+		name := []string{"IIS", "CloudFront"}[i%2]
+		format := logFormats[slices.IndexFunc(logFormats, func(f logFormat) bool { return f.name == name })]
 		logs = append(logs, format.header+linesOf(some, format.line))
 	}
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
 		log := logs[order[0]] + logs[order[1]] + logs[order[2]]
 		got := read(t, always("User-agent: *\nCrawl-delay: 10\n"), log)
 		wantAccused(t, got, "GuiltyBot gap")
-		if got.result.Counts["broken"]+got.result.Counts["jumps"] > 0 || got.result.Requests != len(hits) {
-			t.Errorf("%v", got.result.Tally)
+		counts := got.result.Counts
+		if got.result.Requests != len(hits) || counts["broken"] != 0 || counts["jumps"] != 0 {
+			t.Errorf("%d requests, %d broken, %d jumps; want %d, 0, 0",
+				got.result.Requests, counts["broken"], counts["jumps"], len(hits))
 		}
 	}
 }
 
-// For any line, in any format, a parser returns a request of a robot or an
-// error, and the same one again if the line comes twice. The time of the first
-// pass is that of the second one.
+// For any line, in any format, a parser returns a valid event or an error, and
+// returns the same for a repeated line. Both passes over a log find the same
+// time.
 func FuzzFormats(f *testing.F) {
 	h := hit{morning, 5 * time.Millisecond, "192.0.2.1", "site.example", "Mozilla/5.0 (compatible; Bot/2.1; +http://bot.example/)", "/a?b", 200}
 	for _, format := range logFormats {
@@ -336,7 +358,7 @@ func FuzzFormats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log string) {
 		for _, format := range append(Formats(), "") {
 			var a Auditor
-			a.begin()
+			a.init()
 			p, survey := parser{format: format}, parser{format: format, surveys: true}
 			for line := range strings.SplitSeq(log, "\n") {
 				if strings.TrimSpace(line) == "" {
@@ -356,7 +378,7 @@ func FuzzFormats(f *testing.F) {
 					continue
 				}
 				if e.robot == "" || e.url == "" && format != FormatALB || e.isAnonymous != (e.address == "") || e.at == never || e.wait < 0 {
-					t.Fatalf("%q: %+v", line, e)
+					t.Fatalf("%q: the event %+v is invalid", line, e)
 				}
 			}
 		}

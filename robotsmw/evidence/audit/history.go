@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A history knows which robots.txt was in force on each host at each time. The
-// zero value knows nothing.
+// A history contains the versions of robots.txt of each host, with the times
+// from which they were in force. The zero value is empty.
 type history struct {
 	all     *timeline            // for each host that has no timeline of its own
 	origins map[string]*timeline // by origin, such as "https://example.com"
@@ -20,14 +20,17 @@ type history struct {
 	recent  int                  // how many versions each timeline keeps; 0 means all
 }
 
-// only returns the host for a log that names no hosts. This is the only host of
-// the history, or "" if it has none or several.
-func (h *history) only() (host string) {
-	if len(h.hosts) == 1 {
-		for host = range h.hosts {
-		}
+// onlyHost returns the host to assume for a log that does not name hosts: the
+// single host of the history, or "" if the history has none or several.
+func (h *history) onlyHost() string {
+	if len(h.hosts) != 1 {
+		return ""
 	}
-	return host
+	var only string
+	for host := range h.hosts {
+		only = host
+	}
+	return only
 }
 
 // isFailure reports whether a status means that robots.txt is unreachable, so
@@ -37,7 +40,7 @@ func isFailure(status int) bool {
 	return status/100 == 5 || httpstatus.IsThrottled(status) || status == 444 || status == 499
 }
 
-// at returns what a map has at a key, which is new if there was nothing.
+// at returns the value of a map at a key. If there is none, at adds a new one.
 func at[K comparable, V any](m map[K]*V, key K) *V {
 	if m[key] == nil {
 		m[key] = new(V)
@@ -64,7 +67,9 @@ func (h *history) add(scheme, host string, from int64, c *capture) {
 	if scheme != "" {
 		at(h.origins, scheme+"://"+host).add(from, f, h.recent)
 	}
-	if scheme == "" || f.to == "" || !strings.HasSuffix(f.to, "://"+host) { // else http redirects to https, whose file counts for the host
+	// If http redirects to https, only the file of https applies to the host.
+	isSameHost := scheme != "" && strings.HasSuffix(f.to, "://"+host)
+	if !isSameHost {
 		at(h.hosts, strings.Clone(host)).add(from, f, h.recent)
 	}
 }
@@ -72,11 +77,11 @@ func (h *history) add(scheme, host string, from int64, c *capture) {
 // at returns the file in force at the time t, or nil if no file is known.
 func (h *history) at(scheme, host string, t int64) *file {
 	for range 6 { // at most five redirects
-		f := h.line(scheme, host).at(t)
+		f := h.timeline(scheme, host).at(t)
 		if f == nil || f.to == "" {
 			return f
 		}
-		scheme, host = originOf(f.to)
+		scheme, host = splitOrigin(f.to)
 	}
 	return nil
 }
@@ -84,22 +89,22 @@ func (h *history) at(scheme, host string, t int64) *file {
 // appendSince appends the files in force from a time on until the time of e. A
 // file that is not known is nil.
 func (h *history) appendSince(files []*file, e *event, from int64) []*file {
-	line := h.line(e.scheme, e.host)
-	if line == nil {
+	l := h.timeline(e.scheme, e.host)
+	if l == nil {
 		return files
 	}
-	for _, v := range line.versions[max(line.until(from)-1, 0):line.until(e.at)] {
+	for _, v := range l.versions[max(l.until(from)-1, 0):l.until(e.at)] {
 		files = append(files, h.at(e.scheme, e.host, max(v.from, from)))
 	}
 	return files
 }
 
-// line returns the timeline of a host, or nil if it has none. Most logs do not
-// contain the scheme, which is then "".
-func (h *history) line(scheme, host string) *timeline {
+// timeline returns the timeline of a host, or nil if it has none. Most logs do
+// not contain the scheme, which is then "".
+func (h *history) timeline(scheme, host string) *timeline {
 	if scheme != "" {
-		if line := h.origins[scheme+"://"+host]; line != nil {
-			return line
+		if l := h.origins[scheme+"://"+host]; l != nil {
+			return l
 		}
 		// If there is a file for another scheme of this host, h.hosts may
 		// contain that file, so it is not used.
@@ -110,7 +115,7 @@ func (h *history) line(scheme, host string) *timeline {
 	return cmp.Or(h.hosts[host], h.all)
 }
 
-// A timeline has the versions of one robots.txt in the order of time.
+// A timeline contains the versions of one robots.txt in the order of time.
 type timeline struct{ versions []version }
 
 type version struct {
@@ -118,13 +123,15 @@ type version struct {
 	file *file
 }
 
-// until returns how many versions are in force from t on or earlier.
+// until returns the number of versions that came into force at t or earlier.
 func (l *timeline) until(t int64) int {
 	n := len(l.versions)
-	if n > 0 && l.versions[n-1].from <= t { // mostly so
+	if n > 0 && l.versions[n-1].from <= t { // the most frequent case
 		return n
 	}
-	i, _ := slices.BinarySearchFunc(l.versions, t, func(v version, t int64) int { return cmp.Or(cmp.Compare(v.from, t), -1) })
+	i, _ := slices.BinarySearchFunc(l.versions, t, func(v version, t int64) int {
+		return cmp.Or(cmp.Compare(v.from, t), -1)
+	})
 	return i
 }
 
@@ -157,7 +164,7 @@ type file struct {
 	to     string // the origin to whose robots.txt a redirect leads
 	text   []byte
 	parsed *robotstxt.File   // the parsed form of text; nil until a robot needs it
-	named  map[string]bool   // whether a group other than "*" names a robot, by its name
+	groups map[string]bool   // the results of hasGroup, by the name of the robot
 	rules  map[string]*rules // by the name of the group; see rulesFor
 }
 
@@ -177,8 +184,9 @@ func newFile(c *capture) *file {
 	case 2:
 		f.text = c.body[:min(len(c.body), robotstxt.MaxSize+1)]
 	case 3:
-		if f.to = c.to; f.to == "" {
-			f.status = 404 // a redirect that leads nowhere
+		f.to = c.to
+		if f.to == "" { // the redirect leads nowhere
+			f.status = 404
 		}
 	}
 	return f
@@ -196,14 +204,14 @@ func (f *file) rulesFor(p product) *rules {
 	}
 	if f.parsed == nil {
 		f.parsed = robotstxt.Parse(bodycode.Text(f.text, robotstxt.MaxSize))
-		f.named = make(map[string]bool)
+		f.groups = make(map[string]bool)
 		f.rules = make(map[string]*rules)
 	}
 	group := "*"
-	if p.named {
+	if p.skipsAll {
 		group = ""
 	}
-	if i := slices.IndexFunc(p.groups, f.names); i >= 0 {
+	if i := slices.IndexFunc(p.groups, f.hasGroup); i >= 0 {
 		group = strings.ToLower(p.groups[i])
 	}
 	if f.rules[group] == nil {
@@ -212,20 +220,21 @@ func (f *file) rulesFor(p product) *rules {
 	return f.rules[group]
 }
 
-// names reports whether a group names the robot, other than by "*". A robot
-// with many addresses asks as often, and the rules are compiled only once.
-func (f *file) names(robot string) bool {
-	named, known := f.named[robot]
-	if !known {
+// hasGroup reports whether a group names the robot, other than by "*". The
+// results are cached, because each one requires that the rules for the robot
+// are compiled.
+func (f *file) hasGroup(robot string) bool {
+	has, isCached := f.groups[robot]
+	if !isCached {
 		isName := func(a robotstxt.UserAgent) bool { return !strings.HasPrefix(a.Value, "*") }
-		named = slices.ContainsFunc(f.parsed.Rules(robot).Match("/").Group, isName)
-		f.named[robot] = named
+		has = slices.ContainsFunc(f.parsed.Rules(robot).Match("/").Group, isName)
+		f.groups[robot] = has
 	}
-	return named
+	return has
 }
 
-// newRules returns the rules of the groups with a name, or no rules if the name
-// is "".
+// newRules returns the rules of the groups that apply to a name, or no rules if
+// the name is "".
 func newRules(f *robotstxt.File, name string) *rules {
 	if name == "" {
 		f = robotstxt.Parse(nil)
@@ -237,17 +246,20 @@ func newRules(f *robotstxt.File, name string) *rules {
 			if !strings.EqualFold(field.Name, "crawl-delay") {
 				continue
 			}
-			one := robotstxt.Parse([]byte("user-agent: *\ncrawl-delay: " + field.Value))
-			if d, ok := one.Rules("*").CrawlDelay(); ok && d == r.delay && r.line == 0 {
-				r.line, r.field = field.Line, field.Name+": "+field.Value
+			// Of several lines, the one with the value of r.delay is reported.
+			alone := robotstxt.Parse([]byte("user-agent: *\ncrawl-delay: " + field.Value))
+			d, ok := alone.Rules("*").CrawlDelay()
+			if ok && d == r.delay && r.line == 0 {
+				r.line = field.Line
+				r.field = field.Name + ": " + field.Value
 			}
 		}
 	}
 	return r
 }
 
-// judge judges a URL by the rules for a robot, also by other names that servers
-// may take for the same path, such as //private/ and /x/../private/.
+// judge judges a URL by the rules for a robot. It also judges other paths that
+// servers may treat as the same, such as //private/ and /x/../private/.
 func (f *file) judge(r *rules, url string) robotstxt.Match {
 	if f.status/100 != 2 {
 		return robotstxt.Match{Allowed: true}
@@ -256,9 +268,9 @@ func (f *file) judge(r *rules, url string) robotstxt.Match {
 	return m
 }
 
-// ruleOf returns the rule that decided, such as "Disallow: /a", or "" if none
-// did.
-func ruleOf(m robotstxt.Match) string {
+// ruleText returns the rule that decided, such as "Disallow: /a", or "" if
+// none did.
+func ruleText(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""
 	}

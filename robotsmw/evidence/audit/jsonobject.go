@@ -12,10 +12,10 @@ var (
 	errObject = errors.New("the object has no request with a time and a URL")
 )
 
-// everyMember calls each with the names of all members in a line of JSON, also
-// of those within other members. rest is what follows the colon; see
-// firstValue. everyMember returns false if the line is not valid JSON; each may
-// have been called for what precedes the error.
+// everyMember calls each with the names of all members in a line of JSON,
+// including those within other members. rest is the part of the line after the
+// colon; see firstValue. everyMember returns false if the line is not valid
+// JSON; each may have been called for the members before the error.
 func everyMember(line []byte, each func(name, rest []byte)) bool {
 	s := jsonScan{line: line, each: each}
 	if !s.value() {
@@ -25,9 +25,9 @@ func everyMember(line []byte, each func(name, rest []byte)) bool {
 	return s.next == len(line)
 }
 
-// firstValue returns the value of a member, verbatim. Of an array, such as a
-// header field, it returns the first value, and of an object some bytes that
-// indicate one.
+// firstValue returns the value of a member, verbatim. For an array, such as the
+// values of a header field, it returns the first element; for an object, a
+// prefix that is not a valid value, but not empty.
 func firstValue(rest []byte) []byte {
 	for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '[') {
 		rest = rest[1:]
@@ -42,8 +42,8 @@ func firstValue(rest []byte) []byte {
 // any other value.
 func text(value []byte) string { return string(unquoted(value)) }
 
-// unquoted is text without a copy, unless there are escapes: the result may be
-// a part of value.
+// unquoted is like text, but the result is a part of value, unless value
+// contains escapes or is not valid UTF-8.
 func unquoted(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
@@ -57,17 +57,18 @@ func unquoted(value []byte) []byte {
 	return []byte(s)
 }
 
-// plain returns a JSON string without its quotes and escapes, or a number as it
-// stands there. It returns "" for any other value.
+// plain returns a JSON string without its quotes and escapes, or a number
+// verbatim. It returns "" for any other value.
 func plain(value []byte) string {
-	if len(value) > 0 && ('0' <= value[0] && value[0] <= '9' || value[0] == '-') {
+	isNumber := len(value) > 0 && (value[0] == '-' || isDigits(value[:1]))
+	if isNumber {
 		return string(value)
 	}
 	return text(value)
 }
 
-// eachMember calls each with the members of a JSON object, but not with those
-// of objects in it. It returns false if the line is not a JSON object. Numbers
+// eachMember calls each with the members of a JSON object, but not with those of
+// objects within it. It returns false if the line is not a JSON object. Numbers
 // and literals are not checked.
 func eachMember(line []byte, each func(name, value []byte)) bool {
 	s := trimSpace(line)
@@ -120,11 +121,16 @@ func valueLength(s []byte) int {
 	return n
 }
 
+// isLiteralByte reports whether a number, true, false or null may contain b.
 func isLiteralByte(b byte) bool {
-	return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-' || b == '+' || b == '.' || b == 'E'
+	if 'a' <= b && b <= 'z' || '0' <= b && b <= '9' {
+		return true
+	}
+	return b == '-' || b == '+' || b == '.' || b == 'E'
 }
 
-// nestedLength returns how many bytes an object or an array has.
+// nestedLength returns how many bytes the object or array at the beginning of s
+// has, or 0 if it does not end.
 func nestedLength(s []byte) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -154,11 +160,11 @@ func trimSpace(s []byte) []byte {
 	return s
 }
 
-// members are those members of a line that some format uses, by their names.
+// members contains the members of a line that some format uses, by their names.
 type members map[string][]byte
 
-// first returns the first member that is there and not empty, without its
-// quotes.
+// first returns the value of the first of these members that the line contains
+// and that is not empty or "-", without its quotes. Otherwise it returns "".
 func (m members) first(names ...string) string {
 	for _, name := range names {
 		if s := plain(m[name]); s != "" && s != "-" {

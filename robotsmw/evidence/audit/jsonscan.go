@@ -5,8 +5,8 @@ package audit
 const maxJSONDepth = 10_000
 
 // A jsonScan finds the members in a line of JSON, and checks the syntax of the
-// line (RFC 8259) on the way. It accepts the lines that json.Valid accepts, in
-// less time than json.Valid, which calls a function for each byte.
+// line (RFC 8259). It accepts the same lines as json.Valid, but is faster,
+// because json.Valid calls a function for each byte.
 type jsonScan struct {
 	line  []byte
 	next  int // the index of the next byte
@@ -71,7 +71,7 @@ func (s *jsonScan) member() bool {
 	return s.accept(':') && s.value()
 }
 
-// text skips a string. Bytes that are not UTF-8 are allowed.
+// text skips a string, which may contain bytes that are not UTF-8.
 func (s *jsonScan) text() bool {
 	if s.peek() != '"' {
 		return false
@@ -120,7 +120,9 @@ func escapeLength(s []byte) int {
 }
 
 func isHex(b byte) bool {
-	return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' || 'A' <= b && b <= 'F'
+	isDigit := '0' <= b && b <= '9'
+	isLetter := 'a' <= b|0x20 && b|0x20 <= 'f'
+	return isDigit || isLetter
 }
 
 // number skips a number, such as -1.5e+3.
@@ -150,6 +152,7 @@ func (s *jsonScan) digits() bool {
 	return s.next > begin
 }
 
+// literal skips a word, such as "true".
 func (s *jsonScan) literal(word string) bool {
 	rest := s.line[s.next:]
 	if len(rest) < len(word) || string(rest[:len(word)]) != word {

@@ -2,9 +2,9 @@ package audit
 
 import "strconv"
 
-// Here is a line of Cloudflare's Logpush, data set http_requests, broken into
-// several. Cloudflare writes it for each request of a client, whether its cache
-// answers or the site's server.
+// This is a line of Cloudflare's Logpush, data set http_requests, with line
+// breaks added. Cloudflare writes such a line for each request of a client,
+// whether Cloudflare's cache answers or the site's server.
 //
 //	{"ClientIP":"192.0.2.1","ClientRequestHost":"example.com",
 //	 "ClientRequestMethod":"GET","ClientRequestURI":"/a?b",
@@ -12,8 +12,8 @@ import "strconv"
 //	 "EdgeStartTimestamp":"2026-11-20T10:00:00Z",
 //	 "EdgeEndTimestamp":"2026-11-20T10:00:00Z","EdgeResponseStatus":200}
 var logpushMembers = []string{
-	"EdgeStartTimestamp", "EdgeEndTimestamp", "ClientIP", "ClientRequestHost", "ClientRequestMethod", "ClientRequestURI", "ClientRequestPath",
-	"ClientRequestUserAgent", "EdgeResponseStatus",
+	"EdgeStartTimestamp", "EdgeEndTimestamp", "EdgeResponseStatus", "ClientIP",
+	"ClientRequestHost", "ClientRequestMethod", "ClientRequestURI", "ClientRequestPath", "ClientRequestUserAgent",
 }
 
 func (m members) logpush() (*fields, error) {
@@ -31,8 +31,10 @@ func (m members) logpush() (*fields, error) {
 		return nil, errObject
 	}
 	f.agent = []byte(m.first("ClientRequestUserAgent"))
-	f.peer, f.isClientKnown = m.first("ClientIP"), true
-	f.host, f.method = m.first("ClientRequestHost"), m.first("ClientRequestMethod")
+	f.peer = m.first("ClientIP")
+	f.isClientKnown = true
+	f.host = m.first("ClientRequestHost")
+	f.method = m.first("ClientRequestMethod")
 	f.status, _ = strconv.Atoi(m.first("EdgeResponseStatus"))
 	return &f, nil
 }

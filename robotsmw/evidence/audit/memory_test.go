@@ -38,21 +38,20 @@ func TestMemoryOfLongLines(t *testing.T) {
 				a.judge(e)
 			}
 			if grown := testmain.Heap() - before; grown > 10<<20 {
-				t.Errorf("%d lines take %d bytes", n, grown)
+				t.Errorf("%d lines take %d bytes, want at most 10 MiB", n, grown)
 			}
 			if len(a.robots) == 0 || len(a.hosts) == 0 {
-				t.Errorf("%d robots and %d hosts are known", len(a.robots), len(a.hosts))
+				t.Errorf("%d robots and %d hosts are known, want some", len(a.robots), len(a.hosts))
 			}
 			runtime.KeepAlive(&a)
 		})
 	}
 }
 
-// Each line has a megabyte, and the Auditor still sorts the lines of the last
-// minutes by their time. What it holds of a line is not a part of the line: the
-// limit of the window counts the name of a robot or host, and not the long text
-// that the name was a part of.
-func TestMemoryOfLongLines_WhileTheyAreSorted(t *testing.T) {
+// Each line has a megabyte. The events in the window, which are sorted by time,
+// must not refer to parts of these lines, because the window's limit includes
+// only the length of a name, and not that of the text that contained the name.
+func TestMemoryOfLongLines_InWindow(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
 	}
@@ -76,18 +75,18 @@ func TestMemoryOfLongLines_WhileTheyAreSorted(t *testing.T) {
 				}
 			}
 			if grown := testmain.Heap() - before; grown > 10<<20 {
-				t.Errorf("%d events take %d bytes", len(a.window.events), grown)
+				t.Errorf("%d events take %d bytes, want at most 10 MiB", len(a.window.events), grown)
 			}
 			if len(a.window.events) != 100 {
-				t.Errorf("the window has %d events", len(a.window.events))
+				t.Errorf("the window has %d events, want 100", len(a.window.events))
 			}
 			runtime.KeepAlive(&a)
 		})
 	}
 }
 
-// The caller keeps the violations, as the command robotscheck audit keeps
-// 10,000 of them. Their lines had a megabyte each.
+// The caller keeps all violations of lines with a megabyte each, as the command
+// robotscheck audit keeps 10,000 violations.
 func TestMemoryOfViolations(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
@@ -111,18 +110,18 @@ func TestMemoryOfViolations(t *testing.T) {
 				a.Result()
 			}()
 			if grown := testmain.Heap() - before; grown > 10<<20 {
-				t.Errorf("%d violations take %d bytes", len(kept), grown)
+				t.Errorf("%d violations take %d bytes, want at most 10 MiB", len(kept), grown)
 			}
 			if len(kept) != 100 {
-				t.Errorf("there are %d violations", len(kept))
+				t.Errorf("there are %d violations, want 100", len(kept))
 			}
 			runtime.KeepAlive(kept)
 		})
 	}
 }
 
-// Each robots.txt of a record redirects to another path of 8 KiB. The paths are
-// remembered by their hashes: 100,000 of them are no 800 MB.
+// Each robots.txt of a record redirects to another path of 7 KiB. Only the hashes
+// of the paths are kept in memory.
 func TestMemoryOfRedirects(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
@@ -134,10 +133,16 @@ func TestMemoryOfRedirects(t *testing.T) {
 		k.addFetch(&recordLine{URL: "https://a.example/robots.txt", Target: "https://a.example/robots.txt", Status: 302, Location: fmt.Sprint("/", i, long)})
 	}
 	if grown := testmain.Heap() - before; grown > 3<<20 {
-		t.Errorf("%d redirects take %d bytes", len(k.hops), grown)
+		t.Errorf("%d redirects take %d bytes, want at most 3 MiB", len(k.hops), grown)
 	}
-	if len(k.hops) != 5000 || !k.isForRobots("https://a.example/17"+long) || k.isForRobots("https://a.example/17") {
-		t.Errorf("%d redirects are known", len(k.hops))
+	if len(k.hops) != 5000 {
+		t.Errorf("%d redirects are known, want 5000", len(k.hops))
+	}
+	if !k.isForRobots("https://a.example/17" + long) {
+		t.Error("the target of a redirect is not for robots.txt")
+	}
+	if k.isForRobots("https://a.example/17") {
+		t.Error("the beginning of the target of a redirect is for robots.txt")
 	}
 	runtime.KeepAlive(&k)
 }

@@ -2,20 +2,19 @@ package audit
 
 import (
 	"bytes"
-	"cmp"
 	"strings"
 )
 
 // A parser reads the lines of a log.
 type parser struct {
 	format    string            // Auditor.Format
-	surveys   bool              // entries of browsers have an identity too
+	surveys   bool              // entries of browsers contain an identity too
 	columns   *columns          // of the W3C format, from the latest "#Fields:"; nil if there was none
 	pool      *eventPool        // nil if events are not used again
 	agents    map[string]string // names of robots by User-Agent: a cache
-	addresses map[string]string // by themselves, so that they are not copied: a cache
+	addresses map[string]string // addresses by themselves, so that they are not copied: a cache
 	members   members           // of the latest line of JSON, so that the map is used again
-	isShipped bool              // the line is within another one
+	isNested  bool              // the line is within another one
 	stamp     string            // the date of an earlier line
 	minute    int64             // when the minute of stamp began
 }
@@ -30,20 +29,32 @@ type entry struct {
 	identity         // only if it is a robot, or if the parser surveys
 }
 
-// columns are the indexes of the columns of a W3C log; -1 is none.
+// columns are the indexes of the columns of a W3C log, from 0. -1 means that
+// the log does not have the column.
 type columns struct {
-	count                                      int
-	date, time, took                           int
-	method, stem, query, uri, status           int
-	host, client, forwarded, agent, retryAfter int
-	isCloudFront                               bool
+	date       int
+	time       int
+	timeTaken  int
+	method     int
+	stem       int
+	query      int
+	uri        int
+	status     int
+	host       int
+	client     int
+	forwarded  int
+	agent      int
+	retryAfter int
+
+	count        int // the number of all columns
+	isCloudFront bool
 }
 
 // fields are what all formats but the combined one contain about a request.
 // Texts may be parts of the line.
 type fields struct {
 	begin, end    int64 // "never" means not known; one of them is known
-	rounded       int64 // how much these times may have been rounded down
+	rounded       int64 // how much these times may have been rounded down, in nanoseconds
 	agent         []byte
 	method        string
 	host          string
@@ -54,16 +65,21 @@ type fields struct {
 	retryAfter    string
 	date          string // the response's
 	isAtEdge      bool   // no cache is between the clients and the server that wrote the log
-	isClientKnown bool   // the server has read forwardedFor itself, if it trusts it
+	isClientKnown bool   // peer is the client, because the server has already used X-Forwarded-For
 }
 
-// entry returns the contents of a line.
+// entry returns the entry of a line with these fields. If err is not nil, the
+// line could not be read, and entry returns err.
 func (p *parser) entry(f *fields, err error) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	out := entry{isRequest: true, at: max(f.begin, f.end), hasAgent: len(f.agent) > 0 && string(f.agent) != "-"}
-	out.robot = p.agent(f.agent)
+	out := entry{
+		isRequest: true,
+		hasAgent:  hasAgent(f.agent),
+		at:        max(f.begin, f.end),
+		robot:     p.agent(f.agent),
+	}
 	if out.robot == "" && !p.surveys {
 		return out, nil
 	}
@@ -72,13 +88,24 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 		return out, nil
 	}
 	e := p.pool.get()
-	*e = event{at: f.begin, end: f.end, rounded: f.rounded, doubt: underWay, robot: out.robot, url: f.url, status: f.status, isAtEdge: f.isAtEdge}
-	if f.begin == never {
-		e.at, e.doubt = f.end, longestAnswer
+	*e = event{
+		at:          f.begin,
+		end:         f.end,
+		doubt:       maxTransit,
+		rounded:     f.rounded,
+		host:        out.host,
+		url:         f.url,
+		robot:       out.robot,
+		address:     out.client,
+		status:      f.status,
+		notGet:      f.method != "" && f.method != "GET",
+		isAnonymous: out.client == "",
+		isAtEdge:    f.isAtEdge,
 	}
-	e.host = out.host
-	e.address, e.isAnonymous = out.client, out.client == ""
-	e.notGet = cmp.Or(f.method, "GET") != "GET"
+	if f.begin == never {
+		e.at = f.end
+		e.doubt = maxDuration
+	}
 	if f.retryAfter != "" {
 		e.wait = int64(retryAfter(f.retryAfter, f.date, asTime(out.at)))
 	}
@@ -86,19 +113,24 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 	return out, nil
 }
 
-// identity returns who sent the request, and to which host.
+// hasAgent reports whether a User-Agent in a log is that of a request. Logs
+// contain "-" for a request without the header.
+func hasAgent(agent []byte) bool { return len(agent) > 0 && string(agent) != "-" }
+
+// identity returns the client and the host of the request.
 func (p *parser) identity(f *fields) (id identity) {
 	if f.host != "" && f.host != "-" {
-		_, id.host = originOf(f.host)
-		if len(f.host) > longest {
+		_, id.host = splitOrigin(f.host)
+		if len(f.host) > maxName {
 			id.host = strings.Clone(id.host)
 		}
 	}
 	peer, ok := p.address([]byte(f.peer))
-	if !ok && !isNobody(f.peer) {
+	if !ok && !isUnknown(f.peer) {
 		peer = strings.Clone(clip(f.peer))
 	}
-	id.peer, id.client = peer, peer
+	id.peer = peer
+	id.client = peer
 	if f.isClientKnown {
 		return id
 	}
@@ -109,12 +141,12 @@ func (p *parser) identity(f *fields) (id identity) {
 }
 
 const (
-	cachedNames = 1 << 12
-	cachedSize  = 1 << 10 // in bytes; longer keys are not cached
+	maxCacheEntries = 1 << 12
+	maxCacheKey     = 1 << 10 // in bytes; longer keys are not cached
 )
 
-// address is parseAddress with a cache of addresses without a port. With one,
-// few appear again.
+// address is parseAddress with a cache. Addresses with a port are not cached,
+// because few of them appear again.
 func (p *parser) address(word []byte) (address string, ok bool) {
 	if address, ok = p.addresses[string(word)]; ok {
 		return address, true
@@ -123,7 +155,7 @@ func (p *parser) address(word []byte) (address string, ok bool) {
 	if !ok || address != string(word) {
 		return address, ok
 	}
-	if p.addresses == nil || len(p.addresses) >= cachedNames {
+	if p.addresses == nil || len(p.addresses) >= maxCacheEntries {
 		p.addresses = make(map[string]string)
 	}
 	p.addresses[address] = address
@@ -135,20 +167,20 @@ func (p *parser) address(word []byte) (address string, ok bool) {
 // The host may be before the client (Apache's vhost_combined), and the prefix
 // of a log shipper before all. The client is an address, a list such as
 // "192.0.2.1, 10.0.0.1" of a client and its proxies or, if there are exactly
-// three words, any name. The name of the HTTP user may have any bytes, so only
-// the first address counts.
+// three words, any name. The name of the HTTP user may contain any bytes, so
+// only the first address is used.
 func (p *parser) identify(names []byte) identity {
 	first, rest := cutWord(names)
-	if peer, ok := p.address(first); ok && !isAnotherAddress(rest) {
+	if peer, ok := p.address(first); ok && !beginsWithAddress(rest) {
 		return identity{peer: peer, client: peer}
 	}
 	words := bytes.Fields(withoutPrefix(names))
 	if len(words) == 3 && !isList(words[0]) {
-		return named(words[0])
+		return identifyName(words[0])
 	}
-	if len(words) == 4 && hasPort(words[0]) && isNobody(string(words[1])) {
+	if len(words) == 4 && hasPort(words[0]) && isUnknown(string(words[1])) {
 		// The client is not known, but the host is.
-		_, host := originOf(copied(words[0]))
+		_, host := splitOrigin(copied(words[0]))
 		return identity{host: host}
 	}
 	for i := range max(len(words)-2, 0) {
@@ -157,25 +189,25 @@ func (p *parser) identify(names []byte) identity {
 			continue
 		}
 		if i == 1 && id.host == "" && isHost(words[0]) {
-			_, id.host = originOf(copied(words[0]))
+			_, id.host = splitOrigin(copied(words[0]))
 		}
 		return id
 	}
 	return identity{}
 }
 
-// agent returns the name of the robot with a User-Agent, and caches it. s is
-// the text in the line, with its escapes.
+// agent returns the name of the robot with a User-Agent, or "" if it is not a
+// robot, and caches the name. s is the text in the line, with its escapes.
 func (p *parser) agent(s []byte) string {
-	if token, ok := p.agents[string(s)]; ok {
-		return token
+	if name, ok := p.agents[string(s)]; ok {
+		return name
 	}
-	token := strings.Clone(robotOf(unescaped(s))) // an event keeps the name, and s may be long
-	if len(s) <= cachedSize {
-		if p.agents == nil || len(p.agents) >= cachedNames {
+	name := strings.Clone(robotName(unescaped(s))) // an event keeps the name, and s may be long
+	if len(s) <= maxCacheKey {
+		if p.agents == nil || len(p.agents) >= maxCacheEntries {
 			p.agents = make(map[string]string)
 		}
-		p.agents[string(s)] = token
+		p.agents[string(s)] = name
 	}
-	return token
+	return name
 }

@@ -15,19 +15,20 @@ type peers struct {
 	seed      maphash.Seed
 }
 
-// A peer has what was seen of an address that is not a proxy's.
+// A peer contains the robots with an address that is not known to be that of a
+// proxy.
 type peer struct {
 	robots []uint64 // hashes of the names of the robots; all browsers are one
 }
 
 const (
-	// mostRobots is how many robots one client may seem to be; all browsers
-	// together count as one. More robots at one address are several clients.
-	// Whoever tests robots has several of them on one machine.
-	mostRobots = 7
-	// mostPrivateRobots is mostRobots of a private address. Clients on the
-	// Internet have none, so it is mostly that of a proxy.
-	mostPrivateRobots = 2
+	// maxRobots is how many robots one client may run; all browsers together
+	// are one. An address with more robots represents several clients. A
+	// developer may test several robots on one machine.
+	maxRobots = 7
+	// maxPrivateRobots replaces maxRobots for a private address. Clients on the
+	// Internet do not have one, so it is mostly that of a proxy.
+	maxPrivateRobots = 2
 	// surveyedLines is how many lines of each log are searched for proxies from
 	// its beginning on, and after them one of surveyInterval lines. A proxy has
 	// very many lines.
@@ -46,45 +47,46 @@ func (p *peers) add(id identity, robot string) {
 	if id.peer != id.client && p.at(id.peer) != nil {
 		p.addProxy(id.peer)
 	}
-	one := p.at(id.client)
-	if one == nil || p.isProxy(id.client) {
+	client := p.at(id.client)
+	if client == nil || p.isProxy(id.client) {
 		return
 	}
-	most := mostRobots
-	if len(one.robots) == mostPrivateRobots && isPrivate(id.client) {
-		most = mostPrivateRobots
+	limit := maxRobots
+	if len(client.robots) == maxPrivateRobots && isPrivate(id.client) {
+		limit = maxPrivateRobots
 	}
 	sum := maphash.String(p.seed, strings.ToLower(robot))
-	switch {
-	case slices.Contains(one.robots, sum):
-	case len(one.robots) == most:
-		p.addProxy(id.client)
-	default:
-		one.robots = append(one.robots, sum)
+	if slices.Contains(client.robots, sum) {
+		return
 	}
+	if len(client.robots) == limit {
+		p.addProxy(id.client)
+		return
+	}
+	client.robots = append(client.robots, sum)
 }
 
-// at returns what was seen of an address, or nil if there are too many
-// addresses, or if there is none.
+// at returns the peer with an address. It returns nil if the address is "", or
+// if it is new and there are too many peers.
 func (p *peers) at(address string) *peer {
 	if p.byAddress == nil {
 		p.byAddress = make(map[string]*peer)
 		p.proxies = make(map[string]bool)
 		p.seed = maphash.MakeSeed()
 	}
-	one := p.byAddress[address]
-	if one == nil && address != "" && len(p.byAddress) < mostKept {
-		one = new(peer)
-		p.byAddress[strings.Clone(address)] = one
+	found := p.byAddress[address]
+	if found == nil && address != "" && len(p.byAddress) < maxNames {
+		found = new(peer)
+		p.byAddress[strings.Clone(address)] = found
 	}
-	return one
+	return found
 }
 
-// addProxy notes that a known address stands for many clients.
+// addProxy notes that a known address represents many clients.
 func (p *peers) addProxy(address string) {
 	p.byAddress[address].robots = nil
 	p.proxies[strings.Clone(address)] = true
 }
 
-// isProxy reports whether an address stands for many clients.
+// isProxy reports whether an address represents many clients.
 func (p *peers) isProxy(address string) bool { return p.proxies[address] }

@@ -39,7 +39,7 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	if !isFormat(a.Format) {
 		return fmt.Errorf("%w %q: use one of %s", errNoFormat, a.Format, strings.Join(Formats(), ", "))
 	}
-	a.begin()
+	a.init()
 	var parts []iter.Seq[*event]
 	for _, in := range inputs {
 		o := opener{a: a, ctx: ctx, name: in.Name}
@@ -52,15 +52,15 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 	}
 	// Only now is it known when the first line was, and whether any robot
 	// requests robots.txt.
-	for e := range merged(parts) {
+	for e := range merge(parts) {
 		a.add(e)
 	}
 	return ctx.Err()
 }
 
-// merged returns the events of all parts in the order of time, if each part is
+// merge returns the events of all parts in the order of time, if each part is
 // in order.
-func merged(parts []iter.Seq[*event]) iter.Seq[*event] {
+func merge(parts []iter.Seq[*event]) iter.Seq[*event] {
 	if len(parts) == 1 {
 		return parts[0] // iter.Pull would switch coroutines twice per event
 	}
@@ -90,12 +90,12 @@ func merged(parts []iter.Seq[*event]) iter.Seq[*event] {
 	}
 }
 
-// An opener makes the parts of an input.
+// An opener divides an input into parts.
 type opener struct {
 	a      *Auditor
 	ctx    context.Context
 	name   string
-	closes []func() error
+	closes []func() error // they close and remove temporary files
 }
 
 func (o *opener) close() {
@@ -104,41 +104,48 @@ func (o *opener) close() {
 	}
 }
 
+// open returns the events of the parts of an input. An error in the input itself
+// is reported to OnBroken.
 func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
-	file, size := fileOf(r)
-	whole := func() (*bufio.Reader, bool, error) {
+	file, size := asFile(r)
+	// restart returns a reader of the whole input, without its compression. If
+	// there is no file, it must be called only once.
+	restart := func() (in *bufio.Reader, isGzip bool, err error) {
 		if file != nil {
 			r = io.NewSectionReader(file, 0, size)
 		}
-		return unzipped(bufio.NewReaderSize(r, 64<<10))
+		return unzip(bufio.NewReaderSize(r, 64<<10))
 	}
-	in, zipped, failed := whole()
+	in, isGzip, failed := restart()
 	if failed != nil {
-		return []iter.Seq[*event]{func(func(*event) bool) { o.end(1, failed) }}, nil
+		return []iter.Seq[*event]{func(func(*event) bool) { o.reportCut(1, failed) }}, nil
 	}
-	if begins(in, "WARC/") {
+	if hasPrefix(in, "WARC/") {
 		return []iter.Seq[*event]{o.archive(&warcReader{in: in})}, nil
 	}
 	var err error
 	if file == nil {
-		if file, size, failed, err = o.copy(in); err != nil {
+		file, size, failed, err = o.copy(in)
+		if err != nil {
 			return nil, err
 		}
-		zipped = false
-		in, _, _ = whole()
+		isGzip = false
+		in, _, _ = restart()
 	}
 	parts, unknown := o.a.divide(o.ctx, in)
 	if unknown != nil && o.ctx.Err() == nil {
-		return nil, &FormatError{Input: o.name, Format: o.a.Format, Line: firstLine(unknown)}
+		return nil, &FormatError{Input: o.name, Format: o.a.Format, Line: shorten(unknown)}
 	}
-	if in, _, err = whole(); err != nil {
+	in, _, err = restart()
+	if err != nil {
 		return nil, err
 	}
 	if len(parts) == 1 {
 		return []iter.Seq[*event]{o.log(in, nil, nil, failed)}, nil
 	}
-	if zipped {
-		if file, _, failed, err = o.copy(in); err != nil {
+	if isGzip { // its sections cannot be read in any order
+		file, _, failed, err = o.copy(in)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -150,24 +157,26 @@ func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 	return all, nil
 }
 
-// fileOf returns what can be read more than once, and its size, or nil.
-func fileOf(r io.Reader) (io.ReaderAt, int64) {
+// asFile returns r as a file that can be read more than once, and its size in
+// bytes. It returns nil if r can be read only once.
+func asFile(r io.Reader) (io.ReaderAt, int64) {
 	file, isFile := r.(io.ReaderAt)
 	seeker, canSeek := r.(io.Seeker)
 	if !isFile || !canSeek {
 		return nil, 0
 	}
 	size, err := seeker.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 { // such as a pipe, or a file in /proc
+	if err != nil || size == 0 { // r is a pipe, or a file in /proc, for example
 		return nil, 0
 	}
 	return file, size
 }
 
-// copy copies a log into a temporary file. failed is why the log could not be
-// read to its end.
+// copy copies a log into a temporary file. failed is the reason why the log could
+// not be read to its end, or nil.
 func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err error) {
-	if file, err = os.CreateTemp("", "audit-*.log"); err != nil {
+	file, err = os.CreateTemp("", "audit-*.log")
+	if err != nil {
 		return nil, 0, nil, fmt.Errorf("cannot copy %s to a temporary file: %w", o.name, err)
 	}
 	name := file.Name()
@@ -183,30 +192,33 @@ func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err erro
 		}
 		size += int64(n)
 	}
-	return file, size, atEnd(failed), nil
+	return file, size, withoutEOF(failed), nil
 }
 
-// log returns the events of robots in a part of a log: in what is left of in,
-// and then in sections of a file. failed is why the log could not be read to
-// its end, or nil.
+// log returns the events of robots in a part of a log: in the rest of in, and
+// then in sections of a file. failed is the reason why the log could not be read
+// to its end, or nil.
 func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, failed error) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
-		lines, newest := lineReader{in: in}, int64(never)
+		lines := lineReader{in: in}
+		newest := int64(never)
 		p := parser{format: o.a.Format, pool: &o.a.pool}
 		for {
 			line, err := lines.next()
 			switch {
 			case errors.Is(err, errLong):
 				o.a.lines++
-				o.a.broken(o.name, lines.number, err)
+				o.a.reportBroken(o.name, lines.number, err)
 				continue
 			case errors.Is(err, io.EOF) && len(sections) > 0:
-				in.Reset(io.NewSectionReader(file, sections[0].begin, sections[0].end-sections[0].begin))
-				lines.number, p.columns = sections[0].line, sections[0].columns
+				s := sections[0]
+				in.Reset(io.NewSectionReader(file, s.begin, s.end-s.begin))
+				lines.number = s.line
+				p.columns = s.columns
 				sections = sections[1:]
 				continue
 			case err != nil:
-				o.end(lines.number+1, cmp.Or(failed, atEnd(err)))
+				o.reportCut(lines.number+1, cmp.Or(failed, withoutEOF(err)))
 				return
 			case lines.number%1024 == 0 && o.ctx.Err() != nil:
 				return
@@ -216,10 +228,10 @@ func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, fai
 			o.a.lines++
 			e, err := p.line(line)
 			if err != nil {
-				o.a.broken(o.name, lines.number, err)
+				o.a.reportBroken(o.name, lines.number, err)
 			}
 			if e.isRequest {
-				newest = o.request(lines.number, e.at, newest)
+				newest = o.countRequest(lines.number, e.at, newest)
 				o.a.countAgent(e.at, e.hasAgent)
 			}
 			if e.event != nil && !yield(e.event) {
@@ -232,26 +244,31 @@ func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, fai
 // archive returns the events of robots in a WARC file.
 func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
-		newest, goesOn := int64(never), true
+		newest := int64(never)
+		isStopped := false
 		x := exchanges{each: func(e *event) {
-			o.a.begins(e.at)
-			newest = o.request(w.number, e.at, newest)
+			o.a.noteLine(e.at)
+			newest = o.countRequest(w.number, e.at, newest)
 			o.a.countAgent(e.at, e.hasAgent)
-			goesOn = goesOn && (e.robot == "" || yield(e))
+			isRobot := e.robot != ""
+			if isRobot && !isStopped {
+				isStopped = !yield(e)
+			}
 		}}
-		for goesOn && o.ctx.Err() == nil {
+		for !isStopped && o.ctx.Err() == nil {
 			r, err := w.next()
 			if err != nil {
 				for _, h := range x.pending {
 					x.emit(h)
 				}
-				number, failed := w.number, atEnd(err)
+				number := w.number
+				failed := withoutEOF(err)
 				if !w.cut {
 					number++ // it is the next record that cannot be read
 				} else if failed == nil {
 					o.a.total.count("cut", 1) // the error has been reported
 				}
-				o.end(number, failed)
+				o.reportCut(number, failed)
 				return
 			}
 			o.a.lines++
@@ -259,16 +276,17 @@ func (o *opener) archive(w *warcReader) iter.Seq[*event] {
 				r.err = x.add(r)
 			}
 			if r.err != nil {
-				o.a.broken(o.name, r.number, r.err)
+				o.a.reportBroken(o.name, r.number, r.err)
 			}
 		}
 	}
 }
 
-// end reports why the input could not be read to its end, if it could not.
-func (o *opener) end(number int, failed error) {
+// reportCut reports the reason why the input could not be read to its end. It
+// does nothing if failed is nil.
+func (o *opener) reportCut(number int, failed error) {
 	if failed != nil {
-		o.a.broken(o.name, number, fmt.Errorf("the rest cannot be read: %w", failed))
+		o.a.reportBroken(o.name, number, fmt.Errorf("the rest cannot be read: %w", failed))
 		o.a.total.count("cut", 1)
 	}
 }
@@ -277,14 +295,14 @@ var errNoFormat = errors.New("unknown format")
 
 var errJump = errors.New("the time is more than 90 s before that of earlier lines, so gaps are not checked")
 
-// request counts a request, and notices whether its place is too far from where
-// it belongs. newest is the latest time of the requests before it; the result
-// is that with this one.
-func (o *opener) request(number int, at, newest int64) int64 {
+// countRequest counts a request, and reports it if it is too far out of order.
+// newest is the latest time of the requests before it. The result is the latest
+// time including this request.
+func (o *opener) countRequest(number int, at, newest int64) int64 {
 	if o.a.counts(at) {
 		o.a.total.Requests++
 	}
-	if newest != never && at < newest-reach {
+	if newest != never && at < newest-maxLogDisorder {
 		o.a.total.count("jumps", 1)
 		if o.a.OnBroken != nil {
 			o.a.OnBroken(o.name, number, errJump)
@@ -293,53 +311,70 @@ func (o *opener) request(number int, at, newest int64) int64 {
 	return max(newest, at)
 }
 
-// A log is in order, but for lines up to 90 s from their place. Where time goes
-// back by more, another log goes on: that of another front end, which was put
-// behind the first one, or the buffer of another worker. So a log is read once
-// to divide it into parts that are each in order.
+// A part is a subset of the lines of a log that is in order, except for lines
+// that are up to maxLogDisorder out of order. Where the time decreases by more,
+// the lines belong to another part, such as the log of another front end that
+// was appended to the first one, or the buffer of another worker.
 type part struct {
 	sections []section
-	newest   int64
+	newest   int64 // the latest time of a line; "never" if there is none
 }
 
-// A section is some of the lines of a file.
+// accepts reports whether a line with this time can be the next one of the part.
+func (p *part) accepts(at int64) bool { return p.newest <= at+maxLogDisorder }
+
+// A section is a series of consecutive lines of a file.
 type section struct {
-	begin, end int64    // bytes of the file
+	begin, end int64    // offsets in the file, in bytes
 	line       int      // how many lines are before it
 	columns    *columns // of the W3C format, from lines before it
 }
 
-// mostParts is how many parts a log is divided into at most. Lines that fit
-// into none of them are left where they are.
-const mostParts = 64
+// maxParts limits the number of parts. If a line fits into none of them, it is
+// added to the same part as the previous line.
+const maxParts = 64
 
-// partOf returns the index of the part that goes on at a time: the one that is
-// nearest to it, of those that are in order. It may add a part.
-func partOf(parts []part, now int, at int64) ([]part, int) {
-	if n := parts[now].newest; n == never || at >= n-reach && at <= n+reach {
-		return parts, now
+// choosePart returns the index of the part for a line with the given time, and
+// may add a part. current is the index of the part of the previous line. Of the
+// parts that accept the line, choosePart returns the one with the latest time.
+func choosePart(parts []part, current int, at int64) ([]part, int) {
+	newest := parts[current].newest
+	if newest == never {
+		return parts, current
+	}
+	isNear := at >= newest-maxLogDisorder && at <= newest+maxLogDisorder
+	if isNear {
+		return parts, current
 	}
 	best := -1
-	for i, p := range parts {
-		if p.newest <= at+reach && (best < 0 || p.newest > parts[best].newest || p.newest == parts[best].newest && i == now) {
+	if parts[current].accepts(at) {
+		best = current // if several parts have the same time
+	}
+	for i := range parts {
+		if !parts[i].accepts(at) {
+			continue
+		}
+		if best < 0 || parts[i].newest > parts[best].newest {
 			best = i
 		}
 	}
-	switch {
-	case best >= 0:
+	if best >= 0 {
 		return parts, best
-	case len(parts) == mostParts:
-		return parts, now
+	}
+	if len(parts) == maxParts {
+		return parts, current
 	}
 	return append(parts, part{newest: never}), len(parts)
 }
 
-// divide reads a log and returns its parts. It also finds out when the log
-// begins, whether a robot requests robots.txt in it, and which addresses stand
-// for many clients. If the log cannot be read to its end, the parts are those
-// of what can be read. unknown is the first line, if no line could be read.
+// divide reads a log and returns its parts. It also determines when the log
+// begins, whether a robot requests robots.txt in it, and which addresses
+// represent many clients. If the log cannot be read to its end, the parts cover
+// only the lines before the error. If no line is in a known format, unknown is
+// the first line.
 func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, unknown []byte) {
-	parts, now := []part{{newest: never, sections: make([]section, 1)}}, 0
+	parts = []part{{newest: never, sections: make([]section, 1)}}
+	current := 0
 	lines := lineReader{in: in}
 	p := parser{format: a.Format, pool: &a.pool, surveys: true}
 	isKnown := false
@@ -352,36 +387,39 @@ func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, u
 		columns := p.columns
 		if at, ok := a.survey(&p, line, lines.number); ok {
 			isKnown = true
-			a.begins(at)
-			before := now
-			if parts, now = partOf(parts, now, at); now != before {
-				parts[now].sections = append(parts[now].sections, section{begin, begin, lines.number - 1, columns})
+			a.noteLine(at)
+			previous := current
+			parts, current = choosePart(parts, current, at)
+			if current != previous {
+				parts[current].sections = append(parts[current].sections, section{
+					begin:   begin,
+					end:     begin,
+					line:    lines.number - 1,
+					columns: columns,
+				})
 			}
-			parts[now].newest = max(parts[now].newest, at)
-		} else if unknown == nil {
-			unknown = bytes.Clone(bytes.TrimSpace(line[:min(len(line), longestURL)]))
-			if len(unknown) == 0 {
-				unknown = nil
-			}
+			parts[current].newest = max(parts[current].newest, at)
+		} else if len(unknown) == 0 {
+			unknown = bytes.Clone(bytes.TrimSpace(line[:min(len(line), maxURL)]))
 		}
-		sections := parts[now].sections
+		sections := parts[current].sections
 		sections[len(sections)-1].end = lines.offset
 	}
-	if isKnown {
-		unknown = nil
+	if isKnown || len(unknown) == 0 {
+		return parts, nil
 	}
 	return parts, unknown
 }
 
-// survey reads a line for divide. It returns the time of the line, if the line
-// has one.
+// survey reads a line for divide. It returns the time of the line. ok is false if
+// the line has no time.
 func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool) {
 	if len(line) == 0 {
 		return 0, false
 	}
 	at, request, isQuick := p.glance(line)
 	if isQuick {
-		mayBeFile := !a.asked && bytes.Contains(request, []byte("/robots.txt"))
+		mayBeFile := !a.hasFetch && bytes.Contains(request, []byte("/robots.txt"))
 		if !mayBeFile && !isSurveyed(number) {
 			return at, at != never
 		}
@@ -392,11 +430,11 @@ func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool)
 	}
 	isFile := false
 	if e.event != nil {
-		isFile = !a.asked && isRobots(e.event.url)
+		isFile = !a.hasFetch && isRobots(e.event.url)
 		a.pool.put(e.event)
 	}
 	if isFile && !a.isIgnored(e.robot) {
-		a.asked = true
+		a.hasFetch = true
 	}
 	if isFile || isSurveyed(number) {
 		a.peers.add(e.identity, e.robot)

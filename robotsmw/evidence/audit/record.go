@@ -55,11 +55,15 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	if len(segments) == 0 {
 		return fmt.Errorf("%s: %w", name, errNoRecord)
 	}
-	a.begin()
+	a.init()
 	r := &recordReader{dir: dir, a: a, sums: &Tally{Name: strings.TrimSuffix(name, "/")}, name: "unknown"}
 	r.recordOrigins = newRecordOrigins()
-	r.recordPace = recordPace{limiters: make(map[int]*recordLimiter), hosts: make(map[hostID]*recordHost),
-		flying: make(map[[2]int]*paceEvent), earlier: make(map[string]time.Time)}
+	r.recordPace = recordPace{
+		limiters: make(map[int]*recordLimiter),
+		hosts:    make(map[hostID]*recordHost),
+		inFlight: make(map[requestID]*paceEvent),
+		earlier:  make(map[string]time.Time),
+	}
 	a.records = append(a.records, r.sums)
 	if len(logs) > 0 {
 		r.sent = newSentRequests()
@@ -70,11 +74,11 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 		}
 	}
 	if r.open {
-		r.say(errUnclosed)
+		r.reportFault(errUnclosed)
 	}
 	r.endSession()
 	if a.Head != "" && r.sums.Counts["head"] == 0 {
-		r.say(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
+		r.reportFault(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
 	}
 	if r.sent != nil {
 		return r.compare(ctx, logs)
@@ -82,15 +86,18 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	return nil
 }
 
-// segment reads the first of the segments that are left of the record.
+// segment reads the first of the remaining segments of the record.
 func (r *recordReader) segment(ctx context.Context, left []int) error {
-	r.file, r.line = chain.LinesName(left[0]), 0
+	r.file = chain.LinesName(left[0])
+	r.line = 0
 	file, err := r.dir.Open(r.file)
 	if err != nil {
-		// A crawler that still writes the record may have deleted its oldest
-		// segments. So the next line that can be read was not changed.
-		r.say(&recordFault{incomplete, fmt.Sprintf("the segment cannot be opened: if the record is still written, it was deleted meanwhile: %v", err)})
-		r.after, r.partial = true, true
+		// If the crawler is still running, it may have deleted the oldest
+		// segments of its record, which is not a change of the next line.
+		r.reportFault(&recordFault{incomplete, fmt.Sprintf(
+			"the segment cannot be opened: if the record is still written, it was deleted meanwhile: %v", err)})
+		r.after = true
+		r.partial = true
 		return nil
 	}
 	defer file.Close()
@@ -106,7 +113,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		}
 		r.line++
 		if err != nil && !errors.Is(err, io.EOF) {
-			r.say(err)
+			r.reportFault(err)
 			return nil
 		}
 		offset += int64(size)
@@ -116,45 +123,50 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		switch {
 		case good >= 0 && offset > good: // according to the next segment, the process died here
 			if ok {
-				r.say(errChanged)
+				r.reportFault(errChanged)
 				return nil
 			}
 		case ok:
-			r.follow(before, after)
-			r.take(&v)
-		case err != nil: // the line has no end
-			r.say(errCut)
+			r.checkLink(before, after)
+			r.readLine(&v)
+		case err != nil: // the line has no newline at its end
+			r.reportFault(errCut)
 			r.open = false // so that errUnclosed is not reported as well
 		default:
-			r.say(errChanged)
+			r.reportFault(errChanged)
 			r.after = true
 		}
 	}
 	return ctx.Err()
 }
 
-// follow notes the next line of the chain, and whether it is the line of
-// Auditor.Head.
-func (r *recordReader) follow(before, after chain.Link) {
-	switch {
-	case r.end.N == 0 && before != chain.Start() && !r.after:
-		r.partial = true
-		r.say(errBeginning)
-	case r.end.N > 0 && before != r.end && !r.after:
-		r.say(errMissing)
+// checkLink checks that the next line of the chain follows the previous one,
+// and notes whether it is the line of Auditor.Head.
+func (r *recordReader) checkLink(before, after chain.Link) {
+	if !r.after {
+		isFirst := r.end.N == 0
+		if isFirst && before != chain.Start() {
+			r.partial = true
+			r.reportFault(errBeginning)
+		}
+		if !isFirst && before != r.end {
+			r.reportFault(errMissing)
+		}
 	}
-	r.end, r.after = after, false
+	r.end = after
+	r.after = false
 	r.sums.count("lines", 1)
 	r.a.lines++
 	r.sums.Head = string(after.Hash[:])
-	if h := r.a.Head; r.sums.Counts["changed"] == 0 && (strings.EqualFold(h, r.sums.Head) || strings.EqualFold(h, after.String())) {
+	isHead := strings.EqualFold(r.a.Head, r.sums.Head) || strings.EqualFold(r.a.Head, after.String())
+	if isHead && r.sums.Counts["changed"] == 0 {
 		r.sums.count("head", 1)
 	}
 }
 
-// goodPart returns how many bytes of the first segment are good, if the first
-// line of the next one that is not empty says that the rest is not. Otherwise
-// it returns -1.
+// goodPart returns how many bytes of the first segment were written before the
+// process died, as recorded in the first line of the next segment that is not
+// empty. It returns -1 if that line does not record this.
 func (r *recordReader) goodPart(left []int) int64 {
 	for _, next := range left[1:] {
 		file, err := r.dir.Open(chain.LinesName(next))
@@ -167,7 +179,11 @@ func (r *recordReader) goodPart(left []int) int64 {
 			continue
 		}
 		var v recordLine
-		if _, _, ok := chain.Check(line); !ok || json.Unmarshal(line, &v) != nil || v.Cut == nil || v.Cut.Segment != left[0] {
+		_, _, ok := chain.Check(line)
+		if !ok || json.Unmarshal(line, &v) != nil {
+			return -1
+		}
+		if v.Cut == nil || v.Cut.Segment != left[0] {
 			return -1
 		}
 		return v.Cut.Offset
@@ -175,15 +191,15 @@ func (r *recordReader) goodPart(left []int) int64 {
 	return -1
 }
 
-// take judges a line whose hash is right. It also checks that a session is
-// closed before the next one begins, and that robots.txt files and parts of
-// WARC files have the right hashes.
-func (r *recordReader) take(v *recordLine) {
+// readLine judges a line whose hash is correct. It also checks that a session
+// is closed before the next one begins, and that robots.txt files and parts of
+// WARC files have the correct hashes.
+func (r *recordReader) readLine(v *recordLine) {
 	switch v.Event {
 	case "segment":
 		if v.Why == "open" {
 			if r.open {
-				r.say(errUnclosed)
+				r.reportFault(errUnclosed)
 			}
 			r.endSession()
 		}
@@ -191,14 +207,14 @@ func (r *recordReader) take(v *recordLine) {
 	case "close":
 		r.open = false
 	case "loss":
-		r.lost(v)
+		r.readLoss(v)
 	case "file":
 		text := []byte(v.Text)
 		if v.Base64 != "" {
 			text, _ = base64.StdEncoding.DecodeString(v.Base64)
 		}
 		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != v.SHA256 {
-			r.say(errFile)
+			r.reportFault(errFile)
 			return
 		}
 		r.addFile(v.SHA256, text)
@@ -207,15 +223,15 @@ func (r *recordReader) take(v *recordLine) {
 		r.sent.add(v, r.file, r.line)
 	}
 	if err := v.checkPieces(r.dir); err != nil {
-		r.say(err)
+		r.reportFault(err)
 	}
 	if err := r.judge(v); err != nil {
-		r.say(err)
+		r.reportFault(err)
 	}
 }
 
-// lost reads a loss line. It counts the lost requests as unaudited.
-func (r *recordReader) lost(v *recordLine) {
+// readLoss reads a loss line. It counts the lost requests as unaudited.
+func (r *recordReader) readLoss(v *recordLine) {
 	r.a.total.count("cut", 1)
 	r.partial = true
 	n := v.Lost["request"]

@@ -232,7 +232,7 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 // If something in a record is missing or changed, the audit reports the line at
 // which it notices this. The crawler itself may have recorded a loss of lines.
 // For such a loss, the audit reports no line.
-func TestReadRecord_NotWhole(t *testing.T) {
+func TestReadRecord_Incomplete(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
 	whole := append(append([]string{}, begin...), good, pageLine("10:00:04", "/b", "10:00:01", rulesThen), closed)
@@ -265,26 +265,33 @@ func TestReadRecord_NotWhole(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readRecord(t, tt.dir)
-			told := ""
+			reported := ""
 			for _, b := range got.broken {
-				told += fmt.Sprintf("%s:%d ", strings.TrimPrefix(b.Input, "record/"), b.Line)
+				reported += fmt.Sprintf("%s:%d ", strings.TrimPrefix(b.Input, "record/"), b.Line)
 			}
-			if told != tt.lines || got.result.Counts["cut"] != tt.cut || got.result.Violations != 0 {
-				t.Errorf("told %q, %d cut; want %q, %d; %+v %v", told, got.result.Counts["cut"], tt.lines, tt.cut, got.broken, got)
+			if reported != tt.lines {
+				t.Errorf("OnBroken was called for %q, want %q: %+v", reported, tt.lines, got.broken)
+			}
+			if n := got.result.Counts["cut"]; n != tt.cut {
+				t.Errorf("cut is %d, want %d", n, tt.cut)
+			}
+			if len(got.violations) != 0 {
+				t.Errorf("got\n%swant no violations", got)
 			}
 		})
 	}
 	if r := readRecord(t, tests[7].dir).result; r.Counts["unaudited"] != 3 || len(r.Spans) != 1 {
-		t.Errorf("a loss of three requests: %+v", r)
+		t.Errorf("a loss of three requests: %d are unaudited, and the spans are %+v; want 3 and one span",
+			r.Counts["unaudited"], r.Spans)
 	}
 	if err := new(Auditor).ReadRecord(t.Context(), "record", fstest.MapFS{}); !errors.Is(err, errNoRecord) {
-		t.Errorf("an empty directory: %v", err)
+		t.Errorf("an empty directory: got the error %v, want errNoRecord", err)
 	}
 }
 
-// Somebody may change the reasons of a decision, and then compute all later
-// hashes anew. The audit still notices, because the decision no longer follows
-// from the robots.txt.
+// The reasons of a decision are changed, and all later hashes are computed again.
+// The audit notices the change, because the decision no longer follows from the
+// robots.txt.
 func TestReadRecord_ForgedDecisions(t *testing.T) {
 	text := "User-agent: OtherBot\nDisallow: /\n\nUser-agent: ExampleBot\nUser-agent: examplebot/2\nDisallow: /private/\nAllow: /private/open/\n"
 	const group = `"group":["ExampleBot","examplebot/2"],"group_lines":[4,5]`
@@ -317,7 +324,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 	}
 	for what, line := range honest {
 		if got := read(line); got.result.Counts["cut"] != 0 || got.result.Counts["broken"] != 0 || got.result.Violations != 0 {
-			t.Errorf("%s: %+v %v", what, got.result, got.broken)
+			t.Errorf("%s: got %v and the faults %v, want no violations and no faults", what, got.result, got.broken)
 		}
 		for how, change := range forged {
 			changed := strings.Replace(line, change[0], change[1], 1)
@@ -326,7 +333,7 @@ func TestReadRecord_ForgedDecisions(t *testing.T) {
 			}
 			got := read(changed)
 			if got.result.Counts["cut"] != 1 || len(got.broken) != 1 || !errors.Is(got.broken[0].Err, errDecision) || got.broken[0].Line != 8 {
-				t.Errorf("%s, with %s: %+v %v", what, how, got.result, got.broken)
+				t.Errorf("%s, with %s: got the faults %v, want errDecision in line 8", what, how, got.broken)
 			}
 		}
 	}
@@ -345,7 +352,7 @@ func TestReadRecord_AnyByte(t *testing.T) {
 		return fstest.MapFS{"evidence-000001.jsonl": {Data: text}, "robots-000001.warc.gz": {Data: warc}}
 	}
 	if got := readRecord(t, dir([]byte(text), []byte(warc))); got.result.Counts["cut"] != 0 || got.result.Counts["broken"] != 0 || got.result.Violations != 0 {
-		t.Fatalf("as it is: %+v %v", got.result, got.broken)
+		t.Fatalf("the unchanged record: got %+v and the faults %v, want no violations and no faults", got.result, got.broken)
 	}
 	step := 1
 	if testmain.RaceEnabled { // the race detector makes this ten times slower

@@ -8,85 +8,93 @@ import (
 	"time"
 )
 
-// differ is how far apart the clocks of crawler and site may be, and how long a
-// request may take.
-const differ = 2 * time.Minute
+// maxDifference limits the difference between the times of a request in the
+// record and in the log: that of the two clocks, and the request's duration.
+const maxDifference = 2 * time.Minute
 
 func newSentRequests() *sentRequests {
-	return &sentRequests{byPath: make(map[string][]*sentRequest), flying: make(map[[2]int]*sentRequest), hosts: make(map[string]bool)}
+	return &sentRequests{
+		byPath:   make(map[string][]*sentRequest),
+		inFlight: make(map[requestID]*sentRequest),
+		hosts:    make(map[string]bool),
+	}
 }
 
-// add takes a line of the record.
+// add adds the contents of a line of the record.
 func (s *sentRequests) add(v *recordLine, file string, line int) {
 	switch v.Event {
 	case "segment":
 		if v.Why == "open" {
-			clear(s.flying)
+			clear(s.inFlight)
 		}
 	case "robot":
-		s.agent = robotOf(v.UserAgent)
+		s.agent = robotName(v.UserAgent)
 	case "request":
-		_, host := originOf(v.Target)
+		_, host := splitOrigin(v.Target)
 		r := &sentRequest{at: v.Time, host: host, url: v.Target, file: file, line: line}
 		path := pathKey(v.Target)
 		s.byPath[path] = append(s.byPath[path], r)
 		s.all = append(s.all, r)
-		s.flying[[2]int{v.Limiter, v.Request}] = r
+		s.inFlight[v.id()] = r
 	case "done":
-		if r := s.flying[[2]int{v.Limiter, v.Request}]; r != nil {
+		if r := s.inFlight[v.id()]; r != nil {
 			r.answered = v.Status != 0
-			delete(s.flying, [2]int{v.Limiter, v.Request})
+			delete(s.inFlight, v.id())
 		}
 	}
 }
 
-// pathKey returns what a request has as its target, without a fragment.
+// pathKey returns the path and query of a URL, as in the request line.
 func pathKey(url string) string {
-	path, _, _ := strings.Cut(pathOf(url), "#")
+	path, _, _ := strings.Cut(pathAndQuery(url), "#")
 	if path == "" || path[0] != '/' {
 		path = "/" + path
 	}
 	return path
 }
 
-// find takes a request of the log. It returns false if the record does not have
-// it.
+// find searches the record for a request of the log, and marks it as found. It
+// returns false if the record does not contain the request.
 func (s *sentRequests) find(e *event) bool {
-	at, path := asTime(e.at), pathKey(e.url)
+	at := asTime(e.at)
+	path := pathKey(e.url)
 	sent := s.byPath[path]
-	for len(sent) > 0 && (sent[0].found || at.Sub(sent[0].at) > differ) { // the log goes on from here
+	// Later lines of the log do not match the first requests either.
+	for len(sent) > 0 && (sent[0].found || at.Sub(sent[0].at) > maxDifference) {
 		sent = sent[1:]
 	}
 	s.byPath[path] = sent
 	for _, r := range sent {
-		if r.at.Sub(at) > differ {
+		if r.at.Sub(at) > maxDifference {
 			break
 		}
 		if !r.found && (e.host == "" || e.host == r.host) {
-			r.found, s.hosts[r.host] = true, true
+			r.found = true
+			s.hosts[r.host] = true
 			return true
 		}
 	}
 	return false
 }
 
-// mostAlone is how many requests are named that only the record or only the log
-// has.
-const mostAlone = 100
+// maxUnmatched is how many requests are reported that are only in the record,
+// and how many that are only in the log. Further ones are counted.
+const maxUnmatched = 100
 
-// compare reads the site's logs, and names the requests that only they or only
-// the record has.
+// compare reads the site's logs, and reports the requests that are only in the
+// record or only in the logs.
 func (r *recordReader) compare(ctx context.Context, logs []Input) error {
 	s := r.sent
 	if len(s.all) == 0 {
 		return nil
 	}
-	alone := func(count, text string) {
-		if r.sums.count(count, 1); r.sums.Counts[count] > mostAlone {
+	reportUnmatched := func(count, text string) {
+		r.sums.count(count, 1)
+		if r.sums.Counts[count] > maxUnmatched {
 			r.a.total.count("cut", 1)
 			return
 		}
-		r.say(&recordFault{contradicts, text})
+		r.reportFault(&recordFault{contradicts, text})
 	}
 	var first, last time.Time
 	log := Auditor{OnBroken: r.a.OnBroken}
@@ -98,8 +106,9 @@ func (r *recordReader) compare(ctx context.Context, logs []Input) error {
 		first = cmp.Or(first, last)
 		if s.find(e) {
 			r.sums.count("both", 1)
-		} else if !last.Before(s.all[0].at.Add(-differ)) {
-			alone("only_log", fmt.Sprintf("only the log has the request for %.200q at %s, from %s", e.host+e.url, last.Format(time.RFC3339), e.address))
+		} else if !last.Before(s.all[0].at.Add(-maxDifference)) {
+			reportUnmatched("only_log", fmt.Sprintf("only the log has the request for %.200q at %s, from %s",
+				e.host+e.url, last.Format(time.RFC3339), e.address))
 		}
 	}
 	if err := log.Read(ctx, logs...); err != nil {
@@ -107,10 +116,14 @@ func (r *recordReader) compare(ctx context.Context, logs []Input) error {
 	}
 	log.Result()
 	for _, sent := range s.all {
-		isCovered := s.hosts[sent.host] && !sent.at.Before(first.Add(-differ)) && !sent.at.After(last.Add(differ))
+		isBefore := sent.at.Before(first.Add(-maxDifference))
+		isAfter := sent.at.After(last.Add(maxDifference))
+		isCovered := s.hosts[sent.host] && !isBefore && !isAfter
 		if !sent.found && sent.answered && isCovered {
-			r.file, r.line = sent.file, sent.line
-			alone("only_record", fmt.Sprintf("only the record has the request for %.200q at %s", sent.url, sent.at.Format(time.RFC3339)))
+			r.file = sent.file
+			r.line = sent.line
+			reportUnmatched("only_record", fmt.Sprintf("only the record has the request for %.200q at %s",
+				sent.url, sent.at.Format(time.RFC3339)))
 		}
 	}
 	return nil

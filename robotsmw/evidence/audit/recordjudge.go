@@ -8,7 +8,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// judge judges a line. It returns an error if the record itself has a fault.
+// judge judges a line. It returns an error if the record is faulty.
 func (j *recordReader) judge(v *recordLine) error {
 	switch v.Event {
 	case "robot":
@@ -27,10 +27,10 @@ func (j *recordReader) judge(v *recordLine) error {
 			return j.refusal(v.Target, v.Decision)
 		}
 	case "request":
-		j.pace(v)
+		j.addPace(v)
 		j.request(v)
 	case "answer", "pause", "done":
-		j.pace(v)
+		j.addPace(v)
 	}
 	return nil
 }
@@ -44,53 +44,66 @@ func (j *recordReader) request(v *recordLine) {
 		j.a.total.Requests++
 		j.a.tally(r, s, &event{at: at})
 	}
-	j.limits(v)
-	switch {
-	case v.Robots && !j.isForRobots(v.Target):
-		j.say(contradiction("the request is for a page, and not for a robots.txt"))
-	case v.Robots && counts:
-		r.sums.count("fetches", 1)
+	j.checkLimiter(v)
+	if v.Robots && j.isForRobots(v.Target) {
+		if counts {
+			r.sums.count("fetches", 1)
+		}
 		return
-	case v.Robots, v.Decision != nil && isFree(v.Target, v.Decision.Reason):
+	}
+	if v.Robots {
+		j.reportFault(contradiction("the request is for a page, and not for a robots.txt"))
+	} else if v.Decision != nil && isExempt(v.Target, v.Decision.Reason) {
 		return
 	}
 	err := j.page(v)
-	switch {
-	case !errors.Is(err, errUnknown):
-		j.a.audited(s)
-		if err != nil {
-			j.say(err)
+	if errors.Is(err, errUnknown) {
+		if counts {
+			j.a.unaudited(r, s, at)
 		}
-	case counts:
-		j.a.unaudited(r, s, at)
+		return
+	}
+	j.a.audited(s)
+	if err != nil {
+		j.reportFault(err)
 	}
 }
 
-// isFree reports whether a decision is correct that no robots.txt applies to a
-// URL.
-func isFree(target, reason string) bool {
+// isExempt reports whether no robots.txt applies to a URL for the reason of a
+// decision.
+func isExempt(target, reason string) bool {
 	u, err := url.Parse(target)
 	if err != nil {
 		return false
 	}
-	governed := u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "ftp"
-	return reason == "not-applicable" && !governed || reason == "robots-txt" && isRobots(target)
+	switch reason {
+	case "not-applicable":
+		return u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ftp"
+	case "robots-txt":
+		return isRobots(target)
+	}
+	return false
 }
 
 // page judges the URL of a page by the robots.txt in force. It returns an error
 // if the request's decision does not follow from its robots.txt, or if the
-// record does not have that file.
+// record does not contain that file.
 func (j *recordReader) page(v *recordLine) error {
 	d := &recordDecision{Decided: v.Start, Allowed: true, RobotsURL: robotsURL(v.Target)}
-	var groundless error // the page is judged as if it had no decision then
+	counts := j.a.counts(v.Start.UnixNano())
+	var groundless error // if not nil, the page is judged as if it had no decision
 	if v.Decision != nil {
-		if groundless = j.grounds(v.Target, v.Decision); groundless != nil {
+		groundless = j.checkGrounds(v.Target, v.Decision)
+		if groundless != nil {
 			d.Decided = v.Decision.Decided
-		} else if d = v.Decision; d.RobotsURL == "" && j.a.counts(v.Start.UnixNano()) {
-			j.sums.count("overridden", 1)
+		} else {
+			d = v.Decision
+			if d.RobotsURL == "" && counts {
+				j.sums.count("overridden", 1)
+			}
 		}
 	}
-	if v.Agreed && j.a.counts(v.Start.UnixNano()) {
+	if v.Agreed && counts {
 		j.sums.count("agreed", 1)
 	}
 	in, err := j.stateFor(v, d)
@@ -98,33 +111,45 @@ func (j *recordReader) page(v *recordLine) error {
 		return cmp.Or(groundless, err)
 	}
 	m, ok := j.verdict(*in, v.Target)
-	switch {
-	case !ok && j.partial:
+	if !ok && j.partial {
 		return errUnknown
-	case !ok:
+	}
+	if !ok {
 		return cmp.Or(groundless, error(errFetch))
-	case in.SHA256 == "" && j.robot.AllowAfter30Days && in.unreachableFor30Days(d):
+	}
+	if in.SHA256 == "" && j.robot.AllowAfter30Days && in.unreachableFor30Days(d) {
 		m.Allowed = true
 	}
 	if !m.Allowed {
-		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "disallowed", Line: m.Line, Rule: ruleOf(m)})
-	} else if groundless == nil && v.Decision != nil {
-		return j.decided(v, *in, m)
+		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "disallowed", Line: m.Line, Rule: ruleText(m)})
+		return groundless
 	}
-	return groundless
+	if groundless != nil || v.Decision == nil {
+		return groundless
+	}
+	return j.checkDecision(v, *in, m)
 }
 
-// decided checks the crawler's decision about a page that robots.txt allows. m
-// is the result of robots.txt.
-func (j *recordReader) decided(v *recordLine, in state, m robotstxt.Match) error {
-	switch d := v.Decision; {
-	case !d.Allowed:
+// checkDecision checks the crawler's decision about a page that robots.txt
+// allows. m is the result of robots.txt.
+func (j *recordReader) checkDecision(v *recordLine, in state, m robotstxt.Match) error {
+	d := v.Decision
+	if !d.Allowed {
 		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "disallowed", Line: d.Line, Rule: d.Rule})
-	case d.SHA256 == in.SHA256 && !d.follows(m):
+		return nil
+	}
+	if d.SHA256 == in.SHA256 && !d.matches(m) {
 		return errDecision
-	case d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, in):
-		j.report(Violation{Time: v.Start, URL: v.Target, Kind: "stale", Previous: in.Fetched,
-			Gap: d.Decided.Sub(in.Fetched), Want: in.Expires.Sub(in.Fetched)})
+	}
+	if d.RobotsURL != "" && j.origins[d.RobotsURL].isStale(d, in) {
+		j.report(Violation{
+			Time:     v.Start,
+			URL:      v.Target,
+			Kind:     "stale",
+			Previous: in.Fetched,
+			Gap:      d.Decided.Sub(in.Fetched),
+			Want:     in.Expires.Sub(in.Fetched),
+		})
 	}
 	return nil
 }
@@ -155,14 +180,16 @@ func (j *recordReader) refusal(target string, d *recordDecision) error {
 	if j.partial {
 		return nil
 	}
-	if err := j.grounds(target, d); err != nil && !errors.Is(err, errUnknown) && !errors.Is(err, errFetch) {
+	err := j.checkGrounds(target, d)
+	isMissing := errors.Is(err, errUnknown) || errors.Is(err, errFetch)
+	if err != nil && !isMissing {
 		return err
 	}
 	if d.SHA256 == "" {
 		return nil
 	}
 	verdict, ok := j.verdict(state{recordLine: &recordLine{SHA256: d.SHA256}}, target)
-	if !ok || !verdict.Allowed && d.follows(verdict) {
+	if !ok || !verdict.Allowed && d.matches(verdict) {
 		return nil // a missing robots.txt is reported only for requests
 	}
 	return errDecision

@@ -50,7 +50,7 @@ type recordLine struct {
 	Expires     time.Time `json:"expires"`
 	Cause       string    `json:"cause"`
 
-	hasRules bool // the answer to a fetch has rules, so it is no wall's
+	hasRules bool // the response to a fetch contains rules, so it is not from bot protection
 
 	// in request, answer, pause and done lines; "url" is also in fetch and
 	// decision lines, and "decision" in decision lines
@@ -117,27 +117,29 @@ type recordDecision struct {
 	FailedSince time.Time `json:"failed_since"`
 }
 
-// Package evidence records at most mostAgents user-agent lines of a group, and
-// at most longestAgent bytes of the value of each.
+// Package evidence records at most maxGroupLines user-agent lines of a group,
+// and at most maxText bytes of the value of each. A Location is limited to
+// maxText too.
 const (
-	mostAgents   = 16
-	longestAgent = 8 << 10
+	maxGroupLines = 16
+	maxText       = 8 << 10
 )
 
-// The method "follows" reports whether a decision has the rule, line and group
-// of m, which is the result of the decision's robots.txt for the URL.
-func (d *recordDecision) follows(m robotstxt.Match) bool {
+// matches reports whether d names the rule, line and group of m, the result of
+// its robots.txt for the URL.
+func (d *recordDecision) matches(m robotstxt.Match) bool {
 	var agents []string
 	var lines []int
-	for _, agent := range m.Group[:min(len(m.Group), mostAgents)] {
-		agents = append(agents, inJSON(agent.Value[:min(len(agent.Value), longestAgent)]))
+	for _, agent := range m.Group[:min(len(m.Group), maxGroupLines)] {
+		agents = append(agents, inJSON(agent.Value[:min(len(agent.Value), maxText)]))
 		lines = append(lines, agent.Line)
 	}
-	return d.Line == m.Line && d.Rule == inJSON(ruleOf(m)) && slices.Equal(d.Group, agents) && slices.Equal(d.GroupLines, lines)
+	isSameRule := d.Line == m.Line && d.Rule == inJSON(ruleText(m))
+	return isSameRule && slices.Equal(d.Group, agents) && slices.Equal(d.GroupLines, lines)
 }
 
-// inJSON returns what becomes of a text that is written as JSON and read again:
-// each byte that is not UTF-8 is replaced by U+FFFD.
+// inJSON returns a text as it is read after it was written as JSON, with each
+// byte that is not UTF-8 replaced by U+FFFD.
 func inJSON(text string) string { return string([]rune(text)) }
 
 // A recordFault is a fault in the record itself.

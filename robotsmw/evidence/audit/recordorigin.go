@@ -13,14 +13,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// The type recordOrigins has what a record says about robots.txt.
+// recordOrigins is what is known about the robots.txt of each origin from the
+// lines read so far.
 type recordOrigins struct {
-	robot   recordLine                  // the latest robot line
-	files   map[string]*robotstxt.Rules // by the hash of the file
-	origins map[string]*recordOrigin    // by the URL of robots.txt
-	hops    map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
-	forgot  bool                        // hops lacks some: it has been full, or a URL was not known
-	partial bool                        // lines are missing, so others may rest on them
+	robot          recordLine                  // the latest robot line
+	files          map[string]*robotstxt.Rules // by the hash of the file
+	origins        map[string]*recordOrigin    // by the URL of robots.txt
+	hops           map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
+	hopsIncomplete bool                        // hops was full, or a URL was not known
+	partial        bool                        // lines are missing, so other lines may be based on them
 }
 
 func newRecordOrigins() recordOrigins {
@@ -33,7 +34,7 @@ func newRecordOrigins() recordOrigins {
 
 func (k *recordOrigins) setRobot(v *recordLine) {
 	if !slices.Equal(k.robot.Tokens, v.Tokens) {
-		clear(k.files) // they have the rules for another robot
+		clear(k.files) // their rules are those for another robot
 	}
 	k.robot = *v
 }
@@ -42,10 +43,10 @@ func (k *recordOrigins) addFile(sha256 string, text []byte) {
 	k.files[sha256] = robotstxt.Parse(bodycode.Text(text, robotstxt.MaxSize)).Rules(k.robot.Tokens...)
 }
 
-// A recordOrigin is what a record says about an origin's robots.txt.
+// A recordOrigin is what is known about the robots.txt of one origin.
 type recordOrigin struct {
 	states  []state       // the latest ones
-	fetches []*recordLine // the fetches on which no robots line rests yet
+	fetches []*recordLine // the fetches on which no robots line is based yet
 }
 
 // A state is what was known about an origin's robots.txt from the time of a
@@ -57,31 +58,31 @@ type state struct {
 }
 
 const (
-	keptStates = 8
-	keptHops   = 100_000
+	maxStates = 8
+	maxHops   = 100_000
 
-	// settles is how long a new robots.txt may be in the record before the
+	// settlingTime is how long a new robots.txt may be in the record before the
 	// crawler must obey it. The crawler records a file before it uses it.
-	settles = 5 * time.Second
+	settlingTime = 5 * time.Second
 
-	// apart is how far apart in time an answer and what is made of it may be.
-	apart = time.Minute
+	// maxFetchToLine limits the time between a fetch and its robots line.
+	maxFetchToLine = time.Minute
 )
 
 var (
 	errDecision = &recordFault{contradicts, "the decision does not follow from the robots.txt that it names"}
 	errFetch    = &recordFault{contradicts, "the decision rests on a robots.txt that the record does not have"}
 
-	// errUnknown means that lines are missing on which a decision may rest.
+	// errUnknown means that lines are missing on which a decision may be based.
 	errUnknown = errors.New("the decision cannot be judged")
 )
 
 // addFetch adds a response to a request for a robots.txt.
 func (k *recordOrigins) addFetch(v *recordLine) {
 	o := at(k.origins, v.URL)
-	o.fetches = newest(append(o.fetches, v), 2*keptStates)
+	o.fetches = newest(append(o.fetches, v), 2*maxStates)
 	if v.isRedirect() {
-		k.addHop(v.leadsTo())
+		k.addHop(v.redirectTarget())
 	}
 }
 
@@ -90,22 +91,22 @@ func (k *recordOrigins) addFetch(v *recordLine) {
 // does not contain: then any request may be for it.
 func (k *recordOrigins) addHop(to *url.URL) {
 	if to == nil {
-		k.forgot = true
+		k.hopsIncomplete = true
 		return
 	}
 	k.hops[hopKey(to)] = true
-	if len(k.hops) > keptHops {
+	if len(k.hops) > maxHops {
 		clear(k.hops)
-		k.forgot = true
+		k.hopsIncomplete = true
 	}
 }
 
 func (v *recordLine) isRedirect() bool { return v.Status/100 == 3 && v.Location != "" }
 
-// leadsTo returns the URL to which a redirect leads, or nil if the line is
-// about no redirect, or does not contain that URL in whole.
-func (v *recordLine) leadsTo() *url.URL {
-	isShortened := len(v.Location) >= longestAgent
+// redirectTarget returns the URL to which a redirect leads, or nil if the line
+// is about no redirect, or does not contain that URL in whole.
+func (v *recordLine) redirectTarget() *url.URL {
+	isShortened := len(v.Location) >= maxText
 	if !v.isRedirect() || isShortened {
 		return nil
 	}
@@ -126,14 +127,16 @@ func (v *recordLine) isGood() bool { return v.Status/100 == 2 && v.Error == "" }
 // hopKey returns the same key for all spellings of a URL. The key is a hash,
 // because a path may be long.
 func hopKey(u *url.URL) [sha256.Size]byte {
-	return sha256.Sum256([]byte(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + "/" + strings.TrimPrefix(u.Path, "/")))
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	return sha256.Sum256([]byte(host + "/" + strings.TrimPrefix(u.Path, "/")))
 }
 
 // isForRobots reports whether a request with this URL can be one for a
 // robots.txt.
 func (k *recordOrigins) isForRobots(target string) bool {
 	u, err := url.Parse(target)
-	return isRobots(target) || k.forgot || k.partial || err != nil || k.hops[hopKey(u)]
+	isUnknown := k.hopsIncomplete || k.partial || err != nil
+	return isUnknown || isRobots(target) || k.hops[hopKey(u)]
 }
 
 // robots adds a state. It returns an error if the state does not follow from a
@@ -142,67 +145,79 @@ func (k *recordOrigins) robots(v *recordLine) error {
 	o := at(k.origins, v.URL)
 	s := state{recordLine: v, since: v.Time}
 	if n := len(o.states); n > 0 && v.Cause != "" {
-		if last := o.states[n-1]; last.Cause != "" {
-			s.since, s.answered = last.since, last.answered
-		} else {
+		last := o.states[n-1]
+		if last.Cause == "" {
 			s.answered = last.Time
+		} else {
+			s.since = last.since
+			s.answered = last.answered
 		}
 	}
-	err := k.rests(v, o)
-	o.states = newest(append(o.states, s), keptStates)
+	err := k.checkBasis(v, o)
+	o.states = newest(append(o.states, s), maxStates)
 	if k.partial {
 		return nil
 	}
 	return err
 }
 
-// rests returns an error if a robots line does not rest on a fetch that the
-// record has.
-func (k *recordOrigins) rests(v *recordLine, o *recordOrigin) error {
+// checkBasis returns an error if a robots line is not based on a fetch that the
+// record contains. The fetch, and the redirects that led to it, are removed
+// from o.fetches.
+func (k *recordOrigins) checkBasis(v *recordLine, o *recordOrigin) error {
 	if v.Expires.Sub(v.Fetched) > fresh {
 		return contradiction("the robots.txt expires more than 24 hours after it was fetched")
 	}
 	if v.From == "store" {
-		isOld := !v.Fetched.IsZero() && v.Time.Sub(v.Fetched) > fresh+apart
-		if isOld && !slices.ContainsFunc(o.states, func(s state) bool { return s.Cause != "" && s.From != "store" }) {
+		isOld := !v.Fetched.IsZero() && v.Time.Sub(v.Fetched) > fresh+maxFetchToLine
+		isFailedFetch := func(s state) bool { return s.Cause != "" && s.From != "store" }
+		if isOld && !slices.ContainsFunc(o.states, isFailedFetch) {
 			return contradiction("the robots.txt from the store is more than 24 hours old, and no fetch has failed since")
 		}
 		return nil
 	}
-	for i, f := range slices.Backward(o.fetches) {
-		if k.leads(f, v) {
-			from := i
-			for from > 0 && o.fetches[from-1].Status/100 == 3 { // the redirects that led there
-				from--
-			}
-			o.fetches = slices.Delete(o.fetches, from, i+1)
-			return nil
+	for i, fetch := range slices.Backward(o.fetches) {
+		if !k.isBasis(fetch, v) {
+			continue
 		}
+		first := i
+		for first > 0 && o.fetches[first-1].Status/100 == 3 { // the redirects that led there
+			first--
+		}
+		o.fetches = slices.Delete(o.fetches, first, i+1)
+		return nil
 	}
 	return contradiction("no fetch in the record has this result")
 }
 
-// leads reports whether a robots line can follow from a fetch.
-func (k *recordOrigins) leads(fetch, v *recordLine) bool {
-	isNow := fetch.Time.Sub(v.Fetched).Abs() <= apart && fetch.Time.Sub(v.Time).Abs() <= apart
-	switch {
-	case v.Cause != "":
-		return !fetch.isGood() || !fetch.hasRules // a wall may have answered with a whole 2xx
-	case v.Renewed:
-		return fetch.Status == 304 && fetch.Conditional && isNow
-	case fetch.Status == v.Status && (fetch.isGood() || fetch.Status/100 != 2):
-		return isNow && fetch.SHA256 == v.SHA256
-	case fetch.Status/100 != 3 || v.Redirects == 0:
+// isBasis reports whether a robots line v can be based on a fetch.
+func (k *recordOrigins) isBasis(fetch, v *recordLine) bool {
+	if v.Cause != "" {
+		// The response of bot protection may have been a complete 2xx.
+		return !fetch.isGood() || !fetch.hasRules
+	}
+	isSoon := fetch.Time.Sub(v.Fetched).Abs() <= maxFetchToLine && fetch.Time.Sub(v.Time).Abs() <= maxFetchToLine
+	if v.Renewed {
+		return fetch.Status == 304 && fetch.Conditional && isSoon
+	}
+	if fetch.Status == v.Status && (fetch.isGood() || fetch.Status/100 != 2) {
+		return isSoon && fetch.SHA256 == v.SHA256
+	}
+	if fetch.Status/100 != 3 || v.Redirects == 0 {
 		return false
 	}
-	// The robots.txt of another origin counts for this one. It may have been
-	// fetched earlier.
-	to := fetch.leadsTo()
+	// The fetch was redirected to the robots.txt of another origin, which
+	// therefore applies to this origin too. That file may have been fetched
+	// before.
+	to := fetch.redirectTarget()
 	if to == nil || to.EscapedPath() != "/robots.txt" || to.RawQuery != "" {
 		return true
 	}
 	other := k.origins[robotsURL(to.String())]
-	return other == nil || len(other.states) == 0 || slices.ContainsFunc(other.states, func(s state) bool {
+	if other == nil || len(other.states) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(other.states, func(s state) bool {
 		return s.SHA256 == v.SHA256 && s.Fetched.Equal(v.Fetched)
 	})
 }
@@ -214,9 +229,9 @@ func (k *recordOrigins) leads(fetch, v *recordLine) bool {
 func (o *recordOrigin) inForce(d *recordDecision) state {
 	in := o.states[0]
 	for _, s := range o.states {
-		isSettled := !s.Time.Add(settles).After(d.Decided)
+		isSettled := !s.Time.Add(settlingTime).After(d.Decided)
 		isNamed := s.Fetched.Equal(d.Fetched)
-		isSoon := s.Time.Before(d.Decided.Add(settles))
+		isSoon := s.Time.Before(d.Decided.Add(settlingTime))
 		isSetBack := s.Fetched.After(d.Decided)
 		if isSettled || isNamed && (isSoon || isSetBack) {
 			in = s
@@ -232,36 +247,42 @@ func (o *recordOrigin) inForce(d *recordDecision) state {
 // decision, or the decision is marked stale and was made at most 24 hours after
 // the file was fetched.
 func (o *recordOrigin) isStale(d *recordDecision, in state) bool {
-	switch {
-	case d.SHA256 != in.SHA256:
+	if d.SHA256 != in.SHA256 {
 		return true
-	case in.Expires.IsZero() || !d.Decided.After(in.Expires.Add(settles)):
-		return false
-	case d.Stale && d.Decided.Sub(in.Fetched) <= fresh:
+	}
+	hasExpired := !in.Expires.IsZero() && d.Decided.After(in.Expires.Add(settlingTime))
+	isMarked := d.Stale && d.Decided.Sub(in.Fetched) <= fresh
+	if !hasExpired || isMarked {
 		return false
 	}
-	return !slices.ContainsFunc(o.states, func(s state) bool { return s.Cause != "" && !s.Time.After(d.Decided) && !s.Time.Before(in.Time) })
+	isLaterFailure := func(s state) bool {
+		return s.Cause != "" && !s.Time.After(d.Decided) && !s.Time.Before(in.Time)
+	}
+	return !slices.ContainsFunc(o.states, isLaterFailure)
 }
 
 // unreachableFor30Days reports whether robots.txt was unreachable for 30 days
 // up to the last fetch. The failures may have begun before the record, in an
-// earlier process with the same Store. So the decision d may name an earlier
-// beginning of the failures. That beginning counts, unless the record has a
-// good answer after it.
+// earlier process with the same Store. Therefore, if the decision d contains an
+// earlier beginning of the failures, that beginning applies, unless the record
+// contains a good response after it.
 func (s state) unreachableFor30Days(d *recordDecision) bool {
 	since := s.since
-	if claimed := d.FailedSince; !claimed.IsZero() && claimed.Before(since) && claimed.Add(settles).After(s.answered) {
+	claimed := d.FailedSince
+	isEarlier := !claimed.IsZero() && claimed.Before(since)
+	if isEarlier && claimed.Add(settlingTime).After(s.answered) {
 		since = claimed
 	}
 	return s.Cause != "" && s.Time.Sub(since) >= 30*24*time.Hour
 }
 
 // verdict judges a URL by a state. It judges all forms of the path, as the
-// crawler does. ok is false if the record does not have the state's file.
+// crawler does. ok is false if the record does not contain the state's file.
 func (k *recordOrigins) verdict(s state, target string) (m robotstxt.Match, ok bool) {
 	if s.SHA256 == "" {
-		forbids := s.Cause != "" || k.robot.DisallowForbidden && (s.Status == 401 || s.Status == 403)
-		return robotstxt.Match{Allowed: !forbids}, true
+		isForbidden := s.Status == 401 || s.Status == 403
+		disallowsAll := s.Cause != "" || isForbidden && k.robot.DisallowForbidden
+		return robotstxt.Match{Allowed: !disallowsAll}, true
 	}
 	rules := k.files[s.SHA256]
 	if rules == nil {
@@ -271,8 +292,8 @@ func (k *recordOrigins) verdict(s state, target string) (m robotstxt.Match, ok b
 	return m, true
 }
 
-// robotsURL returns the URL of the robots.txt that governs a URL, in the form
-// that records have. A host that is not plain ASCII stays as it is.
+// robotsURL returns the URL of the robots.txt that applies to a URL, in the
+// form used in records. A host that is not ASCII is unchanged.
 func robotsURL(target string) string {
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok {
@@ -287,13 +308,14 @@ func robotsURL(target string) string {
 	if strings.Contains(host, ":") || strings.HasPrefix(u.Host, "[") {
 		host = "[" + host + "]"
 	}
-	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != map[string]string{"http": "80", "https": "443", "ftp": "21"}[scheme] {
+	defaultPort := map[string]string{"http": "80", "https": "443", "ftp": "21"}[scheme]
+	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != defaultPort {
 		host += ":" + port
 	}
 	return scheme + "://" + host + "/robots.txt"
 }
 
-// hostKey returns the key that a Limiter has for the host of a URL.
+// hostKey returns the key that a Limiter uses for the host of a URL.
 func hostKey(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -302,25 +324,28 @@ func hostKey(u *url.URL) string {
 	return host
 }
 
-// isOdd reports whether a host has a form that only the crawler can convert,
-// such as an international name.
-func isOdd(u *url.URL) bool {
+// hasOddHost reports whether a URL's host has a form that only the crawler can
+// convert, such as an internationalized name.
+func hasOddHost(u *url.URL) bool {
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Is4In6()
 	}
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	return last == "" || '0' <= last[0] && last[0] <= '9' || !isPlain(host)
+	lastLabel := host[strings.LastIndexByte(host, '.')+1:]
+	if lastLabel == "" || !isPlain(host) {
+		return true
+	}
+	return '0' <= lastLabel[0] && lastLabel[0] <= '9' // such as 0x7f.1
 }
 
-// grounds returns an error if a decision about a URL names a robots.txt that
-// does not govern the URL, or that the record does not have in this form. It
-// returns errUnknown if the record may have lost it.
-func (k *recordOrigins) grounds(target string, d *recordDecision) error {
+// checkGrounds returns an error if a decision about a URL names a robots.txt
+// that does not apply to the URL, or that the record does not contain in this
+// form. It returns errUnknown if the record may have lost that robots.txt.
+func (k *recordOrigins) checkGrounds(target string, d *recordDecision) error {
 	u, err := url.Parse(target)
-	isOdd := err != nil || isOdd(u)
+	isOdd := err != nil || hasOddHost(u)
 	if d.RobotsURL == "" {
-		if !k.isOverride(target, d.SHA256, isOdd) {
+		if !k.hasOverride(target, d.SHA256, isOdd) {
 			return contradiction("the decision names no robots.txt, and the robot line has no such override for its origin")
 		}
 		return nil
@@ -329,28 +354,40 @@ func (k *recordOrigins) grounds(target string, d *recordDecision) error {
 		return contradiction("the decision is by the robots.txt of another origin, %.200q", d.RobotsURL)
 	}
 	o := k.origins[d.RobotsURL]
-	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 || slices.ContainsFunc(o.states, d.isBy) {
+	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(o.states, d.followsFrom) {
 		return nil
 	}
 	if slices.ContainsFunc(o.states, func(s state) bool { return s.Fetched.Equal(d.Fetched) }) {
 		return contradiction("the decision and the robots line disagree about the robots.txt")
 	}
-	if k.partial || len(o.states) == keptStates {
+	if k.partial || len(o.states) == maxStates {
 		return errUnknown
 	}
 	return errFetch
 }
 
-// isBy reports whether a decision follows from a state. While fetches fail, the
-// state has the status of the failure.
-func (d *recordDecision) isBy(s state) bool {
-	return s.Fetched.Equal(d.Fetched) && s.SHA256 == d.SHA256 && s.Expires.Equal(d.Expires) && (s.Status == d.Status || s.Cause != "")
+// followsFrom reports whether a decision follows from a state. While fetches
+// fail, the state has the status of the failure, so the status is not compared.
+func (d *recordDecision) followsFrom(s state) bool {
+	isSameFile := s.SHA256 == d.SHA256 && s.Fetched.Equal(d.Fetched) && s.Expires.Equal(d.Expires)
+	return isSameFile && (s.Status == d.Status || s.Cause != "")
 }
 
-// isOverride reports whether the robot line has an override for a URL's origin.
-func (k *recordOrigins) isOverride(target, sha256 string, isOdd bool) bool {
+// hasOverride reports whether the robot line has an override with this hash for
+// the origin of target. If anyOrigin is true, the origins are not compared,
+// because only the crawler can convert target's host.
+func (k *recordOrigins) hasOverride(target, sha256 string, anyOrigin bool) bool {
+	if sha256 == "" {
+		return false
+	}
 	for origin, hash := range k.robot.Override {
-		if hash == sha256 && sha256 != "" && (isOdd || !isPlain(origin) || robotsURL(origin) == robotsURL(target)) {
+		if hash != sha256 {
+			continue
+		}
+		if anyOrigin || !isPlain(origin) || robotsURL(origin) == robotsURL(target) {
 			return true
 		}
 	}

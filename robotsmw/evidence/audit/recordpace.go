@@ -9,75 +9,88 @@ import (
 )
 
 const (
-	recordReach = 10 * time.Second // how far from its place a line about the pace may be
-	mostMoments = 1 << 16
-	mostFlying  = 1 << 16
+	maxDisorder = 10 * time.Second // how far out of order a line about the pace may be
+	maxEvents   = 1 << 16          // of those that are not judged yet
+	maxInFlight = 1 << 16
 
-	// noted is how much later than the slot is free its end may be noted.
-	noted = 10 * time.Millisecond
-	// late is how late a line may be written. At the end of a session it may be
-	// too late for the record.
-	late = time.Second
-	// stepped is how much the wall clocks of two sessions may differ.
-	stepped = time.Second
+	// maxEndDelay limits the time between the moment at which a slot is free
+	// and the recorded end of its request.
+	maxEndDelay = 10 * time.Millisecond
+	// maxWriteDelay is how late a line may be written. At the end of a session,
+	// it may be too late for the record.
+	maxWriteDelay = time.Second
+	// maxClockStep is how much the wall clocks of two sessions may differ.
+	maxClockStep = time.Second
 )
 
 // endSession judges the pace to the end of a session. The next session has new
 // Limiters and clocks.
 func (p *recordReader) endSession() {
-	for _, m := range p.moments {
-		if m.at.Before(p.newest.Add(-late)) {
-			p.count(m)
+	for _, e := range p.events {
+		if e.at.Before(p.newest.Add(-maxWriteDelay)) {
+			p.checkNumber(e)
 		}
-		p.event(m)
+		p.judgePace(e)
 	}
-	p.moments, p.newest = nil, time.Time{}
+	p.events = nil
+	p.newest = time.Time{}
 	for id, h := range p.hosts {
-		if h.paged.After(p.earlier[id.host]) {
-			p.earlier[id.host] = h.paged
+		if h.pageTime.After(p.earlier[id.host]) {
+			p.earlier[id.host] = h.pageTime
 		}
 	}
 	clear(p.limiters)
 	clear(p.hosts)
-	clear(p.flying)
+	clear(p.inFlight)
 }
 
-// pace takes a line about the pace. The record has lines in the order in which
-// they were noted. They are judged in the order of the events.
-func (p *recordReader) pace(v *recordLine) {
-	m := &paceEvent{recordLine: v, at: v.At}
+// addPace adds a line about the pace. A record contains lines in the order in
+// which they were written. They are judged in the order of the events.
+func (p *recordReader) addPace(v *recordLine) {
+	e := &paceEvent{recordLine: v, at: v.At}
 	switch v.Event {
 	case "request":
 		l := at(p.limiters, v.Limiter)
-		m.at, m.isPage = v.Start, !v.Robots || !p.isForRobots(v.Target)
-		m.delay = asDuration(v.Delay)
+		e.at = v.Start
+		e.isPage = !v.Robots || !p.isForRobots(v.Target)
+		e.delay = asDuration(v.Delay)
 		if !l.PerHost {
-			m.delay = max(m.delay, asDuration(l.Delay))
+			e.delay = max(e.delay, asDuration(l.Delay))
 		}
-		if m.isPage {
-			m.crawl = p.crawlDelay(v, l)
+		if e.isPage {
+			e.crawlDelay = p.crawlDelay(v, l)
 		}
 	case "done":
-		m.at = v.End
+		e.at = v.End
 	}
-	i, _ := slices.BinarySearchFunc(p.moments, m, func(o, m *paceEvent) int {
-		return cmp.Or(o.at.Compare(m.at), cmp.Compare(o.rank(), m.rank()), -1)
+	i, _ := slices.BinarySearchFunc(p.events, e, func(other, e *paceEvent) int {
+		return cmp.Or(other.at.Compare(e.at), cmp.Compare(other.rank(), e.rank()), -1)
 	})
-	p.moments = slices.Insert(p.moments, i, m)
-	if m.at.After(p.newest) {
-		p.newest = m.at
+	p.events = slices.Insert(p.events, i, e)
+	if e.at.After(p.newest) {
+		p.newest = e.at
 	}
-	for len(p.moments) > 0 && (len(p.moments) > mostMoments || p.moments[0].at.Before(p.newest.Add(-recordReach))) {
-		p.count(p.moments[0])
-		p.event(p.moments[0])
-		p.moments = slices.Delete(p.moments, 0, 1)
+	for p.isFirstDue() {
+		p.checkNumber(p.events[0])
+		p.judgePace(p.events[0])
+		p.events = slices.Delete(p.events, 0, 1)
 	}
 }
 
-// rank sorts what happens at one moment: first the requests, by their numbers.
-func (m *paceEvent) rank() int {
-	if m.Event == "request" {
-		return m.Request
+// isFirstDue reports whether the first event should be judged now, because no
+// earlier one is expected, or because there are too many events.
+func (p *recordReader) isFirstDue() bool {
+	if len(p.events) == 0 {
+		return false
+	}
+	return len(p.events) > maxEvents || p.events[0].at.Before(p.newest.Add(-maxDisorder))
+}
+
+// rank orders events with the same time: requests, by their numbers, precede
+// all others.
+func (e *paceEvent) rank() int {
+	if e.Event == "request" {
+		return e.Request
 	}
 	return math.MaxInt
 }
@@ -86,174 +99,220 @@ func (m *paceEvent) rank() int {
 // one of the Crawl-delay in the request's line and that of the robots.txt in
 // the request's decision. If ClampDelay is set, which was an option of Limiters
 // in old records, the latter is at most the Limiter's MaxCrawlDelay. If the
-// Crawl-delay in the request's line was agreed with the owner of the host, only
-// that one counts.
+// Crawl-delay in the request's line was agreed with the owner of the host, it
+// alone applies.
 func (p *recordReader) crawlDelay(v *recordLine, l *recordLimiter) time.Duration {
 	delay := asDuration(v.CrawlDelay)
 	if v.Agreed || v.Decision == nil || p.files[v.Decision.SHA256] == nil {
 		return delay
 	}
-	asked, _ := p.files[v.Decision.SHA256].CrawlDelay()
+	inFile, _ := p.files[v.Decision.SHA256].CrawlDelay()
 	if l.ClampDelay && l.MaxCrawlDelay > 0 {
-		asked = min(asked, asDuration(l.MaxCrawlDelay))
+		inFile = min(inFile, asDuration(l.MaxCrawlDelay))
 	}
-	return max(delay, asked)
+	return max(delay, inFile)
 }
 
-// count reports a request whose line is missing: a Limiter numbers its requests
-// without a hole.
-func (p *recordReader) count(m *paceEvent) {
-	if m.Event != "request" {
+// checkNumber reports requests whose lines are missing: the numbers that a
+// Limiter gives to its requests have no gaps.
+func (p *recordReader) checkNumber(e *paceEvent) {
+	if e.Event != "request" {
 		return
 	}
-	l := at(p.limiters, m.Limiter)
-	if l.count > 0 && m.Request > l.count+1 && !p.partial {
-		p.say(contradiction("request %d of limiter %d is missing, or more of them", l.count+1, m.Limiter))
+	l := at(p.limiters, e.Limiter)
+	if l.request > 0 && e.Request > l.request+1 && !p.partial {
+		p.reportFault(contradiction("request %d of limiter %d is missing, or more of them", l.request+1, e.Limiter))
 	}
-	l.count = max(l.count, m.Request)
+	l.request = max(l.request, e.Request)
 }
 
-// limits reports a request that contradicts its limiter line.
-func (p *recordReader) limits(v *recordLine) {
+// checkLimiter reports a request that contradicts its limiter line.
+func (p *recordReader) checkLimiter(v *recordLine) {
+	if p.partial {
+		return
+	}
 	l := at(p.limiters, v.Limiter)
-	u, err := url.Parse(v.Target)
 	switch {
-	case p.partial:
 	case v.Agreed && !l.PerHost:
-		p.say(contradiction("the request says that its Crawl-delay was agreed, its limiter has no settings of single hosts"))
+		p.reportFault(contradiction("the request says that its Crawl-delay was agreed, its limiter has no settings of single hosts"))
 	case v.Delay < l.Delay && !l.PerHost:
-		p.say(contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay))
-	case err == nil && l.Key == "host" && !isOdd(u) && v.Host != hostKey(u):
-		p.say(contradiction("the request has the pace of %.100q, which is another host", v.Host))
+		p.reportFault(contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay))
+	case l.Key == "host" && !isHostKey(v.Host, v.Target):
+		p.reportFault(contradiction("the request has the pace of %.100q, which is another host", v.Host))
 	}
 }
 
-// event judges the pace of a request. From answers and pauses, it learns when
-// the host must be left alone.
-func (p *recordReader) event(m *paceEvent) {
-	l := at(p.limiters, m.Limiter)
-	if m.Event == "done" {
-		p.ended(m, l)
+// isHostKey reports whether key is that of the host of a URL, or that key is
+// unknown because only the crawler can convert the host.
+func isHostKey(key, target string) bool {
+	u, err := url.Parse(target)
+	return err != nil || hasOddHost(u) || key == hostKey(u)
+}
+
+// judgePace judges the pace of a request. Answers and pauses determine when the
+// host is paused.
+func (p *recordReader) judgePace(e *paceEvent) {
+	l := at(p.limiters, e.Limiter)
+	if e.Event == "done" {
+		p.endRequest(e, l)
 		return
 	}
-	h := at(p.hosts, hostID{m.Limiter, m.Host})
-	switch m.Event {
+	h := at(p.hosts, hostID{e.Limiter, e.Host})
+	switch e.Event {
 	case "request":
-		p.gap(m, h)
+		p.judgeStart(e, h)
 		if l.EndToStart {
-			if len(p.flying) >= mostFlying {
-				clear(p.flying)
+			if len(p.inFlight) >= maxInFlight {
+				clear(p.inFlight)
 			}
-			m.host, p.flying[[2]int{m.Limiter, m.Request}] = h, m
+			e.host = h
+			p.inFlight[e.id()] = e
 		}
 	case "answer":
-		wait := asDuration(m.Asks)
+		wait := asDuration(e.Asks)
 		if l.MaxRetryAfter > 0 {
 			wait = min(wait, asDuration(l.MaxRetryAfter))
 		}
-		if m.Status >= 300 { // which Retry-After the Limiter obeys
-			h.rest(m.at, m.at.Add(min(wait, maxRest)))
+		if e.Status >= 300 { // the statuses with which the Limiter obeys a Retry-After
+			h.pause(e.at, e.at.Add(min(wait, maxPause)))
 		}
 	case "pause":
-		h.rest(m.at, m.Until)
+		h.pause(e.at, e.Until)
 	}
 }
 
-func (h *recordHost) rest(at, until time.Time) {
-	if until.After(h.left) {
-		h.asked, h.left = at, until
+// pause pauses the host, unless an earlier pause ends later.
+func (h *recordHost) pause(from, until time.Time) {
+	if until.After(h.pauseEnd) {
+		h.pauseStart = from
+		h.pauseEnd = until
 	}
 }
 
-// gap reports a violation if a request for a page began in a pause, or if any
-// request began too soon after an earlier one.
-func (p *recordReader) gap(m *paceEvent, h *recordHost) {
-	if m.at.Before(h.left) && m.at.After(h.asked) && m.isPage {
-		p.report(Violation{Time: m.at, URL: m.Target, Kind: "retry-after", Previous: h.asked, Gap: m.at.Sub(h.asked), Want: h.left.Sub(h.asked)})
+// judgeStart reports a violation if a request for a page began in a pause, or
+// if any request began too soon after an earlier one.
+func (p *recordReader) judgeStart(e *paceEvent, h *recordHost) {
+	if e.isPage && e.at.After(h.pauseStart) && e.at.Before(h.pauseEnd) {
+		p.report(Violation{
+			Time:     e.at,
+			URL:      e.Target,
+			Kind:     "retry-after",
+			Previous: h.pauseStart,
+			Gap:      e.at.Sub(h.pauseStart),
+			Want:     h.pauseEnd.Sub(h.pauseStart),
+		})
 	}
 	// Any two requests must be at least the delay apart, and any two requests
 	// for pages at least the Crawl-delay. If both gaps are too short, only the
 	// gap that misses its minimum by more is reported.
-	last, want := h.latest, m.delay
-	if m.isPage {
-		if !h.page.start.IsZero() {
-			r, _ := p.site(m.Target)
-			if p.a.counts(m.at.UnixNano()) {
-				r.sums.gap(m.at.Sub(h.page.start), m.crawl)
-			}
-		} else {
-			p.gapSince(m)
+	last := h.latest
+	want := e.delay
+	if e.isPage {
+		if h.page.start.IsZero() {
+			p.judgeFirstPage(e)
+		} else if p.a.counts(e.at.UnixNano()) {
+			r, _ := p.site(e.Target)
+			r.sums.addGap(e.at.Sub(h.page.start), e.crawlDelay)
 		}
-		if h.page.lacks(m.at, m.crawl) > last.lacks(m.at, want) {
-			last, want = h.page, m.crawl
+		if h.page.earlyBy(e.at, e.crawlDelay) > last.earlyBy(e.at, want) {
+			last = h.page
+			want = e.crawlDelay
 		}
 	}
-	if last.lacks(m.at, want) > 0 {
-		p.tooSoon(m, last.start, want+last.from.Sub(last.start))
+	if last.earlyBy(e.at, want) > 0 {
+		p.reportGap(e, last.start, want+last.from.Sub(last.start))
 	}
-	h.latest = mark{m.at, m.at}
-	if m.isPage {
-		h.page, h.paged = mark{m.at, m.at}, m.Time
+	h.latest = mark{start: e.at, from: e.at}
+	if e.isPage {
+		h.page = h.latest
+		h.pageTime = e.Time
 	}
 	if h.last != nil {
-		following := *m // a copy, which keeps no later requests
-		h.last.next = &following
+		next := *e // a copy, so that h.last does not keep all later requests in memory
+		h.last.next = &next
 	}
-	h.last = m
+	h.last = e
 }
 
-// lacks returns by how much a request is too early. It is 0 or less if the
-// request is not.
-func (k mark) lacks(at time.Time, want time.Duration) time.Duration {
+// earlyBy returns by how much a request at the given time is too early. The
+// result is 0 or negative if the request is not too early.
+func (k mark) earlyBy(at time.Time, want time.Duration) time.Duration {
 	if k.start.IsZero() || want <= 0 {
 		return 0
 	}
-	lack := want - at.Sub(k.from)
+	early := want - at.Sub(k.from)
 	if k.from.After(k.start) {
-		lack -= noted
+		early -= maxEndDelay
 	}
-	return lack
+	return early
 }
 
-func (p *recordReader) tooSoon(m *paceEvent, previous time.Time, want time.Duration) {
-	p.report(Violation{Time: m.at, URL: m.Target, Kind: "gap", Previous: previous, Gap: m.at.Sub(previous), Want: want})
+func (p *recordReader) reportGap(e *paceEvent, previous time.Time, want time.Duration) {
+	p.report(Violation{
+		Time:     e.at,
+		URL:      e.Target,
+		Kind:     "gap",
+		Previous: previous,
+		Gap:      e.at.Sub(previous),
+		Want:     want,
+	})
 }
 
-// gapSince compares the first page of a session with the latest one of the
-// sessions before, by the wall clock. If that clock was set back, nothing is
-// known.
-func (p *recordReader) gapSince(m *paceEvent) {
-	last, ok := p.earlier[m.Host]
-	if gap := m.Time.Sub(last); ok && gap >= 0 && gap < m.crawl-stepped {
-		p.report(Violation{Time: m.Time, URL: m.Target, Kind: "gap", Previous: last, Gap: gap, Want: m.crawl})
+// judgeFirstPage compares the first page of a session with the latest one of
+// the earlier sessions, by the wall clock. If that clock was set back, the gap
+// is unknown, and no violation is reported.
+func (p *recordReader) judgeFirstPage(e *paceEvent) {
+	last, ok := p.earlier[e.Host]
+	if !ok {
+		return
 	}
+	gap := e.Time.Sub(last)
+	if gap < 0 || gap >= e.crawlDelay-maxClockStep {
+		return
+	}
+	p.report(Violation{
+		Time:     e.Time,
+		URL:      e.Target,
+		Kind:     "gap",
+		Previous: last,
+		Gap:      gap,
+		Want:     e.crawlDelay,
+	})
 }
 
-// ended notes the end of a request. With EndToStart, the interval counts from
-// there, and with one slot no other request may have begun before. If a request
-// takes longer than its lease, it loses its slot.
-func (p *recordReader) ended(m *paceEvent, l *recordLimiter) {
-	f := p.flying[[2]int{m.Limiter, m.Request}]
-	delete(p.flying, [2]int{m.Limiter, m.Request})
-	if f == nil || l.Lease > 0 && m.at.Sub(f.at) >= asDuration(l.Lease) {
+// endRequest notes the end of a request. With EndToStart, the interval is
+// measured from there, and with one slot, the next request must not have begun
+// before. A request that takes longer than its lease loses its slot.
+func (p *recordReader) endRequest(e *paceEvent, l *recordLimiter) {
+	request := p.inFlight[e.id()]
+	delete(p.inFlight, e.id())
+	if request == nil {
+		return
+	}
+	took := e.at.Sub(request.at)
+	if l.Lease > 0 && took >= asDuration(l.Lease) {
 		return
 	}
 	hasOneSlot := l.Concurrency == 1 && !l.PerHost // with PerHost, the slots of this host are unknown
-	if next := f.next; next != nil && hasOneSlot && next.at.Before(m.at.Add(-noted)) {
-		p.tooSoon(next, f.at, m.at.Sub(f.at)+next.delay)
+	next := request.next
+	if hasOneSlot && next != nil && next.at.Before(e.at.Add(-maxEndDelay)) {
+		p.reportGap(next, request.at, took+next.delay)
 	}
-	f.host.latest.ends(m.at)
-	if f.isPage {
-		f.host.page.ends(m.at)
+	request.host.latest.end(e.at)
+	if request.isPage {
+		request.host.page.end(e.at)
 	}
 }
 
-func (k *mark) ends(at time.Time) {
+// end measures the next interval from the given time.
+func (k *mark) end(at time.Time) {
 	if at.After(k.from) {
 		k.from = at
 	}
 }
 
+// asDuration converts a number of seconds. The result is between 0 and 285
+// years, so that the conversion cannot overflow.
 func asDuration(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, 0), 9e9) * float64(time.Second))
 }

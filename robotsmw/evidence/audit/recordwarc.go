@@ -19,11 +19,11 @@ import (
 // compares the line with the answer in the WARC file.
 func (v *recordLine) checkPieces(dir fs.FS) error {
 	in := v.Pieces
-	switch {
-	case in == nil || in.File == "":
+	if in == nil || in.File == "" {
 		return nil
-	case v.Event != "fetch":
-		return checkPiece(dir, in.File, &recordPiece{0, in.Bytes, in.SHA256}, nil)
+	}
+	if v.Event != "fetch" {
+		return checkPiece(dir, in.File, &recordPiece{Length: in.Bytes, SHA256: in.SHA256}, nil)
 	}
 	if in.Request != nil {
 		if err := checkPiece(dir, in.File, in.Request, io.Discard); err != nil {
@@ -35,7 +35,7 @@ func (v *recordLine) checkPieces(dir fs.FS) error {
 		return nil
 	}
 	packed := new(bytes.Buffer)
-	answer.Length = min(answer.Length, mostAnswer)
+	answer.Length = min(answer.Length, maxAnswer)
 	if err := checkPiece(dir, in.File, answer, packed); err != nil {
 		return err
 	}
@@ -45,18 +45,21 @@ func (v *recordLine) checkPieces(dir fs.FS) error {
 	return nil
 }
 
-// mostAnswer is how long the answer to a fetch can be in a WARC file.
-const mostAnswer = 2 << 20
+// maxAnswer is how many bytes the answer to a fetch can have in a WARC file.
+const maxAnswer = 2 << 20
 
-// isAnswer reports whether a WARC record has the URL, status and body of a
-// fetch line.
+// isAnswer reports whether a WARC record contains the URL, status and body of a
+// fetch line. It also sets v.hasRules.
 func (v *recordLine) isAnswer(packed io.Reader) bool {
 	in, err := newWARCReader(packed)
 	if err != nil {
 		return false
 	}
 	r, err := in.next()
-	if err != nil || r.err != nil || r.target != v.Target && isPlain(v.Target) {
+	if err != nil || r.err != nil {
+		return false
+	}
+	if r.target != v.Target && isPlain(v.Target) {
 		return false
 	}
 	m, err := r.http()
@@ -67,10 +70,13 @@ func (v *recordLine) isAnswer(packed io.Reader) bool {
 		return true
 	}
 	body, err := io.ReadAll(m.body)
-	sum := sha256.Sum256(body)
-	for range robotstxt.Parse(bodycode.Text(body, robotstxt.MaxSize)).Groups() {
-		v.hasRules = v.Status == 200
+	if v.Status == 200 {
+		for range robotstxt.Parse(bodycode.Text(body, robotstxt.MaxSize)).Groups() {
+			v.hasRules = true
+			break
+		}
 	}
+	sum := sha256.Sum256(body)
 	return err == nil && hex.EncodeToString(sum[:]) == v.SHA256
 }
 
@@ -100,7 +106,8 @@ func checkPiece(dir fs.FS, name string, p *recordPiece, to io.Writer) error {
 		_, err = io.CopyN(io.MultiWriter(hash, cmp.Or(to, io.Discard)), file, p.Length)
 	}
 	if err != nil || hex.EncodeToString(hash.Sum(nil)) != p.SHA256 {
-		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s have another hash than the line says", p.Offset, p.Offset+p.Length, name)}
+		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s have another hash than the line says",
+			p.Offset, p.Offset+p.Length, name)}
 	}
 	if n, err := io.CopyN(io.Discard, file, 1); to == nil && (n > 0 || !errors.Is(err, io.EOF)) {
 		return &recordFault{changed, fmt.Sprintf("%s has more than the %d bytes that the line says", name, p.Length)}

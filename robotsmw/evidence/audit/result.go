@@ -78,18 +78,18 @@ type Tally struct {
 
 	addresses map[string]bool
 	today     *Tally // the last result of day
-	begun     int64  // when the day of today began
+	dayStart  int64  // when the day of today began
 }
 
 const (
-	keptDays  = 1000 // of each robot
-	keptSpans = 1000
+	maxDays  = 1000 // of each robot
+	maxSpans = 1000
 )
 
-// mostKept limits the number of robots, hosts and addresses that are
-// distinguished, and of paces. Clients can invent any number of names. Requests
-// beyond the limit are judged by robots.txt alone.
-const mostKept = 1 << 16
+// maxNames limits the number of robots, hosts and addresses that are
+// distinguished, and of paces, because clients can invent any number of names.
+// Requests beyond the limit are judged by robots.txt alone.
+const maxNames = 1 << 16
 
 // rest is the Name of the Tally for everything beyond a limit.
 const rest = "…"
@@ -98,20 +98,28 @@ func newTally(name string) *Tally {
 	return &Tally{Name: name, ShortestGap: -1, Days: make(map[string]*Tally), addresses: make(map[string]bool)}
 }
 
-func (t *Tally) count(what string, n int) {
+// count adds n to the count with this name.
+func (t *Tally) count(name string, n int) {
 	if t.Counts == nil {
 		t.Counts = make(map[string]int)
 	}
-	t.Counts[what] += n
+	t.Counts[name] += n
 }
 
-// sort also removes robots and hosts without a request between Since and Until.
+// sort sorts the Tallies of r. It also removes robots and hosts without a
+// request between Since and Until.
 func (r *Result) sort() {
-	slices.SortStableFunc(r.Spans, func(a, b Tally) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(r.Spans, func(a, b Tally) int {
+		return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.Name, b.Name))
+	})
 	for _, list := range []*[]*Tally{&r.Robots, &r.Hosts} {
 		*list = slices.DeleteFunc(*list, func(t *Tally) bool { return t.Requests == 0 })
 		slices.SortFunc(*list, func(a, b *Tally) int {
-			return cmp.Or(cmp.Compare(b.Violations, a.Violations), cmp.Compare(b.Requests, a.Requests), strings.Compare(a.Name, b.Name))
+			return cmp.Or(
+				cmp.Compare(b.Violations, a.Violations),
+				cmp.Compare(b.Requests, a.Requests),
+				strings.Compare(a.Name, b.Name),
+			)
 		})
 	}
 }
@@ -119,10 +127,10 @@ func (r *Result) sort() {
 // day returns the Tally of a robot for the day of a time.
 func (t *Tally) day(nanos int64) *Tally {
 	const day = int64(24 * time.Hour)
-	if t.today == nil || nanos < t.begun || nanos-t.begun >= day {
-		t.begun = nanos - (nanos%day+day)%day
+	if t.today == nil || nanos < t.dayStart || nanos-t.dayStart >= day {
+		t.dayStart = nanos - (nanos%day+day)%day // also correct before 1970
 		name := asTime(nanos).Format(time.DateOnly)
-		if t.Days[name] == nil && len(t.Days) >= keptDays {
+		if t.Days[name] == nil && len(t.Days) >= maxDays {
 			name = rest
 		}
 		t.today = at(t.Days, name)
@@ -131,17 +139,20 @@ func (t *Tally) day(nanos int64) *Tally {
 	return t.today
 }
 
-func (t *Tally) seen(at int64) {
-	time := asTime(at)
-	if t.First.IsZero() || time.Before(t.First) {
-		t.First = time
+// include extends the period from First to Last, so that it includes a time.
+func (t *Tally) include(nanos int64) {
+	at := asTime(nanos)
+	if t.First.IsZero() || at.Before(t.First) {
+		t.First = at
 	}
-	if time.After(t.Last) {
-		t.Last = time
+	if at.After(t.Last) {
+		t.Last = at
 	}
 }
 
-func (t *Tally) gap(gap, want time.Duration) {
+// addGap adds the gap between two requests for pages. want is the Crawl-delay in
+// force.
+func (t *Tally) addGap(gap, want time.Duration) {
 	if t.ShortestGap < 0 || gap < t.ShortestGap {
 		t.ShortestGap = max(gap, 0)
 	}
@@ -201,7 +212,8 @@ func (v Violation) MarshalJSON() ([]byte, error) {
 		Want *float64 `json:"want,omitempty"`
 	}{plain: plain(v)}
 	if !v.Previous.IsZero() {
-		o.Gap, o.Want = new(float64(v.Gap)/1e9), new(float64(v.Want)/1e9)
+		o.Gap = new(float64(v.Gap) / 1e9)
+		o.Want = new(float64(v.Want) / 1e9)
 	}
 	return json.Marshal(o)
 }

@@ -7,13 +7,17 @@ import (
 	"time"
 )
 
-// A server that writes its Retry-After with time.RFC1123, or as a fraction, has
-// requested a pause too. A robot that is sent away for a minute and comes after
-// half a minute breaks it.
+// A Retry-After in an unusual form, such as that of time.RFC1123 or a fraction,
+// requests a pause too. In each case, the robot's next request is half a minute
+// after the response; it is a violation if the Retry-After requests a minute.
 func TestRead_FormsOfRetryAfter(t *testing.T) {
 	const t0 = 1795168800 // Fri, 20 Nov 2026 10:00:00 GMT
 	line := func(ts float64, uri string, status int, header string) string {
-		return fmt.Sprintf(`{"level":"info","ts":%f,"logger":"http.log.access","msg":"handled request","request":{"client_ip":"192.0.2.1","method":"GET","host":"a.example","uri":%q,"headers":{"User-Agent":["ExampleBot/1.0"]}},"duration":0,"size":1,"status":%d,"resp_headers":{%s}}`+"\n", ts, uri, status, header)
+		const format = `{"level":"info","ts":%f,"logger":"http.log.access","msg":"handled request",` +
+			`"request":{"client_ip":"192.0.2.1","method":"GET","host":"a.example","uri":%q,` +
+			`"headers":{"User-Agent":["ExampleBot/1.0"]}},` +
+			`"duration":0,"size":1,"status":%d,"resp_headers":{%s}}` + "\n"
+		return fmt.Sprintf(format, ts, uri, status, header)
 	}
 	for value, want := range map[string]bool{
 		"60": true, "59.5": true, "60.0": true, "Fri, 20 Nov 2026 10:01:00 GMT": true, "Fri, 20 Nov 2026 10:01:00 UTC": true,
@@ -27,7 +31,7 @@ func TestRead_FormsOfRetryAfter(t *testing.T) {
 		give(h, "a.example", time.Time{}, 200, []byte("User-agent: *\nAllow: /\n"))
 		got := read(t, h, line(t0, "/a", 429, fmt.Sprintf(`"Retry-After":[%q]`, value))+line(t0+30, "/b", 200, "")).String()
 		if strings.Contains(got, "retry-after") != want {
-			t.Errorf("Retry-After: %s: %q", value, got)
+			t.Errorf("Retry-After: %s: the violations are %q, want retry-after: %t", value, got, want)
 		}
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A product is a robot whose name in robots.txt is not simply the name in its
-// User-Agent.
+// A product describes how a robot uses robots.txt.
 type product struct {
-	groups []string // the names that it looks for in robots.txt; the first one found counts
-	named  bool     // it does not obey "*", only a group that names it
-	family string   // the fetches of robots.txt by one robot of a family serve the others
+	groups   []string // the names of its groups; it obeys the first one that is in robots.txt
+	skipsAll bool     // it does not obey "*", only a group that names it
+	family   string   // the robots of a family share the files that they have fetched
 }
 
-// products are published facts, by the name in the User-Agent, in lower case.
-// Those of Google are at developers.google.com/crawling/docs/crawlers-fetchers,
-// in google-common-crawlers and google-special-case-crawlers. That they share
-// what they have fetched is in Google's specification of robots.txt, at
+// products are the robots whose operators have published other groups than the
+// robot's name, by the name in the User-Agent in lower case. Those of Google
+// are at developers.google.com/crawling/docs/crawlers-fetchers, in
+// google-common-crawlers and google-special-case-crawlers. They share fetched
+// files according to Google's specification of robots.txt, at
 // developers.google.com/crawling/docs/robots-txt/robots-txt-spec.
 var products = map[string]product{
 	"googlebot":             {groups: []string{"Googlebot"}, family: "google"},
@@ -31,27 +31,27 @@ var products = map[string]product{
 	"googleother-image":     {groups: []string{"GoogleOther-Image", "GoogleOther"}, family: "google"},
 	"googleother-video":     {groups: []string{"GoogleOther-Video", "GoogleOther"}, family: "google"},
 	// These do not obey "*".
-	"adsbot-google":        {groups: []string{"AdsBot-Google"}, named: true, family: "google"},
-	"adsbot-google-mobile": {groups: []string{"AdsBot-Google-Mobile"}, named: true, family: "google"},
-	"mediapartners-google": {groups: []string{"Mediapartners-Google"}, named: true, family: "google"},
-	"apis-google":          {groups: []string{"APIs-Google"}, named: true, family: "google"},
-	"google-safety":        {named: true, family: "google"}, // obeys no robots.txt
+	"adsbot-google":        {groups: []string{"AdsBot-Google"}, skipsAll: true, family: "google"},
+	"adsbot-google-mobile": {groups: []string{"AdsBot-Google-Mobile"}, skipsAll: true, family: "google"},
+	"mediapartners-google": {groups: []string{"Mediapartners-Google"}, skipsAll: true, family: "google"},
+	"apis-google":          {groups: []string{"APIs-Google"}, skipsAll: true, family: "google"},
+	"google-safety":        {skipsAll: true, family: "google"}, // obeys no robots.txt
 	// https://support.apple.com/119829
 	"applebot": {groups: []string{"Applebot", "Googlebot"}, family: "applebot"},
 	// blogs.bing.com/webmaster/2010/06/28/bing-crawler-bingbot-on-the-horizon
 	"bingbot": {groups: []string{"bingbot", "msnbot"}, family: "bingbot"},
 }
 
-// families are robots of which each obeys the group of its own name and, if
-// there is none, that of the family. The keys are how their names begin.
+// families are robots that obey the group of their own name or, if there is
+// none, that of the family. Their names begin with the key.
 var families = map[string]string{
 	"yandex":      "Yandex",      // https://yandex.com/support/webmaster/en/controlling-robot/robots-txt
 	"baiduspider": "Baiduspider", // https://www.baidu.com/search/robots_english.html
 }
 
-// productOf returns what is known about the robot with this name. more is
+// newProduct returns the product of the robot with this name. more is
 // Auditor.Groups.
-func productOf(name string, more map[string][]string) product {
+func newProduct(name string, more map[string][]string) product {
 	for robot, groups := range more {
 		if strings.EqualFold(robot, name) && len(groups) > 0 {
 			return product{groups: groups, family: strings.ToLower(groups[len(groups)-1])}
@@ -61,31 +61,34 @@ func productOf(name string, more map[string][]string) product {
 	if p, ok := products[key]; ok {
 		return p
 	}
-	for begin, family := range families {
-		if strings.HasPrefix(key, begin) {
-			return product{groups: []string{name, family}, family: begin}
+	for prefix, family := range families {
+		if strings.HasPrefix(key, prefix) {
+			return product{groups: []string{name, family}, family: prefix}
 		}
 	}
 	return product{groups: []string{name}, family: key}
 }
 
 // browsers are names of products in the User-Agents of browsers.
-var browsers = []string{"mozilla", "applewebkit", "khtml", "gecko", "chrome", "safari", "firefox", "version", "mobile", "edg", "opr", "opera", "msie", "konqueror"}
+var browsers = []string{
+	"mozilla", "applewebkit", "khtml", "gecko", "chrome", "safari", "firefox",
+	"version", "mobile", "edg", "opr", "opera", "msie", "konqueror",
+}
 
 func isBrowser(name string) bool {
 	return slices.ContainsFunc(browsers, func(b string) bool { return strings.EqualFold(b, name) })
 }
 
-// robotOf returns the name of the robot with this User-Agent, or "" for a
-// browser and for an empty User-Agent, which is "-" in a log. The name is what
-// the User-Agent begins with. If that is Mozilla, the name is what follows
-// "compatible;", else a product such as "bingbot/2.0" whose name says what it
-// is, else the product before a URL such as "+https://example.com/bot", else
-// the host of that URL.
+// robotName returns the name of the robot with this User-Agent, or "" for a
+// browser and for an empty User-Agent, which is "-" in a log. The name is the
+// beginning of the User-Agent. If that is Mozilla, the name is the word after
+// "compatible;", else a product such as "bingbot/2.0" whose name contains
+// "bot", "crawl" or "spider", else the product before a URL such as
+// "+https://example.com/bot", else the host of that URL.
 //
-// Health checks are no robots: they request a page of a site on behalf of its
+// Health checks are not robots: they request a page of a site on behalf of its
 // owner, and follow no links.
-func robotOf(userAgent string) string {
+func robotName(userAgent string) string {
 	if isHealthCheck(userAgent) {
 		return ""
 	}
@@ -95,19 +98,30 @@ func robotOf(userAgent string) string {
 		_, name, _ = strings.Cut(compatible.FindString(userAgent), ";")
 		name = strings.TrimLeft(name, " ")
 	}
-	switch {
-	case name == "Yahoo! Slurp":
+	if name == "Yahoo! Slurp" {
 		return "Slurp"
-	case name == "" && !isMozilla, isBrowser(name), userAgent == "-":
+	}
+	if userAgent == "-" || isBrowser(name) {
 		return ""
-	case name != "":
+	}
+	if name != "" {
 		return clip(name)
 	}
-	last := "" // the latest product that is no browser's
-	for field := range strings.FieldsFuncSeq(userAgent, func(r rune) bool { return strings.ContainsRune(" ;,()", r) }) {
+	if !isMozilla {
+		return ""
+	}
+	return productName(userAgent)
+}
+
+// productName returns the name of the product in a User-Agent that identifies a
+// robot, or "" if there is none; see robotName.
+func productName(userAgent string) string {
+	last := "" // the latest product that is not a browser's
+	isSeparator := func(r rune) bool { return strings.ContainsRune(" ;,()", r) }
+	for field := range strings.FieldsFuncSeq(userAgent, isSeparator) {
 		if _, url, ok := strings.Cut(field, "+http"); ok {
 			if last == "" {
-				_, last = originOf("http" + url)
+				_, last = splitOrigin("http" + url)
 			}
 			return clip(last)
 		}
@@ -124,10 +138,10 @@ func robotOf(userAgent string) string {
 	return ""
 }
 
-// healthChecks are how the User-Agents of health checks begin, as their vendors
-// document them: of load balancers, clusters, hosting platforms, and monitors
-// that a site runs itself. "Amazon CloudFront" is what CloudFront sends instead
-// of the client's User-Agent, unless it is configured to forward that.
+// healthChecks are the prefixes of the User-Agents of health checks, as their
+// vendors document them: load balancers, clusters, hosting platforms, and
+// monitors that a site runs itself. CloudFront sends "Amazon CloudFront"
+// instead of the client's User-Agent, unless it is configured to forward that.
 var healthChecks = []string{
 	"kube-probe/",                         // Kubernetes
 	"ELB-HealthChecker/",                  // AWS Elastic Load Balancing
@@ -152,8 +166,8 @@ var healthChecks = []string{
 }
 
 func isHealthCheck(userAgent string) bool {
-	return slices.ContainsFunc(healthChecks, func(begin string) bool {
-		return len(userAgent) >= len(begin) && strings.EqualFold(userAgent[:len(begin)], begin)
+	return slices.ContainsFunc(healthChecks, func(prefix string) bool {
+		return len(userAgent) >= len(prefix) && strings.EqualFold(userAgent[:len(prefix)], prefix)
 	})
 }
 
@@ -168,5 +182,7 @@ func leadingToken(s string) string {
 }
 
 func isTokenByte(b byte) bool {
-	return 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9' || b == '_' || b == '-' || b == '.'
+	isLetter := 'a' <= b|0x20 && b|0x20 <= 'z'
+	isDigit := '0' <= b && b <= '9'
+	return isLetter || isDigit || b == '_' || b == '-' || b == '.'
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// cacheTime is the shortest time for which a shared cache is expected to keep a
-// robots.txt: Varnish keeps responses for 2 minutes by default, Fastly for an
-// hour, and Cloudflare for 2 hours. A cache that keeps it for less than 10
-// minutes answers few requests for it.
+// cacheTime is the shortest time, in nanoseconds, for which a shared cache is
+// assumed to keep a robots.txt: Varnish keeps responses for 2 minutes by
+// default, Fastly for an hour, and Cloudflare for 2 hours. A cache that keeps
+// the file for less than 10 minutes answers few requests for it.
 const cacheTime = int64(600e9)
 
 // A cacheProof is the proof that no shared cache, such as a CDN, answers the
-// requests for robots.txt to a host: two of them from one network, with the
-// second at a time at which such a cache would still have had the answer to the
-// first. Requests from several networks are no proof, because a CDN has a cache
-// in each of its locations.
+// requests for robots.txt to a host. The proof is that two of them are from one
+// network, and that such a cache would have answered the second one, because it
+// would still have had the answer to the first. Requests from several networks
+// prove nothing, because a CDN has a cache in each of its locations.
 type cacheProof struct {
-	recent []cacheable // the latest ones, each of another network
+	recent []cacheable // the latest ones, each from another network
 	direct int64       // the latest time at which a cache would have answered; 0 means never
 }
 
@@ -27,31 +27,37 @@ type cacheable struct {
 	at      int64
 }
 
-const keptCacheables = 32
+const maxCacheables = 32
 
-// add takes a request for robots.txt. A cache keeps only answers to a GET
-// without a query that have the file, or say that it has not changed.
+// add adds a request for robots.txt.
 func (c *cacheProof) add(e *event) {
-	isKept := !e.notGet && (e.status/100 == 2 || e.status == 304) && !strings.Contains(e.url, "?")
 	network := network(e.address)
-	if !isKept || network == "" {
+	if network == "" || !isCacheable(e) {
 		return
 	}
 	for i := range c.recent {
-		if c.recent[i].network != network {
+		previous := &c.recent[i]
+		if previous.network != network {
 			continue
 		}
-		if e.at-c.recent[i].at < cacheTime && e.at >= c.recent[i].at {
+		if e.at >= previous.at && e.at-previous.at < cacheTime {
 			c.direct = e.at
 		}
-		c.recent[i].at = max(c.recent[i].at, e.at)
+		previous.at = max(previous.at, e.at)
 		return
 	}
-	c.recent = newest(append(c.recent, cacheable{network, e.at}), keptCacheables)
+	c.recent = newest(append(c.recent, cacheable{network, e.at}), maxCacheables)
 }
 
-// isDirect reports whether the requests for robots.txt in the 24 hours before a
-// time would be in the log.
+// isCacheable reports whether a cache would keep the answer to a request for
+// robots.txt: a 2xx or 304, for a GET without a query.
+func isCacheable(e *event) bool {
+	hasFile := e.status/100 == 2 || e.status == 304
+	return hasFile && !e.notGet && !strings.Contains(e.url, "?")
+}
+
+// isDirect reports whether it is proven that all requests for robots.txt in the
+// 24 hours before a time are in the log.
 func (c *cacheProof) isDirect(at int64) bool { return c.direct != 0 && at-c.direct <= int64(fresh) }
 
 // network returns the network of an address, or "" if the address is not known.

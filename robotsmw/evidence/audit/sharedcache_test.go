@@ -48,7 +48,7 @@ func TestFair_SharedCache(t *testing.T) {
 				}
 				hits = append(hits, hit{at.Add(time.Second), 0, address, "", fmt.Sprintf("Robot%d/1.0", robot), "/a", 200})
 			}
-			for robot := range 8 { // these come for the first time on the second day
+			for robot := range 8 { // their first requests are on the second day
 				at := morning.Add(day + time.Duration(robot+1)*time.Hour)
 				if c.lifetime == 0 {
 					hits = append(hits, hit{at, 0, fmt.Sprintf("203.0.113.%d", robot), "", fmt.Sprintf("Late%d/1.0", robot), "/robots.txt", 200})
@@ -70,7 +70,8 @@ func TestFair_SharedCache(t *testing.T) {
 	}
 }
 
-// What proves that no cache answers requests for robots.txt.
+// Two requests for robots.txt from one network, within the time for which a
+// cache keeps an answer, prove that no cache answers them.
 func TestCacheProof(t *testing.T) {
 	at := func(clock string) int64 {
 		t.Helper()
@@ -93,8 +94,8 @@ func TestCacheProof(t *testing.T) {
 		{"a failure", "10:00:00 192.0.2.1 503 /robots.txt,10:01:00 192.0.2.1 200 /robots.txt", false},
 		{"a redirect", "10:00:00 192.0.2.1 301 /robots.txt,10:00:01 192.0.2.1 200 /robots.txt", false},
 		{"a query", "10:00:00 192.0.2.1 200 /robots.txt?1,10:01:00 192.0.2.1 200 /robots.txt?2", false},
-		{"nobody's", "10:00:00 - 200 /robots.txt,10:01:00 - 200 /robots.txt", false},
-		{"a name", "10:00:00 a.example 200 /robots.txt,10:01:00 a.example 200 /robots.txt", false},
+		{"no address", "10:00:00 - 200 /robots.txt,10:01:00 - 200 /robots.txt", false},
+		{"a name instead of an address", "10:00:00 a.example 200 /robots.txt,10:01:00 a.example 200 /robots.txt", false},
 	} {
 		var c cacheProof
 		for fetch := range strings.SplitSeq(tt.fetches, ",") {
@@ -105,15 +106,22 @@ func TestCacheProof(t *testing.T) {
 			}
 			c.add(&e)
 		}
-		if c.isDirect(at("11:00:00")) != tt.want || c.isDirect(at("11:00:00")+int64(24*time.Hour)) {
-			t.Errorf("%s: %+v, want %t", tt.name, c, tt.want)
+		later := at("11:00:00")
+		if got := c.isDirect(later); got != tt.want {
+			t.Errorf("%s: isDirect an hour later is %t, want %t", tt.name, got, tt.want)
+		}
+		if c.isDirect(later + int64(24*time.Hour)) {
+			t.Errorf("%s: isDirect 25 hours later is true, want false", tt.name)
 		}
 	}
 	var c cacheProof
 	for i := range 1000 {
 		c.add(&event{at: int64(i), address: fmt.Sprintf("10.%d.0.1", i%256), url: "/robots.txt", status: 200})
 	}
-	if len(c.recent) > keptCacheables || !slices.IsSortedFunc(c.recent, func(a, b cacheable) int { return int(a.at - b.at) }) {
-		t.Errorf("%d requests are kept", len(c.recent))
+	if len(c.recent) > maxCacheables {
+		t.Errorf("%d requests are kept, want at most %d", len(c.recent), maxCacheables)
+	}
+	if !slices.IsSortedFunc(c.recent, func(a, b cacheable) int { return int(a.at - b.at) }) {
+		t.Errorf("the requests %+v are not sorted by time", c.recent)
 	}
 }

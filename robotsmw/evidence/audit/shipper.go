@@ -17,7 +17,7 @@ import (
 // text stays unchanged.
 func withoutPrefix(s []byte) []byte {
 	s = s[bytes.LastIndexByte(s, '\t')+1:]
-	if word, rest := cutWord(s); len(word) > 1 && word[0] == '[' && bytes.IndexByte(word, '/') > 0 && word[len(word)-1] == ']' {
+	if word, rest := cutWord(s); isPodName(word) {
 		s = trimLeft(rest)
 	}
 	if name, rest, ok := bytes.Cut(s, []byte("|")); ok && len(bytes.Fields(name)) == 1 {
@@ -41,12 +41,21 @@ func withoutPrefix(s []byte) []byte {
 	return cutMachine(rest)
 }
 
+// isPodName reports whether a word is like "[pod/web-1/nginx]".
+func isPodName(word []byte) bool {
+	isBracketed := len(word) > 1 && word[0] == '[' && word[len(word)-1] == ']'
+	return isBracketed && bytes.IndexByte(word, '/') > 0
+}
+
 func trimLeft(s []byte) []byte { return bytes.TrimLeft(s, " ") }
 
 // cutPriority removes the priority of a syslog message, such as "<190>".
 func cutPriority(s []byte) (rest []byte, ok bool) {
 	i := bytes.IndexByte(s, '>')
-	if i < 2 || i > 4 || s[0] != '<' || len(bytes.Trim(s[1:i], "0123456789")) > 0 {
+	if i < len("<1") || i > len("<190") {
+		return nil, false
+	}
+	if s[0] != '<' || !isDigits(s[1:i]) {
 		return nil, false
 	}
 	return s[i+1:], true
@@ -57,7 +66,8 @@ func cutPriority(s []byte) (rest []byte, ok bool) {
 func cutRFC5424(s []byte) (message []byte, ok bool) {
 	version, rest := cutWord(s)
 	stamp, rest := cutWord(rest)
-	if string(version) != "1" || string(stamp) != "-" && !isStamp(stamp) {
+	hasTime := string(stamp) == "-" || isStamp(stamp)
+	if string(version) != "1" || !hasTime {
 		return nil, false
 	}
 	for range len([]string{"host", "application", "process", "message"}) {
@@ -91,7 +101,10 @@ func cutTime(s []byte) (rest []byte, ok bool) {
 		return trimLeft(rest), true
 	}
 	const form = "Jan _2 15:04:05"
-	if len(s) <= len(form) || s[len(form)] != ' ' || s[3] != ' ' {
+	if len(s) <= len(form) {
+		return nil, false
+	}
+	if s[3] != ' ' || s[len(form)] != ' ' {
 		return nil, false
 	}
 	if _, err := time.Parse(form, string(s[:len(form)])); err != nil {
@@ -100,14 +113,13 @@ func cutTime(s []byte) (rest []byte, ok bool) {
 	return trimLeft(s[len(form):]), true
 }
 
-// cutMachine removes the name of a machine, and of a program such as "nginx:"
-// or "nginx[42]:", unless the client follows at once.
+// cutMachine removes the name of a machine, and that of a program such as
+// "nginx:" or "nginx[42]:", if they precede the client.
 func cutMachine(s []byte) []byte {
 	word, rest := cutWord(s)
-	if _, isAddress := parseAddress(bytes.TrimSuffix(word, []byte(","))); isAddress && !isAnotherAddress(rest) && bytes.HasPrefix(rest, []byte("- ")) {
-		return s
-	}
-	if len(bytes.Fields(s)) == 3 {
+	_, isAddress := parseAddress(bytes.TrimSuffix(word, []byte(",")))
+	isClient := isAddress && bytes.HasPrefix(rest, []byte("- "))
+	if isClient || len(bytes.Fields(s)) == 3 {
 		return s
 	}
 	rest = trimLeft(rest)

@@ -119,7 +119,7 @@ func TestSimulatedSite(t *testing.T) {
 		for _, c := range crawls(random) {
 			hits = append(hits, c.hits(random, morning)...)
 			if c.rude != "" {
-				guilty = append(guilty, robotOf(c.agent)+" "+c.rude)
+				guilty = append(guilty, robotName(c.agent)+" "+c.rude)
 			}
 		}
 		hits = append(hits, hit{morning.Add(-time.Minute), 0, "198.51.100.1", "site.example", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0", "/private/", 200})

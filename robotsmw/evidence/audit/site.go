@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A site has what is known about one robot on one host.
+// A site is what is known about one robot on one host.
 type site struct {
-	host    *host
-	accused bool // BeforeRobotsTxt has been reported
-	file    *file
-	rules   *rules // of the robot, in site.file
-	visits  *visits
-	sent    bool             // the latest answer for robots.txt was a redirect
-	hop     string           // the URL to which such redirects seem to lead, or its beginning
-	paces   map[string]*pace // by the client's address
+	host         *host
+	accused      bool   // before-robots-txt has been reported, or must not be reported
+	file         *file  // the file by which the latest request was judged
+	rules        *rules // of the robot, in site.file
+	visits       *visits
+	isRedirected bool             // the latest answer for robots.txt was a redirect
+	hop          string           // the URL to which such redirects seem to lead, or its beginning
+	paces        map[string]*pace // by the client's address
 }
 
 // A host is what is known about a host, for all robots.
@@ -27,24 +27,27 @@ type host struct {
 
 // visits are the fetches of robots.txt, on one host, by the robots of a family.
 type visits struct {
-	asked   bool
-	fetches []fetch // the latest ones with a file, or without one after a 4xx
-	failed  int64   // the latest that was answered by a 5xx or 429; 0 means none
+	hasFetch bool    // there was a request for robots.txt, whatever its answer
+	fetches  []fetch // the latest ones, sorted by time
+	failed   int64   // the time of the latest one answered by a 5xx or 429; 0 means none
 }
 
-// A fetch is a request for robots.txt that was answered by a file, or by saying
-// that there is none.
+// A fetch is a request for robots.txt that was answered by a file, or by a 4xx
+// because there is none.
 type fetch struct {
 	at     int64
 	scheme string // "" means not known
-	saw    *file  // what the robot got; nil means not known
+	file   *file  // the file that the robot received; nil means not known
 }
 
-const keptFetches = 8
+const maxFetches = 8
 
+// add adds a fetch, which may be earlier than others.
 func (v *visits) add(f fetch) {
-	i, _ := slices.BinarySearchFunc(v.fetches, f.at, func(f fetch, at int64) int { return cmp.Or(cmp.Compare(f.at, at), -1) })
-	v.fetches = newest(slices.Insert(v.fetches, i, f), keptFetches)
+	i, _ := slices.BinarySearchFunc(v.fetches, f.at, func(f fetch, at int64) int {
+		return cmp.Or(cmp.Compare(f.at, at), -1)
+	})
+	v.fetches = newest(slices.Insert(v.fetches, i, f), maxFetches)
 }
 
 // last returns the latest fetch not after the given time. It prefers a fetch
@@ -66,29 +69,42 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 	return last, ok
 }
 
-// A pace has the times at which a robot requested pages of a host from one
+// A pace describes the times at which a robot requested pages of a host from one
 // address.
 //
-// The log has the time at which a request arrived or ended. It was sent before,
-// by up to event.doubt or, if that is a minute, not before pace.since. If all
-// gaps so far were long enough, the latest request cannot have been sent before
-// pace.earliest. This calculation leaves out the gaps that are already proven
-// too short. If the next request arrived before pace.earliest plus the
-// Crawl-delay, there were more requests than the Crawl-delay allows.
+// A log contains the time at which a request arrived or ended. The request was
+// sent up to event.doubt earlier, but not before pace.since if event.doubt is a
+// minute. If all gaps so far were long enough, the latest request cannot have
+// been sent before pace.earliest. This calculation leaves out the gaps that are
+// already proven too short. If the next request arrived before pace.earliest
+// plus the Crawl-delay, there were more requests than the Crawl-delay allows.
+//
+// A time that is not known is "never".
 type pace struct {
-	since         int64 // no page was requested before this time; "never" means unknown
-	earliest      int64
-	latest        int64 // the time of the latest request, as logged; "never" means none
-	refused, left int64 // the time of a response with a Retry-After, and when it ends
-	isListed      bool  // the address is in Tally.Addresses of the robot, unless that is full
+	since      int64 // no page was requested before this time
+	earliest   int64
+	latest     int64 // the time of the latest request, as logged
+	pauseStart int64 // the time of the latest response with a Retry-After
+	pauseEnd   int64 // when that Retry-After is over
+	isListed   bool  // the address is in Tally.Addresses of the robot, unless that is full
+}
+
+func newPace() *pace {
+	return &pace{
+		since:      never,
+		earliest:   never,
+		latest:     never,
+		pauseStart: never,
+		pauseEnd:   never,
+	}
 }
 
 // next adds a request for a page, and reports whether it proves that more than
 // one page was requested in each period of want. gap is the time since the
-// previous request; it is negative if there was none.
+// previous request, in nanoseconds, or -1 if there was none.
 func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 	sent := e.at - e.doubt
-	if e.doubt == longestAnswer && p.since <= e.at {
+	if e.doubt == maxDuration && p.since <= e.at {
 		sent = max(sent, p.since)
 	}
 	gap = -1
@@ -106,23 +122,23 @@ func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 
 // isPaused reports whether a request was sent while a Retry-After was not over.
 func (p *pace) isPaused(e *event) bool {
-	if p.refused == never {
+	if p.pauseStart == never {
 		return false
 	}
-	isAfterResponse := e.at-e.doubt >= p.refused
-	isBeforeEnd := e.at+max(e.rounded, 1) <= p.left
+	isAfterResponse := e.at-e.doubt >= p.pauseStart
+	isBeforeEnd := e.at+max(e.rounded, 1) <= p.pauseEnd
 	return isAfterResponse && isBeforeEnd
 }
 
-// rest notes a response with a Retry-After.
-func (p *pace) rest(e *event) {
-	p.refused = e.time()
+// pause notes a response with a Retry-After.
+func (p *pace) pause(e *event) {
+	p.pauseStart = e.time()
 	if e.end == never {
-		p.refused += e.rounded
+		p.pauseStart += e.rounded
 	}
-	p.left = p.refused + min(e.wait, int64(maxRest))
+	p.pauseEnd = p.pauseStart + min(e.wait, int64(maxPause))
 }
 
-// maxRest is the longest Retry-After that counts. A crawler may think that a
-// longer one is a mistake.
-const maxRest = 24 * time.Hour
+// maxPause is the longest Retry-After that a crawler must obey. A longer one is
+// treated as this one, because a crawler may regard it as a mistake.
+const maxPause = 24 * time.Hour

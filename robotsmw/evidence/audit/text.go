@@ -11,8 +11,8 @@ func cutWord(s []byte) (word, rest []byte) {
 	return word, rest
 }
 
-// quoted splits s after the quoted text at its beginning. A
-// backslash in the text escapes the next character.
+// quoted splits s after the quoted text at its beginning. A backslash in the
+// text escapes the next character.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false

@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	// longestAnswer is how long a request may have taken in a log without
-	// durations: the time after which servers give up by default.
-	longestAnswer = int64(60e9)
-	// underWay is how long a request may have been under way to the server.
-	underWay = int64(1e9)
+	// maxDuration is how long a request may have taken, in nanoseconds, in a
+	// log without durations. By default, servers give up after this time.
+	maxDuration = int64(60e9)
+	// maxTransit is how long a request may have been on its way to the server,
+	// in nanoseconds.
+	maxTransit = int64(1e9)
 )
 
-// moment reads a time: a number of seconds, milliseconds, microseconds or
-// nanoseconds, as a number or a text, or a date. exact is false if it is a date
-// without a fraction of a second.
+// moment reads a time: a date, or a number of seconds, milliseconds,
+// microseconds or nanoseconds, which may be in quotes. It returns "never" if
+// the value is not a time. exact is false for a date without a fraction of a
+// second.
 func moment(value []byte) (nanos int64, exact bool) {
 	if s := text(value); s != "" {
 		if nanos, exact := parseTime(s); nanos != never {
@@ -41,9 +43,10 @@ func moment(value []byte) (nanos int64, exact bool) {
 	return int64(math.Round(f/100)) * 100, true // a float64 of seconds is precise to about 100 ns
 }
 
-// lasted reads a duration: a number of seconds, as a number or a text, or a
-// text such as "1.5ms".
-func lasted(value []byte) (nanos int64, ok bool) {
+// parseDuration reads a duration: a number of seconds, which may be in quotes,
+// or a text such as "1.5ms". ok is false if the value is not a duration, or
+// negative.
+func parseDuration(value []byte) (nanos int64, ok bool) {
 	if s := text(value); s != "" {
 		if d, err := time.ParseDuration(s); err == nil {
 			return int64(d), d >= 0
@@ -58,14 +61,16 @@ func lasted(value []byte) (nanos int64, ok bool) {
 }
 
 // retryAfter returns the wait that a Retry-After with this value requests,
-// counted from now, or 0. date is the Date of the same response. The result is
-// at most 30 years, so that it can be added to any time.
+// measured from now, or 0 if the value is invalid or in the past. date is the
+// Date of the same response. The result is at most 30 years, so that it can be
+// added to any time.
 func retryAfter(value, date string, now time.Time) time.Duration {
 	return min(httptime.RetryAfter([]string{value}, date, now), 1e9*time.Second)
 }
 
-// parseTime reads a time in one of the forms that logs have. exact is false if
-// it has no fraction of a second.
+// parseTime reads a time in one of the forms used in logs. It returns "never" if
+// the text has another form. exact is false if the time has no fraction of a
+// second.
 func parseTime(s string) (nanos int64, exact bool) {
 	for _, form := range formsLike(s) {
 		if t, err := time.Parse(form, s); err == nil && t.Year() > 1970 && t.Year() < 2262 {
@@ -75,8 +80,8 @@ func parseTime(s string) (nanos int64, exact bool) {
 	return never, false
 }
 
-// formsLike returns the forms that a time may have, by its third byte: to try
-// the other forms takes time.
+// formsLike returns the forms that a time may have, judging by its third byte,
+// because it would take time to try the others.
 func formsLike(s string) []string {
 	if len(s) > 2 && s[2] == '/' {
 		return localForms

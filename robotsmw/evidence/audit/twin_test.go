@@ -55,7 +55,7 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	if err != nil || end.Year() < 1971 || end.Year() > 2261 {
 		return nil, false
 	}
-	robot := robotOf(unescaped([]byte(m[5])))
+	robot := robotName(unescaped([]byte(m[5])))
 	if m[5] == "-" || robot == "" {
 		return nil, true
 	}
@@ -87,17 +87,19 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	return e, true
 }
 
-// What a log escapes is read as it was sent.
+// The escapes of a log are decoded.
 func TestUnescaped(t *testing.T) {
 	for text, want := range map[string]string{
 		`/a?b`: "/a?b", `\x22\xe9\x5C`: "\"\xe9\\", `a\"b\\c\n\t`: "a\"b\\c\n\t", `\`: `\`, `\x2`: `\x2`, `/\q`: `/\q`, "": "",
 	} {
 		if got := unescaped([]byte(text)); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
+			t.Errorf("unescaped(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
+// The parser returns the same event as combinedSlow for any line, with and
+// without caches.
 func FuzzLine(f *testing.F) {
 	f.Add([]byte(`192.0.2.1 - - [20/Nov/2026:10:00:00 +0000] "GET /a?b HTTP/1.1" 200 512 "-" "ExampleBot/1.0"`))
 	f.Add([]byte(`a.example:80 192.0.2.1 - frank [20/Nov/2026:10:00:00 -0130] "GET /\x22 HTTP/1.1" 404 - "-" "Mozilla/5.0 (compatible; B\"ot/1)" 1795168800.123 0.005 x`))
@@ -202,7 +204,7 @@ func FuzzRead(f *testing.F) {
 		a.OnViolation = func(Violation) { violations++ }
 		a.OnBroken = func(input string, line int, err error) {
 			if line < 1 || input != "log" || err == nil {
-				t.Errorf("%s:%d: %v", input, line, err)
+				t.Errorf("OnBroken was called with %q, %d, %v; want the log, a line and an error", input, line, err)
 			}
 			broken++
 		}
@@ -212,7 +214,7 @@ func FuzzRead(f *testing.F) {
 		}
 		r := a.Result()
 		if violations != r.Violations || broken != r.Counts["broken"]+r.Counts["jumps"] {
-			t.Errorf("%d violations and %d broken lines were told, %+v", violations, broken, r)
+			t.Errorf("the callbacks received %d violations and %d broken lines, want those of %+v", violations, broken, r)
 		}
 	})
 }

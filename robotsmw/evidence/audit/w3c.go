@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Here is a log in the W3C extended format, as IIS writes it. A line "#Fields:"
-// names the columns of those after it.
+// This is a log in the W3C extended format, as IIS writes it. A line "#Fields:"
+// names the columns of the lines after it.
 //
 //	#Fields: date time cs-method cs-uri-stem cs-uri-query c-ip cs(User-Agent) sc-status time-taken
 //	2026-11-20 10:00:00 GET /a - 192.0.2.1 ExampleBot/1.0+(a+crawler) 200 5
 //
-// CloudFront has tabs between columns, escapes spaces as %20, and counts the
-// time taken in seconds; IIS writes + for a space, and counts milliseconds.
-// Dates are in UTC, and are those of the end of a request.
+// CloudFront separates columns with tabs, escapes spaces as %20, and writes the
+// time taken in seconds. IIS writes + for a space, and milliseconds. Dates are
+// in UTC, and are those of the end of a request.
 
 var (
 	errW3C     = errors.New("the line does not have the columns of the #Fields line")
@@ -37,10 +37,20 @@ func parseColumns(names []byte) *columns {
 		return -1
 	}
 	return &columns{
-		count: len(list), date: at("date"), time: at("time"), took: at("time-taken"),
-		method: at("cs-method"), stem: at("cs-uri-stem"), query: at("cs-uri-query"), uri: at("cs-uri"), status: at("sc-status"),
-		host:   at("x-host-header", "cs(host)", "cs-host"),
-		client: at("c-ip"), forwarded: at("x-forwarded-for", "cs(x-forwarded-for)"), agent: at("cs(user-agent)"), retryAfter: at("sc(retry-after)"),
+		count:        len(list),
+		date:         at("date"),
+		time:         at("time"),
+		timeTaken:    at("time-taken"),
+		method:       at("cs-method"),
+		stem:         at("cs-uri-stem"),
+		query:        at("cs-uri-query"),
+		uri:          at("cs-uri"),
+		status:       at("sc-status"),
+		host:         at("x-host-header", "cs(host)", "cs-host"),
+		client:       at("c-ip"),
+		forwarded:    at("x-forwarded-for", "cs(x-forwarded-for)"),
+		agent:        at("cs(user-agent)"),
+		retryAfter:   at("sc(retry-after)"),
 		isCloudFront: at("x-edge-location") >= 0,
 	}
 }
@@ -73,22 +83,24 @@ func (p *parser) w3c(line []byte) (entry, error) {
 	if f.end = r.end(c); f.end == never {
 		return entry{}, errW3C
 	}
-	if took := r.took(c); took >= 0 {
-		f.begin = f.end - took
+	if duration, ok := r.duration(c); ok {
+		f.begin = f.end - duration
 	}
 	f.agent = []byte(r.decoded(c.agent))
-	f.method, f.url = r.word(c.method), r.url(c)
+	f.method = r.word(c.method)
+	f.url = r.url(c)
 	if f.url == "" {
 		return entry{}, errW3C
 	}
 	f.host = r.word(c.host)
-	f.peer, f.forwardedFor = r.word(c.client), r.decoded(c.forwarded)
+	f.peer = r.word(c.client)
+	f.forwardedFor = r.decoded(c.forwarded)
 	f.status, _ = strconv.Atoi(r.word(c.status))
 	f.retryAfter = r.decoded(c.retryAfter)
 	return p.entry(&f, nil)
 }
 
-// A w3cLine has the values of a line.
+// A w3cLine contains the values of a line.
 type w3cLine struct {
 	words    [][]byte
 	isTabbed bool
@@ -102,8 +114,8 @@ func (r w3cLine) word(column int) string {
 	return string(r.words[column])
 }
 
-// decoded returns a value with its spaces. CloudFront escapes some values
-// twice.
+// decoded returns the value in a column with its spaces. CloudFront escapes some
+// values twice.
 func (r w3cLine) decoded(column int) string {
 	s := r.word(column)
 	if !r.isTabbed {
@@ -132,7 +144,8 @@ func withSpaces(s string) string {
 	return string(b)
 }
 
-// end returns the time at which the request ended.
+// end returns the time at which the request ended, or "never" if the line does
+// not contain it.
 func (r w3cLine) end(c *columns) int64 {
 	if c.date < 0 || c.time < 0 {
 		return never
@@ -141,17 +154,16 @@ func (r w3cLine) end(c *columns) int64 {
 	return end
 }
 
-// took returns how long the request took, or a negative number.
-func (r w3cLine) took(c *columns) int64 {
-	took := r.word(c.took)
-	nanos, ok := lasted([]byte(took))
-	if !ok {
-		return -1
+// duration returns how long the request took, in nanoseconds. ok is false if the
+// line does not contain the duration.
+func (r w3cLine) duration(c *columns) (nanos int64, ok bool) {
+	value := r.word(c.timeTaken)
+	nanos, ok = parseDuration([]byte(value))
+	isMilliseconds := !r.isTabbed && !strings.Contains(value, ".")
+	if isMilliseconds {
+		nanos /= 1e3
 	}
-	if !r.isTabbed && !strings.Contains(took, ".") {
-		nanos /= 1e3 // milliseconds
-	}
-	return nanos
+	return nanos, ok
 }
 
 // url returns the path and the query of the request.

@@ -27,8 +27,8 @@ import (
 type warcReader struct {
 	in     *bufio.Reader
 	block  io.LimitedReader // the rest of the current record's block
-	number int
-	cut    bool // the file ends within a record, or cannot be read to its end
+	number int              // of the current record, counted from 1
+	cut    bool             // the file ends within a record, or cannot be read to its end
 }
 
 // A warcRecord is a record of a WARC file.
@@ -39,7 +39,7 @@ type warcRecord struct {
 	target string // the URL
 	header http.Header
 	block  *block // valid until the next call of next
-	err    error  // why the record is broken; nil if it is not
+	err    error  // the reason why the record is broken; nil if it is not
 }
 
 // A block reads the block of a record. Read returns io.EOF only at the end of
@@ -69,33 +69,35 @@ var (
 	errHTTP      = errors.New("its block is not HTTP")
 )
 
-const longestHeader = 64 << 10
+const maxHeader = 64 << 10
 
-// atEnd returns nil if err is the regular end of an input, and otherwise err.
-func atEnd(err error) error {
+// withoutEOF returns nil if err is the regular end of an input, and otherwise
+// err.
+func withoutEOF(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
 	return err
 }
 
-// unzipped returns what the Reader has, without its compression.
-func unzipped(in *bufio.Reader) (_ *bufio.Reader, zipped bool, err error) {
-	if !begins(in, "\x1f\x8b") {
+// unzip returns a Reader of the contents of in, without compression.
+func unzip(in *bufio.Reader) (_ *bufio.Reader, isGzip bool, err error) {
+	if !hasPrefix(in, "\x1f\x8b") {
 		return in, false, nil
 	}
 	unpacked, err := gzip.NewReader(in)
 	return bufio.NewReaderSize(unpacked, 64<<10), true, err
 }
 
-func begins(in *bufio.Reader, with string) bool {
-	begin, _ := in.Peek(len(with))
-	return string(begin) == with
+// hasPrefix reports whether the next bytes of in are those of prefix.
+func hasPrefix(in *bufio.Reader, prefix string) bool {
+	next, _ := in.Peek(len(prefix))
+	return string(next) == prefix
 }
 
 func newWARCReader(r io.Reader) (*warcReader, error) {
-	in, _, err := unzipped(bufio.NewReaderSize(r, 64<<10))
-	if err == nil && !begins(in, "WARC/") {
+	in, _, err := unzip(bufio.NewReaderSize(r, 64<<10))
+	if err == nil && !hasPrefix(in, "WARC/") {
 		err = errNotWARC
 	}
 	return &warcReader{in: in}, err
@@ -110,20 +112,28 @@ func (w *warcReader) next() (*warcRecord, error) {
 		return nil, fmt.Errorf("record %d: %w", w.number, err)
 	}
 	if w.block.N > 0 {
-		w.block.N, w.cut = 0, true
+		w.block.N = 0
+		w.cut = true
 		return &warcRecord{number: w.number, err: io.ErrUnexpectedEOF}, nil
 	}
-	version, header, err := readHeader(w.in, longestHeader)
+	version, header, err := readHeader(w.in, maxHeader)
 	if version == "" && err != nil && !errors.Is(err, errWARCSize) {
 		return nil, err
 	}
 	w.number++
-	r := &warcRecord{number: w.number, header: header, kind: strings.ToLower(header.Get("Warc-Type")), target: strings.Trim(header.Get("Warc-Target-Uri"), "<>"), block: &block{LimitedReader: &w.block}}
+	r := &warcRecord{
+		number: w.number,
+		kind:   strings.ToLower(header.Get("Warc-Type")),
+		target: strings.Trim(header.Get("Warc-Target-Uri"), "<>"),
+		header: header,
+		block:  &block{LimitedReader: &w.block},
+	}
 	switch {
 	case !strings.HasPrefix(version, "WARC/"):
 		r.err = errNotWARC
 	case errors.Is(err, io.EOF):
-		w.cut, r.err = true, io.ErrUnexpectedEOF
+		w.cut = true
+		r.err = io.ErrUnexpectedEOF
 	case errors.Is(err, errWARCSize), errors.Is(err, errField):
 		r.err = err
 	case err != nil:
@@ -132,17 +142,31 @@ func (w *warcReader) next() (*warcRecord, error) {
 	default:
 		r.err = w.open(r)
 	}
-	for r.err != nil && !begins(w.in, "WARC/1.") { // skip lines until one looks like the beginning of a record
-		if _, err := w.in.ReadSlice('\n'); errors.Is(err, io.EOF) {
-			break // the next call reports the end of the file
-		} else if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+	if r.err != nil {
+		if err := w.skipToRecord(); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// open finds the block and the date of a record.
+// skipToRecord skips lines until one looks like the beginning of a record. At
+// the end of the file it returns nil, and the next call of next returns io.EOF.
+func (w *warcReader) skipToRecord() error {
+	for !hasPrefix(w.in, "WARC/1.") {
+		_, err := w.in.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+	return nil
+}
+
+// open reads the length and the date of a record. It returns an error if one of
+// them is missing or invalid.
 func (w *warcReader) open(r *warcRecord) error {
 	length, err := strconv.ParseInt(r.header.Get("Content-Length"), 10, 64)
 	if err != nil || length < 0 {
@@ -159,32 +183,40 @@ func (w *warcReader) open(r *warcRecord) error {
 
 // readHeader reads the first line of a record or of an HTTP message, and the
 // fields up to an empty line. Empty lines before the first one are skipped. The
-// error is errField if some lines are no fields, and errWARCSize if there are
-// more than most bytes.
-func readHeader(in *bufio.Reader, most int) (begin string, fields http.Header, err error) {
+// error is errField if some lines are not fields, and errWARCSize if the header
+// has more than maxBytes bytes.
+func readHeader(in *bufio.Reader, maxBytes int) (first string, fields http.Header, err error) {
 	fields = make(http.Header)
-	lines, last, isOdd := lineReader{in: in}, "", false
+	lines := lineReader{in: in}
+	last := "" // the name of the latest field
+	hasInvalid := false
 	for size := 0; ; {
 		line, err := lines.next()
-		if size += len(line); errors.Is(err, errLong) || size > most {
-			return begin, fields, errWARCSize
+		size += len(line)
+		if errors.Is(err, errLong) || size > maxBytes {
+			return first, fields, errWARCSize
 		}
 		if err != nil {
-			return begin, fields, err
+			return first, fields, err
 		}
+		if first == "" {
+			first = string(line)
+			continue
+		}
+		if len(line) == 0 {
+			if hasInvalid {
+				return first, fields, errField
+			}
+			return first, fields, nil
+		}
+		isContinuation := line[0] == ' ' || line[0] == '\t'
 		name, value, ok := strings.Cut(string(line), ":")
 		switch {
-		case begin == "":
-			begin = string(line)
-		case len(line) == 0 && isOdd:
-			return begin, fields, errField
-		case len(line) == 0:
-			return begin, fields, nil
-		case (line[0] == ' ' || line[0] == '\t') && last != "": // it continues the field before it
+		case isContinuation && last != "":
 			values := fields[last]
 			values[len(values)-1] += " " + strings.TrimSpace(string(line))
-		case !ok || line[0] == ' ' || line[0] == '\t':
-			isOdd = true
+		case isContinuation || !ok:
+			hasInvalid = true
 		default:
 			last = http.CanonicalHeaderKey(strings.TrimSpace(name))
 			fields[last] = append(fields[last], strings.TrimSpace(value))
@@ -211,30 +243,41 @@ type message struct {
 // http reads the HTTP message in a block up to its body.
 func (r *warcRecord) http() (*message, error) {
 	m := &message{body: bufio.NewReaderSize(r.block, 4<<10)}
-	if begins(m.body, "\r") || begins(m.body, "\n") {
+	if hasPrefix(m.body, "\r") || hasPrefix(m.body, "\n") {
 		return nil, errHTTP
 	}
 	var err error
-	m.line, m.header, err = readHeader(m.body, 4*longestHeader)
+	m.line, m.header, err = readHeader(m.body, 4*maxHeader)
 	if errors.Is(err, errWARCSize) || m.line == "" {
 		return nil, errHTTP
 	}
 	if err != nil && !errors.Is(err, errField) && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	version, rest, _ := strings.Cut(m.line, " ")
-	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	if n, err := strconv.Atoi(code); strings.HasPrefix(version, "HTTP/") && err == nil && n >= 100 && n <= 999 {
-		m.status = n
-	}
+	m.status = parseStatus(m.line)
 	return m, nil
 }
 
-// content reads a body as a crawler does. It decodes the body, and reads at
-// most one byte more than robotstxt.MaxSize. The header may name a coding that
-// the body does not have, because the software that wrote the file has already
-// decoded the body. The body is then read unchanged. br and zstd are not
-// supported, so a body in them is an error.
+// parseStatus returns the status in a status line, or 0 if the line is not a
+// status line.
+func parseStatus(line string) int {
+	version, rest, _ := strings.Cut(line, " ")
+	if !strings.HasPrefix(version, "HTTP/") {
+		return 0
+	}
+	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	status, err := strconv.Atoi(code)
+	if err != nil || status < 100 || status > 999 {
+		return 0
+	}
+	return status
+}
+
+// content reads a body as a crawler does. It decodes the body, and reads at most
+// one byte more than robotstxt.MaxSize. If the software that wrote the file has
+// already decoded the body, the header contains a coding that the body does not
+// have, and the body is read unchanged. content returns an error for a body in
+// br or zstd, which are not supported.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
@@ -248,7 +291,7 @@ func (m *message) content() ([]byte, error) {
 			body, err = bodycode.NewGzipReader(in)
 		}
 	case "deflate":
-		if begin, _ := in.Peek(1); string(begin) == "\x78" {
+		if hasPrefix(in, "\x78") { // the usual first byte of zlib
 			body, err = zlib.NewReader(in)
 		}
 	default:
@@ -263,14 +306,14 @@ func (m *message) content() ([]byte, error) {
 }
 
 // beginsWithText reports whether the first bytes are a text. Compressed data
-// have control characters, or are not in UTF-8.
+// contains control characters, or is not valid UTF-8.
 func beginsWithText(in *bufio.Reader) bool {
 	begin, _ := in.Peek(in.Size())
 	for n := 0; n < len(begin); {
 		r, size := utf8.DecodeRune(begin[n:])
-		isWhole := utf8.FullRune(begin[n:])
+		isInvalid := r == utf8.RuneError && size == 1 && utf8.FullRune(begin[n:])
 		isControl := r < ' ' && !strings.ContainsRune("\t\n\r\f", r)
-		if isWhole && r == utf8.RuneError && size == 1 || isControl {
+		if isInvalid || isControl {
 			return false
 		}
 		n += size
@@ -278,6 +321,7 @@ func beginsWithText(in *bufio.Reader) bool {
 	return true
 }
 
+// beginsWithChunk reports whether the first line is the size of a chunk.
 func beginsWithChunk(in *bufio.Reader) bool {
 	begin, _ := in.Peek(18)
 	line, _, ok := bytes.Cut(begin, []byte("\n"))
@@ -286,26 +330,31 @@ func beginsWithChunk(in *bufio.Reader) bool {
 	return ok && err == nil
 }
 
-// RobotsTxts returns the answers to requests for a robots.txt in a WARC file,
-// which may be compressed with gzip. The Body of a 2xx is decoded; of a longer
-// one it has one byte more than [robotstxt.MaxSize]. Other answers have an
-// empty Body. Request.URL is the URL of the robots.txt. Header also has the
-// fields of the WARC record that begin with "Warc-", such as Warc-Date.
+// RobotsTxts returns the responses to requests for a robots.txt in a WARC file,
+// which may be compressed with gzip. The Body of a 2xx is decoded, and ends one
+// byte after [robotstxt.MaxSize]. Other responses have an empty Body.
+// Request.URL is the URL of the robots.txt. Header also contains the fields of
+// the WARC record that begin with "Warc-", such as Warc-Date.
 //
-// If a record cannot be read, there is an error, and others may follow. The
-// response then has nothing but its Request, whose URL may be nil. If the
+// If a record cannot be read, the error is not nil, and only the Request of the
+// response is set, whose URL may be nil. Other records may follow. If the
 // response itself is nil, the rest of the file cannot be read.
 func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 	return func(yield func(*http.Response, error) bool) {
 		in, err := newWARCReader(warc)
 		for err == nil {
 			var r *warcRecord
-			if r, err = in.next(); err != nil || r.err == nil && (r.kind != "response" || !isRobots(r.target)) {
+			r, err = in.next()
+			if err != nil {
+				break
+			}
+			isRobotsTxt := r.kind == "response" && isRobots(r.target)
+			if r.err == nil && !isRobotsTxt {
 				continue
 			}
 			resp := r.robotsTxt()
 			if r.block != nil && r.block.cut {
-				continue // the next call reports it
+				continue // the next call of next reports the error
 			}
 			if r.err != nil {
 				r.err = fmt.Errorf("record %d: %w", r.number, r.err)
@@ -314,13 +363,14 @@ func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 				return
 			}
 		}
-		if atEnd(err) != nil {
+		if withoutEOF(err) != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// robotsTxt returns the answer that a record has. If it cannot, it sets r.err.
+// robotsTxt returns the response in a record. If the record does not contain a
+// valid one, robotsTxt sets r.err.
 func (r *warcRecord) robotsTxt() *http.Response {
 	resp := &http.Response{Request: &http.Request{Method: http.MethodGet}}
 	if r.err == nil {
@@ -345,6 +395,8 @@ func (r *warcRecord) robotsTxt() *http.Response {
 			m.header[name] = values
 		}
 	}
-	resp.StatusCode, resp.Header, resp.Body = m.status, m.header, io.NopCloser(bytes.NewReader(body))
+	resp.StatusCode = m.status
+	resp.Header = m.header
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp
 }

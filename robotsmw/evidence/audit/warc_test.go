@@ -20,7 +20,7 @@ func warcText(kind, uri, date, fields, block string) string {
 }
 
 func asked(uri, date, agent string) string {
-	return warcText("request", uri, date, "", "GET "+pathOf(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
+	return warcText("request", uri, date, "", "GET "+pathAndQuery(uri)+" HTTP/1.1\r\nHost: x\r\nUser-Agent: "+agent+"\r\n\r\n")
 }
 
 func answer(uri, date, status, body string, header ...string) string {
@@ -288,11 +288,12 @@ func TestRead_ZipBomb(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r := a.Result(); r.Requests != 3 || r.Violations != 1 || r.Counts["broken"] != 0 {
-		t.Errorf("%+v", r)
+	r := a.Result()
+	if r.Requests != 3 || r.Violations != 1 || r.Counts["broken"] != 0 {
+		t.Errorf("%d requests, %d violations, %d broken; want 3, 1, 0", r.Requests, r.Violations, r.Counts["broken"])
 	}
 	if allocated > 32<<20 {
-		t.Errorf("%d bytes were allocated", allocated)
+		t.Errorf("%d bytes were allocated, want at most 32 MiB", allocated)
 	}
 }
 
@@ -305,10 +306,10 @@ func FuzzWARC(f *testing.F) {
 				continue
 			}
 			if _, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Warc-Date")); err != nil || resp.Request.URL == nil {
-				t.Fatalf("%+v, %v", resp, err)
+				t.Fatalf("the response has the URL %v and an invalid Warc-Date: %v", resp.Request.URL, err)
 			}
 			if body, err := io.ReadAll(resp.Body); err != nil || len(body) > 512_001 {
-				t.Fatalf("a robots.txt of %d bytes, %v", len(body), err)
+				t.Fatalf("a robots.txt has %d bytes (error %v), want at most 512,001", len(body), err)
 			}
 		}
 	})

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Software that writes WARC files often decodes a body and leaves the header as
-// it was. A robots.txt that is plain under "Content-Encoding: br" was lost, and
-// its site was unaudited.
+// Software that writes WARC files often decodes a body, but does not change the
+// header. A plain robots.txt with "Content-Encoding: br" must be read, because
+// all requests to its site would be unaudited otherwise.
 func TestRobotsTxts_ContentEncoding(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /private/ # ä\n"
 	const brotli = "\x1b\x27\x00\x00\x24\x03\x85\x90\x5a\x0b\x01\x03" // no text
@@ -42,7 +42,7 @@ func TestRobotsTxts_ContentEncoding(t *testing.T) {
 				got = string(body)
 			}
 			if got != tt.want {
-				t.Errorf("%s: %.60q, %v, want %.60q", tt.name, got, err, tt.want)
+				t.Errorf("%s: got %.60q (error %v), want %.60q", tt.name, got, err, tt.want)
 			}
 		}
 	}

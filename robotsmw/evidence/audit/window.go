@@ -3,26 +3,29 @@ package audit
 import "slices"
 
 const (
-	// reach is how far from its place a line may be: servers write logs in
-	// buffers, and each worker and front end has its own.
-	reach = 90e9
-	// The window is wider by as much again, because lines are written when a
-	// request ends, and are judged by when it began.
-	wide = 2 * reach
+	// maxLogDisorder is how far out of order a line may be, in nanoseconds:
+	// servers write logs through buffers, and each worker and front end has its
+	// own.
+	maxLogDisorder = 90e9
+	// windowLength is the length of the window, in nanoseconds. It is twice
+	// maxLogDisorder, because lines are written when a request ends, but are
+	// sorted by the time at which it began.
+	windowLength = 2 * maxLogDisorder
 
-	windowEvents = 1 << 16  // how many events a window may hold
-	windowBytes  = 16 << 20 // about how many bytes they may take
+	maxWindowEvents = 1 << 16
+	maxWindowBytes  = 16 << 20 // approximate
 )
 
-// A window sorts events. An event that is too late for it is judged at once,
-// but not compared with earlier events: see Auditor.judge.
+// A window sorts events. An event that is too late for the window is judged
+// immediately, but not compared with earlier events: see Auditor.judge.
 type window struct {
-	events []*event // in order; those before head have been removed
-	head   int
-	bytes  int
-	newest int64 // the latest event.time so far
+	events []*event // sorted; those before head have been removed
+	head   int      // the index of the first event
+	bytes  int      // the approximate size of the events
+	newest int64    // the latest event.time so far
 }
 
+// push adds an event.
 func (w *window) push(e *event) {
 	e.isFile = isRobots(e.url)
 	w.newest = max(w.newest, e.time())
@@ -52,11 +55,12 @@ func (w *window) pop(all bool) *event {
 		return nil
 	}
 	e := w.events[w.head]
-	isFull := n > windowEvents || w.bytes > windowBytes
-	if !all && !isFull && e.at > w.newest-wide {
+	isFull := n > maxWindowEvents || w.bytes > maxWindowBytes
+	isEarly := e.at > w.newest-windowLength
+	if isEarly && !isFull && !all {
 		return nil
 	}
-	w.events[w.head] = nil // releases its memory
+	w.events[w.head] = nil // so that the event can be garbage collected
 	w.head++
 	w.bytes -= e.size()
 	return e
