@@ -6,7 +6,7 @@
 //	robotscheck help explain     # a command's flags, JSON and exit status
 //	robotscheck version          # the build
 //
-// May a robot fetch a path, and which line says so?
+// May a robot fetch a path, and which line decides?
 //
 //	robotscheck explain -agent ExampleBot robots.txt /private/a.html
 //	robotscheck explain -agent Googlebot -agent Bingbot https://example.com/a

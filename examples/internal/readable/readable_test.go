@@ -8,25 +8,24 @@ import (
 )
 
 func TestVisibleText(t *testing.T) {
-	for page, want := range map[string]string{
-		"":                                   "",
-		"<title> A  page </title><body>text": "A page\ntext\n",
-
-		"<p>one\n two <b>three</b> , <i>four</i></p>":                                         "one two three , four\n",
-		"<p>a<br>b<br><br>c<hr>d":                                                             "a\nb\nc\nd\n",
-		"<div><div>a</div></div>b<div>c</div>":                                                "a\nb\nc\n",
-		"<ul><li>a<li>b <a href=x>c</a></ul>":                                                 "a\nb c\n",
-		"<table><tr><td>a<td>b<tr><th>c<td> d</table>":                                        "a b\nc d\n",
-		"<pre>if x:\n    y()\n</pre>z":                                                        "if x:\n    y()\nz\n",
-		"<style>a{}</style><script>b()</script><noscript>c</noscript><template>d</template>e": "e\n",
-		"a<!-- b -->c &amp; &lt;d&gt;":                                                        "ac & <d>\n",
+	for _, tt := range []struct{ page, want string }{
+		{"", ""},
+		{"<title> A  page </title><body>text", "A page\ntext\n"},
+		{"<p>one\n two <b>three</b> , <i>four</i></p>", "one two three , four\n"},
+		{"<p>a<br>b<br><br>c<hr>d", "a\nb\nc\nd\n"},
+		{"<div><div>a</div></div>b<div>c</div>", "a\nb\nc\n"},
+		{"<ul><li>a<li>b <a href=x>c</a></ul>", "a\nb c\n"},
+		{"<table><tr><td>a<td>b<tr><th>c<td> d</table>", "a b\nc d\n"},
+		{"<pre>if x:\n    y()\n</pre>z", "if x:\n    y()\nz\n"},
+		{"<style>a{}</style><script>b()</script><noscript>c</noscript><template>d</template>e", "e\n"},
+		{"a<!-- b -->c &amp; &lt;d&gt;", "ac & <d>\n"},
 	} {
-		root, err := html.Parse(strings.NewReader(page))
+		root, err := html.Parse(strings.NewReader(tt.page))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := visibleText(root); got != want {
-			t.Errorf("visible text of %s\nis %q, want %q", page, got, want)
+		if got := visibleText(root); got != tt.want {
+			t.Errorf("visible text of %s\nis %q, want %q", tt.page, got, tt.want)
 		}
 	}
 }

@@ -157,7 +157,8 @@ func (h *history) readDirectory(dir string) error {
 		file := filepath.Join(dir, name)
 		from, err := parseTime(strings.TrimSuffix(name, ".txt"))
 		if err != nil {
-			return fmt.Errorf("%s: name the file after the time from which it was in force, %s", file, example)
+			return fmt.Errorf("%s: name the file after the time from which it was in force, %s",
+				file, example)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -113,7 +113,8 @@ func printBreaches(w io.Writer, found *breaches) {
 		fmt.Fprintf(w, "\n%s  %s\n  %s\n", robot, one, violationLine(one.Violation))
 	}
 	if n := len(found.all) - maxBreaches; n > 0 {
-		fmt.Fprintf(w, "\n… and %s; use -v, -json or -html to see all\n", cli.Count(n, "more broken rule"))
+		more := cli.Count(n, "more broken rule")
+		fmt.Fprintf(w, "\n… and %s; use -v, -json or -html to see all\n", more)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 var Command = command.Command{
 	Name:  "explain",
 	Usage: "-agent TOKEN [flags] FILE|URL [PATH...]",
-	Short: "may a robot fetch a path, and which line says so",
+	Short: "may a robot fetch a path, and which line decides",
 	Setup: func(flags *flag.FlagSet) command.Action {
 		o := declare(flags)
 		return func(ctx context.Context, e command.Env, args []string) (command.Status, error) {

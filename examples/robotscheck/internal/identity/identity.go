@@ -62,7 +62,9 @@ var Command = command.Command{
 }
 
 // checkDirectory fetches and checks the key directory at u.
-func checkDirectory(ctx context.Context, e command.Env, u *url.URL, userAgent string) (*report, error) {
+func checkDirectory(
+	ctx context.Context, e command.Env, u *url.URL, userAgent string,
+) (*report, error) {
 	t := agentTransport{base: e.Base, userAgent: userAgent}
 	keys, problems := webbotauth.CheckDirectory(ctx, &t, u.String())
 	if t.err != nil {
@@ -90,7 +92,8 @@ func directoryURL(s string) (*url.URL, error) {
 		return nil, err
 	}
 	if u.Scheme != "https" {
-		return nil, command.Usagef("%q: must be an https URL, because keys over plain http are not authenticated", s)
+		return nil, command.Usagef("%q: must be an https URL, "+
+			"because keys over plain http are not authenticated", s)
 	}
 	if strings.Trim(u.Path, "/") == "" && u.RawQuery == "" {
 		u.Path = webbotauth.DirectoryPath

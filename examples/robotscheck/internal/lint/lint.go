@@ -112,7 +112,9 @@ func (o *options) print(e command.Env, problems []problem) {
 
 // readExisting reads a robots.txt. It returns an error if there is no file at
 // the URL.
-func readExisting(ctx context.Context, e command.Env, arg, userAgent string) (*robots.Source, error) {
+func readExisting(
+	ctx context.Context, e command.Env, arg, userAgent string,
+) (*robots.Source, error) {
 	source, err := robots.Read(ctx, e, arg, userAgent)
 	if err != nil {
 		return nil, err

@@ -145,7 +145,8 @@ func (r *report) Print(w io.Writer) {
 		r.printPage(w, agent)
 	}
 	if r.Doubt != "" {
-		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n", command.Printable(r.doubtful), command.Printable(r.Doubt))
+		fmt.Fprintf(w, "\ndoubtful\n  %s: %s\n",
+			command.Printable(r.doubtful), command.Printable(r.Doubt))
 	}
 }
 

@@ -38,7 +38,8 @@ func directoryError(dir string) error {
 	if err != nil || len(files) == 0 {
 		return command.Usagef("%s is a directory without .txt files; specify a file", dir)
 	}
-	return command.Usagef("%s is a directory; specify files in it, such as %s", dir, filepath.Join(dir, files[0]))
+	example := filepath.Join(dir, files[0])
+	return command.Usagef("%s is a directory; specify files in it, such as %s", dir, example)
 }
 
 func fetch(ctx context.Context, e command.Env, rawURL, userAgent string) (*Source, error) {

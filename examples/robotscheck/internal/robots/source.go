@@ -223,8 +223,9 @@ func Doubt(text []byte, isFetched bool) string {
 func Problems(text []byte, isFetched bool) []lint.Problem {
 	problems := lint.Check(text)
 	for i := range problems {
-		if isFetched && problems[i].Code == "too-large" {
-			problems[i].Message = strings.Replace(problems[i].Message, "the file has", "the file has at least", 1)
+		p := &problems[i]
+		if isFetched && p.Code == "too-large" {
+			p.Message = strings.Replace(p.Message, "the file has", "the file has at least", 1)
 		}
 	}
 	return problems

@@ -142,7 +142,8 @@ func eachInList(arg string, in io.Reader, f visitFunc) error {
 	}
 	if len(missing) > 0 {
 		first := command.Printable(missing[0].Error()) // file names may contain any bytes
-		return fmt.Errorf("%s was read as a list of files, but the first files in it cannot be read: %s; "+
+		return fmt.Errorf("%s was read as a list of files, "+
+			"but the first files in it cannot be read: %s; "+
 			"specify a directory, an archive, or a file with one path per line", arg, first)
 	}
 	return nil
