@@ -37,7 +37,7 @@ func parseLimits(lines []string) (limits []limit) {
 			window:   -1,
 			requests: true,
 		}
-		if item.Value == "" || item.Value[0] != '"' && item.Value[0] != '*' && !isLetter(item.Value[0]) {
+		if !isName(item.Value) {
 			return nil
 		}
 		for _, p := range item.Params {
