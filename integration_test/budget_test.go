@@ -52,7 +52,7 @@ func notAtMidnight(t *testing.T) {
 	}
 }
 
-// waitUntilQuiet waits until no request has come for the given time.
+// waitUntilQuiet waits until no request has arrived for the given time.
 func (w *chaosWeb) waitUntilQuiet(long time.Duration) {
 	for n := -1; n != w.requests(); {
 		n = w.requests()

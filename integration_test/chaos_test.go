@@ -30,7 +30,7 @@ import (
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
 // A chaosWeb is an HTTP proxy that answers for many hosts and logs each
-// request. It tells the processes of a crawl apart by their User-Agents.
+// request. It distinguishes the processes of a crawl by their User-Agents.
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration

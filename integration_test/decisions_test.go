@@ -21,7 +21,7 @@ type decision struct {
 // decisions has a row for each decision and names the tests of its behavior.
 // A change to a decision changes its documentation and its tests too.
 var decisions = []decision{
-	// The URL that is asked about.
+	// The URL that is checked.
 	{"origin", "robotsmw",
 		[]string{"robotsmw/internal/origin.TestGoogleTableWhereARobotsTxtCounts", "robotsmw.TestOriginsAreIsolated"}},
 	{"a Host that overrides the URL's", "robotsmw",

@@ -32,7 +32,7 @@ var withDefaults = []string{
 // all the constants are three times as large. A package that repeats a value
 // instead of using its constant then differs from the constant. Without the
 // change, a copy with the same value would be noticed only when it is too late:
-// when somebody changes a default, but not its copies.
+// when a change to a default does not include its copies.
 func TestDefaults_HaveOneHome(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds six packages again")

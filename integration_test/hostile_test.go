@@ -83,7 +83,7 @@ func gzipped(text []byte) []byte {
 	return b.Bytes()
 }
 
-// early is the block of a header that says 103.
+// early is the header block of a response with status 103.
 var early = func() []byte {
 	var block bytes.Buffer
 	hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: "103"})

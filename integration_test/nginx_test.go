@@ -52,7 +52,7 @@ Disallow: /private/
 `
 
 // nginxFiles are the files of the site, with their links. Some files are
-// disallowed, and the log must show that nobody has requested these.
+// disallowed, and the log must not contain a request for these.
 var nginxFiles = map[string]string{
 	"index.html": `<!doctype html><title>Front</title>
 		<a href="/docs/">docs</a> <a href="/private/plan.html">plan</a> <a href="/private/press/news.html">press</a>

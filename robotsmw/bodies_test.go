@@ -114,7 +114,7 @@ func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 	})
 }
 
-// 40 callers wait for files whose last byte comes after ten seconds. Together,
+// 40 callers wait for files whose last byte takes ten seconds. Together,
 // the files are larger than MaxBytes. No fetch is ended, and each caller gets
 // its answer.
 func TestBodies_OfFetchesWithCallers(t *testing.T) {

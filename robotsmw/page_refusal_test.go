@@ -123,18 +123,17 @@ func utf16le(s string) string {
 // "anubis_challenge". The refusal is reported as soon as the caller has read
 // the whole substring.
 func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
-	head, tail := pageOfAnubis[:strings.Index(pageOfAnubis, "anubis_challenge")+4], pageOfAnubis
-	tail = tail[len(head):]
+	split := strings.Index(pageOfAnubis, "anubis_challenge") + len("anub")
 	web := pageWeb(respond(200, pageOfAnubis, "Content-Type: text/html").ServeHTTP)
 	client := &http.Client{Transport: newTestTransport(t, web)}
 	resp := getPage(t, client)
-	io.ReadFull(resp.Body, make([]byte, len(head)))
+	io.ReadFull(resp.Body, make([]byte, split))
 	if r := PageDirectives(resp).Refusal; r.Kind != 0 {
-		t.Errorf("half a mark: %v", r)
+		t.Errorf("after half of the substring, Refusal is %v, want none", r)
 	}
-	io.ReadFull(resp.Body, make([]byte, len(tail)))
+	io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-split))
 	if r := PageDirectives(resp).Refusal; r.By != "Anubis" || r.Sure {
-		t.Errorf("the whole mark: %+v", r)
+		t.Errorf("after the whole substring, Refusal is %+v, want By Anubis and Sure false", r)
 	}
 	resp.Body.Close()
 
@@ -142,7 +141,7 @@ func TestLikelyRefusals_OfPagesInPieces(t *testing.T) {
 	io.ReadFull(resp.Body, make([]byte, len(pageOfAnubis)-1))
 	resp.Body.Close() // the body is closed before the first call of PageDirectives
 	if r := PageDirectives(resp).Refusal; r.By != "Anubis" {
-		t.Errorf("closed early: %+v", r)
+		t.Errorf("after an early Close, Refusal is %+v, want By Anubis", r)
 	}
 }
 

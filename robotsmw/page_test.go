@@ -379,7 +379,7 @@ func TestReadAheadOfGzip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := io.ReadAll(z); err != nil || !strings.HasPrefix(string(b), noIndexPage) {
-		t.Errorf("%.100q, %v", b, err)
+		t.Errorf("the body is %.100q (error %v), want it to begin with %q", b, err, noIndexPage)
 	}
 	resp.Body.Close()
 	checkPage(t, resp, PageComplete, true)

@@ -47,7 +47,7 @@ func main() {
 			continue
 		}
 		if ask != askArrows {
-			fmt.Fprintln(os.Stderr, "layout: -names, -unused and -sizes are three questions: ask one at a time")
+			fmt.Fprintln(os.Stderr, "layout: only one of -names, -unused and -sizes may be set")
 			os.Exit(1)
 		}
 		ask = flag.question
