@@ -87,10 +87,10 @@ func (a *attempt) explain(err error) error {
 	if ended := a.wire.failure(); ended != nil {
 		return ended
 	}
-	switch {
-	case !a.isTimedOut():
+	if !a.isTimedOut() {
 		return err
-	case err == context.DeadlineExceeded:
+	}
+	if err == context.DeadlineExceeded {
 		return &timeoutError{after: a.timeout} // err would add nothing to the message
 	}
 	return &timeoutError{a.timeout, err}

@@ -18,10 +18,10 @@ const (
 // orDefault returns v if v is positive, zero if v is 0, and negative if v is
 // below 0.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
-	switch {
-	case v == 0:
+	if v == 0 {
 		return zero
-	case v < 0:
+	}
+	if v < 0 {
 		return negative
 	}
 	return v

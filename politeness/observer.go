@@ -134,10 +134,10 @@ func Join(observers ...*Observer) *Observer {
 // both returns a function that calls f and then g. If one is nil, it returns
 // the other.
 func both(f, g func(context.Context, Event)) func(context.Context, Event) {
-	switch {
-	case f == nil:
+	if f == nil {
 		return g
-	case g == nil:
+	}
+	if g == nil {
 		return f
 	}
 	return func(ctx context.Context, e Event) {

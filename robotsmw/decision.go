@@ -218,8 +218,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// cut returns a text as it is, or only its beginning and "..." if the text has
-// more than most bytes.
+// cut returns a text, or only its beginning and "..." if the text has more than
+// most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

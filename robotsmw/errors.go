@@ -85,10 +85,10 @@ func (e *DisallowedError) hint() string {
 // ErrUnreachable or ErrAddressRefused for Unreachable, and ErrDisallowed for
 // any other.
 func (e *DisallowedError) Is(target error) bool {
-	switch {
-	case e.Decision.Reason != Unreachable:
+	if e.Decision.Reason != Unreachable {
 		return target == ErrDisallowed
-	case errors.Is(e.Decision.err, ErrAddressRefused):
+	}
+	if errors.Is(e.Decision.err, ErrAddressRefused) {
 		return target == ErrAddressRefused
 	}
 	return target == ErrUnreachable

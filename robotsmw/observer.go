@@ -98,10 +98,10 @@ func Join(observers ...*Observer) *Observer {
 // joinFuncs returns f or g if the other is nil, and else both, which calls f
 // and then g.
 func joinFuncs[F any](f, g F, noF, noG bool, both F) F {
-	switch {
-	case noF:
+	if noF {
 		return g
-	case noG:
+	}
+	if noG {
 		return f
 	}
 	return both

@@ -66,11 +66,11 @@ func (p *permit) recheck(ctx context.Context) error {
 	}
 	var d Decision
 	p.checker.judge(&d, &p.url, rec, now)
-	switch {
-	case !d.Allowed:
+	if !d.Allowed {
 		p.checker.decided(ctx, &d)
 		return &DisallowedError{Decision: d}
-	case d.CrawlDelay != p.crawlDelay:
+	}
+	if d.CrawlDelay != p.crawlDelay {
 		return &outdatedError{p} // the Limiter receives the new one in the next turn
 	}
 	p.decision.Store(&d) // before the record: see latestDecision

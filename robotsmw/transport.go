@@ -58,10 +58,10 @@ func NewClient(opts Options) (*http.Client, error) {
 	wrap := opts.Wrap
 	opts.Wrap = nil
 	t, err := NewTransport(opts)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case wrap == nil:
+	}
+	if wrap == nil {
 		return &http.Client{Transport: t}, nil
 	}
 	wrapped := wrap(t)

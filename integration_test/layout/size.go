@@ -55,10 +55,10 @@ func countCodeLines(source []byte) int {
 	last, total := 0, 0
 	for {
 		pos, kind, text := s.Scan()
-		switch {
-		case kind == token.EOF:
+		if kind == token.EOF {
 			return total
-		case kind == token.SEMICOLON && text == "\n":
+		}
+		if kind == token.SEMICOLON && text == "\n" {
 			continue // the scanner put it there; no line has only this token
 		}
 		line := file.Line(pos)

@@ -163,10 +163,10 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 
 // limit returns the limit in bytes.
 func (s *Store) limit() int64 {
-	switch {
-	case s.MaxBytes == 0:
+	if s.MaxBytes == 0 {
 		return defaultMaxBytes
-	case s.MaxBytes < 0:
+	}
+	if s.MaxBytes < 0 {
 		return math.MaxInt64
 	}
 	return s.MaxBytes

@@ -75,10 +75,10 @@ func limiterObserver(q *queue, limiter int) *politeness.Observer {
 
 // intervalReason returns which setting determines the interval.
 func intervalReason(e *politeness.Event) politeness.Reason {
-	switch {
-	case e.CrawlDelay > e.Delay:
+	if e.CrawlDelay > e.Delay {
 		return politeness.ReasonCrawlDelay
-	case e.Adaptive:
+	}
+	if e.Adaptive {
 		return politeness.ReasonAdaptive
 	}
 	return politeness.ReasonDelay

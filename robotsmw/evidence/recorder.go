@@ -456,10 +456,10 @@ func limiterLine(number int, l *politeness.Limiter) entry {
 // orDefault returns v if it is positive. If v is 0, it returns zero, and if v
 // is negative, it returns negative.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
-	switch {
-	case v == 0:
+	if v == 0 {
 		return zero
-	case v < 0:
+	}
+	if v < 0 {
 		return negative
 	}
 	return v

@@ -97,10 +97,10 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	switch {
-	case len(d.Keys) == 0:
+	if len(d.Keys) == 0 {
 		return nil, nil, errors.New("webbotauth: Directory.Keys is empty: read a key with ReadKey")
-	case len(d.Keys) > maxKeys:
+	}
+	if len(d.Keys) > maxKeys {
 		return nil, nil, fmt.Errorf("webbotauth: Directory.Keys has %d keys: verifiers try at most ten",
 			len(d.Keys))
 	}

@@ -52,8 +52,8 @@ func sentHost(host string) (string, error) {
 	return name, nil
 }
 
-// isUnusual reports whether net/http may not send a character of a host as it
-// is.
+// isUnusual reports whether net/http may send a character of a host in another
+// form.
 func isUnusual(r rune) bool {
 	isLetter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 	isDigit := '0' <= r && r <= '9'

@@ -36,10 +36,10 @@ func WriteFile(name string, data []byte, mode fs.FileMode) error {
 // Noun returns the noun in the singular if n is 1, or else in the plural, such
 // as "files" or "addresses".
 func Noun(n int, noun string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return noun
-	case strings.HasSuffix(noun, "s"):
+	}
+	if strings.HasSuffix(noun, "s") {
 		return noun + "es"
 	}
 	return noun + "s"

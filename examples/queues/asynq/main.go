@@ -203,10 +203,10 @@ func handler(w *worker.Worker) asynq.Handler {
 			return n, nil
 		}
 		again, err := w.Fetch(ctx, string(task.Payload()), failures, save)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil
-		case !again.IsZero():
+		}
+		if !again.IsZero() {
 			return putBack{again, err}
 		}
 		return fmt.Errorf("%w: %w", err, asynq.SkipRetry)

@@ -221,10 +221,10 @@ func (p *pageWorker) Work(ctx context.Context, job *river.Job[PageArgs]) error {
 			return err
 		}
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case !again.IsZero():
+	}
+	if !again.IsZero() {
 		return river.JobSnooze(max(time.Until(again), 0))
 	}
 	return river.JobCancel(err)

@@ -81,10 +81,10 @@ func (h *Host) placeAtEnd(r *Request) place {
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
-	switch {
-	case h.queue == nil:
+	if h.queue == nil {
 		return due
-	case r.Overtakes:
+	}
+	if r.Overtakes {
 		return max(due, h.robotsEstimate(from, r, p))
 	}
 	return max(due, h.pageEstimate(from, r, p))

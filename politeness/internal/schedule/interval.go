@@ -122,10 +122,10 @@ func (h *Host) Declare(r *Request) (changed bool) {
 	if c := h.Claim; c != nil && !c.Owned {
 		c.HasDeclared = true // so that Import does not set the previous owner's Crawl-delay
 	}
-	switch {
-	case h.Learned == nil && r.CrawlDelay == 0:
+	if h.Learned == nil && r.CrawlDelay == 0 {
 		return false
-	case h.Learned != nil && h.Learned.CrawlDelay == r.CrawlDelay:
+	}
+	if h.Learned != nil && h.Learned.CrawlDelay == r.CrawlDelay {
 		return false
 	}
 	h.Learn().CrawlDelay = r.CrawlDelay

@@ -42,10 +42,10 @@ func (h *Host) Ready(now Time, r *Request) (at Time, why Reason) {
 // which is h.ReadyAt(r). The reason is another member of a fleet if it owns h
 // for even longer.
 func (h *Host) whyReady(r *Request, ready Time) Reason {
-	switch {
-	case h.UnownedUntil() > ready:
+	if h.UnownedUntil() > ready {
 		return ReasonFleet
-	case ready > h.Due(r):
+	}
+	if ready > h.Due(r) {
 		return ReasonQueue
 	}
 	return h.WhyDue(r)

@@ -29,10 +29,10 @@ const (
 // Add returns t + d, or Forever if the sum overflows, which is possible because
 // a Crawl-delay may have any length. Never and Anytime do not change.
 func (t Time) Add(d time.Duration) Time {
-	switch {
-	case t == Never:
+	if t == Never {
 		return Never
-	case d > 0 && t > Forever-Time(d):
+	}
+	if d > 0 && t > Forever-Time(d) {
 		return Forever
 	}
 	return t + Time(d)

@@ -126,11 +126,11 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	deadline, limited := ctx.Deadline()
 	for {
 		delay, instead, moved := f.expected()
-		switch {
-		case instead != nil:
+		if instead != nil {
 			f.GoOn()
 			return instead, nil
-		case limited && delay != nil && delay.Until.After(deadline):
+		}
+		if limited && delay != nil && delay.Until.After(deadline) {
 			f.Leave()
 			return nil, delay
 		}

@@ -116,10 +116,10 @@ func appendPort(buf []byte, prefix, port string) ([]byte, error) {
 		return buf, nil
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, errors.New("its port is not a number of 65535 or less")
-	case n == defaultPorts[prefix]:
+	}
+	if n == defaultPorts[prefix] {
 		return buf, nil
 	}
 	return strconv.AppendUint(append(buf, ':'), n, 10), nil

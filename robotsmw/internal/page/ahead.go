@@ -68,12 +68,12 @@ func (a *aheadBody) Read(p []byte) (n int, err error) {
 		a.err = r.err
 		a.reading = nil
 	}
-	switch {
-	case len(a.data) > 0:
+	if len(a.data) > 0 {
 		n = copy(p, a.data)
 		a.data = a.data[n:]
 		return n, nil
-	case a.err != nil:
+	}
+	if a.err != nil {
 		return 0, a.err
 	}
 	return a.Body.Read(p)

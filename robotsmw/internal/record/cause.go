@@ -19,10 +19,10 @@ func cleanCause(text string) string {
 	const more = "..."
 	isLong := len(text) > maxCauseBytes
 	cause := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
+		if unicode.IsSpace(r) {
 			return ' '
-		case !unicode.IsPrint(r):
+		}
+		if !unicode.IsPrint(r) {
 			return utf8.RuneError
 		}
 		return r

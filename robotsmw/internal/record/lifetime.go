@@ -23,10 +23,10 @@ const (
 // is private.
 func Lifetime(h http.Header, now time.Time) (d time.Duration, stated bool) {
 	f := freshness.Of(h, now)
-	switch {
-	case f.NoStore || f.NoCache: // both require a fetch each time
+	if f.NoStore || f.NoCache { // both require a fetch each time
 		return MinLifetime, true
-	case !f.Stated:
+	}
+	if !f.Stated {
 		return MaxLifetime, false
 	}
 	return min(max(f.Lifetime-f.Age, MinLifetime), MaxLifetime), true

@@ -263,7 +263,7 @@ func (q *Queue) PutBack(p *Page, until time.Time) {
 	q.release(host, until)
 }
 
-// State returns a summary of the frontier as it is now.
+// State returns a summary of the current frontier.
 func (q *Queue) State() State {
 	q.mu.Lock()
 	defer q.mu.Unlock()

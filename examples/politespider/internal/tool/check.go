@@ -107,11 +107,11 @@ func (o *options) check() error {
 }
 
 func (o *options) checkNames() error {
-	switch {
-	case o.UserAgent != "" && !isUserAgent(o.UserAgent):
+	if o.UserAgent != "" && !isUserAgent(o.UserAgent) {
 		return fmt.Errorf("-user-agent %q: must begin with the name of your crawler, "+
 			"one word that is not the name of a library, as in %q", o.UserAgent, demoAgent)
-	case !o.scope.isValid():
+	}
+	if !o.scope.isValid() {
 		return fmt.Errorf("-scope %q: must be host, domain or prefix", o.scope)
 	}
 	return nil

@@ -119,10 +119,10 @@ func (c Command) printCard(ctx context.Context, o *options) (status int, err err
 
 // purpose describes what is done with the pages.
 func (o *options) purpose() string {
-	switch {
-	case o.pages.Dir == "":
+	if o.pages.Dir == "" {
 		return "pages are read for links and directives, and not kept"
-	case o.pages.All:
+	}
+	if o.pages.All {
 		return "a copy of each page is kept"
 	}
 	return "a copy of each page is kept, except pages with noindex or noarchive"

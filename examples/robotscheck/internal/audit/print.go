@@ -366,10 +366,10 @@ func formatCrawlDelay(d time.Duration) string { return formatGap(cmp.Or(d, -1)) 
 
 // formatDuration returns a duration in days, hours or seconds, such as "1.5 s".
 func formatDuration(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
+	if d >= 48*time.Hour {
 		return fmt.Sprintf("%.1f days", d.Hours()/24)
-	case d >= 2*time.Hour:
+	}
+	if d >= 2*time.Hour {
 		return fmt.Sprintf("%.1f h", d.Hours())
 	}
 	seconds := strings.TrimRight(fmt.Sprintf("%.3f", d.Seconds()), "0")

@@ -171,10 +171,10 @@ func (t *timeline) ticks() (ticks []tick) {
 
 // tickLayout returns the layout of the labels for a chart of this length.
 func tickLayout(length time.Duration) string {
-	switch {
-	case length > 10*24*time.Hour:
+	if length > 10*24*time.Hour {
 		return "2 Jan 2006"
-	case length > 10*time.Minute:
+	}
+	if length > 10*time.Minute {
 		return "2 Jan 15:04"
 	}
 	return "2 Jan 15:04:05"

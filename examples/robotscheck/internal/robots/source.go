@@ -113,7 +113,7 @@ type Verdict struct {
 
 	// Resolved is the path, with the query, that servers may treat the target
 	// as (see robotsmw.Decision), if it is disallowed and thus decides. It is
-	// "" if the target decides as it is written.
+	// "" if the unchanged target decides.
 	Resolved string `json:"resolved,omitempty"`
 }
 

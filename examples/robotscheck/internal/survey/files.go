@@ -66,10 +66,10 @@ func eachFile(e command.Env, arg, pattern string, f visitFunc) error {
 
 func eachInDirectory(dir string, matches func(string) bool, f visitFunc) error {
 	return filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+		if err != nil {
 			return f(nil, err)
-		case !entry.Type().IsRegular():
+		}
+		if !entry.Type().IsRegular() {
 			return nil
 		}
 		if name, err := filepath.Rel(dir, file); err != nil || !matches(filepath.ToSlash(name)) {
