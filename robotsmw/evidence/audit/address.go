@@ -61,7 +61,8 @@ func isPrivate(address string) bool {
 	return isLocal || ip.IsPrivate() || sharedAddresses.Contains(ip)
 }
 
-// sharedAddresses are the addresses that are used between a provider and its customers (RFC 6598).
+// sharedAddresses are the addresses that are used between a provider and its
+// customers (RFC 6598).
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 // forwardedFor returns the client in the value of an X-Forwarded-For: the first

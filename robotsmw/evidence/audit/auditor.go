@@ -161,7 +161,8 @@ func (a *Auditor) counts(at int64) bool {
 // isAfter reports whether a time is not before Until.
 func (a *Auditor) isAfter(at int64) bool { return !a.Until.IsZero() && at >= a.Until.UnixNano() }
 
-// addName counts one more name. It reports whether the limit maxNames allows it.
+// addName counts one more name. It reports whether the limit maxNames allows
+// it.
 func (a *Auditor) addName() bool {
 	a.names++
 	return a.names <= maxNames
@@ -510,11 +511,11 @@ func (s *site) rulesIn(f *file, r *robot) *rules {
 	return f.rulesFor(r.product)
 }
 
-// judgeURL reports a violation if the file in force disallows a page, unless the
-// robot may still use the file that it fetched last, and that file allows the
-// page. known is false if the robot may still use a file that is not known.
-// failed is true if all fetches of the robot have failed, so that it may have an
-// older copy.
+// judgeURL reports a violation if the file in force disallows a page, unless
+// the robot may still use the file that it fetched last, and that file allows
+// the page. known is false if the robot may still use a file that is not known.
+// failed is true if all fetches of the robot have failed, so that it may have
+// an older copy.
 func (a *Auditor) judgeURL(e *event, r *robot, s *site) (known, failed bool) {
 	last, ok := s.visits.last(e.scheme, e.at)
 	failed = !ok && s.visits.failed != 0

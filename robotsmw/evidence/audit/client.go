@@ -51,10 +51,10 @@ func identifyList(words [][]byte) identity {
 	return identity{peer: peer, client: forwardedFor(list)}
 }
 
-// identifyPair reads the two addresses before the user names. If the first has a
-// port, as in the format vhost_combined, it is the host, and the second is the
-// client. Otherwise, if exactly one is private, that is the address of a proxy.
-// If not, the two together identify the client.
+// identifyPair reads the two addresses before the user names. If the first has
+// a port, as in the format vhost_combined, it is the host, and the second is
+// the client. Otherwise, if exactly one is private, that is the address of a
+// proxy. If not, the two together identify the client.
 func identifyPair(word []byte, first, second string) identity {
 	if bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")) {
 		_, host := splitOrigin(copied(word))
@@ -70,8 +70,8 @@ func identifyPair(word []byte, first, second string) identity {
 	return identity{peer: both, client: both}
 }
 
-// identifyName reads a client that is the first of three words, and may have any
-// name.
+// identifyName reads a client that is the first of three words, and may have
+// any name.
 func identifyName(word []byte) identity {
 	if address, ok := parseAddress(word); ok {
 		return identity{peer: address, client: address}

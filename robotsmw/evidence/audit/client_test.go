@@ -243,8 +243,8 @@ func TestRead_ProxyThatNamesSomeClients(t *testing.T) {
 	}
 }
 
-// If Caddy does not trust the proxies in front of it, its log contains the client
-// only in X-Forwarded-For.
+// If Caddy does not trust the proxies in front of it, its log contains the
+// client only in X-Forwarded-For.
 func TestRead_CaddyWithoutTrustedProxies(t *testing.T) {
 	line := func(h hit) string {
 		line := strings.Replace(h.caddyFloat(), `"client_ip":"`+h.address+`"`, `"client_ip":"10.0.0.1"`, 1)

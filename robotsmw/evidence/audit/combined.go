@@ -90,15 +90,6 @@ func cutStatus(s []byte) (status int, rest []byte, ok bool) {
 	return int(n), s[5+len(size):], err == nil && isSize
 }
 
-func isDigits(s []byte) bool {
-	for _, b := range s {
-		if b < '0' || b > '9' {
-			return false
-		}
-	}
-	return len(s) > 0
-}
-
 // combined reads a line in the combined format.
 func (p *parser) combined(line []byte) (entry, error) {
 	l, err := p.splitCombined(line)
@@ -169,11 +160,11 @@ func cutForwarded(s []byte) (client string, rest []byte) {
 	return client, s
 }
 
-// cutTimes reads $msec and $request_time, if the line contains them, and returns
-// what follows them. Many logs contain two durations there instead, such as
-// $request_time and $upstream_response_time. If a duration is read as $msec,
-// the result is a time in 1970. That is far from the line's date, so cutTimes
-// ignores it.
+// cutTimes reads $msec and $request_time, if the line contains them, and
+// returns what follows them. Many logs contain two durations there instead,
+// such as $request_time and $upstream_response_time. If a duration is read as
+// $msec, the result is a time in 1970. That is far from the line's date, so
+// cutTimes ignores it.
 func (e *event) cutTimes(rest []byte) []byte {
 	const maxOffset = int64(24 * time.Hour) // the date in the line may have a wrong time zone
 	end, after, ok := cutSeconds(rest)

@@ -42,8 +42,8 @@ type event struct {
 	isHop       bool // a redirect of robots.txt may have led to it
 }
 
-// An eventPool contains judged events, so that their memory can be used again. A
-// nil pool is empty.
+// An eventPool contains judged events, so that their memory can be used again.
+// A nil pool is empty.
 type eventPool struct{ judged []*event }
 
 // get returns an event without contents.
@@ -77,9 +77,9 @@ func (e *event) time() int64 { return max(e.at, e.end) }
 // size returns approximately how many bytes of memory the event takes.
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 
-// before reports whether e is judged before f. A request for robots.txt precedes
-// other requests of the same time, because the log does not show whether it was
-// later.
+// before reports whether e is judged before f. A request for robots.txt
+// precedes other requests of the same time, because the log does not show
+// whether it was later.
 func (e *event) before(f *event) bool {
 	if e.at != f.at {
 		return e.at < f.at
@@ -116,8 +116,8 @@ func pathAndQuery(url string) string {
 	return cmp.Or(path, "/")
 }
 
-// cutHost splits the part of a URL after "://" into the host, with its port, and
-// the path and query. It leaves out the user's name and password.
+// cutHost splits the part of a URL after "://" into the host, with its port,
+// and the path and query. It leaves out the user's name and password.
 func cutHost(rest string) (host, path string) {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		rest, path = rest[:i], rest[i:]
@@ -125,8 +125,8 @@ func cutHost(rest string) (host, path string) {
 	return rest[strings.LastIndexByte(rest, '@')+1:], path
 }
 
-// maxName limits the name of a host or robot, in bytes. Longer host names cannot
-// be resolved.
+// maxName limits the name of a host or robot, in bytes. Longer host names
+// cannot be resolved.
 const maxName = 255
 
 // clip returns the first maxName bytes of a name.

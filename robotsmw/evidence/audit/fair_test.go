@@ -111,8 +111,8 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 	}
 }
 
-// If no robot requests robots.txt in the log, a cache in front of the server may
-// answer these requests.
+// If no robot requests robots.txt in the log, a cache in front of the server
+// may answer these requests.
 func TestFair_RobotsTxtFromACDN(t *testing.T) {
 	log := combined(`
 		20T00:00:00 Googlebot/2.1 /a
@@ -170,8 +170,8 @@ func TestFair_SlowRobotsTxt(t *testing.T) {
 	wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 2\n"), linesOf(hits, hit.precise)), "GuiltyBot gap")
 }
 
-// Five users of one library are not mistaken for one robot that is five times too
-// fast. A violation contains the address of the user who is too fast.
+// Five users of one library are not mistaken for one robot that is five times
+// too fast. A violation contains the address of the user who is too fast.
 func TestFair_UsersOfOneLibrary(t *testing.T) {
 	var hits []hit
 	for i := range 5 {

@@ -319,8 +319,8 @@ func TestParser_Formats(t *testing.T) {
 	}
 }
 
-// In the concatenated W3C logs of three front ends, the lines after a #Fields line
-// have its columns, also when the log is divided into parts.
+// In the concatenated W3C logs of three front ends, the lines after a #Fields
+// line have its columns, also when the log is divided into parts.
 func TestRead_W3CConcatenated(t *testing.T) {
 	hits := gapHits()
 	var logs []string

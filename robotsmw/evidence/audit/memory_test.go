@@ -120,8 +120,8 @@ func TestMemoryOfViolations(t *testing.T) {
 	}
 }
 
-// Each robots.txt of a record redirects to another path of 7 KiB. Only the hashes
-// of the paths are kept in memory.
+// Each robots.txt of a record redirects to another path of 7 KiB. Only the
+// hashes of the paths are kept in memory.
 func TestMemoryOfRedirects(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")

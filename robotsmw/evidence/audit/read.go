@@ -104,8 +104,8 @@ func (o *opener) close() {
 	}
 }
 
-// open returns the events of the parts of an input. An error in the input itself
-// is reported to OnBroken.
+// open returns the events of the parts of an input. An error in the input
+// itself is reported to OnBroken.
 func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 	file, size := asFile(r)
 	// restart returns a reader of the whole input, without its compression. If
@@ -172,8 +172,8 @@ func asFile(r io.Reader) (io.ReaderAt, int64) {
 	return file, size
 }
 
-// copy copies a log into a temporary file. failed is the reason why the log could
-// not be read to its end, or nil.
+// copy copies a log into a temporary file. failed is the reason why the log
+// could not be read to its end, or nil.
 func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err error) {
 	file, err = os.CreateTemp("", "audit-*.log")
 	if err != nil {
@@ -196,8 +196,8 @@ func (o *opener) copy(in io.Reader) (file *os.File, size int64, failed, err erro
 }
 
 // log returns the events of robots in a part of a log: in the rest of in, and
-// then in sections of a file. failed is the reason why the log could not be read
-// to its end, or nil.
+// then in sections of a file. failed is the reason why the log could not be
+// read to its end, or nil.
 func (o *opener) log(in *bufio.Reader, file io.ReaderAt, sections []section, failed error) iter.Seq[*event] {
 	return func(yield func(*event) bool) {
 		lines := lineReader{in: in}
@@ -320,7 +320,8 @@ type part struct {
 	newest   int64 // the latest time of a line; "never" if there is none
 }
 
-// accepts reports whether a line with this time can be the next one of the part.
+// accepts reports whether a line with this time can be the next one of the
+// part.
 func (p *part) accepts(at int64) bool { return p.newest <= at+maxLogDisorder }
 
 // A section is a series of consecutive lines of a file.
@@ -411,8 +412,8 @@ func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, u
 	return parts, unknown
 }
 
-// survey reads a line for divide. It returns the time of the line. ok is false if
-// the line has no time.
+// survey reads a line for divide. It returns the time of the line. ok is false
+// if the line has no time.
 func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool) {
 	if len(line) == 0 {
 		return 0, false

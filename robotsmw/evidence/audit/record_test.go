@@ -289,9 +289,9 @@ func TestReadRecord_Incomplete(t *testing.T) {
 	}
 }
 
-// The reasons of a decision are changed, and all later hashes are computed again.
-// The audit notices the change, because the decision no longer follows from the
-// robots.txt.
+// The reasons of a decision are changed, and all later hashes are computed
+// again. The audit notices the change, because the decision no longer follows
+// from the robots.txt.
 func TestReadRecord_ForgedDecisions(t *testing.T) {
 	text := "User-agent: OtherBot\nDisallow: /\n\nUser-agent: ExampleBot\nUser-agent: examplebot/2\nDisallow: /private/\nAllow: /private/open/\n"
 	const group = `"group":["ExampleBot","examplebot/2"],"group_lines":[4,5]`

@@ -150,8 +150,8 @@ func (t *Tally) include(nanos int64) {
 	}
 }
 
-// addGap adds the gap between two requests for pages. want is the Crawl-delay in
-// force.
+// addGap adds the gap between two requests for pages. want is the Crawl-delay
+// in force.
 func (t *Tally) addGap(gap, want time.Duration) {
 	if t.ShortestGap < 0 || gap < t.ShortestGap {
 		t.ShortestGap = max(gap, 0)

@@ -69,8 +69,8 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 	return last, ok
 }
 
-// A pace describes the times at which a robot requested pages of a host from one
-// address.
+// A pace describes the times at which a robot requested pages of a host from
+// one address.
 //
 // A log contains the time at which a request arrived or ended. The request was
 // sent up to event.doubt earlier, but not before pace.since if event.doubt is a

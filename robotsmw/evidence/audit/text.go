@@ -45,3 +45,13 @@ func unescaped(s []byte) string {
 	}
 	return string(s)
 }
+
+// isDigits reports whether s consists of one or more digits.
+func isDigits(s []byte) bool {
+	for _, b := range s {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return len(s) > 0
+}

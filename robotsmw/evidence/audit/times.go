@@ -68,8 +68,8 @@ func retryAfter(value, date string, now time.Time) time.Duration {
 	return min(httptime.RetryAfter([]string{value}, date, now), 1e9*time.Second)
 }
 
-// parseTime reads a time in one of the forms used in logs. It returns "never" if
-// the text has another form. exact is false if the time has no fraction of a
+// parseTime reads a time in one of the forms used in logs. It returns "never"
+// if the text has another form. exact is false if the time has no fraction of a
 // second.
 func parseTime(s string) (nanos int64, exact bool) {
 	for _, form := range formsLike(s) {

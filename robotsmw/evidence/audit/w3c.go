@@ -114,8 +114,8 @@ func (r w3cLine) word(column int) string {
 	return string(r.words[column])
 }
 
-// decoded returns the value in a column with its spaces. CloudFront escapes some
-// values twice.
+// decoded returns the value in a column with its spaces. CloudFront escapes
+// some values twice.
 func (r w3cLine) decoded(column int) string {
 	s := r.word(column)
 	if !r.isTabbed {
@@ -154,8 +154,8 @@ func (r w3cLine) end(c *columns) int64 {
 	return end
 }
 
-// duration returns how long the request took, in nanoseconds. ok is false if the
-// line does not contain the duration.
+// duration returns how long the request took, in nanoseconds. ok is false if
+// the line does not contain the duration.
 func (r w3cLine) duration(c *columns) (nanos int64, ok bool) {
 	value := r.word(c.timeTaken)
 	nanos, ok = parseDuration([]byte(value))

@@ -273,11 +273,11 @@ func parseStatus(line string) int {
 	return status
 }
 
-// content reads a body as a crawler does. It decodes the body, and reads at most
-// one byte more than robotstxt.MaxSize. If the software that wrote the file has
-// already decoded the body, the header contains a coding that the body does not
-// have, and the body is read unchanged. content returns an error for a body in
-// br or zstd, which are not supported.
+// content reads a body as a crawler does. It decodes the body, and reads at
+// most one byte more than robotstxt.MaxSize. If the software that wrote the
+// file has already decoded the body, the header contains a coding that the body
+// does not have, and the body is read unchanged. content returns an error for a
+// body in br or zstd, which are not supported.
 func (m *message) content() ([]byte, error) {
 	in := m.body
 	if strings.EqualFold(m.header.Get("Transfer-Encoding"), "chunked") && beginsWithChunk(in) {
