@@ -278,30 +278,56 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// All parts of the report can be used with the keyboard alone.
-func TestKeyboard(t *testing.T) {
-	t.Parallel()
+// A keyboardTest uses a report with the keyboard alone.
+type keyboardTest struct{ tab }
+
+func newKeyboardTest(t *testing.T) keyboardTest {
+	t.Helper()
 	c, s := invented(t, 4, 60, 0)
-	tb := open(t, write(t, c, s), 1280, 900, false)
-	press := func(keys string) {
-		t.Helper()
-		tb.run(chromedp.KeyEvent(keys))
+	return keyboardTest{open(t, write(t, c, s), 1280, 900, false)}
+}
+
+// press presses keys.
+func (t keyboardTest) press(keys string) {
+	t.Helper()
+	t.run(chromedp.KeyEvent(keys))
+}
+
+// active returns a property of the element that has the focus.
+func (t keyboardTest) active(property string) string {
+	t.Helper()
+	return eval[string](t.tab, `String(document.activeElement.`+property+`).slice(0, 300)`)
+}
+
+// focusTimeline moves the focus to the first timeline, and returns the number of
+// its marks.
+func (t keyboardTest) focusTimeline() (marks int) {
+	t.Helper()
+	t.do(`document.querySelector('.lane canvas').focus()`)
+	marks, err := strconv.Atoi(t.active("ariaValueMax"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	active := func(what string) string {
-		t.Helper()
-		return eval[string](tb, `String(document.activeElement.`+what+`).slice(0, 300)`)
-	}
+	return marks
+}
+
+// The Tab key leads to all parts of the report, in their order. Each has an
+// accessible name and a visible focus.
+func TestKeyboard_Tab(t *testing.T) {
+	t.Parallel()
+	kt := newKeyboardTest(t)
+	tb := kt.tab
 	var order []string
 	for range 120 {
-		press(kb.Tab)
+		kt.press(kb.Tab)
 		if eval[bool](tb, `document.activeElement === document.body`) {
 			break
 		}
 		if eval[bool](tb, `getComputedStyle(document.activeElement).outlineStyle === 'none'`) {
-			t.Errorf("focus on %s is not visible", active("outerHTML"))
+			t.Errorf("focus on %s is not visible", kt.active("outerHTML"))
 		}
 		if name := eval[string](tb, `(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)(document.activeElement)`); strings.TrimSpace(name) == "" {
-			t.Errorf("%s has no accessible name", active("outerHTML"))
+			t.Errorf("%s has no accessible name", kt.active("outerHTML"))
 		}
 		id := eval[string](tb, `(e => e.id || e.dataset.kind || e.closest('[id]')?.id || '')(document.activeElement)`)
 		order = append(order, id)
@@ -334,9 +360,15 @@ func TestKeyboard(t *testing.T) {
 		last = at
 	}
 
-	// In a timeline, the arrow keys, Home, End and PageUp lead to other marks.
-	tb.do(`document.querySelector('.lane canvas').focus()`)
-	marks, _ := strconv.Atoi(active("ariaValueMax"))
+}
+
+// In a timeline, the arrow keys, Home, End and PageUp lead to other marks. The
+// keys + and 0 change the scale.
+func TestKeyboard_Timeline(t *testing.T) {
+	t.Parallel()
+	kt := newKeyboardTest(t)
+	tb := kt.tab
+	marks := kt.focusTimeline()
 	for _, step := range []struct {
 		key  string
 		want int
@@ -349,41 +381,48 @@ func TestKeyboard(t *testing.T) {
 		{kb.PageUp, marks - 10},
 		{kb.Home, 1},
 	} {
-		press(step.key)
-		if got := active("ariaValueNow"); got != strconv.Itoa(step.want) {
+		kt.press(step.key)
+		if got := kt.active("ariaValueNow"); got != strconv.Itoa(step.want) {
 			t.Errorf("after the key %q, mark %s is chosen, want %d", step.key, got, step.want)
 		}
 	}
-	if text := active("ariaValueText"); !strings.Contains(text, "/robots.txt") || !strings.Contains(text, "1 of ") {
+	if text := kt.active("ariaValueText"); !strings.Contains(text, "/robots.txt") || !strings.Contains(text, "1 of ") {
 		t.Errorf("the first mark is read out as %q", text)
 	}
 	if eval[bool](tb, `document.getElementById('tip').hidden`) {
 		t.Error("the tip of the chosen mark is hidden, want it shown")
 	}
 	tb.screenshot("keyboard")
-	all := active("dataset.marks")
-	press("+")
-	press("+")
-	if got := active("dataset.marks"); got == all {
+	all := kt.active("dataset.marks")
+	kt.press("+")
+	kt.press("+")
+	if got := kt.active("dataset.marks"); got == all {
 		t.Errorf("after zooming in, %s marks are drawn, want fewer than %s", got, all)
 	}
-	press("0")
-	if got := active("dataset.marks"); got != all {
+	kt.press("0")
+	if got := kt.active("dataset.marks"); got != all {
 		t.Errorf("after zooming out, %s marks are drawn, want %s", got, all)
 	}
 
-	// On a disallowed URL, Enter leads to the line that disallowed the URL.
-	press(kb.Home)
+}
+
+// On a disallowed URL, Enter leads to the line that disallowed the URL.
+func TestKeyboard_Enter(t *testing.T) {
+	t.Parallel()
+	kt := newKeyboardTest(t)
+	tb := kt.tab
+	marks := kt.focusTimeline()
+	kt.press(kb.Home)
 	for range marks {
-		if strings.Contains(active("ariaValueText"), "disallowed") {
+		if strings.Contains(kt.active("ariaValueText"), "disallowed") {
 			break
 		}
-		press(kb.ArrowRight)
+		kt.press(kb.ArrowRight)
 	}
-	text := active("ariaValueText")
-	press(kb.Enter)
-	if active("id") != "text" {
-		t.Fatalf("Enter on %q leads to %s, want the element text", text, active("outerHTML"))
+	text := kt.active("ariaValueText")
+	kt.press(kb.Enter)
+	if kt.active("id") != "text" {
+		t.Fatalf("Enter on %q leads to %s, want the element text", text, kt.active("outerHTML"))
 	}
 	here := eval[string](tb, `document.querySelector('#text .here').textContent`)
 	if line := strings.TrimLeft(here, "0123456789"); !strings.Contains(text, line) {
@@ -396,12 +435,18 @@ func TestKeyboard(t *testing.T) {
 	if !inSight {
 		t.Error("the line that decided is not visible")
 	}
-	// In the list of rules, the arrow keys move up and down.
+}
+
+// In the list of rules, the arrow keys lead to other rules, which are shown.
+func TestKeyboard_Rules(t *testing.T) {
+	t.Parallel()
+	kt := newKeyboardTest(t)
+	tb := kt.tab
 	tb.do(`document.querySelector('#rules button').focus()`)
 	for range 2 {
-		press(kb.ArrowDown)
-		if active("ariaPressed") != "true" {
-			t.Errorf("the line under the focus is not the one that is shown: %s", active("outerHTML"))
+		kt.press(kb.ArrowDown)
+		if kt.active("ariaPressed") != "true" {
+			t.Errorf("the line under the focus is not the one that is shown: %s", kt.active("outerHTML"))
 		}
 	}
 }
@@ -420,7 +465,8 @@ func TestThemes(t *testing.T) {
 	for _, dark := range []bool{false, true} {
 		tb := open(t, path, 800, 900, dark)
 		tb.wait(`document.querySelector('canvas[data-marks]')`)
-		papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
+		papers = append(papers, eval[string](tb, paper))
+		lanes = append(lanes, eval[string](tb, lane))
 		if label, want := eval[string](tb, `theme.textContent`), map[bool]string{
 			false: "Switch to dark",
 			true:  "Switch to light",
@@ -429,12 +475,16 @@ func TestThemes(t *testing.T) {
 		}
 		for range 2 { // switch the theme, and switch it back
 			tb.run(chromedp.Click(chromedp.CSS("#theme")))
-			papers, lanes = append(papers, eval[string](tb, paper)), append(lanes, eval[string](tb, lane))
+			papers = append(papers, eval[string](tb, paper))
+			lanes = append(lanes, eval[string](tb, lane))
 		}
 	}
-	for i, want := range []int{0, 1, 0, 1, 0, 1} {
-		if want == 1 && (papers[i] == papers[0] || lanes[i] == lanes[0]) || want == 0 && (papers[i] != papers[0] || lanes[i] != lanes[0]) {
-			t.Errorf("light, dark, light, dark, light, dark have the papers %q and the timelines %q",
+	for i := range papers {
+		want := i%2 == 1
+		paperDiffers := papers[i] != papers[0]
+		laneDiffers := lanes[i] != lanes[0]
+		if paperDiffers != want || laneDiffers != want {
+			t.Errorf("colors of the page in alternating themes are %q and of the timeline %q, want two of each",
 				papers, lanes)
 			break
 		}
