@@ -299,8 +299,8 @@ func (t keyboardTest) active(property string) string {
 	return eval[string](t.tab, `String(document.activeElement.`+property+`).slice(0, 300)`)
 }
 
-// focusTimeline moves the focus to the first timeline, and returns the number of
-// its marks.
+// focusTimeline moves the focus to the first timeline, and returns the number
+// of its marks.
 func (t keyboardTest) focusTimeline() (marks int) {
 	t.Helper()
 	t.do(`document.querySelector('.lane canvas').focus()`)
