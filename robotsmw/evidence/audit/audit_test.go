@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// audited contains what an audit reports. Its method String returns lines such as
-// "10:00:02 ExampleBot /a disallowed".
+// audited contains what an audit reports. Its method String returns lines such
+// as "10:00:02 ExampleBot /a disallowed".
 type audited struct {
 	violations []Violation
 	broken     []broken

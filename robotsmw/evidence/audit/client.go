@@ -9,9 +9,10 @@ import (
 // An identity is what a line of a log contains about the machine that sent a
 // request.
 type identity struct {
-	host   string // the host that was requested; "" means not known
-	peer   string // the other end of the server's connection; "" means not known
-	client string // peer or, if that is a proxy, the client according to the proxy; "" means not known
+	// "" means not known.
+	host   string // the host that was requested
+	peer   string // the other end of the server's connection
+	client string // peer or, if that is a proxy, the client according to the proxy
 }
 
 // identifyAt reads the client at the beginning of some words. There must be at

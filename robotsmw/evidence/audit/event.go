@@ -31,7 +31,7 @@ type event struct {
 	robot   string // the name in the User-Agent
 	address string // the client's
 	status  int
-	wait    int64    // the wait that a Retry-After requests, from the answer on, in nanoseconds; 0 means none
+	wait    int64    // nanoseconds after the answer that a Retry-After requests; 0 means none
 	capture *capture // the answer to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
 	notGet  bool     // its method is not GET, so the answer contains no robots.txt

@@ -254,8 +254,8 @@ func TestReadRecord_SessionsSoonAfterEachOther(t *testing.T) {
 	}
 }
 
-// With the head of a record, the audit notices that the record's end was removed
-// or a line was changed, even if all hashes were computed again.
+// With the head of a record, the audit notices that the record's end was
+// removed or a line was changed, even if all hashes were computed again.
 func TestReadRecord_Head(t *testing.T) {
 	dir := honestCrawl(t, false, 10*time.Second)
 	rec, err := evidence.Open(dir, evidence.Options{})

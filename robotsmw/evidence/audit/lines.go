@@ -21,8 +21,8 @@ type lineReader struct {
 	offset int64 // the offset of the next line, in bytes
 }
 
-// next returns the next line without its LF or CR LF. It is valid until the next
-// call. If the line is too long, the error is errLong, and later lines can
+// next returns the next line without its LF or CR LF. It is valid until the
+// next call. If the line is too long, the error is errLong, and later lines can
 // still be read. At the end of the stream, the error is io.EOF. If the stream
 // cannot be read, the error is the Reader's.
 func (l *lineReader) next() ([]byte, error) {
