@@ -67,9 +67,9 @@ func plain(value []byte) string {
 	return text(value)
 }
 
-// eachMember calls each with the members of a JSON object, but not with those of
-// objects within it. It returns false if the line is not a JSON object. Numbers
-// and literals are not checked.
+// eachMember calls each with the members of a JSON object, but not with those
+// of objects within it. It returns false if the line is not a JSON object.
+// Numbers and literals are not checked.
 func eachMember(line []byte, each func(name, value []byte)) bool {
 	s := trimSpace(line)
 	if len(s) == 0 || s[0] != '{' {
