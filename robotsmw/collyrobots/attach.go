@@ -170,7 +170,10 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 		return nil, 0, err
 	}
 	if x.opts.Proxy != nil {
-		own := base.(*http.Transport).Clone() // NewTransport has checked that it is one
+		// Base is nil if Proxy is set, so base is http.DefaultTransport, or a
+		// copy that refuses addresses. The NewTransport at the beginning of
+		// newExtension has checked its type.
+		own := base.(*http.Transport).Clone()
 		own.Proxy = x.opts.Proxy
 		base = own
 	}
