@@ -92,9 +92,10 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 //     politeness.Transport in it waits for the host.
 //  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
 //     the request through the transport of the program (guard.go).
-//  5. Colly calls onResponseHeaders and, when it has read the body, onResponse.
-//     Both refuse the links of nofollow pages. If the request failed, colly
-//     calls afterFailure and onError instead, which may repeat it (repeat.go).
+//  5. Colly calls onResponseHeaders and, when it has read the body,
+//     beforeResponseHandlers and onResponse. All three refuse the links of
+//     nofollow pages. If the request failed, colly calls afterFailure and
+//     onError instead, which may repeat it (repeat.go).
 
 var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 
@@ -169,7 +170,10 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 		return nil, 0, err
 	}
 	if x.opts.Proxy != nil {
-		own := base.(*http.Transport).Clone() // NewTransport has checked that it is one
+		// Base is nil if Proxy is set, so base is http.DefaultTransport, or a
+		// copy that refuses addresses. The NewTransport at the beginning of
+		// newExtension has checked its type.
+		own := base.(*http.Transport).Clone()
 		own.Proxy = x.opts.Proxy
 		base = own
 	}

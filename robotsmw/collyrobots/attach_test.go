@@ -139,6 +139,7 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 		}
 		requestHeadersCallbacks []colly.RequestCallback
 		requestCallbacks        []colly.RequestCallback
+		responseCallbacks       []colly.ResponseCallback
 		errorCallbacks          []colly.ErrorCallback
 		store                   storage.Storage
 	}]()
@@ -238,6 +239,40 @@ func TestAttachAnywhere(t *testing.T) {
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
 				t.Errorf("attached before step %d: OnError received %v", first, got)
 			}
+		}
+	}
+}
+
+// A handler calls Attach for its own collector. Each handler is called once
+// for the request that is under way, as without Attach.
+func TestAttachInAHandler(t *testing.T) {
+	for name, register := range map[string]func(*colly.Collector, func()){
+		"OnRequest":  func(c *colly.Collector, f func()) { c.OnRequest(func(*colly.Request) { f() }) },
+		"OnResponse": func(c *colly.Collector, f func()) { c.OnResponse(func(*colly.Response) { f() }) },
+		"OnError":    func(c *colly.Collector, f func()) { c.OnError(func(*colly.Response, error) { f() }) },
+	} {
+		web := new(robotstest.Internet)
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", http.NotFoundHandler())
+		status := http.StatusOK
+		if name == "OnError" {
+			status = http.StatusInternalServerError
+		}
+		mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) })
+		web.Handle("a.example", mux)
+		c := colly.NewCollector()
+		c.WithTransport(web)
+		var calls []string
+		register(c, func() {
+			calls = append(calls, "first")
+			if len(calls) == 1 {
+				attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+			}
+		})
+		register(c, func() { calls = append(calls, "second") })
+		c.Visit("http://a.example/")
+		if !slices.Equal(calls, []string{"first", "second"}) {
+			t.Errorf("%s: the handlers were called in the order %v", name, calls)
 		}
 	}
 }

@@ -24,6 +24,9 @@ import (
 // response to a request with this header.
 func (a *attachedCollector) checkCached(r *colly.Request) {
 	if repeatMarkFor(r).bypassesCache || a.isForbidden(r.URL) {
+		// Colly has made the http.Request, so this Body is not sent. The mark
+		// only keeps the header until restoreCached, which refuseLinks and
+		// afterFailure call.
 		r.Body = &repeatMark{body: r.Body, header: *r.Headers}
 		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 
@@ -129,5 +131,46 @@ func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
 	_, ext = polite(t, new(robotstest.Internet), colly.CacheDir(dir))
 	if err := ext.Visit(page); !errors.Is(err, robotsmw.ErrUnreachable) {
 		t.Errorf("Extension.Visit while the site is down: %v", err)
+	}
+}
+
+// A synchronous program processes offline what is in the cache directory. A
+// link that is not there fails with ErrUnreachable. If OnError returns then, as
+// the package doc requires for an offline program, the next page is served at
+// once. If it calls Retry, that waits for the next try of robots.txt: for a
+// minute, then for two, and so on.
+func TestCacheDirectoryOfflineWithRetries(t *testing.T) {
+	for _, test := range []struct {
+		retries int
+		want    time.Duration
+	}{{0, 0}, {1, time.Minute}, {2, 3 * time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			web := new(robotstest.Internet)
+			web.Handle("a.example", robotsText(""))
+			plain(web, colly.CacheDir(dir), colly.IgnoreRobotsTxt()).Visit("http://a.example/cached")
+
+			c, _ := polite(t, new(robotstest.Internet), colly.CacheDir(dir))
+			tries := 0
+			c.OnError(func(r *colly.Response, err error) {
+				if !errors.Is(err, robotsmw.ErrUnreachable) {
+					t.Errorf("OnError received %v", err)
+				}
+				if tries < test.retries {
+					tries++
+					time.Sleep(time.Second)
+					r.Request.Retry()
+				}
+			})
+			served := false
+			c.OnResponse(func(*colly.Response) { served = true })
+			start := time.Now()
+			c.Visit("http://a.example/not-cached")
+			c.Visit("http://a.example/cached")
+			took := time.Since(start)
+			if !served || took < test.want || took > test.want*3/2 {
+				t.Errorf("%d retries: the cached page was served: %v, after %v; want it after %v", test.retries, served, took, test.want)
+			}
+		})
 	}
 }

@@ -14,6 +14,9 @@ import (
 // registerCallbacks registers the callbacks of the extension on the collector.
 func (a *attachedCollector) registerCallbacks() {
 	onRequestFirst(a.collector, a.beforeRequest)
+	if hasResponseHandlers(a.collector) {
+		onResponseFirst(a.collector, a.beforeResponseHandlers)
+	}
 	onErrorFirst(a.collector, a.afterFailure)
 	a.collector.OnRequest(a.onRequest)
 	a.collector.OnResponseHeaders(a.onResponseHeaders)
@@ -78,26 +81,40 @@ func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	}
 }
 
+// beforeResponseHandlers runs before the OnResponse handlers that were
+// registered before Attach, because they may visit links of the page.
+func (a *attachedCollector) beforeResponseHandlers(r *colly.Response) { a.refuseLinks(r) }
+
+// onResponse runs after the OnResponse handlers that were registered before
+// Attach, and before all others. It examines the page again, because one of
+// these handlers may have decoded the body.
 func (a *attachedCollector) onResponse(r *colly.Response) {
-	a.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
-	page := a.Directives(r)
+	page := a.refuseLinks(r)
 	if page.NoIndex() {
 		a.tally(&a.counts.NoIndex, 1)
 	}
-	if page.Refusal.Sure {
-		a.markNoFollow(r) // onResponseHeaders has not seen the body
-	}
 	if page.NoFollow() {
-		a.markNoFollow(r)
 		a.tally(&a.counts.NoFollow, 1)
-	}
-	if a.ObeyRelNoFollow {
-		a.markRelLinks(r, page)
 	}
 	if a.collector.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls a.repeatThrottled
 		a.repeatThrottled(r)
 	}
+}
+
+// refuseLinks makes the extension refuse the links of a page that must not be
+// followed. The body may contain directives, or reveal bot protection, that
+// onResponseHeaders could not see.
+func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
+	a.restoreCached(r.Request)
+	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
+	page := a.Directives(r)
+	if page.Refusal.Sure || page.NoFollow() {
+		a.markNoFollow(r)
+	}
+	if a.ObeyRelNoFollow {
+		a.markRelLinks(r, page)
+	}
+	return page
 }
 
 func (a *attachedCollector) onError(r *colly.Response, err error) {

@@ -34,7 +34,10 @@ func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Dur
 	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	g.replaceClient()
-	if set := g.client.Transport; set != nil && x.mainGuard != nil { // it was set after Collector.Init
+	// If there is a main guard, this backend is that of an added collector, or
+	// a new one from Collector.Init (see guardFor). For the main guard itself,
+	// chooseTransport has read the transport.
+	if set := g.client.Transport; set != nil && x.mainGuard != nil {
 		g.setTransport(set)
 	}
 	g.client.Transport = g

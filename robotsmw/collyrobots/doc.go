@@ -35,9 +35,10 @@
 // # When a crawl seems to hang
 //
 // The crawl is waiting for a host. A server may request a pause of an hour with
-// Retry-After. While robots.txt is answered with 503, a Retry waits for a
-// minute at first, and longer after each failure. Each pause of a minute or
-// more is logged at level Info, with the host, the reason and the end.
+// Retry-After. While robots.txt is unreachable (503, 429, no network), a Retry
+// waits for a minute at first, and longer after each failure. Each pause of a
+// minute or more is logged at level Info, with the host, the reason and the
+// end.
 //
 // If a host has a Crawl-delay of more than Limiter.MaxCrawlDelay, which is a
 // minute by default, then all requests to it but the first fail with a
@@ -73,8 +74,11 @@
 //	...
 //	c.Wait() // for the pages of this job
 //
-// The jobs then share robots.txt, the connections and the pace. If each job
-// calls Attach instead, with the same Limiter, the network error of an
+// In a job, use Collector.Visit or Follow: Extension.Visit visits with the
+// collector that Attach was given. OnBlocked and Counts are for all jobs.
+//
+// The jobs share robots.txt, the connections and the pace. If instead each job
+// calls Attach, with the same Limiter, the network error of an
 // unreachable robots.txt is known only in the job that met it: in others, the
 // error has its text, but errors.As does not find it. With RefuseAddress, each
 // job then also fetches every robots.txt again, and keeps idle connections of
@@ -114,6 +118,7 @@
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
+//	// Offline, return here for an ErrUnreachable too.
 //	isClientError := r.StatusCode >= 400 && r.StatusCode < 500
 //	if isClientError && r.StatusCode != http.StatusProxyAuthRequired {
 //		return // a Retry would get the same response; a 407 is from one proxy
@@ -129,7 +134,9 @@
 //	r.Ctx.Put(key, tries+1)
 //	time.Sleep(time.Second) // at least 100 ms
 //	if err := r.Request.Retry(); err != nil {
-//		log.Print(err) // on an asynchronous collector: the page will not be requested
+//		// On an asynchronous collector, the page will not be requested. On a
+//		// synchronous one, OnError may have received this error already.
+//		log.Print(err)
 //	}
 //
 // The pause is needed because a Retry within 100 ms of a refusal, such as an
@@ -139,6 +146,10 @@
 // Retry also returns the error of the try, which OnError has received by then.
 // For 429 and 503, set Extension.RetryThrottled. The Example "Retries" is a
 // whole program.
+//
+// Offline, such as when pages are processed again from CacheDir, do not Retry
+// an ErrUnreachable: each Retry waits for the next try of robots.txt, for a
+// minute at first and up to an hour later.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
@@ -187,7 +198,10 @@
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt that is in memory has a rule that now disallows it.
 //     A Store is not memory. If cached pages should obey the present rules,
-//     call ext.Checker().Check for one URL of each origin first.
+//     call ext.Checker().Check for one URL of each origin first. Offline, a
+//     link that is not in the directory fails with an ErrUnreachable. Do not
+//     Retry it: see "Retries in OnError". Without RetryThrottled, colly keeps a
+//     429 in the directory, and returns it in later runs.
 //   - Extension.Visit and Follow check first, so they need robots.txt for a
 //     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is surely a bot

@@ -35,7 +35,7 @@ import (
 //  5. The client is read after the OnRequestHeaders handlers, which run in the
 //     order of their registration.
 //  6. The client gets the cookies before it reads its transport.
-//  7. OnError handlers run in the order of their registration.
+//  7. OnResponse and OnError handlers run in the order of their registration.
 
 // fields are the unexported fields that the package uses. If colly lacks one of
 // the fatal ones, or one has another type, a promise would be broken, and
@@ -60,6 +60,9 @@ var fields = []struct {
 			"and what is put back may be repeated later than it could be"},
 	{theCollector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback](), false,
 		"a Retry of a refused request in an OnError handler that was registered before Attach is not ended"},
+	{theCollector, "responseCallbacks", reflect.TypeFor[[]colly.ResponseCallback](), false,
+		"an OnResponse handler that was registered before Attach can follow links with rel=nofollow, " +
+			"and the links of a page whose nofollow directive or bot protection is in its body"},
 	{theCollector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
 		"if an OnRequestHeaders handler that was registered after Attach sets a client, the request fails with ErrBypassed"},
 	{theCollector, "store", reflect.TypeFor[storage.Storage](), false,
@@ -199,22 +202,35 @@ func backendPointer(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Po
 // onRequestFirst registers a handler before those that the collector has
 // already, or after them if that is not known.
 func onRequestFirst(c *colly.Collector, f colly.RequestCallback) {
-	if !collyLayout().has("requestCallbacks") {
-		c.OnRequest(f)
-		return
-	}
-	handlers := field[[]colly.RequestCallback](c, "requestCallbacks")
-	*handlers = slices.Insert(*handlers, 0, f)
+	registerFirst(c, "requestCallbacks", f, c.OnRequest)
+}
+
+// onResponseFirst is like onRequestFirst for OnResponse.
+func onResponseFirst(c *colly.Collector, f colly.ResponseCallback) {
+	registerFirst(c, "responseCallbacks", f, c.OnResponse)
+}
+
+// hasResponseHandlers reports whether a collector has OnResponse handlers. It
+// returns false if that is not known.
+func hasResponseHandlers(c *colly.Collector) bool {
+	return collyLayout().has("responseCallbacks") && len(*field[[]colly.ResponseCallback](c, "responseCallbacks")) > 0
 }
 
 // onErrorFirst is like onRequestFirst for OnError.
 func onErrorFirst(c *colly.Collector, f colly.ErrorCallback) {
-	if !collyLayout().has("errorCallbacks") {
-		c.OnError(f)
+	registerFirst(c, "errorCallbacks", f, c.OnError)
+}
+
+// registerFirst registers a handler before those in a field of the collector,
+// or calls registerLast if colly lacks the field. It replaces the slice and
+// does not shift its elements, because one of the handlers may be running.
+func registerFirst[F any](c *colly.Collector, name string, f F, registerLast func(F)) {
+	if !collyLayout().has(name) {
+		registerLast(f)
 		return
 	}
-	handlers := field[[]colly.ErrorCallback](c, "errorCallbacks")
-	*handlers = slices.Insert(*handlers, 0, f)
+	handlers := field[[]F](c, name)
+	*handlers = slices.Concat([]F{f}, *handlers)
 }
 
 // canReplaceVisitedSet reports whether a Request can be given another collector

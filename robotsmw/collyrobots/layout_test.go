@@ -72,10 +72,10 @@ func TestCollyOrder(t *testing.T) {
 		for _, handler := range []string{"first", "second"} {
 			c.OnRequest(func(*colly.Request) { r.note("OnRequest, the " + handler) })
 			c.OnRequestHeaders(func(*colly.Request) { r.note("OnRequestHeaders, the " + handler) })
+			c.OnResponse(func(*colly.Response) { r.note("OnResponse, the " + handler) })
 			c.OnError(func(*colly.Response, error) { r.note("OnError, the " + handler) })
 		}
 		c.OnResponseHeaders(func(*colly.Response) { r.note("OnResponseHeaders") })
-		c.OnResponse(func(*colly.Response) { r.note("OnResponse") })
 		b.installHook(r)
 		*visitedSet(c) = recordingStore{*visitedSet(c), r}
 		// Only the client that is set last sends, so it is read after that.
@@ -83,13 +83,14 @@ func TestCollyOrder(t *testing.T) {
 		return c, r
 	}
 	sending := []string{"OnRequest, the first", "OnRequest, the second", "Match", "OnRequestHeaders, the first", "OnRequestHeaders, the second", "Cookies", "RoundTrip"}
+	answered := []string{"OnResponseHeaders", "OnResponse, the first", "OnResponse, the second"}
 	for _, test := range []struct {
 		name string
 		do   func(c *colly.Collector)
 		want []string
 	}{
 		{"a page", func(c *colly.Collector) { c.Visit("http://a.example/") },
-			slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnResponseHeaders", "OnResponse"})},
+			slices.Concat([]string{"IsVisited", "Visited"}, sending, answered)},
 		{"a failure", func(c *colly.Collector) { c.Visit("http://a.example/fails") },
 			slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnError, the first", "OnError, the second"})},
 		{"too deep", func(c *colly.Collector) {
@@ -100,7 +101,7 @@ func TestCollyOrder(t *testing.T) {
 			c.MaxRequests = 1
 			c.Visit("http://a.example/")
 			c.Visit("http://a.example/2")
-		}, slices.Concat([]string{"IsVisited", "Visited"}, sending, []string{"OnResponseHeaders", "OnResponse"})},
+		}, slices.Concat([]string{"IsVisited", "Visited"}, sending, answered)},
 		{"a filter", func(c *colly.Collector) {
 			c.DisallowedURLFilters = []*regexp.Regexp{regexp.MustCompile("a.example")}
 			c.Visit("http://a.example/")

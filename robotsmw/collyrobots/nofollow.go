@@ -96,6 +96,8 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 		if err == nil || s == nil {
 			again.Abort()
 		} else {
+			// guard.beginRepeat makes the request fail with err, so that the
+			// page's Retry returns what the true collector has returned.
 			s.refused = err
 		}
 	})

@@ -14,6 +14,8 @@ import (
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/queue"
 
+	"github.com/goodbots/courtesy/politeness/refusal"
+	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/pagelinks"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
@@ -528,4 +530,131 @@ func TestRetryOfANoFollowPageReturnsItsError(t *testing.T) {
 	if got == nil || !strings.Contains(got.Error(), "Bad Gateway") {
 		t.Errorf("Retry = %v", got)
 	}
+}
+
+// An OnResponse handler that was registered before Attach, or before
+// Extension.Add, visits a link of its page. The page has a nofollow directive
+// in its HTML, only rel=nofollow links, or is a bot protection that only its
+// body reveals. The link is refused, as in a handler that was registered later.
+func TestNoFollow_OnResponseHandlerBeforeAttach(t *testing.T) {
+	const noFollowMeta = `<meta name=robots content=nofollow><a href=/link>link</a>`
+	const relNoFollow = `<a rel=nofollow href=/link>link</a>`
+	const blockPage = `<title>Access paused</title><a href=/link>link</a>`
+	detector, err := refusal.NewDetector(refusal.Rule{By: "Shield", Kind: refusal.Block, Sure: true, Text: []string{"<title>Access paused"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type setUp func(*robotstest.Internet, colly.ResponseCallback) (*colly.Collector, *collyrobots.Extension)
+	attachTo := func(c *colly.Collector, web *robotstest.Internet) *collyrobots.Extension {
+		return attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Refusals: detector, Limiter: unpaced()})
+	}
+	attached := func(options ...colly.CollectorOption) setUp {
+		return func(web *robotstest.Internet, handler colly.ResponseCallback) (*colly.Collector, *collyrobots.Extension) {
+			c := colly.NewCollector(options...)
+			c.OnResponse(handler)
+			return c, attachTo(c, web)
+		}
+	}
+	added := func(newCollector func(first *colly.Collector) *colly.Collector) setUp {
+		return func(web *robotstest.Internet, handler colly.ResponseCallback) (*colly.Collector, *collyrobots.Extension) {
+			first := colly.NewCollector()
+			ext := attachTo(first, web)
+			c := newCollector(first)
+			c.OnResponse(handler)
+			if err := ext.Add(c); err != nil {
+				t.Fatal(err)
+			}
+			return c, ext
+		}
+	}
+	cacheDir := t.TempDir()
+	const fromCacheDir = "nofollow, from CacheDir"
+	for _, test := range []struct {
+		name  string
+		page  string
+		setUp setUp
+	}{
+		{"nofollow", noFollowMeta, attached()},
+		{"nofollow, asynchronous", noFollowMeta, attached(colly.Async())},
+		{"nofollow, ParseHTTPErrorResponse", noFollowMeta, attached(colly.ParseHTTPErrorResponse())},
+		{fromCacheDir, noFollowMeta, attached(colly.CacheDir(cacheDir))},
+		{"nofollow, on a clone", noFollowMeta, added((*colly.Collector).Clone)},
+		{"nofollow, on a new collector", noFollowMeta, added(func(*colly.Collector) *colly.Collector { return colly.NewCollector() })},
+		{"rel=nofollow", relNoFollow, attached()},
+		{"bot protection", blockPage, attached()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("a.example", robotstest.Site{"/": test.page, "/link": "<p>"})
+			if test.name == fromCacheDir {
+				plain(web, colly.CacheDir(cacheDir), colly.IgnoreRobotsTxt()).Visit("http://a.example/")
+			}
+			isRel := test.page == relNoFollow
+			var ext *collyrobots.Extension
+			calls := 0
+			var c *colly.Collector
+			c, ext = test.setUp(web, func(r *colly.Response) {
+				calls++
+				if u := ext.AbsoluteURL(r.Request, "/link"); u != "" {
+					t.Errorf("AbsoluteURL = %q", u)
+				}
+				err := r.Request.Visit("/link") // a rel=nofollow link is aborted without an error
+				if !errors.Is(err, collyrobots.ErrNoFollow) && !isRel {
+					t.Errorf("Visit = %v", err)
+				}
+				if r.Ctx != r.Request.Ctx {
+					t.Error("Request and Response have different Ctx")
+				}
+			})
+			ext.ObeyRelNoFollow = isRel
+			c.Visit("http://a.example/")
+			c.Wait()
+			if calls != 1 {
+				t.Errorf("the handler was called %d times", calls)
+			}
+			wantAsked(t, web, "GET http://a.example/")
+			wantNoFollow := int64(0)
+			if test.page == noFollowMeta {
+				wantNoFollow = 1
+			}
+			if n := ext.Counts().NoFollow; n != wantNoFollow {
+				t.Errorf("%d nofollow pages were counted, want %d", n, wantNoFollow)
+			}
+		})
+	}
+}
+
+// An OnResponse handler that was registered before Attach decodes the body, in
+// which only then the nofollow directive can be read. The links of the page are
+// refused in the handlers that come later.
+func TestNoFollow_BodyThatAHandlerDecodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		page string
+		want []string
+	}{
+		"nofollow":     {`<meta name=robots content=nofollow><a href=/link>link</a>`, []string{"GET http://a.example/"}},
+		"rel=nofollow": {`<a rel=nofollow href=/link>link</a>`, []string{"GET http://a.example/"}},
+		"open":         {`<a href=/link>link</a>`, []string{"GET http://a.example/", "GET http://a.example/link"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			web.Handle("a.example", withRobotsAnd(map[string]string{"Content-Type": "text/html", "Content-Encoding": "x-reversed"}, reversed(test.page)))
+			c := colly.NewCollector()
+			c.OnResponse(func(r *colly.Response) {
+				r.Headers.Del("Content-Encoding")
+				r.Body = []byte(reversed(string(r.Body)))
+			})
+			ext := attachUnpaced(t, c, web)
+			ext.ObeyRelNoFollow = true
+			c.OnHTML("a[href]", follow)
+			c.Visit("http://a.example/")
+			wantAsked(t, web, test.want...)
+		})
+	}
+}
+
+func reversed(text string) string {
+	b := []byte(text)
+	slices.Reverse(b)
+	return string(b)
 }

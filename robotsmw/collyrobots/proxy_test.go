@@ -88,6 +88,52 @@ func TestTransportThatNamesItsProtocols(t *testing.T) {
 	}
 }
 
+// A proxy ends the connection instead of answering the request for a page.
+// OnError finds the proxy that colly's switcher chose in Request.ProxyURL. In
+// plain colly, this is so without a request timeout; with one, the client sends
+// a copy of colly's request, and ProxyURL is empty.
+func TestProxyURLOfAFailedRequest(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer server.Close()
+	for _, test := range []struct {
+		name     string
+		attach   bool
+		timeout  time.Duration
+		wantNone bool
+	}{
+		{name: "plain"},
+		{name: "plain with a timeout", timeout: time.Minute, wantNone: true},
+		{name: "attached", attach: true},
+		{name: "attached with a timeout", attach: true, timeout: time.Minute},
+	} {
+		switcher, err := proxy.RoundRobinProxySwitcher(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := colly.NewCollector()
+		c.SetProxyFunc(switcher)
+		c.SetRequestTimeout(test.timeout)
+		if test.attach {
+			attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+		}
+		calls := 0
+		c.OnError(func(r *colly.Response, err error) {
+			calls++
+			if isNone := r.Request.ProxyURL == ""; isNone != test.wantNone || !isNone && r.Request.ProxyURL != server.URL {
+				t.Errorf("%s: ProxyURL is %q in OnError, after %v", test.name, r.Request.ProxyURL, err)
+			}
+		})
+		c.Visit("http://shop.example/")
+		if calls != 1 {
+			t.Errorf("%s: OnError was called %d times", test.name, calls)
+		}
+	}
+}
+
 // A proxy that is set later changes the proxy alone. The rest of the program's
 // transport stays: here, the header that its CONNECT requests carry.
 func TestSetProxyKeepsTheTransport(t *testing.T) {

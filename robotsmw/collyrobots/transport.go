@@ -42,14 +42,14 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	// lastBase takes the lock too, so the earlier reads happen before the later
 	// writes.
 	g.lastBase()
+	if p.proxy != "" { // colly looks for the proxy in its own request
+		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
+	}
 	if err != nil {
 		return nil, g.refusalError(req, err)
 	}
 	exposeDirectives(resp)
 	resp.Request = req
-	if p.proxy != "" { // colly looks for the proxy in its own request
-		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
-	}
 	x.countResponse(isRedirect(resp))
 	if resp.Body != nil && resp.Body != http.NoBody {
 		resp.Body = newReadAheadBody(resp.Body, p.attempt)
