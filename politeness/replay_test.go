@@ -510,7 +510,7 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 			resp.Body.Close()
 		}
 		if n := len(server.lines); n != 6 {
-			t.Errorf("%d requests: %q", n, server.lines)
+			t.Errorf("the server received %d requests, want 6: %q", n, server.lines)
 		}
 	})
 }
@@ -518,7 +518,7 @@ func TestBaseThatAsksAnotherHostFirst(t *testing.T) {
 // A Base may send two requests to the same host, the second time with
 // credentials. The second request is not a replay, because the first request
 // was answered.
-func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
+func TestTransport_BaseSendsTwoRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
 		inner := server.pipes(t)
@@ -543,7 +543,7 @@ func TestBaseThatAsksTheSameHostTwice(t *testing.T) {
 			resp.Body.Close()
 		}
 		if n := len(server.lines); n != 6 {
-			t.Errorf("%d requests: %q", n, server.lines)
+			t.Errorf("the server received %d requests, want 6: %q", n, server.lines)
 		}
 	})
 }

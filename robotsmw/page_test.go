@@ -300,7 +300,7 @@ func TestReadAhead(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		page  string
-		some  int
+		rate  int // bytes per second
 		opts  PageOptions
 		took  time.Duration // how long RoundTrip takes
 		found bool
@@ -312,7 +312,7 @@ func TestReadAhead(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(test.page, test.some)), func(o *Options) { o.Page = test.opts })}
+				client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(test.page, test.rate)), func(o *Options) { o.Page = test.opts })}
 				start := time.Now()
 				resp := getPage(t, client)
 				if took := time.Since(start); took != test.took {
@@ -321,11 +321,11 @@ func TestReadAhead(t *testing.T) {
 				checkPage(t, resp, PagePending, test.found)
 				b, err := io.ReadAll(resp.Body)
 				if err != nil || string(b) != test.page {
-					t.Errorf("%d bytes of %d, %v", len(b), len(test.page), err)
+					t.Errorf("read %d bytes (error %v), want the %d bytes of the page", len(b), err, len(test.page))
 				}
 				checkPage(t, resp, PageComplete, true)
 				if _, err := resp.Body.Read(make([]byte, 1)); err != io.EOF {
-					t.Errorf("after the end: %v", err)
+					t.Errorf("Read after the end returned %v, want io.EOF", err)
 				}
 				resp.Body.Close()
 			})

@@ -120,8 +120,8 @@ func (w *hostileWeb) page(r *http.Request) (*http.Response, error) {
 		"Last-Modified", time.Now().UTC().Format(http.TimeFormat))
 }
 
-// own returns a copy, so that each answer has memory of its own, as it has when
-// it comes from a connection.
+// own returns a copy of s, so that each response has its own memory, as if it
+// had been read from a connection.
 func own(s string) string { return strings.Clone(s) }
 
 // answer returns an answer whose body ends after text if it is whole, and

@@ -214,24 +214,26 @@ func TestRefusedAddress(t *testing.T) {
 			UserAgent: agent, Base: &web, Limiter: unpaced(), Logger: slog.New(slog.DiscardHandler),
 			Override: map[string]string{"http://b.example": ""},
 		})
-		retried := 0
+		failures := 0
 		c.OnError(func(r *colly.Response, err error) {
 			if !errors.Is(err, robotsmw.ErrAddressRefused) || errors.Is(err, robotsmw.ErrUnreachable) {
-				t.Errorf("%s: %v", r.Request.URL, err)
+				t.Errorf("OnError for %s received %v, want ErrAddressRefused and not ErrUnreachable", r.Request.URL, err)
 			}
-			if retried++; retried > 2 {
+			failures++
+			if failures > 2 {
 				return // a Retry has sent a request
 			}
 			time.Sleep(time.Hour)
 			start := time.Now()
-			if again := r.Request.Retry(); again == nil || !errors.Is(again, robotsmw.ErrAddressRefused) || time.Since(start) != 0 {
-				t.Errorf("Retry of %s: %v after %v", r.Request.URL, again, time.Since(start))
+			err = r.Request.Retry()
+			if took := time.Since(start); !errors.Is(err, robotsmw.ErrAddressRefused) || took != 0 {
+				t.Errorf("Retry of %s returned %v after %v, want ErrAddressRefused immediately", r.Request.URL, err, took)
 			}
 		})
 		c.Visit("http://a.example/page")
 		c.Visit("http://b.example/page")
-		if got := ext.Counts(); retried != 2 || got != (collyrobots.Counts{AddressRefused: 2}) {
-			t.Errorf("%d errors, %v", retried, got)
+		if got := ext.Counts(); failures != 2 || got != (collyrobots.Counts{AddressRefused: 2}) {
+			t.Errorf("OnError was called %d times, want 2; Counts() = %v, want AddressRefused 2 only", failures, got)
 		}
 	})
 }

@@ -544,7 +544,10 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBePutBackIsCounted(t *testing.T) {
+// Three requests are put back, because their host has a long Crawl-delay. None
+// can be repeated: one exceeds MaxRequests, one has a body that can be read only
+// once, and one is repeated when the limit of requests has been reached.
+func TestPutBack_GivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
 		web.Handle("slow.example", robotsText("User-agent: *\nCrawl-delay: 3600"))
@@ -557,7 +560,7 @@ func TestWhatCannotBePutBackIsCounted(t *testing.T) {
 		c.Visit("http://slow.example/another")
 		ext.Wait()
 		if s := ext.Counts(); s.PutBack != 3 || s.GivenUp != 3 || s.Fetched != 1 {
-			t.Errorf("stats: %v", s)
+			t.Errorf("Counts() = %v, want PutBack 3, GivenUp 3, Fetched 1", s)
 		}
 	})
 }

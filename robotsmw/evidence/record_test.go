@@ -489,8 +489,10 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 }
 
 // The header in the WARC file keeps Content-Encoding if the body still has that
-// coding. If the body is decoded, the field is renamed.
-func TestExchangeOf_ContentEncoding(t *testing.T) {
+// coding. If the body is decoded, the field is renamed. The fetcher of
+// robots.txt decodes the body of a 200 and of a 404, but not that of a redirect
+// or of a response that makes the robots.txt unreachable.
+func TestNewExchange_ContentEncoding(t *testing.T) {
 	for status, decoded := range map[int]bool{200: true, 302: false, 404: true, 429: false, 430: false, 503: false} {
 		x := newExchange(&http.Response{
 			StatusCode:    status,
@@ -499,10 +501,10 @@ func TestExchangeOf_ContentEncoding(t *testing.T) {
 			Request:       httptest.NewRequest("GET", "http://a.example/robots.txt", nil),
 		}, []byte("a body"), nil, time.Now())
 		if got := !bytes.Contains(x.header, []byte("\nContent-Encoding: gzip\r\n")); got != decoded {
-			t.Errorf("%d: %s", status, x.header)
+			t.Errorf("status %d: Content-Encoding renamed: %t, want %t:\n%s", status, got, decoded, x.header)
 		}
 		if got := x.truncated == ""; got != decoded { // ContentLength shows a truncation only if the body is not decoded
-			t.Errorf("%d: truncated %q", status, x.truncated)
+			t.Errorf("status %d: truncated is %q, want empty: %t", status, x.truncated, decoded)
 		}
 	}
 }

@@ -278,7 +278,7 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	segmentSize := opts.SegmentBytes
 	switch {
 	case segmentSize < 0:
-		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB",
+		return nil, fmt.Errorf("evidence: Options.SegmentBytes is %d: set a size in bytes, or 0 for 64 MiB or a quarter of MaxBytes",
 			segmentSize)
 	case segmentSize == 0 && maxBytes < 0:
 		segmentSize = 64 << 20

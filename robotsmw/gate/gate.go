@@ -113,7 +113,8 @@ func target(r *http.Request) (*url.URL, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	hasURL := err == nil && len(query["url"]) == 1 && len(query.Get("url")) <= 8<<10
 	if !hasURL || r.ContentLength != 0 {
-		return nil, errors.New("the request must have one parameter url, escaped, of at most 8 KiB, and no body")
+		return nil, errors.New("the request must have no body and exactly one query parameter \"url\", " +
+			"percent-encoded, with a URL of at most 8 KiB")
 	}
 	u, err := url.Parse(query.Get("url"))
 	if err != nil || !isWebURL(u) {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -81,9 +80,11 @@ func (v verdict) write(w http.ResponseWriter, status int) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set(verdictField, "1")
 	if status == http.StatusServiceUnavailable {
-		until := cmp.Or(v.Until, new(time.Time))
-		seconds := max(1, math.Ceil(time.Until(*until).Seconds()))
-		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+		seconds := 1
+		if v.Until != nil {
+			seconds = max(1, int(math.Ceil(time.Until(*v.Until).Seconds())))
+		}
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(v); err != nil {

@@ -188,7 +188,7 @@ func (c *storeCache) report(operation string, err error) {
 	c.failing = !works
 	c.mu.Unlock()
 	if beginsToFail {
-		c.logger.Warn("revisit: the Store fails; pages are requested again until it works",
+		c.logger.Warn("revisit: the Store fails; until it works again, pages are requested in full, without conditions",
 			"call", operation, "error", err)
 	}
 }

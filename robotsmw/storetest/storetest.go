@@ -46,7 +46,7 @@ func testValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 	t.Run("a missing value is fs.ErrNotExist", func(t *testing.T) {
 		s := open(t)
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Get of a missing value: %q, %v", v, err)
+			t.Errorf("Get of a missing value returned %q and error %v, want an error that wraps fs.ErrNotExist", v, err)
 		}
 	})
 
@@ -89,7 +89,7 @@ func testValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		copy(value, "VALUE")
 		got, err := s.Get(ctx, "https://example.com")
 		if err != nil || string(got) != "value" {
-			t.Fatalf("after the caller modified the value: %q, %v", got, err)
+			t.Fatalf("Get after the caller modified the value returned %q and error %v, want \"value\"", got, err)
 		}
 		copy(got, "VALUE")
 		want(t, s, "https://example.com", []byte("value"))
@@ -101,7 +101,7 @@ func testValues(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		put(t, s, "https://example.com", []byte("value"), longTTL)
 		remove(t, s, "https://example.com")
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Get after Delete: %q, %v", v, err)
+			t.Errorf("Get after Delete returned %q and error %v, want an error that wraps fs.ErrNotExist", v, err)
 		}
 	})
 }
@@ -216,7 +216,7 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		s := open(t)
 		lock(t, s.(robotsmw.Locker), "https://example.com", time.Minute)
 		if v, err := s.Get(ctx, "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("Get: %q, %v", v, err)
+			t.Errorf("Get of a locked key returned %q and error %v, want an error that wraps fs.ErrNotExist", v, err)
 		}
 		put(t, s, "https://example.com", []byte("value"), time.Hour)
 		want(t, s, "https://example.com", []byte("value"))

@@ -217,7 +217,8 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 		if tag, _ := input.Param("tag"); tag != `"`+directoryTag+`"` {
 			continue // a signature for another purpose
 		}
-		if tried++; tried > maxSignatures {
+		tried++
+		if tried > maxSignatures {
 			r.problem("it has more than %d signatures of the directory, of which the others are ignored: one per key is enough",
 				maxSignatures)
 			break

@@ -3,8 +3,8 @@ package schedule
 import "time"
 
 // Settings are what the user has configured for a host. Hosts with the same
-// settings share one Settings, which does not change. Zero values mean what
-// they are: the defaults of the user's fields are filled in by the caller.
+// settings share one Settings, which does not change. Zero values are not
+// replaced by defaults: the caller has already done that.
 type Settings struct {
 	Delay         time.Duration // the least interval between two starts
 	CrawlDelay    time.Duration // positive: in force instead of any other; negative: none is in force

@@ -41,7 +41,7 @@ func identifyAt(words [][]byte) (id identity, ok bool) {
 func isList(word []byte) bool { return len(word) > 1 && word[len(word)-1] == ',' }
 
 // identifyList reads a list such as "192.0.2.1, 10.0.0.1 - -": the value of
-// X-Forwarded-For, to which each proxy has added whose request it passed on.
+// X-Forwarded-For, to which each proxy has appended the address of its client.
 func identifyList(words [][]byte) identity {
 	n := 1
 	for n < len(words) && isList(words[n-1]) {

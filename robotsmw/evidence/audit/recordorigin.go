@@ -103,8 +103,8 @@ func (k *recordOrigins) addHop(to *url.URL) {
 
 func (v *recordLine) isRedirect() bool { return v.Status/100 == 3 && v.Location != "" }
 
-// redirectTarget returns the URL to which a redirect leads, or nil if the line
-// is about no redirect, or does not contain that URL in whole.
+// redirectTarget returns the URL to which a redirect leads, or nil if the
+// response is not a redirect or the line contains only a part of that URL.
 func (v *recordLine) redirectTarget() *url.URL {
 	isShortened := len(v.Location) >= maxText
 	if !v.isRedirect() || isShortened {

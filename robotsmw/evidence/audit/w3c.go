@@ -56,7 +56,8 @@ func parseColumns(names []byte) *columns {
 }
 
 // w3c reads a line of a log in the W3C extended format. A line that begins with
-// "#" is about no request.
+// "#" is a directive: w3c reads #Fields, ignores the others, and returns a zero
+// entry.
 func (p *parser) w3c(line []byte) (entry, error) {
 	if line[0] == '#' {
 		if names, ok := bytes.CutPrefix(line, []byte("#Fields:")); ok {

@@ -84,7 +84,8 @@ func (ds *Documents) Add(d *Document) int64 {
 	}
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	if d.cached++; d.cached > 1 {
+	d.cached++
+	if d.cached > 1 {
 		return 0
 	}
 	if ds.byHash == nil {
@@ -103,7 +104,8 @@ func (ds *Documents) Remove(d *Document) int64 {
 	}
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	if d.cached--; d.cached > 0 {
+	d.cached--
+	if d.cached > 0 {
 		return 0
 	}
 	if ds.byHash[d.Hash] == d {

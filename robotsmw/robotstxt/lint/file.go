@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -182,11 +183,25 @@ func checkBytes(r *report, text string) {
 			r.add(lines.Number, i+1, codeNUL, Warning, "",
 				"NUL byte; some robots ignore the rest of the line")
 		}
-		if i := strings.IndexByte(strings.ToValidUTF8(line, "\n"), '\n'); i >= 0 {
+		if i := invalidUTF8(line); i >= 0 {
 			r.add(lines.Number, i+1, codeBadUTF8, Warning, "",
 				"byte 0x%02X is not valid UTF-8; robots treat it as %%%02X", line[i], line[i])
 		}
 	}
+}
+
+// invalidUTF8 returns the index of the first byte of s that is not valid UTF-8,
+// or -1 if there is none.
+func invalidUTF8(s string) int {
+	for i, r := range s {
+		if r != utf8.RuneError {
+			continue
+		}
+		if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+			return i
+		}
+	}
+	return -1
 }
 
 func countLines(body []byte) int {

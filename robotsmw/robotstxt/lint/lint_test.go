@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 )
@@ -462,6 +463,21 @@ func TestCheck_Fixes(t *testing.T) {
 				t.Errorf("Check returns %q for %q with the fix %q, want no such problem",
 					p, test.robots, test.fix)
 			}
+		}
+	}
+}
+
+// A long text of the file is truncated in a message, but not within a
+// character.
+func TestCheck_MessagesAreUTF8(t *testing.T) {
+	name := strings.Repeat("a", 59) + "йй"
+	problems := Check([]byte("User-agent: *\n" + name + ": /a\n"))
+	if len(problems) == 0 {
+		t.Fatalf("Check finds no problem in a file with the field %q", name)
+	}
+	for _, p := range problems {
+		if !utf8.ValidString(p.Message) || strings.Contains(p.Message, `\x`) {
+			t.Errorf("the message is %q, want valid UTF-8 without escapes", p.Message)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package lint
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Problem is a problem in a robots.txt file, or information about it.
 type Problem struct {
@@ -73,5 +76,5 @@ func clip(s string) string {
 	if len(s) <= maxBytes {
 		return s
 	}
-	return s[:maxBytes] + "…"
+	return strings.ToValidUTF8(s[:maxBytes], "") + "…"
 }

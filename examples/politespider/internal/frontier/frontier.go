@@ -82,7 +82,8 @@ type State struct {
 	Err  error         // the error that ended the crawl; nil if there is none
 }
 
-// HostKey returns the host name of u. Each host has one pace, whatever the
-// scheme and the port. The result is a copy, because it is kept for the whole
-// crawl, and the text of which u was parsed may be a link of megabytes.
+// HostKey returns the host name of u. All schemes and ports of a host share one
+// delay. The result is a copy, because it is kept for the whole crawl and must
+// not keep the link that u was parsed from in memory, which may be megabytes
+// long.
 func HostKey(u *url.URL) string { return strings.Clone(u.Hostname()) }
