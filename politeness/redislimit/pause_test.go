@@ -1,0 +1,59 @@
+package redislimit
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// slowReplies delays the replies to calls that request a host.
+type slowReplies struct {
+	*link
+}
+
+func (l slowReplies) run(ctx context.Context, args []any) ([]any, error) {
+	reply, err := l.link.run(ctx, args)
+	if slices.Contains(args, any("want")) {
+		time.Sleep(200 * time.Millisecond)
+	}
+	return reply, err
+}
+
+// A member has given a host back while a request was in flight, and requests
+// the host again. The request in flight ends with a 429 after Redis has made
+// the member the owner, but before the reply arrives. The member is then killed
+// or closed. The next owner must know the pause.
+func TestPause_WhileReplyIsOnItsWay(t *testing.T) {
+	for name, leave := range map[string]func(*sailor){
+		"killed": func(s *sailor) { s.die() },
+		"closed": func(s *sailor) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crew{T: t}
+				a, b := c.member(&politeness.Limiter{Concurrency: 2}), c.member(&politeness.Limiter{Concurrency: 2})
+				defer a.Close()
+				defer b.Close()
+				slow := a.begin(t)
+				b.mustAsk(t, ok200)
+				time.Sleep(3 * time.Second) // b gives the host back
+				a.Fleet.engine = slowReplies{a.link}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go a.limiter.Acquire(ctx, page(host)) // waits until the end of the test
+				time.Sleep(50 * time.Millisecond)
+				slow.Done(tooMany("60"))
+				paused := time.Now()
+				time.Sleep(500 * time.Millisecond)
+				leave(a)
+				b.mustStartBetween(t, paused, time.Minute, time.Minute+time.Second)
+				cancel()
+				time.Sleep(time.Second) // the last reply arrives
+			})
+		})
+	}
+}
