@@ -398,12 +398,20 @@ func (m *member) look(claim fleet.Claim) {
 	}
 }
 
-// landed handles what the Limiter has passed to RequestEnded.
+// landed handles what the Limiter has passed to RequestEnded. A pause is
+// reported even if Redis does not await the request: the request may have
+// outlived the Limiter's Lease or the session.
 func (m *member) landed(host string, r fleet.Record) {
 	h := m.hosts[host]
-	if h == nil || h.phase == owned || h.lateRecord.InFlight == 0 {
+	if h == nil {
+		h = &hostState{name: host}
+	}
+	isAwaited := h.lateRecord.InFlight > 0
+	hasPause := r.State != nil
+	if h.phase == owned || !isAwaited && !hasPause {
 		return
 	}
+	m.add(h)
 	h.lateRecord = r
 	h.unsaved = true
 	m.dirty[h] = true

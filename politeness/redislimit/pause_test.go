@@ -57,3 +57,38 @@ func TestPause_WhileReplyIsOnItsWay(t *testing.T) {
 		})
 	}
 }
+
+// A request outlives the Limiter's Lease, so the host is given back as if no
+// request were in flight. Then the request ends with a 429. The owner must
+// know the pause, even if the member's session has ended.
+func TestPause_AfterLimiterLease(t *testing.T) {
+	for name, keepsSession := range map[string]bool{"session": true, "session has ended": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crew{T: t}
+				a, b := c.member(&politeness.Limiter{Lease: 3 * time.Second}), c.member(&politeness.Limiter{})
+				defer a.Close()
+				defer b.Close()
+				slow := a.begin(t)
+				b.mustAsk(t, ok200)
+				time.Sleep(8 * time.Second)
+				if keepsSession {
+					g, err := a.limiter.Acquire(t.Context(), page("other.example"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer g.Done(ok200)
+				}
+				a.Fleet.mu.Lock()
+				if hasSession := a.Fleet.done != nil; hasSession != keepsSession {
+					t.Errorf("the member has a session: %t", hasSession)
+				}
+				a.Fleet.mu.Unlock()
+				paused := time.Now()
+				slow.Done(tooMany("60"))
+				time.Sleep(500 * time.Millisecond)
+				b.mustStartBetween(t, paused, time.Minute, time.Minute+2*time.Second)
+			})
+		})
+	}
+}

@@ -95,8 +95,10 @@ func (f *Fleet) Look(h fleet.Claim) {
 func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done != nil { // otherwise no host was given back
+	// Without a goroutine, Redis awaits no request. Only a pause is reported.
+	if f.done != nil || r.State != nil {
 		f.enqueue(func() { f.member.landed(host, r) })
+		f.member.start()
 	}
 }
 
