@@ -96,6 +96,9 @@ func (c *fleetClaim) Lose() {
 	if isCurrent {
 		c.end(false)
 	}
+	if c.host.IsPaused(l.now()) {
+		l.informFleet(c.host) // the Fleet may not have stored the pause
+	}
 	l.mu.Unlock()
 	isLost := isCurrent && c.state.Owned
 	if o := l.Observer; isLost && o != nil && o.Lost != nil {

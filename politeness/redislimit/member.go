@@ -190,6 +190,7 @@ type hostState struct {
 	index int         // in member.order
 	claim fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
 	phase phase
+	ended fleet.Claim // the Claim that has ended, until Redis has confirmed the operation "give"; nil means none
 
 	contended bool // other members wait for the host
 	drop      bool // Redis must learn that the host is no longer wanted
@@ -448,6 +449,7 @@ func (m *member) tryGiveBack(h *hostState) {
 		h.phase = givingBack
 		h.unsaved = false // "give" contains the record
 		h.lateRecord = fleet.Record{InFlight: r.InFlight}
+		h.ended = h.claim
 	} else {
 		h.drop = true
 	}
@@ -552,7 +554,9 @@ func (m *member) subscribe() {
 // new epoch.
 func (m *member) lose(h *hostState) {
 	wasOwned := h.phase == owned
+	ended := h.ended
 	h.phase = unowned
+	h.ended = nil
 	h.drop = h.drop || h.register // "register" may have run
 	h.register = false
 	if wasOwned {
@@ -561,6 +565,9 @@ func (m *member) lose(h *hostState) {
 		h.contended = false
 		h.unsaved = false
 		claim.Lose()
+	}
+	if ended != nil {
+		ended.Lose()
 	}
 }
 
@@ -892,6 +899,7 @@ func (m *member) applyResults(results []any, operations []operation) {
 			h.drop = false
 		case "give":
 			h.phase = unowned
+			h.ended = nil
 			if h.unsaved {
 				m.dirty[h] = true
 			}
@@ -945,6 +953,7 @@ func (m *member) own(h *hostState, result []any) {
 	isNew := h.phase != owned
 	if isNew {
 		h.phase = owned
+		h.ended = nil
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
 		h.latest = 0

@@ -92,3 +92,50 @@ func TestPause_AfterLimiterLease(t *testing.T) {
 		})
 	}
 }
+
+// A member is cut off while a request is in flight, which ends with a 429. The
+// session ends, so another member owns the host when this one can reach Redis
+// again. Then the owner must know the pause, and when it ends.
+func TestPause_WhileCutOff(t *testing.T) {
+	for name, isWanted := range map[string]bool{"a request waits": true, "no request waits": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &crew{T: t}
+				a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
+				defer a.Close()
+				defer b.Close()
+				needed, err := a.limiter.Acquire(t.Context(), page("other.example")) // keeps the goroutine alive
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer needed.Done(ok200)
+				slow := a.begin(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				var requests crawling
+				requests.start(ctx, b.limiter)
+				time.Sleep(time.Second)
+				if isWanted {
+					go a.limiter.Acquire(ctx, page(host))
+				}
+				a.link.sever(true)
+				time.Sleep(3 * time.Second)
+				slow.Done(tooMany("120"))
+				paused := time.Now()
+				time.Sleep(20 * time.Second)
+				if n, _ := requests.since(paused); n == 0 {
+					t.Error("the other member does not own the host")
+				}
+				a.link.sever(false)
+				time.Sleep(3 * time.Second)
+				returned := time.Now()
+				time.Sleep(90 * time.Second)
+				if n, _ := requests.since(returned); n > 0 {
+					t.Errorf("%d requests started during the pause", n)
+				}
+				cancel()
+				requests.wg.Wait()
+				b.mustStartBetween(t, paused, 2*time.Minute, 2*time.Minute+2*time.Second)
+			})
+		})
+	}
+}
