@@ -423,9 +423,9 @@ func (m *member) landed(host string, r fleet.Record) {
 // is offered to it. A subscription that has only begun is enough: when it is
 // confirmed, all hosts are requested again. If notifications do not work at all
 // (noNotifications), the member gives hosts back and requests them again with
-// each heartbeat.
+// each heartbeat. A closed member needs no host again.
 func (m *member) mayGiveBack() bool {
-	return m.unsubscribe != nil || m.noNotifications
+	return m.closed || m.unsubscribe != nil || m.noNotifications
 }
 
 // tryGiveBack ends h's Claim if the Limiter agrees. If the Limiter declines, it
