@@ -181,10 +181,13 @@ type endedSession struct {
 // still has to send for it. These combinations occur:
 //
 //	phase           claim contended  register  drop  unsaved
-//	unowned         any   no         no        yes   if requests are in flight
+//	unowned         any   no         no        yes   if in flight, or a pause
 //	owned           yes   yes        yes       no    yes
 //	givingBack      any   no         yes       yes   if requests are in flight
 //	maybeGivenBack  any   no         no        yes   if requests are in flight
+//
+// In phase maybeGivenBack, another member may own the host already, so it is
+// not registered.
 type hostState struct {
 	name  string
 	index int         // in member.order
@@ -199,7 +202,7 @@ type hostState struct {
 
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
-	lateRecord fleet.Record // of requests that were in flight when the host was given back
+	lateRecord fleet.Record // of requests that were in flight when the host was given back; after close, the last record of a host that was dropped
 	latest     int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
@@ -708,7 +711,7 @@ func (m *member) logOutage() {
 			attributes...)
 		return
 	}
-	m.log.Error("redislimit: this member gets no more hosts: requests to hosts that it owns continue until its session ends, and requests to other hosts fail",
+	m.log.Error("redislimit: this member gets no more hosts: requests to hosts that it owns continue until its session ends, and requests to other hosts wait or fail",
 		attributes...)
 }
 
@@ -1050,8 +1053,10 @@ func (m *member) observePeers(pairs []any) {
 	m.peers = peers
 }
 
-// close gives up all hosts. If a host cannot be given back because of requests
-// in flight, what was learned about it is stored.
+// close gives up all hosts. A host whose Claim cannot end now (requests are in
+// flight, or wait, or the last one ended less than 50 ms ago) is dropped: the
+// next owner waits a whole Delay from now. What was learned since the last
+// operation "keep" follows as a late state.
 func (m *member) close() {
 	m.closed = true
 	m.renewedAt.Store(nil)
