@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +11,15 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// slowReplies delays the replies to calls that request a host.
+// slowReplies delays the replies to calls that request a host while on is set.
 type slowReplies struct {
 	*link
+	on atomic.Bool
 }
 
-func (l slowReplies) run(ctx context.Context, args []any) ([]any, error) {
+func (l *slowReplies) run(ctx context.Context, args []any) ([]any, error) {
 	reply, err := l.link.run(ctx, args)
-	if slices.Contains(args, any("want")) {
+	if l.on.Load() && slices.Contains(args, any("want")) {
 		time.Sleep(200 * time.Millisecond)
 	}
 	return reply, err
@@ -38,10 +40,12 @@ func TestPause_WhileReplyIsOnItsWay(t *testing.T) {
 				a, b := c.member(&politeness.Limiter{Concurrency: 2}), c.member(&politeness.Limiter{Concurrency: 2})
 				defer a.Close()
 				defer b.Close()
+				engine := &slowReplies{link: a.link}
+				a.Fleet.engine = engine
 				slow := a.begin(t)
 				b.mustAsk(t, ok200)
 				time.Sleep(3 * time.Second) // b gives the host back
-				a.Fleet.engine = slowReplies{a.link}
+				engine.on.Store(true)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				go a.limiter.Acquire(ctx, page(host)) // waits until the end of the test
