@@ -47,6 +47,9 @@ func (c *fleetClaim) Own(r fleet.Record) {
 			l.restartIntervals(h, schedule.AnyRequest, now.Add(-r.MinAge))
 		}
 		h.DrawJitter()
+		if c.mustStore {
+			l.lookIn(h, 0)
+		}
 	} else {
 		h.ImportPause(now, state, r.Age, c.state.LastStored) // of a request of others that was in flight
 		l.noteImport(h, now)
@@ -92,6 +95,9 @@ func (c *fleetClaim) Lose() {
 	isCurrent := !c.hasEnded()
 	if isCurrent {
 		c.end(false)
+	}
+	if c.host.IsPaused(l.now()) {
+		l.informFleet(c.host) // the Fleet may not have stored the pause
 	}
 	l.mu.Unlock()
 	isLost := isCurrent && c.state.Owned
@@ -156,10 +162,22 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	if !ok {
 		return
 	}
+	hasUnstoredPause := c.hasLaterPause(s, r.Age, now)
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
 	c.host.NoteStored()
-	c.mustStore = c.mustStore || r.Late
+	c.mustStore = c.mustStore || r.Late || hasUnstoredPause
+}
+
+// hasLaterPause reports whether the host is paused for longer than a state of
+// the given age contains. The state is what the Fleet stores, so the Fleet does
+// not know this pause: it was begun by a request that was in flight while the
+// Fleet replied. As in schedule.Host.ImportPause, a difference of less than a
+// second is a delay of the reports.
+func (c *fleetClaim) hasLaterPause(s schedule.State, age time.Duration, now schedule.Time) bool {
+	pauseEnd := c.host.Durable().PauseEnd
+	storedEnd := now.Add(-age).Add(s.PauseLeft)
+	return pauseEnd > now && pauseEnd.Add(-time.Second) > storedEnd
 }
 
 // noteImport puts h among the unavailable hosts if an import has paused it.

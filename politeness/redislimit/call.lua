@@ -389,7 +389,8 @@ if inspects or not onlyOwned then
   end
 
   -- Makes this session the owner of a host, unless it is the owner. The token
-  -- changes unless the host was offered to the session.
+  -- changes unless the host was offered to the session. A registered host has
+  -- the token 0.
   local function own(host, r)
     if r[OWNER] ~= me then
       if r[OFFER] ~= me then

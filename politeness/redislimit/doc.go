@@ -26,12 +26,16 @@
 //  1. Member B calls Redis because it has a request for a host that member A
 //     owns. Redis appends B to the host's queue and notifies A.
 //  2. A's turn ends when it has owned the host for 2 s and has started at least
-//     one request, or when it has had no request to the host for 50 ms. From
-//     then on, A starts no request to the host. If A's first request is due but
+//     one request, or when it has had no request to the host, waiting or in
+//     flight, for 50 ms. From then on, A starts no request to the host. If A's
+//     first request is not due yet (because of a delay or a pause), A keeps the
+//     host until then, even for longer than 2 s. If the request is due but
 //     another limit delays it (GlobalRate, Within or Budget), the turn ends
-//     without a request, 50 ms later or when the 2 s are over.
+//     without a request when both the 2 s and 50 ms after the due time are
+//     over.
 //  3. If the host's Concurrency is 1, or with EndToStart, A waits until its
-//     request in flight has ended. Then it gives the host back. With it, A
+//     request in flight has ended. In any case, A waits until the requests that
+//     it has started are on the wire. Then it gives the host back. With it, A
 //     stores what it has learned: pauses, the Crawl-delay, the Budget that is
 //     spent, when the next request may start, and how many of A's requests are
 //     still in flight.
@@ -84,40 +88,50 @@
 //	the first member joins   hosts are available after 2 s; no log
 //	another member joins     no effect; no log
 //	a member calls Close     its hosts are available at once; no log
-//	a member is killed       its hosts are paused for 15 s, and up to
-//	                         25 s if Redis or the others are slow;
+//	a member is killed       its hosts are paused for 16 to 19 s, and up
+//	                         to 25 s if Redis or the others are slow;
 //	                         Info of the member that notices first:
 //	                         "stopped renewing"
 //	Redis does not answer    owned hosts continue for 10 s, then wait;
-//	                         requests to other hosts wait, or get an
-//	                         AwayError after 2.5 s; Warn after 2.5 s
+//	                         requests to other hosts wait, and after
+//	                         2.5 s, those that may not wait longer get
+//	                         an AwayError; Warn after 2.5 s
 //	                         and when the session ends, Info when
 //	                         Redis answers again
 //	a member is cut off      the same for this member; others get its
 //	                         hosts within 25 s
 //	Redis is flushed, evicts owned hosts continue within 1 s, others are
-//	a key or fails over      paused for 11 s; Warn of each member:
-//	                         "has lost the fleet's state"
+//	a key or fails over      paused for 11 s; pauses of hosts without an
+//	                         owner are lost; Warn of each member: "has
+//	                         lost the fleet's state"
 //	stored data of a host    the same; Error that names the host
 //	is invalid
-//	Redis returns an error:  AwayError at once, with the error's text;
-//	NOPERM, MISCONF,         owned hosts continue for 10 s; Error at
-//	READONLY, BUSY, …        once: "this member gets no more hosts"
+//	Redis returns an error:  owned hosts continue for 10 s; Error at once:
+//	NOPERM, MISCONF,         "this member gets no more hosts"; requests to
+//	READONLY, BUSY, …        other hosts wait, and get an AwayError with
+//	                         the error's text as soon as their context or
+//	                         MaxWait does not allow to wait for the next
+//	                         attempt (1 s, or 5 s if Redis needs another
+//	                         configuration)
 //	SUBSCRIBE or PUBLISH     hosts change owners with the heartbeats
 //	is not possible          instead of at once: once a second for up to
 //	                         256 hosts of a member, later for more. If
-//	                         Redis returned no error to SUBSCRIBE, not
-//	                         at all for the first 8 s. Error of each
-//	                         member, at once or after 8 s: "no
+//	                         the connection of the subscription is
+//	                         closed again and again without an error of
+//	                         Redis, not at all for the first 8 s. Error
+//	                         of each member, at once or after 8 s: "no
 //	                         notifications"
-//	the subscription's       for 4 s, the member does not notice when a
-//	connection is half open  host is offered to it; the host is available
-//	                         to all members after 1.5 s; no log
+//	the subscription's       for 4 s, hosts change owners with this
+//	connection is half open  member's heartbeats; a host offered to it is
+//	                         available to all members after 1.5 s; no log
 //	Limiters have different  the owner's settings apply; Warn of a member
 //	settings                 whose settings differ from those of the
 //	                         member that joined before it
-//	a member has another     AwayError of this member at once, others
-//	format version           are not affected; Error of this member
+//	a member has another     Error of this member at once; its requests
+//	format version           wait, and get an AwayError as soon as their
+//	                         context or MaxWait does not allow to wait
+//	                         for the next attempt (1 s); others are not
+//	                         affected
 //	two Limiters use one     DelayError of the second for a host that
 //	Fleet                    the first owns or has requested; other
 //	                         hosts are not checked; no log
@@ -149,9 +163,10 @@
 // each change. A member of another version gets no host, does not affect the
 // others, and tries again once a second. To upgrade, stop all old members and
 // start new ones, in any order. The new members begin when all sessions of the
-// old ones have ended: at once after Close, and 15 s after the old members were
-// killed. All hosts are then paused for 11 s, and pauses, Budgets and the
-// history of blocked requests are lost.
+// old ones have ended: at once after Close, and if the old members were killed,
+// about 17 s after that or after the first new member has joined, whichever is
+// later. All hosts are then paused for 11 s, and pauses, Budgets and the history
+// of blocked requests are lost.
 //
 // # Cost
 //
@@ -173,8 +188,13 @@
 //
 //   - A process that the operating system stops between its check of the clock
 //     and the start of a request may start that request too early.
-//   - If Redis loses its data, Budgets of hosts without an owner begin again,
-//     and members that are cut off continue for a Lease.
+//   - After a loss or a failover, the pauses, Crawl-delays, back-off and
+//     Budgets of hosts without an owner are lost, except to members that know
+//     them. Members that are cut off continue for a Lease.
+//   - If a member is cut off until its session ends, what it learned meanwhile
+//     is lost to the next owners, except pauses. A pause is reported when the
+//     member reaches Redis again, or, if it needed no host and was cut off for
+//     more than two Leases, when it owns the host again.
 //   - A primary that was replaced but still runs serves a separate fleet until
 //     it rejects writes (min-replicas-to-write, min-replicas-max-lag).
 //   - A server's master_replid changes when it gets its first replica, and an

@@ -181,15 +181,19 @@ type endedSession struct {
 // still has to send for it. These combinations occur:
 //
 //	phase           claim contended  register  drop  unsaved
-//	unowned         any   no         no        yes   if requests are in flight
+//	unowned         any   no         no        yes   if in flight, or a pause
 //	owned           yes   yes        yes       no    yes
 //	givingBack      any   no         yes       yes   if requests are in flight
 //	maybeGivenBack  any   no         no        yes   if requests are in flight
+//
+// In phase maybeGivenBack, another member may own the host already, so it is
+// not registered.
 type hostState struct {
 	name  string
 	index int         // in member.order
 	claim fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
 	phase phase
+	ended fleet.Claim // the Claim that has ended, until Redis has confirmed the operation "give"; nil means none
 
 	contended bool // other members wait for the host
 	drop      bool // Redis must learn that the host is no longer wanted
@@ -198,7 +202,7 @@ type hostState struct {
 
 	token      int64        // proves the ownership to Redis
 	record     fleet.Record // of the owner
-	lateRecord fleet.Record // of requests that were in flight when the host was given back
+	lateRecord fleet.Record // of requests that were in flight when the host was given back; after close, the last record of a host that was dropped
 	latest     int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
 
 	owner      string // the last known owner; "" means none
@@ -398,12 +402,20 @@ func (m *member) look(claim fleet.Claim) {
 	}
 }
 
-// landed handles what the Limiter has passed to RequestEnded.
+// landed handles what the Limiter has passed to RequestEnded. A pause is
+// reported even if Redis does not await the request: the request may have
+// outlived the Limiter's Lease or the session.
 func (m *member) landed(host string, r fleet.Record) {
 	h := m.hosts[host]
-	if h == nil || h.phase == owned || h.lateRecord.InFlight == 0 {
+	if h == nil {
+		h = &hostState{name: host}
+	}
+	isAwaited := h.lateRecord.InFlight > 0
+	hasPause := r.State != nil
+	if h.phase == owned || !isAwaited && !hasPause {
 		return
 	}
+	m.add(h)
 	h.lateRecord = r
 	h.unsaved = true
 	m.dirty[h] = true
@@ -414,9 +426,9 @@ func (m *member) landed(host string, r fleet.Record) {
 // is offered to it. A subscription that has only begun is enough: when it is
 // confirmed, all hosts are requested again. If notifications do not work at all
 // (noNotifications), the member gives hosts back and requests them again with
-// each heartbeat.
+// each heartbeat. A closed member needs no host again.
 func (m *member) mayGiveBack() bool {
-	return m.unsubscribe != nil || m.noNotifications
+	return m.closed || m.unsubscribe != nil || m.noNotifications
 }
 
 // tryGiveBack ends h's Claim if the Limiter agrees. If the Limiter declines, it
@@ -440,6 +452,7 @@ func (m *member) tryGiveBack(h *hostState) {
 		h.phase = givingBack
 		h.unsaved = false // "give" contains the record
 		h.lateRecord = fleet.Record{InFlight: r.InFlight}
+		h.ended = h.claim
 	} else {
 		h.drop = true
 	}
@@ -544,7 +557,9 @@ func (m *member) subscribe() {
 // new epoch.
 func (m *member) lose(h *hostState) {
 	wasOwned := h.phase == owned
+	ended := h.ended
 	h.phase = unowned
+	h.ended = nil
 	h.drop = h.drop || h.register // "register" may have run
 	h.register = false
 	if wasOwned {
@@ -553,6 +568,9 @@ func (m *member) lose(h *hostState) {
 		h.contended = false
 		h.unsaved = false
 		claim.Lose()
+	}
+	if ended != nil {
+		ended.Lose()
 	}
 }
 
@@ -693,7 +711,7 @@ func (m *member) logOutage() {
 			attributes...)
 		return
 	}
-	m.log.Error("redislimit: this member gets no more hosts: requests to hosts that it owns continue until its session ends, and requests to other hosts fail",
+	m.log.Error("redislimit: this member gets no more hosts: requests to hosts that it owns continue until its session ends, and requests to other hosts wait or fail",
 		attributes...)
 }
 
@@ -884,6 +902,7 @@ func (m *member) applyResults(results []any, operations []operation) {
 			h.drop = false
 		case "give":
 			h.phase = unowned
+			h.ended = nil
 			if h.unsaved {
 				m.dirty[h] = true
 			}
@@ -937,6 +956,7 @@ func (m *member) own(h *hostState, result []any) {
 	isNew := h.phase != owned
 	if isNew {
 		h.phase = owned
+		h.ended = nil
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
 		h.latest = 0
@@ -1033,8 +1053,10 @@ func (m *member) observePeers(pairs []any) {
 	m.peers = peers
 }
 
-// close gives up all hosts. If a host cannot be given back because of requests
-// in flight, what was learned about it is stored.
+// close gives up all hosts. A host whose Claim cannot end now (requests are in
+// flight, or wait, or the last one ended less than 50 ms ago) is dropped: the
+// next owner waits a whole Delay from now. What was learned since the last
+// operation "keep" follows as a late state.
 func (m *member) close() {
 	m.closed = true
 	m.renewedAt.Store(nil)

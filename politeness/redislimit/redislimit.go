@@ -24,10 +24,10 @@ type Options struct {
 
 	// Lease is how long a member that cannot reach Redis continues to use the
 	// hosts that it owns. If a member is killed, its hosts are paused for one
-	// and a half Leases, and for up to two and a half if Redis or the other
-	// members are slow. All members should have the same Lease. If they have
-	// not, hosts are paused according to the longest one. 0 means 10 s. The
-	// minimum is 5 s.
+	// and a half Leases and 2 to 4 s, and for up to two and a half Leases if
+	// Redis or the other members are slow. All members should have the same
+	// Lease. If they have not, hosts are paused according to the longest one. 0
+	// means 10 s. The minimum is 5 s.
 	Lease time.Duration
 
 	// Timeout is how long one call to Redis may take. Requests to hosts that
@@ -95,8 +95,10 @@ func (f *Fleet) Look(h fleet.Claim) {
 func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.done != nil { // otherwise no host was given back
+	// Without a goroutine, Redis awaits no request. Only a pause is reported.
+	if f.done != nil || r.State != nil {
 		f.enqueue(func() { f.member.landed(host, r) })
+		f.member.start()
 	}
 }
 

@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -94,5 +95,29 @@ func TestSubscription_HalfOpen(t *testing.T) {
 		if log.Len() > 0 {
 			t.Errorf("the log is\n%s", &log)
 		}
+	})
+}
+
+// unsubscribable is a connection on which each subscription ends at once.
+type unsubscribable struct{ *link }
+
+func (l unsubscribable) subscribe(context.Context, string, func(string)) error {
+	return io.EOF
+}
+
+// Close gives hosts back at once even if there is no subscription at that
+// moment.
+func TestSubscription_CloseWithoutSubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := (&crew{T: t}).member(&politeness.Limiter{})
+		a.Fleet.engine = unsubscribable{a.link}
+		a.begin(t).Done(tooMany("50"))
+		time.Sleep(100 * time.Millisecond)
+		began := time.Now()
+		err := a.Close()
+		if took := time.Since(began); err != nil || took > 100*time.Millisecond {
+			t.Errorf("Close returned %v after %v", err, took)
+		}
+		time.Sleep(time.Minute) // the goroutine ends
 	})
 }

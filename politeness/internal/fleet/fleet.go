@@ -31,9 +31,10 @@ type Fleet interface {
 	Trusted() bool
 
 	// RequestEnded reports that a request to a host that this Limiter has given
-	// away has ended, or has begun a pause. The Record has the number of the
-	// Limiter's requests to the host that are still in flight, and a State if
-	// the owner must learn of a pause. The Limiter's lock is held, as for Look.
+	// away or lost has ended, or has begun a pause, or that a host was lost that
+	// is paused. The Record has the number of the Limiter's requests to the host
+	// that are still in flight, and a State if the owner must learn of a pause.
+	// The Limiter's lock is held, as for Look.
 	RequestEnded(host string, r Record)
 }
 
@@ -67,7 +68,10 @@ type Claim interface {
 	// the host end with a politeness.DelayError that wraps why.
 	Deny(why error)
 
-	// Lose reports that another Limiter may own the host already.
+	// Lose reports that another Limiter may own the host already. If Give has
+	// ended the Claim, Lose reports that the Fleet could not store the Record
+	// from Give. In both cases, if the host is paused, the Limiter calls
+	// RequestEnded.
 	Lose()
 
 	// Give ends the Claim if the host can be given away now. ok reports whether
