@@ -165,8 +165,8 @@
 // start new ones, in any order. The new members begin when all sessions of the
 // old ones have ended: at once after Close, and if the old members were killed,
 // about 17 s after that or after the first new member has joined, whichever is
-// later. All hosts are then paused for 11 s, and pauses, Budgets and the history
-// of blocked requests are lost.
+// later. All hosts are then paused for 11 s, and pauses, Budgets and the
+// history of blocked requests are lost.
 //
 // # Cost
 //

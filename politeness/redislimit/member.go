@@ -139,13 +139,13 @@ func (f *Fleet) runScript(args []any) ([]any, error) {
 // the members do not matter.
 type member struct {
 	*Fleet
-	hosts     map[string]*hostState
-	order     []*hostState        // the values of hosts, in any order
-	reviewed  int                 // index in order of the host that was reviewed last
-	requested int                 // index in order of the host that was requested again last
-	dirty     map[*hostState]bool // hosts for which the next call has an operation
-	ended     []endedSession      // sessions of others that the next call removes
-	closed    bool
+	hosts      map[string]*hostState
+	order      []*hostState        // the values of hosts, in any order
+	reviewed   int                 // index in order of the host that was reviewed last
+	requested  int                 // index in order of the host that was requested again last
+	dirty      map[*hostState]bool // hosts for which the next call has an operation
+	endedPeers []endedSession      // sessions of others that the next call removes
+	closed     bool
 
 	longestLease      time.Duration // of the members, as far as this one knows
 	settings          string        // of the Limiter
@@ -189,21 +189,25 @@ type endedSession struct {
 // In phase maybeGivenBack, another member may own the host already, so it is
 // not registered.
 type hostState struct {
-	name  string
-	index int         // in member.order
-	claim fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
-	phase phase
-	ended fleet.Claim // the Claim that has ended, until Redis has confirmed the operation "give"; nil means none
+	name        string
+	index       int         // in member.order
+	claim       fleet.Claim // requests or owns the host; nil means that the Limiter does not need it
+	phase       phase
+	unconfirmed fleet.Claim // has ended, but Redis has not confirmed "give"; nil means none
 
 	contended bool // other members wait for the host
 	drop      bool // Redis must learn that the host is no longer wanted
 	register  bool // the host must be registered in a new epoch
 	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
 
-	token      int64        // proves the ownership to Redis
-	record     fleet.Record // of the owner
-	lateRecord fleet.Record // of requests that were in flight when the host was given back; after close, the last record of a host that was dropped
-	latest     int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
+	token  int64        // proves the ownership to Redis
+	record fleet.Record // of the owner
+	latest int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
+
+	// lateRecord is the record of the requests that were in flight when the
+	// host was given back. After close, it is also the last record of a host
+	// that was dropped.
+	lateRecord fleet.Record
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none
@@ -452,7 +456,7 @@ func (m *member) tryGiveBack(h *hostState) {
 		h.phase = givingBack
 		h.unsaved = false // "give" contains the record
 		h.lateRecord = fleet.Record{InFlight: r.InFlight}
-		h.ended = h.claim
+		h.unconfirmed = h.claim
 	} else {
 		h.drop = true
 	}
@@ -557,9 +561,9 @@ func (m *member) subscribe() {
 // new epoch.
 func (m *member) lose(h *hostState) {
 	wasOwned := h.phase == owned
-	ended := h.ended
+	ended := h.unconfirmed
 	h.phase = unowned
-	h.ended = nil
+	h.unconfirmed = nil
 	h.drop = h.drop || h.register // "register" may have run
 	h.register = false
 	if wasOwned {
@@ -619,7 +623,7 @@ func (m *member) startSession(epoch string, session int64) {
 	m.registering = lost
 	m.otherVersion = otherVersion{}
 	m.peers = make(map[int64]peerSession)
-	m.ended = nil
+	m.endedPeers = nil
 	m.heartbeatAt = time.Time{}
 	m.heartbeatsUnheard = 0
 	m.endSubscription()
@@ -779,16 +783,16 @@ func (m *member) newCall(heartbeat bool) *scriptCall {
 		newEpoch = rand.Text()
 		settings = m.settings
 	}
-	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.ended)+1, maxOperations))}
+	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.endedPeers)+1, maxOperations))}
 	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
 		newEpoch, kind, m.otherVersion.argument(), settings)
 	if m.session == 0 {
 		return c
 	}
-	for _, s := range m.ended {
+	for _, s := range m.endedPeers {
 		c.addEnd(s)
 	}
-	m.ended = nil
+	m.endedPeers = nil
 	for h := range m.dirty {
 		if len(c.operations) >= maxOperations {
 			break
@@ -866,7 +870,9 @@ func (m *member) call(now time.Time, heartbeat bool) {
 	switch status {
 	case "epoch":
 		m.session = 0
-		m.retryAt = now.Add(newEpochInterval) // if two servers answer in turn, every call has this status
+		// Without this pause, a client that alternates between two servers
+		// would call without end, because each call would return this status.
+		m.retryAt = now.Add(newEpochInterval)
 		if host := element[string](reply, 2); host != "" {
 			m.log.Error("redislimit: the stored data of a host is invalid, so the fleet's state was deleted: check whether another program writes to the keys of the Namespace", "host", host)
 		}
@@ -902,7 +908,7 @@ func (m *member) applyResults(results []any, operations []operation) {
 			h.drop = false
 		case "give":
 			h.phase = unowned
-			h.ended = nil
+			h.unconfirmed = nil
 			if h.unsaved {
 				m.dirty[h] = true
 			}
@@ -956,7 +962,7 @@ func (m *member) own(h *hostState, result []any) {
 	isNew := h.phase != owned
 	if isNew {
 		h.phase = owned
-		h.ended = nil
+		h.unconfirmed = nil
 		h.lateRecord = fleet.Record{}
 		h.unsaved = false
 		h.latest = 0
@@ -1038,7 +1044,7 @@ func (m *member) observePeers(pairs []any) {
 		}
 		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
 			"member", id, "for", s.silentFor)
-		m.ended = append(m.ended, endedSession{id, s.callNumber})
+		m.endedPeers = append(m.endedPeers, endedSession{id, s.callNumber})
 		m.requestAllAgain()
 	}
 	for id, s := range m.peers {

@@ -118,12 +118,15 @@ func (f *Fleet) Close() error {
 	if done == nil {
 		return nil
 	}
+	cause := errors.New("no reply within three times Options.Timeout")
 	select {
 	case err := <-done:
 		if err == nil {
 			return nil
 		}
+		cause = err
 	case <-time.After(3 * f.timeout):
 	}
-	return errors.New("redislimit: Close: Redis does not answer: the hosts of this member are paused until its session expires, for up to two and a half Leases")
+	return fmt.Errorf("redislimit: Close: Redis has not confirmed the end of the session: %w: "+
+		"the hosts of this member are paused until the session expires, for up to two and a half Leases", cause)
 }

@@ -123,8 +123,8 @@ func TestWeather_CloseWithoutRedis(t *testing.T) {
 		"never asked":       {func(t *testing.T, s *sailor) { s.die() }, ""},
 		"well":              {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200) }, ""},
 		"without its hosts": {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); time.Sleep(time.Hour); s.die() }, ""},
-		"cut off":           {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die() }, "the hosts of this member are paused until its session expires"},
-		"cut off for long":  {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die(); time.Sleep(5 * time.Second) }, "the hosts of this member are paused until its session expires"},
+		"cut off":           {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die() }, "the hosts of this member are paused until the session expires"},
+		"cut off for long":  {func(t *testing.T, s *sailor) { s.ask(t, time.Minute, ok200); s.die(); time.Sleep(5 * time.Second) }, "the hosts of this member are paused until the session expires"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -545,8 +545,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 }
 
 // Three requests are put back, because their host has a long Crawl-delay. None
-// can be repeated: one exceeds MaxRequests, one has a body that can be read only
-// once, and one is repeated when the limit of requests has been reached.
+// can be repeated: one exceeds MaxRequests, one has a body that can be read
+// only once, and one is repeated when the limit of requests has been reached.
 func TestPutBack_GivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

@@ -41,7 +41,7 @@ func TestDisconnect_RedisUnreachable(t *testing.T) {
 	server.Kill()
 	kept.Disconnect()
 	const want = `msg="politespider: the hosts of this process could not be released" ` +
-		`error="redislimit: Close: Redis does not answer`
+		`error="redislimit: Close: Redis has not confirmed the end of the session`
 	if got := log.String(); !strings.Contains(got, want) {
 		t.Errorf("log is\n%s\nwant it to contain %s", got, want)
 	}

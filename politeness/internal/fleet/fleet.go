@@ -31,10 +31,10 @@ type Fleet interface {
 	Trusted() bool
 
 	// RequestEnded reports that a request to a host that this Limiter has given
-	// away or lost has ended, or has begun a pause, or that a host was lost that
-	// is paused. The Record has the number of the Limiter's requests to the host
-	// that are still in flight, and a State if the owner must learn of a pause.
-	// The Limiter's lock is held, as for Look.
+	// away or lost has ended, or has begun a pause, or that a host was lost
+	// that is paused. The Record has the number of the Limiter's requests to
+	// the host that are still in flight, and a State if the owner must learn of
+	// a pause. The Limiter's lock is held, as for Look.
 	RequestEnded(host string, r Record)
 }
 

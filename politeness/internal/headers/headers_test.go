@@ -308,7 +308,7 @@ func TestQuota(t *testing.T) {
 		{
 			name:   "a spent quota per month",
 			header: header("X-RateLimit-Remaining: 1, 0", "X-RateLimit-Reset: 1, 1419704"),
-			want:   Quota{Pause: day + time.Second, Spread: time.Second, RenewsIn: 2 * time.Second},
+			want:   Quota{Pause: day, Spread: time.Second, RenewsIn: 2 * time.Second},
 		},
 		{
 			name: "several quotas in lines",
