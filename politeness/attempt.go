@@ -103,8 +103,9 @@ func (a *attempt) isTimedOut() bool {
 
 // body wraps a response's body. The attempt ends when the body is closed, or
 // when a Read returns io.EOF or another error. The attempt of a robots.txt ends
-// only when the body is closed, because the caller has to read the rules
-// between the two, and a page that they disallow could start meanwhile.
+// only when the body is closed, because the caller puts the rules in force
+// after the last Read and before Close. Otherwise a page that the new rules
+// disallow could start meanwhile.
 type body struct {
 	io.ReadCloser
 	attempt *attempt

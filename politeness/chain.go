@@ -19,6 +19,8 @@ import (
 func (g *Grant) appendStages(ctx context.Context, u *url.URL) error {
 	g.wake = make(chan struct{}, 1)
 	last := g
+	// setDeadline sets the same deadline for all stages. A later stage has no
+	// Crawl-delay and is not exempt: these concern the first Limiter only.
 	add := func(l *Limiter, key string) {
 		last.next = &Grant{request: schedule.Request{Deadline: schedule.Forever}, limiter: l, key: key, wake: g.wake}
 		last = last.next

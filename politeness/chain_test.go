@@ -374,6 +374,28 @@ func TestWithin_AllHosts(t *testing.T) {
 	})
 }
 
+// The Observer of the first Limiter serves the chain. That of a Within receives
+// nothing: without the grant, an end would make a count of requests negative.
+func TestWithin_ObserverReceivesNothing(t *testing.T) {
+	var events []string
+	note := func(name string) func(context.Context, Event) {
+		return func(context.Context, Event) { events = append(events, name) }
+	}
+	inner := &Limiter{Delay: -1, Observer: &Observer{Granted: note("granted"), Answered: note("answered"), Ended: note("ended")}}
+	l := &Limiter{Delay: -1, Within: inner}
+	g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Done(Outcome{Status: 200})
+	if len(events) > 0 {
+		t.Errorf("the Observer of Within received %q, want nothing", events)
+	}
+	if n := inner.Stats().InFlight; n != 0 {
+		t.Errorf("%d requests of Within are in flight after Done, want 0", n)
+	}
+}
+
 // A request waits for its machine. Then its host pauses for longer than the
 // request can wait. Therefore the Limiter rejects the request and removes it
 // from both queues.

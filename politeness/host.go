@@ -52,7 +52,7 @@ func (g *Grant) readSettings() {
 }
 
 // readLaterSettings calls readSettings for each Limiter of the chain but the
-// first, unless g is in its queue already. g may have waited for a long time
+// first, unless that stage is queued already. g may have waited for a long time
 // before it joins these queues. While g is in a queue, it must not call PerHost
 // again: if PerHost returned another value each time, the requests would wake
 // each other without end.

@@ -85,8 +85,9 @@ type Limiter struct {
 	// Changes of the delay:
 
 	// EndToStart counts each interval from the end of a request (Grant.Done)
-	// instead of from its start, so that a slow host gets no request for the
-	// whole interval.
+	// too, and not only from its start, so that a slow host gets no request for
+	// the whole interval. If Concurrency is above 1, another request may start
+	// one interval after the latest start while a request is in flight.
 	EndToStart bool
 
 	// Jitter lengthens each interval by a random part of up to this fraction of

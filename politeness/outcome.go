@@ -45,8 +45,8 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	status := int(g.status)
 	l.mu.Unlock()
-	if g.next != nil {
-		g.next.Done(Outcome{})
+	for stage := g.next; stage != nil; stage = stage.next {
+		stage.releaseStage()
 	}
 	isObserved := l.Observer != nil
 	if isObserved && o.Status != 0 {
@@ -57,6 +57,18 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	if isObserved {
 		l.reportEnd(ctx, g, status, now)
+	}
+}
+
+// releaseStage frees the slot of g, a later stage of a chain. It reports
+// nothing to the stage's Observer, because that of the first Limiter serves the
+// chain.
+func (g *Grant) releaseStage() {
+	l := g.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g.state != done {
+		l.release(g, l.now())
 	}
 }
 
@@ -75,7 +87,9 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 		}
 		g.status = int16(o.Status)
 		g.bodySince = now
-		signalFirst(g.host) // now they may wait only for the slot of an unread body
+		// The first request of each lane may now wait for this open body, and
+		// must set its timer for the warning: see waitForSlot.
+		signalFirst(g.host)
 	}
 	l.mu.Unlock()
 	l.reportResponse(ctx, g, o.Status, o.Header, now)

@@ -31,8 +31,8 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	return f
 }
 
-// restartIntervals lets the intervals of h count from now, because r, a request
-// to h, starts (or, with EndToStart, ends).
+// restartIntervals lets the intervals of h count from now because of r, a
+// request to h: see [schedule.Host.RestartIntervals].
 func (l *Limiter) restartIntervals(h *schedule.Host, r *schedule.Request, now schedule.Time) {
 	h.RestartIntervals(now, r)
 	l.hosts.MarkIntervalStart(h, r)

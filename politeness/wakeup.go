@@ -17,7 +17,10 @@ func (g *Grant) signal() {
 	}
 }
 
-// signalFirst wakes the first request of each lane of h.
+// signalFirst wakes the first request of each lane of h. It must be called when
+// anything but the time may let one of them start: the first request of a lane
+// has left, a slot is free, a header was sent, or an interval, a pause or the
+// owner has changed. For a known time, the request has a timer: see wait.
 func signalFirst(h *schedule.Host) {
 	for r := range h.Heads {
 		owner(r).signal()

@@ -107,6 +107,7 @@ func (w *wire) mayConnect(address string) bool {
 		return false
 	case w.headerSent:
 		// Base has sent a request to another host first, in the same context.
+		// reachesHost is false, because this would be a replay otherwise.
 		w.addresses = nil
 		w.headerSent = false
 	}

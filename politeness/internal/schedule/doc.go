@@ -23,7 +23,7 @@
 //	backoff.go   pauses after 429, 503, a block page or Retry-After (for its cap
 //	             see package headers)
 //	queue.go     whose turn it is, and who goes to the front
-//	inflight.go  the requests that hold a slot, and for how long
+//	inflight.go  the requests that hold a slot, for how long, and EndToStart
 //	estimate.go  when a request that waits can start, and if that is too late
 //	retime.go    new estimates for the requests that wait
 //	budget.go    what is left of the budget of a host for a day

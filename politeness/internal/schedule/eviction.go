@@ -96,7 +96,7 @@ func (t *Table) MarkIdle(h *Host) {
 	if h.IsBusy() || h.Claim != nil || h.evicted {
 		return
 	}
-	isInItsRing := h.next != nil && h.isKnown != h.IsBlank()
+	isInItsRing := h.next != nil && h.isKnown == !h.IsBlank()
 	if isInItsRing {
 		return
 	}

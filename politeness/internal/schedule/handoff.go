@@ -217,8 +217,9 @@ func (h *Host) Durable() Learned {
 	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
 }
 
-// NoteStored notes that the fleet stores what h.Durable returns, or has just
-// returned it, and reports whether that differs from what it stored last.
+// NoteStored notes that the fleet has what h.Durable returns: this member is
+// about to store it, or has just imported it. It reports whether that differs
+// from what the fleet stored last.
 func (h *Host) NoteStored() (changed bool) {
 	durable := h.Durable()
 	changed = durable != h.Claim.LastStored

@@ -6,12 +6,13 @@ type Host struct {
 	Settings *Settings
 	Key      string // the name of the host in its Table
 
-	// LastStart is the latest start (with EndToStart, the latest end) of a
-	// request. Intervals count from here.
+	// LastStart is when the intervals were last restarted: the latest start of
+	// a request, its sending or, with EndToStart, its end, whichever is latest.
+	// See RestartIntervals.
 	LastStart Time
 
-	// LastCrawlDelayStart is the latest start (with EndToStart, the latest end)
-	// of a request that is not exempt. Crawl-delays count from here.
+	// LastCrawlDelayStart is like LastStart, for requests that are not exempt.
+	// Crawl-delays count from here.
 	LastCrawlDelayStart Time
 
 	Learned  *Learned // nil means that nothing was learned

@@ -97,8 +97,10 @@ func (h *Host) HasInterval(r *Request) bool {
 	return spreads || h.Settings.Adaptive > 0 || h.Interval(r) > 0
 }
 
-// RestartIntervals lets the intervals of h count from now, because r starts
-// (or, with EndToStart, ends). The Crawl-delay counts from now only if r is not
+// RestartIntervals lets the intervals of h count from now. It is called when r
+// starts, when net/http requests a connection for r, and when r's header is
+// written. It is also called when r ends, if restartsAtEnd reports true: with
+// EndToStart, for example. The Crawl-delay counts from now only if r is not
 // exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)

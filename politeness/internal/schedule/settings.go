@@ -7,7 +7,7 @@ import "time"
 // replaced by defaults: the caller has already done that.
 type Settings struct {
 	Delay         time.Duration // the least interval between two starts
-	CrawlDelay    time.Duration // positive: in force instead of any other; negative: none is in force
+	CrawlDelay    time.Duration // positive: instead of any other; 0: the declared one; negative: none
 	MaxCrawlDelay time.Duration // requests are rejected instead of waiting for a longer Crawl-delay
 	EndToStart    bool          // intervals count from the end of a request
 	Jitter        float64       // the fraction by which an interval is lengthened at most
