@@ -292,7 +292,7 @@ var causes = []cause{
 			return pacedCrawl(ctx)
 		},
 		kind: delayed, is: []error{context.DeadlineExceeded}, isNot: append(robotsErrors, context.Canceled),
-		message: "politeness: shop.example may not receive a request before TIME (delay): request other hosts first, or allow a longer wait",
+		message: "politeness: no request to shop.example is allowed before TIME (delay): send requests to other hosts first, or allow a longer wait",
 	},
 }
 

@@ -12,7 +12,12 @@ import (
 // set. Its Grants form a chain, with one stage for each Limiter: the Limiter of
 // Acquire; the stage for its GlobalRate, if there is one; the Limiter Within,
 // and so on. The request starts when all stages are ready, and takes a slot of
-// each. Otherwise it takes none.
+// each. Otherwise it takes none. Only the first Limiter learns from responses:
+// Crawl-delays, back-off, quotas and adaptive delays do not exist in later
+// stages, which have only Delay, Jitter, EndToStart, Concurrency and MaxWait.
+//
+// A request that waits at a later stage keeps its place, and its token of
+// GlobalRate, in the queues before that stage. The requests behind it wait too.
 
 // appendStages appends to g, the first stage, a Grant for each other Limiter
 // that must agree.

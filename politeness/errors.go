@@ -39,9 +39,11 @@ func (e *DelayError) Error() string {
 		why = " (" + string(e.Reason) + ")"
 	}
 	if e.Err != nil {
-		return fmt.Sprintf("politeness: %s may not receive a request yet%s: %v: request other hosts first, and retry at about %s", e.Host, why, e.Err, until)
+		return fmt.Sprintf("politeness: no request to %s is allowed yet%s: %v: "+
+			"send requests to other hosts first, and retry at about %s", e.Host, why, e.Err, until)
 	}
-	return fmt.Sprintf("politeness: %s may not receive a request before %s%s: request other hosts first, or allow a longer wait", e.Host, until, why)
+	return fmt.Sprintf("politeness: no request to %s is allowed before %s%s: "+
+		"send requests to other hosts first, or allow a longer wait", e.Host, until, why)
 }
 
 // Unwrap returns Err.

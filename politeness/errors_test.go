@@ -18,13 +18,13 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		is      error
 	}{
 		{&DelayError{Host: "example.com", Until: until},
-			"politeness: example.com may not receive a request before 2026-11-21T12:00:00Z: request other hosts first, or allow a longer wait",
+			"politeness: no request to example.com is allowed before 2026-11-21T12:00:00Z: send requests to other hosts first, or allow a longer wait",
 			true, context.DeadlineExceeded},
 		{&DelayError{Host: "example.com", Until: until, Reason: "crawl-delay"},
-			"politeness: example.com may not receive a request before 2026-11-21T12:00:00Z (crawl-delay): request other hosts first, or allow a longer wait",
+			"politeness: no request to example.com is allowed before 2026-11-21T12:00:00Z (crawl-delay): send requests to other hosts first, or allow a longer wait",
 			true, context.DeadlineExceeded},
 		{&DelayError{Host: "example.com", Until: until, Reason: "fleet", Err: io.ErrNoProgress},
-			"politeness: example.com may not receive a request yet (fleet): multiple Read calls return no data or error: request other hosts first, and retry at about 2026-11-21T12:00:00Z",
+			"politeness: no request to example.com is allowed yet (fleet): multiple Read calls return no data or error: send requests to other hosts first, and retry at about 2026-11-21T12:00:00Z",
 			true, io.ErrNoProgress},
 		{&timeoutError{5 * time.Second, nil},
 			"politeness: no complete response within AttemptTimeout, 5s from the request's start", true, context.DeadlineExceeded},

@@ -172,9 +172,8 @@ type Limiter struct {
 	// several Observers. nil means none.
 	Observer *Observer
 
-	// Logger receives a warning if a response body that is not read delays
-	// other requests and, at debug level, each back-off. nil means
-	// [slog.Default].
+	// Logger receives a warning if an open response body delays another request
+	// for 5 s and, at debug level, each back-off. nil means [slog.Default].
 	Logger *slog.Logger
 
 	once      sync.Once

@@ -74,7 +74,8 @@ func (g *Grant) prolong(d time.Duration) {
 
 // expireLeases frees the slots of h whose leases have expired. With EndToStart,
 // an interval begins at the end of a lease, so requests that wait may be
-// rejected.
+// rejected. A Done after that frees no slot, but the Limiter still learns from
+// its Outcome.
 func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	was := h.InFlight
 	restarted := false

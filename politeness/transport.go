@@ -18,8 +18,9 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. Callers should close every body, because an open body
-// delays the other requests to its host. If a body delays a request for 5 s and
-// is not read in that time, a warning with its URL is logged once.
+// delays the other requests to its host. If a request waits 5 s for the
+// slot of an open body, a warning with the body's URL is logged once, even if
+// the body is being read.
 //
 // A request starts when its header is sent. If its host has an interval, no
 // other request to the host starts before that, whatever Concurrency says. If
@@ -135,6 +136,9 @@ func closeBody(req *http.Request) {
 // send makes one request, which the Limiter has let start, and makes sure that
 // the slot is freed. next is req with a body that has not been read.
 func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Response, err error) {
+	// u is the URL to send, with the name of the host as HostKey has it. Behind
+	// a proxy, the URL that was passed to acquire may name another host: see
+	// scheduledURL.
 	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
 	start := time.Now()
@@ -145,6 +149,8 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 		}
 	}()
 	out := next.WithContext(a.ctx)
+	// A Host header that only repeats the URL's host is replaced with it. Any
+	// other one is the caller's, and is kept.
 	if out.Host == req.URL.Host {
 		out.Host = u.Host
 	}

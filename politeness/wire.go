@@ -173,10 +173,11 @@ func (w *wire) wroteHeaders() {
 // setOnItsWay(true) is called when net/http requests a connection, and
 // setOnItsWay(false) when the header is written. Both restart the intervals.
 //
-// After the grant, a busy scheduler, a dial and a handshake may delay the
-// request for an unknown time. Such a delay could make two requests reach the
-// host at one moment, however far apart they were granted. To prevent that, no
-// other request starts until this one is sent. If Base does not use httptrace,
+// After the grant, a dial and a handshake may delay the request for an unknown
+// time. Such a delay could make two requests reach the host at one moment,
+// however far apart they were granted. To prevent that, no other request starts
+// from the time when net/http requests a connection until the header is
+// written. A delay before that is not covered. If Base does not use httptrace,
 // setOnItsWay is not called, and a request counts from its grant.
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {

@@ -46,10 +46,11 @@ func (p *permit) end() {
 }
 
 // recheck returns nil if the request may be sent now. Nearly always, the record
-// by which it was allowed still decides. If there is another one, that decides,
-// and the error may be a *DisallowedError. The error is an *outdatedError if
-// the record has expired, so that robots.txt must be fetched first, or if the
-// Crawl-delay has changed, so that the Limiter must receive the new one.
+// that allowed the request is still in force. If a newer record has replaced
+// it, the newer record decides, and recheck may return a *DisallowedError.
+// recheck returns an *outdatedError if the record has expired, so that
+// robots.txt must be fetched first, or if the Crawl-delay has changed, so that
+// the Limiter must receive the new one.
 func (p *permit) recheck(ctx context.Context) error {
 	if p.over.Load() {
 		return nil

@@ -34,14 +34,15 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// A Locker is an optional part of a shared Store. With a Locker, a fleet
-// fetches each robots.txt once. While the Checker fetches, it holds the lock of
-// the key, except while the fetch waits for a host that is not due.
+// A Locker is an optional interface that a shared Store may implement. With a
+// Locker, a fleet fetches each robots.txt once. While the Checker fetches, it
+// holds the lock of the key, except while the fetch waits for a host that is
+// not due.
 //
 // TryLock does not wait. ok is false while another caller holds the key's lock.
-// The lock ends when unlock() is called, or after ttl at the latest. unlock()
-// is called once, by any goroutine. If the lock has ended by then and another
-// caller has got it, unlock() must not end the other caller's lock.
+// The lock is released when unlock() is called, and expires after ttl. unlock()
+// is called once, by any goroutine. If the lock has expired and another caller
+// has acquired it, unlock() must not release the other caller's lock.
 type Locker interface {
 	TryLock(ctx context.Context, key string, ttl time.Duration) (unlock func(), ok bool, err error)
 }

@@ -133,8 +133,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		x.inner = wrap(robots)
 	}
 	if x.inner == nil {
-		return nil, errors.New("collyrobots: Options.Wrap returns nil: " +
-			"let it return the robots transport that it gets, or a transport around it")
+		return nil, errors.New("collyrobots: Options.Wrap returned nil: " +
+			"it must return its argument, or a transport around it")
 	}
 	logLosses(x.opts.Logger)
 	x.mainGuard = x.newGuard(b, base, timeout)

@@ -73,7 +73,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 		{"the interval of the host", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{MaxWait: -1} }), "(delay)", as[*politeness.DelayError], false},
 		{"a long Crawl-delay", site("User-agent: *\nCrawl-delay: 300\n"), open, open, nil, "(crawl-delay)", as[*politeness.DelayError], false},
 		{"a pause for robots.txt", pages(map[string]http.Handler{"/robots.txt": http.RedirectHandler("http://slow.example/robots.txt", http.StatusFound)}),
-			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "may not receive a request", as[*politeness.DelayError], false},
+			"http://slow.example/", page, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Minute, MaxWait: -1} }), "no request to shop.example is allowed before", as[*politeness.DelayError], false},
 		{"a spent budget", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Budget: politeness.Budget{Requests: 2}} }), "(budget)", as[*politeness.DelayError], false},
 		{"a canceled wait", shut, open, open, with(func() *politeness.Limiter { return &politeness.Limiter{Delay: time.Hour} }), "canceled while waiting for shop.example", nil, false},
 		{"a Key that fails", shut, open, open, func(o *robotsmw.Options) {

@@ -97,8 +97,9 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 }
 
 // acquireSlot waits for a slot of the LimitRule for a request. It returns an
-// error if robots.txt has changed during the wait, and disallows the request
-// now. If there is no LimitRule, acquireSlot does not read the clock.
+// error if the request's context ends, or if the wait took more than a second
+// and robots.txt now disallows the request. If there is no LimitRule,
+// acquireSlot does not read the clock.
 func (t networkTransport) acquireSlot(g *guard, req *http.Request) (releaseSlot func(), err error) {
 	rule := g.ruleFor(req.URL.Host)
 	if rule == nil {

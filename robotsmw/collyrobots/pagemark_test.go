@@ -13,6 +13,9 @@ import (
 // remembered of them is without the fragments, and does not keep them in
 // memory.
 func TestMemoryOfLinksWithFragments(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	before := testmain.Heap()
 	urls := make(map[string]bool)
 	for i := range 50 {

@@ -311,8 +311,8 @@ func (s *Store) create(name string, mark []byte) (isNew bool, err error) {
 
 // breakLock removes a lock that has expired. It reports whether the key may be
 // free now. A lock that this user may not read counts as held. If the lock
-// cannot be read for another reason, breakLock returns the error. For ttl, see
-// ended.
+// cannot be read for another reason, breakLock returns the error. For the
+// meaning of ttl, see hasExpired.
 func (s *Store) breakLock(name string, ttl time.Duration) (free bool, err error) {
 	mark, err := readFile(name, maxMark)
 	switch {

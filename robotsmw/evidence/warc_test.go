@@ -18,6 +18,9 @@ import (
 // grow with the length of their URLs: with 100,000 of them, it would take 800
 // MB.
 func TestMemoryOfResponses(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const n = 3000
 	w := new(warcFile)
 	w.begin("robots-1.warc.gz", time.Now())

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness/refusal"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
@@ -322,6 +323,9 @@ func serve(t *testing.T, header http.Header, page string) *http.Client {
 }
 
 func TestRead_Bodies(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")
+	}
 	const link = "<a href=/x>x</a>"
 	// encode returns a page in UTF-16 after the given bytes.
 	encode := func(order binary.AppendByteOrder, begin string) string {

@@ -23,8 +23,9 @@ type Quota struct {
 }
 
 // Read reads the fields of a response that affect delays. Times longer than
-// maxPause, which is Limiter.MaxRetryAfter, are shortened to it. Read is called
-// once for a response, before the Limiter's lock is taken.
+// maxPause are shortened to it. maxPause is Limiter.MaxRetryAfter with its
+// default: 24 h for 0, and the greatest duration for a negative value. Read is
+// called once for a response, before the Limiter's lock is taken.
 //
 // Of the fields for quotas it reads RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers-11, and the forms of its earlier

@@ -91,9 +91,9 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	return next.Add(interval).Sub(now)
 }
 
-// exponential returns the pause after n incidents in a row. A random part of up
-// to a tenth is added, so that crawlers that were throttled together do not
-// return together. The sum is at most MaxBackOff.
+// exponential returns the pause for Learned.Level n: BackOff, doubled n-1
+// times. A random part of up to a tenth is added, so that crawlers that were
+// throttled together do not return together. The sum is at most MaxBackOff.
 func (h *Host) exponential(n uint8) time.Duration {
 	s := h.Settings
 	wait := s.BackOff

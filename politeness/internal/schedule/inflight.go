@@ -2,8 +2,11 @@ package schedule
 
 import "time"
 
-// HasSlot reports whether r could take a slot of h now. While a request is on
-// its way, no other may start.
+// HasSlot reports whether r could take a slot of h now. No request may start
+// while another is on its way: net/http has requested a connection for it and
+// has not written its header yet. A request that started while no interval was
+// known is never on its way (see Request.OnItsWay), so only Slots limits the
+// others then.
 func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
 
 // Slots returns how many requests of this process to h may be in flight when r

@@ -6,9 +6,10 @@ import "time"
 // wait for the host get new estimates, and those that can no longer start in
 // time are rejected. Thousands of requests may wait, and each that joins may
 // cause such a change: for example if the requests of two origins declare
-// different Crawl-delays. Therefore a change examines only perEvent requests.
-// The first request of the lane, which the caller wakes, examines the others,
-// perBatch of them after each batchInterval.
+// different Crawl-delays. Therefore a change examines only perEvent requests of
+// each lane. The first request of the lane, which the caller wakes, examines
+// the others in batches of perBatch, at least batchInterval apart. If the host
+// changes again meanwhile, the lane is examined once more from its beginning.
 const (
 	perEvent      = 16
 	perBatch      = 1024

@@ -27,17 +27,18 @@ var (
 	errRequest = errors.New(`the request line of a robot is not like "GET /a HTTP/1.1"`)
 )
 
-// cutDate splits a line of the combined format at its date, as in `names [date]
-// "request…`. The user's name before the date may contain anything but a quote,
-// so a date must be followed by a quote. at is the time in nanoseconds.
+// cutDate splits a line of the combined format, such as `names [date]
+// "request…`, into the names, the time in nanoseconds, and the rest, which
+// begins with the quote. The user's name may contain brackets, but no quote.
+// Therefore the first `] "` is the end of the date.
 func (p *parser) cutDate(line []byte) (names []byte, at int64, rest []byte, ok bool) {
-	const date = len("[20/Nov/2026:10:00:00 +0000")
+	const dateLength = len("[20/Nov/2026:10:00:00 +0000")
 	i := bytes.Index(line, []byte(`] "`))
-	if i <= date || line[i-date] != '[' || line[i-date-1] != ' ' {
+	if i <= dateLength || line[i-dateLength] != '[' || line[i-dateLength-1] != ' ' {
 		return nil, 0, nil, false
 	}
-	at, ok = p.date(line[i-date+1 : i])
-	return line[:i-date-1], at, line[i+2:], ok
+	at, ok = p.date(line[i-dateLength+1 : i])
+	return line[:i-dateLength-1], at, line[i+2:], ok
 }
 
 // A combinedLine contains the parts of a line, with their escapes.

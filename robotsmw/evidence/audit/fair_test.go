@@ -594,6 +594,9 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 // Memory depends on nothing that visitors can invent: names, hosts, addresses,
 // or long URLs, of which gzip makes a short log.
 func TestRead_WhatVisitorsInvent(t *testing.T) {
+	if testmain.RaceEnabled {
+		t.Skip("the race detector takes memory of its own")
+	}
 	live := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()

@@ -62,8 +62,8 @@ func Dialer(f func(netip.Addr) error) *net.Dialer {
 	)}
 }
 
-// IsRefusal reports whether err itself, and not an error that it wraps, is an
-// error of a refused address.
+// IsRefusal reports whether err itself, and not an error that it wraps,
+// indicates that an address was refused.
 func IsRefusal(err error) bool {
 	e, ok := err.(interface{ Is(error) bool })
 	return ok && e.Is(ErrRefused)

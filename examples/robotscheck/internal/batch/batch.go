@@ -60,8 +60,10 @@ type options struct {
 	userAgent *string
 }
 
+// declare defines the flags of the command. It accepts -json because the other
+// commands do, and ignores its value: the output is always JSON.
 func declare(flags *flag.FlagSet) options {
-	flags.Bool("json", true, "always on")
+	flags.Bool("json", true, "has no effect: the output is always JSON")
 	return options{
 		cache: flags.Int("cache", 256,
 			"`MiB` of robots.txt files to keep after reading them; the process may take twice that"),

@@ -17,7 +17,7 @@ type host struct {
 	last      time.Time          // when the host's latest page was requested
 	paused    time.Time          // when the host's latest pause ends
 	robotsTxt map[string]string  // by origin: the outcome of fetching its robots.txt
-	intervals map[string]float64 // by origin: minimum seconds between two pages, by robots.txt
+	intervals map[string]float64 // by origin: in seconds, the longer of -delay and Crawl-delay
 }
 
 // summary returns the host's part of the summary at the end of the crawl. A
