@@ -24,9 +24,10 @@ import (
 // # Transport, Limiter and timeout
 //
 // If Options.Base and Options.Proxy are nil, requests are sent through the
-// transport of the collector, with its proxies. If the collector has none, they
-// are sent through http.DefaultTransport as it is at the time of each request;
-// with Options.RefuseAddress, through a copy that Attach makes of it.
+// transport of the collector, with its proxies. If the collector has no
+// transport, they are sent through the value that http.DefaultTransport has at
+// the time of each request or, with Options.RefuseAddress, through a copy that
+// Attach makes of it.
 //
 // Base or the transport of the collector may be a politeness.Transport. If
 // Options.Limiter is nil, the Limiter and the AttemptTimeout of that
@@ -61,7 +62,7 @@ import (
 //     Options.RefuseAddress, or has a method Validate() error that returns an
 //     error;
 //   - if Options.Wrap returns nil;
-//   - if Attach does not know this version of colly;
+//   - if this version of colly is not supported;
 //   - if the collector is nil, was not initialized, or has an Extension. That
 //     Extension continues to work.
 //
@@ -163,7 +164,7 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 	base, err = x.resolveTransport(base)
 	if errors.Is(err, ErrBypassed) {
 		return nil, 0, fmt.Errorf("collyrobots: the collector has a transport of its own (a %T) that dials by itself, "+
-			"so Options.RefuseAddress would see no address: "+
+			"so Options.RefuseAddress cannot check addresses: "+
 			"give it a net.Dialer{Control: robotsmw.DialControl(f)} instead", client.Transport)
 	}
 	if err != nil {
@@ -171,8 +172,8 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 	}
 	if x.opts.Proxy != nil {
 		// Base is nil if Proxy is set, so base is http.DefaultTransport, or a
-		// copy that refuses addresses. The NewTransport at the beginning of
-		// newExtension has checked its type.
+		// copy that refuses addresses. newExtension has already called
+		// NewTransport, which checks its type.
 		own := base.(*http.Transport).Clone()
 		own.Proxy = x.opts.Proxy
 		base = own
@@ -181,7 +182,8 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 }
 
 // robotsOptions returns the options of the robotsmw.Transport below the guard.
-// They leave to the networkTransport what the guard's transport decides.
+// It sends its requests through the networkTransport, which limits attempts and
+// uses a transport that applies Proxy and RefuseAddress.
 func (x *Extension) robotsOptions() robotsmw.Options {
 	opts := x.opts
 	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {
@@ -198,16 +200,16 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // the extension's robots.txt files, request rate and counts.
 //
 // A clone of an attached collector obeys robots.txt and the request rate
-// without Add, because clones share their client. But clones do not share
-// callbacks. So a clone needs Add for everything that happens in callbacks,
+// without Add, because clones share their client. However, clones do not share
+// callbacks, so a clone needs Add for the features that depend on callbacks,
 // such as nofollow, OnBlocked, PutBack and the check of cached pages.
 //
 // An added collector that is not a clone sends requests through its own
-// transport, if it has one, or else through that of the first collector.
-// Requests for robots.txt are always sent through that of the first collector.
+// transport, if it has one, and otherwise through that of the first collector.
+// Requests for robots.txt are always sent through the transport of the first
+// collector.
 //
-// The extension does not keep the collector alive. No state is kept of a
-// collector that is no longer used.
+// The extension does not prevent the collector from being garbage collected.
 //
 // Add returns an error if the collector is nil or was not initialized, or if an
 // extension is attached to it already.

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// checkCached checks a request before colly may answer it from its cache
+// checkCached checks a request before colly may return a page from its cache
 // directory, because such a request does not reach the guard. If a rule in
 // memory disallows the URL, checkCached sets "Cache-Control: no-cache", so that
 // the request reaches the guard, which refuses it. No robots.txt is fetched, so
@@ -24,9 +24,9 @@ import (
 // response to a request with this header.
 func (a *attachedCollector) checkCached(r *colly.Request) {
 	if repeatMarkFor(r).bypassesCache || a.isForbidden(r.URL) {
-		// Colly has made the http.Request, so this Body is not sent. The mark
-		// only keeps the header until restoreCached, which refuseLinks and
-		// afterFailure call.
+		// Colly has already created the http.Request, so this Body is not sent.
+		// It only stores the original header for restoreCached, which
+		// refuseLinks and afterFailure call.
 		r.Body = &repeatMark{body: r.Body, header: *r.Headers}
 		*r.Headers = r.Headers.Clone()
 		r.Headers.Set("Cache-Control", "no-cache")
@@ -36,22 +36,22 @@ func (a *attachedCollector) checkCached(r *colly.Request) {
 // isForbidden reports whether a robots.txt in memory disallows u. It returns
 // false if there is none in memory, or if robots.txt is unreachable.
 func (a *attachedCollector) isForbidden(u *url.URL) bool {
-	d, err := a.checker.Check(ended, u) // a Check whose context has ended begins no fetch
+	d, err := a.checker.Check(ended, u) // a Check whose context has ended does not begin a fetch
 	return err == nil && !d.Allowed && d.Reason != robotsmw.Unreachable
 }
 
-// restoreCached undoes what checkCached did to a request.
+// restoreCached undoes the changes that checkCached made to a request.
 func (a *attachedCollector) restoreCached(r *colly.Request) {
 	if b, ok := r.Body.(*repeatMark); ok && b.header != nil {
 		r.Body, *r.Headers = b.body, b.header
 	}
 }
 
-// forgetThrottled is called for a response with a status for which
-// RetryThrottled applies, and removes it from the cache directory. Colly caches
-// all responses but a 5xx, so that each repeat would get the same 429, in later
-// runs of the program too. bypassCache reports whether colly must not use its
-// cache for a repeat of the request.
+// forgetThrottled removes a response with the status 429 or 430 from colly's
+// cache directory. Colly caches all responses except those with a 5xx status,
+// so each repeat would otherwise get the same 429, even in later runs of the
+// program. bypassCache reports whether the response could not be removed, so
+// that a repeat of the request must not use the cache.
 func (a *attachedCollector) forgetThrottled(r *colly.Response) (bypassCache bool) {
 	if a.collector.CacheDir == "" || r.Request.Method != http.MethodGet || !httpstatus.IsThrottled(r.StatusCode) {
 		return false
@@ -60,9 +60,10 @@ func (a *attachedCollector) forgetThrottled(r *colly.Response) (bypassCache bool
 }
 
 // removeCached429 removes the file in which colly caches the page at u, if it
-// contains a 429 or 430. It returns false if there is no such file. This is the
-// case after a redirect, because the file is that of the first URL, and would
-// be the case if another version of colly named its files in another way.
+// contains a 429 or 430. It returns false if it removed no file. After a
+// redirect, for example, it does not find the file, which is named after the
+// URL of the first request. It would not find the file either if another
+// version of colly named its files differently.
 func removeCached429(dir string, u *url.URL) bool {
 	sum := sha1.Sum([]byte(u.String()))
 	name := hex.EncodeToString(sum[:])

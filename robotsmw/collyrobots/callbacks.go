@@ -27,9 +27,9 @@ func (a *attachedCollector) registerCallbacks() {
 
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
 // first makes a request that was put back and is due now. If the program
-// repeats a refused request, beforeRequest waits until it may be sent. On an
-// asynchronous collector, this does not hold up the OnError handler that called
-// Retry, because the repeat has a goroutine of its own.
+// repeats a refused request, beforeRequest waits until the repeat may be sent.
+// On an asynchronous collector, the wait does not block the OnError handler
+// that called Retry, because the repeat has a goroutine of its own.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	seal(r)
 	mark := repeatMarkFor(r)
@@ -45,8 +45,8 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
 		// In plain colly, Headers is nil if there is no response, and programs
-		// retry then. A refusal is not such a failure: it is final, or the
-		// extension knows until when it lasts.
+		// retry then. A refusal should not be retried like that: either it is
+		// final, or its end is known and the extension waits for it.
 		r.Headers = new(http.Header)
 	}
 	a.restoreCached(r.Request)
@@ -57,10 +57,10 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	}
 }
 
-// onRequest runs before colly looks into its cache directory and before it
-// sends anything.
+// onRequest runs before colly reads its cache directory and before it sends the
+// request.
 func (a *attachedCollector) onRequest(r *colly.Request) {
-	a.currentGuard() // before colly matches the LimitRules of a new backend
+	a.currentGuard() // creates the guard of a new backend before colly matches its LimitRules
 	a.keepHandlerLast()
 	if k := a.pageMarks.forContext(r.Ctx); k != nil {
 		a.refuseChild(r, k)
@@ -72,8 +72,8 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 
 // onResponseHeaders makes the extension refuse the links of a page if its
 // header has a nofollow directive, before any OnResponse handler can visit
-// them. It does the same for a response that is surely one of bot protection,
-// such as a challenge, because the links are not those of the page.
+// them. It does the same for a response that is certainly from bot protection,
+// such as a challenge, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
@@ -102,11 +102,11 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 }
 
 // refuseLinks makes the extension refuse the links of a page that must not be
-// followed. The body may contain directives, or reveal bot protection, that
-// onResponseHeaders could not see.
+// followed. Unlike onResponseHeaders, it also examines the body, which may
+// contain directives or identify bot protection.
 func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
 	a.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx by a copy
+	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx with a copy
 	page := a.Directives(r)
 	if page.Refusal.Sure || page.NoFollow() {
 		a.markNoFollow(r)

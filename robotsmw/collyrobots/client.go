@@ -13,9 +13,10 @@ import (
 // How the guard stays the transport of colly's client:
 //
 // A program may set a client, a transport, a cookie jar, a proxy or a timeout
-// at any time, and colly gives no notice. So the guard looks at colly's client
-// whenever a request is about to read it, takes over what was set, and makes
-// the client its own again. Three hooks call syncClient at these times:
+// at any time, and colly gives no notice. Therefore the guard checks colly's
+// client whenever a request is about to read it, applies the settings that have
+// changed, and sets its own client and transport again. Three hooks call
+// syncClient at these times:
 //
 //  1. the ruleHook, for each request of all collectors that share the backend,
 //     before the OnRequestHeaders handlers run;
@@ -25,23 +26,23 @@ import (
 //     an OnRequestHeaders handler of a clone that was not added, or a redirect
 //     handler, may have set a transport.
 //
-// All other code calls current, which returns what was set last.
+// All other code calls current, which also applies the latest settings.
 
-// newGuard takes over a backend. From now on, the requests of its collectors go
-// through the guard, which sends them through base and notices what is set on
-// the collectors.
+// newGuard makes a guard the transport of a backend. The guard sends the
+// requests of all collectors of the backend through base, until another
+// transport is set on one of them.
 func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
 	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	g.replaceClient()
 	// If there is a main guard, this backend is that of an added collector, or
-	// a new one from Collector.Init (see guardFor). For the main guard itself,
-	// chooseTransport has read the transport.
+	// a new one from Collector.Init (see guardFor). The transport for the main
+	// guard itself has been chosen by chooseTransport.
 	if set := g.client.Transport; set != nil && x.mainGuard != nil {
 		g.setTransport(set)
 	}
 	g.client.Transport = g
-	g.client.Timeout = 0 // this timeout would include the waits
+	g.client.Timeout = 0 // it would include the time for which requests wait
 	b.installHook(g)
 	return g
 }
@@ -76,10 +77,10 @@ func (g *guard) replaceClient() {
 	*g.backend.client = g.client
 }
 
-// syncClient takes over what was set on colly's client, and makes sure that the
-// client is the guard's own and that its transport is the guard. It returns
-// g.refused. Each request that reads the client has called syncClient before,
-// so it reads the client after syncClient has written it.
+// syncClient applies the settings of colly's client that have changed, and
+// makes sure that the client is the guard's own and that its transport is the
+// guard. It returns g.refused. Each request calls syncClient before it reads
+// the client, so the writes of syncClient happen before these reads.
 func (g *guard) syncClient() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,7 +111,7 @@ func (g *guard) syncClientLocked() error {
 		g.setTransport(client.Transport)
 		client.Transport = g
 	}
-	if client.Timeout != 0 { // this timeout would include the waits
+	if client.Timeout != 0 { // it would include the time for which requests wait
 		g.timeout = client.Timeout
 		client.Timeout = 0
 	}
@@ -118,8 +119,8 @@ func (g *guard) syncClientLocked() error {
 }
 
 // copyChange copies a field of the program's client to the guard's own client
-// if it has changed. It compares memory, because not all values can be
-// compared.
+// if it has changed. It compares the bytes in memory, because fields such as
+// CheckRedirect are not comparable.
 func copyChange[T any](programs, lastSeen, own *T) {
 	if !bytes.Equal(rawBytes(programs), rawBytes(lastSeen)) {
 		*lastSeen = *programs
@@ -133,8 +134,8 @@ func (g *guard) Match(string) bool {
 	return true
 }
 
-// jar wraps the client's cookie jar. An http.Client gets the cookies of each
-// request, and of each hop of its redirects.
+// A jar wraps the client's cookie jar and calls syncClient. An http.Client
+// calls Cookies for each request and for each redirect.
 type jar struct {
 	http.CookieJar
 	guard *guard

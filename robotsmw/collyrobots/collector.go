@@ -7,28 +7,27 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// attachedCollector is a collector that the extension is attached to.
+// An attachedCollector is a collector that the extension is attached to.
 type attachedCollector struct {
 	*Extension
 	collector *colly.Collector
 
-	// Pointers to fields of the collector, because to look for a field takes
-	// time.
+	// Pointers to fields of the collector, because reflection would be slower.
 	backend        *unsafe.Pointer
 	headerHandlers *[]colly.RequestCallback // nil if not known
 
-	collectorMu  sync.Mutex     // guards what follows
-	guard        *guard         // the last guard of the collector; nil at first
+	collectorMu  sync.Mutex     // guards the fields below
+	guard        *guard         // the guard that currentGuard returned last; nil at first
 	guardBackend unsafe.Pointer // the backend to which guard belongs
 
-	// registered is how many OnRequestHeaders handlers the collector had when
-	// onRequestHeaders was last registered, including that one.
+	// registered is the number of OnRequestHeaders handlers of the collector,
+	// including onRequestHeaders, when that was last registered.
 	registered int
 }
 
 // currentGuard returns the guard of the collector's backend. After
-// Collector.Init, the collector has another backend. The result is nil if this
-// version of colly has no backend.
+// Collector.Init, the collector has another backend, which gets another guard.
+// If that fails, currentGuard returns the previous guard, which may be nil.
 func (a *attachedCollector) currentGuard() *guard {
 	a.collectorMu.Lock()
 	defer a.collectorMu.Unlock()

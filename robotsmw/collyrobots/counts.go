@@ -8,44 +8,46 @@ import (
 // Counts are the counts of an Extension since Attach, for all collectors whose
 // requests it handles.
 type Counts struct {
-	// Fetched counts requests that got a response, including redirect hops, but
-	// not those for robots.txt.
+	// Fetched counts requests that received a response, including redirect
+	// hops. Requests for robots.txt are not counted.
 	Fetched int64
 
 	Disallowed  int64 // requests that a rule disallowed
 	Unreachable int64 // requests refused because robots.txt was unreachable
 
-	// AddressRefused counts requests whose address Options.RefuseAddress
-	// refused, or the address of the robots.txt that they needed.
+	// AddressRefused counts requests that were not sent because
+	// Options.RefuseAddress refused the address of their host, or that of the
+	// robots.txt that applies to them.
 	AddressRefused int64
 
 	NoIndex      int64 // pages with a noindex directive
 	NoFollow     int64 // pages with a nofollow directive
 	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
 	PutBack      int64 // requests put back because their host was not due
-	Retried      int64 // requests repeated after a 429 or 503
+	Retried      int64 // requests repeated because of RetryThrottled
 
 	// GivenUp counts requests that were not repeated although RetryThrottled or
-	// PutBack was set: because a request was answered with 429 or 503 more
-	// often than RetryThrottled allows, because MaxRequests was reached,
-	// because the body cannot be sent twice, or because the Limiter refused the
-	// request five times after a redirect.
+	// PutBack was set: because the request had already been repeated
+	// RetryThrottled times, because MaxRequests was reached, because the body
+	// cannot be sent twice, or because the Limiter refused the request five
+	// times after a redirect.
 	GivenUp int64
 
 	// Pages counts the responses in Fetched that are not redirects.
 	Pages int64
 
-	// Lost counts requests that got no complete response, such as because of
-	// the network, a timeout, the end of the Context or a
+	// Lost counts requests that received no complete response, for example
+	// because of a network error, a timeout, a canceled Context or a
 	// *politeness.DelayError. Requests that were refused because of robots.txt
-	// or their address are not lost, nor are requests that succeeded in a
-	// Retry. Lost counts the attached collector and those that were added with
-	// Extension.Add, but no other clones.
+	// or their address are not counted, nor are requests for which a Retry
+	// succeeded. Lost counts the attached collector and those that were added
+	// with Extension.Add, but no other clones.
 	Lost int64
 
 	// Waited is the sum of the times for which requests waited before they were
 	// sent: for the Limiter, for robots.txt and for LimitRules, but not while
-	// they were put back. Waits at the same time add up.
+	// they were put back. If several requests wait at the same time, all their
+	// waits are added.
 	Waited time.Duration
 
 	// LongestWait is the longest of these waits. Each hop of a redirect has a

@@ -2,8 +2,9 @@ package collyrobots
 
 import "net/http"
 
-// defaultTransport is http.DefaultTransport at the time of each request, as
-// http.Client has it. Tests and instrumentation may replace that later.
+// A defaultTransport sends each request through the current value of
+// http.DefaultTransport, as an http.Client does. Tests and instrumentation may
+// replace that variable at any time.
 type defaultTransport struct{}
 
 func (defaultTransport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -15,9 +15,10 @@ import (
 
 // Directives returns the directives of a page for this crawler: those of its
 // X-Robots-Tag header and, in HTML, of its robots meta elements. The State is
-// PageComplete even if MaxBodySize has cut the body, because colly does not
-// report that. If the response is one of bot protection, such as a challenge,
-// the field Refusal describes it.
+// PageComplete even if the body was truncated to MaxBodySize, because colly
+// does not report that. If the response is from bot protection, such as a
+// challenge, the field Refusal describes it. If Refusal.Sure is true, the other
+// fields are zero.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	response := httpResponse(page)
 	state := examinedState(page)
@@ -52,19 +53,20 @@ func examinedState(page *colly.Response) robotsmw.PageState {
 	return robotsmw.PageComplete
 }
 
-// detect returns what the status and header of a response reveal about bot
-// protection. Its Kind is zero if the response is not one of bot protection.
+// detect reports whether a response is from bot protection, according to its
+// status and header. If it is not, Kind is zero.
 func (x *Extension) detect(response *http.Response) refusal.Refusal {
 	r, _ := x.opts.Refusals.Of(response)
 	return r
 }
 
-// detectInPage is like detect, but also searches the body, if the status and
-// header reveal nothing certain.
+// detectInPage is like detect, but also searches the body. The result of detect
+// takes precedence, unless only the body identifies bot protection, or
+// identifies it with certainty.
 func (x *Extension) detectInPage(response *http.Response, body []byte) refusal.Refusal {
 	inPage, ok := x.opts.Refusals.OfPage(response, body)
 	if !ok {
-		return refusal.Refusal{} // as detect would return, because OfPage finds all that detect finds
+		return refusal.Refusal{} // detect would return the same, because OfPage also examines the header
 	}
 	inHeader := x.detect(response)
 	if inHeader.Sure || inHeader.Kind != 0 && !inPage.Sure {
@@ -83,16 +85,16 @@ func httpResponse(page *colly.Response) *http.Response {
 }
 
 // Indexable reports whether a page may be indexed. It returns false if the page
-// has a noindex directive, or if the response is surely one of bot protection
-// instead of the page.
+// has a noindex directive, or if the response is certainly from bot protection
+// and not the page.
 func (x *Extension) Indexable(page *colly.Response) bool {
 	result := x.Directives(page)
 	return !result.NoIndex() && !result.Refusal.Sure
 }
 
-// isHTML reports whether page has a body that may be HTML. The result is that
-// of a robotsmw.Transport for the same response. It does not depend on the
-// content of the body.
+// isHTML reports whether page has a body that may be HTML. The result is the
+// same as that of a robotsmw.Transport for the response, and does not depend on
+// the content of the body.
 func isHTML(page *colly.Response) bool {
 	return len(page.Body) > 0 && httputil.MayBeHTML(page.StatusCode, httpResponse(page).Header)
 }
@@ -106,8 +108,9 @@ func isEncoded(page *colly.Response) bool {
 	return coding != "" && coding != "identity" && !strings.Contains(coding, "gzip")
 }
 
-// exposeDirectives adds the directives of the page that a 304 stands for to the
-// header of the 304, because colly passes on only the header of a response.
+// exposeDirectives adds the directives of the stored page to the header of a
+// 304, because colly's callbacks receive only the header of a response and not
+// its context.
 func exposeDirectives(resp *http.Response) {
 	if resp.StatusCode != http.StatusNotModified {
 		return

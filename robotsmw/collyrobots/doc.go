@@ -21,27 +21,27 @@
 //	a clone               yes         yes    no        no
 //	a clone, ext.Add(it)  yes         yes    yes       no
 //
-// To obey nofollow with c.Visit, write
-// c.Visit(ext.AbsoluteURL(e.Request, href)). Extension.AbsoluteURL shows the
-// same for a queue.
+// To obey nofollow with c.Visit, write c.Visit(ext.AbsoluteURL(e.Request,
+// href)). The documentation of Extension.AbsoluteURL shows the same change for
+// a queue.
 //
 // Attach uses some unexported fields of colly. It is tested with colly v2.3.0
 // and with the later commit 20d31482af5f. If another version lacks a field that
-// a promise of this package depends on, Attach returns an error that states
-// what to write instead. If it lacks any other field, Attach logs what does not
-// work. After an error of Attach, the collector sends no requests: all of them
-// fail with this error.
+// the checks of this package depend on, Attach returns an error that describes
+// what to do instead. If it lacks any other field, Attach logs which features
+// do not work. After an error of Attach, the collector sends no requests,
+// because all of them fail with that error.
 //
 // # When a crawl seems to hang
 //
-// The crawl is waiting for a host. A server may request a pause of an hour with
-// Retry-After. While robots.txt is unreachable (503, 429, no network), a Retry
-// waits for a minute at first, and longer after each failure. Each pause of a
-// minute or more is logged at level Info, with the host, the reason and the
-// end.
+// A crawl that seems to hang is waiting for a host. A server may request a
+// pause of an hour with Retry-After. While robots.txt is unreachable (503, 429,
+// no network), a Retry waits for a minute at first, and longer after each
+// failure. Each pause of a minute or more is logged at level Info, with the
+// host, the reason and the end.
 //
 // If a host has a Crawl-delay of more than Limiter.MaxCrawlDelay, which is a
-// minute by default, then all requests to it but the first fail with a
+// minute by default, then all requests to the host except the first fail with a
 // *politeness.DelayError. Raise MaxCrawlDelay, or set Extension.PutBack, which
 // repeats each of them when the host is due.
 //
@@ -74,22 +74,24 @@
 //	...
 //	c.Wait() // for the pages of this job
 //
-// In a job, use Collector.Visit or Follow: Extension.Visit visits with the
-// collector that Attach was given. OnBlocked and Counts are for all jobs.
+// In a job, use Collector.Visit or Follow, because Extension.Visit uses the
+// collector that was passed to Attach. OnBlocked and Counts cover all jobs.
 //
-// The jobs share robots.txt, the connections and the pace. If instead each job
-// calls Attach, with the same Limiter, the network error of an
-// unreachable robots.txt is known only in the job that met it: in others, the
-// error has its text, but errors.As does not find it. With RefuseAddress, each
-// job then also fetches every robots.txt again, and keeps idle connections of
-// its own until the IdleConnTimeout of the transport is over.
+// The jobs share robots.txt files, connections and request rates. If instead
+// each job calls Attach, with the same Limiter, errors.As finds the network
+// error of an unreachable robots.txt only in the job that sent the failed
+// request. In other jobs, the error contains only the text of the network
+// error. With RefuseAddress, each job then also fetches every robots.txt again,
+// and has its own idle connections until the IdleConnTimeout of the transport
+// has passed.
 //
 // Extension.Wait waits for all jobs. If the collectors are synchronous and
 // PutBack is set, there is no way to wait for one job only, and the callbacks
-// of a job may be called by the goroutine of another job, for a page that was
-// put back. An asynchronous collector has neither problem. When the context of
-// a job is canceled, its pages that were put back fail at once: OnError of a
-// synchronous collector receives them in Wait, or one during each Visit.
+// of a job may be called by the goroutine of another job, for a request that
+// was put back. An asynchronous collector has neither problem. When the context
+// of a job is canceled, its requests that were put back fail immediately: on a
+// synchronous collector, OnError is called for them in Wait, or for one of them
+// in each Visit.
 //
 // # Errors
 //
@@ -99,7 +101,8 @@
 //	robotsmw.ErrDisallowed      a rule or an option disallows the URL
 //	robotsmw.ErrUnreachable     robots.txt is unreachable. If the network is the
 //	                            reason: *net.DNSError, x509 errors and others
-//	robotsmw.ErrAddressRefused  RefuseAddress refused the address, and its error
+//	robotsmw.ErrAddressRefused  RefuseAddress refused the address. errors.Is also
+//	                            finds the error of RefuseAddress
 //	*politeness.DelayError      the host is not due
 //	collyrobots.ErrBypassed     the extension could not have checked the request
 //	context.Canceled            the collector's Context was canceled
@@ -110,8 +113,8 @@
 // from that address first.
 //
 // As in plain colly, Response.Headers is nil in OnError if the server did not
-// answer. It is not nil, but empty, if the extension refused the request, which
-// was then not sent.
+// respond. If the extension refused the request, so that it was not sent,
+// Headers is empty but not nil.
 //
 // # Retries in OnError
 //
@@ -143,18 +146,18 @@
 // ErrUnreachable, sends no request and only returns the error of the refusal. A
 // later Retry waits until the request may be sent. Therefore programs should
 // repeat a request with Retry and not with a queue. On a synchronous collector,
-// Retry also returns the error of the try, which OnError has received by then.
-// For 429 and 503, set Extension.RetryThrottled. The Example "Retries" is a
-// whole program.
+// Retry also returns the error of the repeat, which OnError has already
+// received. For 429 and 503, set Extension.RetryThrottled. The Example
+// "Retries" is a whole program.
 //
 // Offline, such as when pages are processed again from CacheDir, do not Retry
-// an ErrUnreachable: each Retry waits for the next try of robots.txt, for a
-// minute at first and up to an hour later.
+// an ErrUnreachable: each Retry waits for the next attempt to fetch robots.txt,
+// at first for a minute and later for up to an hour.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
 // returns its error. Collector.Visit and Post return the error of the first
-// try.
+// attempt.
 //
 // A program that records URLs as seen before it visits them should use
 // Extension.Visit or Follow, and remove a URL for which the error is an
@@ -164,69 +167,70 @@
 // # Proxies, clients and timeouts
 //
 // A proxy, a client, a transport or a timeout may be set at any time: on the
-// collector or on a clone, in a callback, or after Collector.Init. But on an
-// asynchronous collector, setting one while requests are under way is a data
-// race, as in plain colly: set a proxy function before, which chooses a proxy
-// for each request. SetProxy and SetProxyFunc change only the proxy of the
-// transport, for robots.txt too. The
-// extension copies a client and does not change the original, but applies what
-// changes on the original later. SetRequestTimeout limits each attempt. The
-// time for which a request waits does not count.
+// collector or on a clone, in a callback, or after Collector.Init. On an
+// asynchronous collector, however, setting one while requests are under way is
+// a data race, as in plain colly. Such a program should set a proxy function,
+// which chooses a proxy for each request, before the first request. SetProxy
+// and SetProxyFunc change only the proxy of the transport, including the proxy
+// for robots.txt. The extension uses a copy of a client. It does not change the
+// original, but applies later changes of the original to the copy.
+// SetRequestTimeout limits each attempt, excluding the time for which the
+// request waits.
 //
 // A robots.txt is fetched through the same proxies as pages. If the proxy of
 // the first request to a site fails, the robots.txt of the site is unreachable
 // for a minute, for all proxies, and for twice as long after each further
-// failure. A proxy function should leave out proxies that fail, and OnError
-// should Retry, which waits for the next fetch. Which proxy failed for a
-// robots.txt is known only to the function, or from the error if the proxy
-// cannot be connected to.
+// failure. A proxy function should skip proxies that fail, and OnError should
+// Retry, which waits for the next fetch. The error identifies the proxy that
+// failed for a robots.txt only if the connection to the proxy could not be
+// established. Otherwise, the proxy function must keep a record of its choices.
 //
 // # LimitRules
 //
 // The Delay of a colly.LimitRule and the Delay of Options.Limiter are not added
-// to each other. Both must be over before the next request starts, so the
-// longer one decides. The Limiter's Delay counts from the start of a request to
-// the same host. The Delay and RandomDelay of a LimitRule count from the end of
-// a response, in each of its Parallelism slots, and a rule with the DomainGlob
-// "*" applies to all hosts together. A program that needs only a delay per host
-// should set the Limiter's, and no LimitRule.
+// to each other. Both must have passed before the next request starts. The
+// Limiter's Delay counts from the start of a request to the same host. The
+// Delay and RandomDelay of a LimitRule count from the end of a response, in
+// each of its Parallelism slots, and a rule with the DomainGlob "*" applies to
+// all hosts together. A program that needs only a delay per host should set the
+// Delay of the Limiter and no LimitRule.
 //
 // # Decisions
 //
 //   - All methods are checked, including the HEAD of CheckHead, and so are
 //     redirects, Retry, and clones made before or after Attach.
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
-//     only if a robots.txt that is in memory has a rule that now disallows it.
-//     A Store is not memory. If cached pages should obey the present rules,
+//     only if a robots.txt in memory disallows it; files that are only in a
+//     Store are not consulted. If cached pages should obey the current rules,
 //     call ext.Checker().Check for one URL of each origin first. Offline, a
 //     link that is not in the directory fails with an ErrUnreachable. Do not
-//     Retry it: see "Retries in OnError". Without RetryThrottled, colly keeps a
-//     429 in the directory, and returns it in later runs.
+//     Retry it: see "Retries in OnError". Without RetryThrottled, colly stores
+//     a 429 in the directory, and returns it in later runs.
 //   - Extension.Visit and Follow check first, so they need robots.txt for a
 //     page in CacheDir too, while Collector.Visit does not.
-//   - The links of a nofollow page, or of a response that is surely a bot
-//     protection, are refused. Their URLs stay unvisited, so that a link on
-//     another page can still lead there.
+//   - The links of a nofollow page, or of a response that is certainly from bot
+//     protection, are refused. Their URLs stay unvisited, so that they can
+//     still be visited from another page.
 //   - Colly's MaxRequests counts a request that is refused, because colly
-//     counts it before the extension can check it, and the count is its ID.
-//     Extension.Visit and Follow check first, so their refusals do not count.
-//   - Attach sets IgnoreRobotsTxt to true, so that colly does not fetch
-//     robots.txt too. It replaces the client by a copy and adds a LimitRule. It
-//     sets UserAgent if that is colly's default.
+//     counts a request before the extension can check it. Extension.Visit and
+//     Follow check first, so a URL that they refuse is not counted.
+//   - Attach sets IgnoreRobotsTxt to true, so that colly does not also fetch
+//     robots.txt. It replaces the client with a copy and adds a LimitRule. It
+//     sets UserAgent to Options.UserAgent if it has colly's default value.
 //
 // # What the extension cannot prevent
 //
 // If a program sets a transport while requests are under way, a request that is
 // just being sent goes through the extension or fails with ErrBypassed. There
-// are exceptions that colly leaves no way to prevent:
+// are two exceptions, which the extension cannot prevent:
 //
 //   - A transport that ignores the context of its request sends the request.
-//     Those of net/http do not.
+//     The transports of net/http respect the context.
 //   - A request of a clone that was not added may be sent without a check. This
 //     is very unlikely if another goroutine sets the transport. It is certain
 //     if an OnRequestHeaders handler of the clone sets a client, or sets a
 //     transport while the collector has no cookie jar.
 //
-// A clone that was made after Collector.Init bypasses the extension until its
-// collector has made a request.
+// A clone that was made after Collector.Init bypasses the extension until the
+// collector that it was cloned from has made a request.
 package collyrobots

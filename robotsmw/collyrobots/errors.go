@@ -10,7 +10,8 @@ import (
 )
 
 // ErrBypassed is the error of a request that was not sent because the extension
-// could not have checked it. errors.Is finds it. There are two reasons:
+// could not have checked it. It is wrapped by the errors that colly returns:
+// use errors.Is to test for it. There are two causes:
 //
 //   - A transport was set that hides addresses from Options.RefuseAddress: it
 //     has a dial function of its own, or is not an *http.Transport. All
@@ -19,16 +20,17 @@ import (
 //     the request goes through the extension.
 var ErrBypassed = errors.New("collyrobots: the request was not sent, because the extension could not have checked it")
 
-// errReplaced is the cause of the end of each sealed context.
+// errReplaced is the cancellation cause of each sealed context.
 var errReplaced = fmt.Errorf("%w: a transport was set while the request was about to be sent", ErrBypassed)
 
-// errHidden is the ErrBypassed of a transport that hides addresses.
+// errHidden is the error of a transport that hides addresses from
+// Options.RefuseAddress.
 var errHidden = fmt.Errorf("%w: the transport that was set after Attach "+
-	"(SetProxy, SetProxyFunc, SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress would not see: "+
-	"give it a net.Dialer{Control: robotsmw.DialControl(f)} and Attach the transport as Options.Base, "+
+	"(SetProxy, SetProxyFunc, SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress cannot check: "+
+	"give it a net.Dialer{Control: robotsmw.DialControl(f)} and pass the transport to Attach as Options.Base, "+
 	"or the proxy as Options.Proxy", ErrBypassed)
 
-// errNoResponse is the error of a RoundTripper that breaks its contract.
+// errNoResponse is the error for a RoundTripper that violates its contract.
 var errNoResponse = errors.New("collyrobots: the collector's transport returned neither a response nor an error")
 
 // blockedError is a *robotsmw.DisallowedError for which errors.Is(err,

@@ -15,37 +15,40 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// An Extension is what Attach adds to a collector. Its fields are options: set
-// them before the first request. All methods are safe for concurrent use. Wait
-// states what else may run at the same time.
+// An Extension makes the collectors that it is attached to obey robots.txt and
+// nofollow. Its fields are options, which must be set before the first request.
+// All methods are safe for concurrent use, but see Wait for a restriction on
+// asynchronous collectors.
 type Extension struct {
 	// ObeyRelNoFollow makes the extension refuse links with rel="nofollow" and
 	// count them in Counts.LinksRefused. A link is followed nevertheless if the
 	// page also links to the same URL without rel="nofollow".
 	//
 	// A request that Request.Visit makes for such a link is aborted in
-	// OnRequest. By then, colly has counted the URL as visited, so a link of
-	// another page to the URL is not followed either. Extension.Follow makes no
+	// OnRequest. By then, colly has counted the URL as visited, so a link to
+	// the URL on another page is not followed either. Extension.Follow makes no
 	// request for such a link, and leaves the URL unvisited.
 	//
-	// False means that links with rel="nofollow" are followed like any other.
-	// Google treats rel="nofollow" as a hint and not as a rule.
+	// If ObeyRelNoFollow is false, links with rel="nofollow" are followed like
+	// any other. Google treats rel="nofollow" as a hint and not as a rule.
 	ObeyRelNoFollow bool
 
-	// RetryThrottled is how many times the extension repeats a GET or HEAD that
-	// was answered with 429, 430, 503 or 529. Each repeat waits until the
-	// Retry-After is over or, if the response has none, for the back-off of the
-	// Limiter. OnError is called each time. As long as the extension repeats
-	// the request, a Retry in OnError sends no request and returns the error.
+	// RetryThrottled is the maximum number of times that the extension repeats
+	// a GET or HEAD whose response has the status 429, 430, 503 or 529. Each
+	// repeat waits until the time in Retry-After has passed or, if the response
+	// has no Retry-After, for the back-off of the Limiter. OnError is called
+	// each time. As long as the extension repeats the request, a Retry in
+	// OnError sends no request and returns the error.
 	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
 	// visited, which is then fetched again.
 	//
-	// Colly keeps a 429 in CacheDir, and would use it instead of each repeat.
-	// The extension removes it, so that the page is requested, and kept. A
-	// repeat after a redirect is not kept.
+	// Colly stores a 429 in CacheDir, and would return it for each repeat.
+	// Therefore the extension removes it, so that the page is requested and
+	// stored. After a redirect, it cannot remove the 429, so the response to
+	// the repeat is not stored.
 	//
-	// 0 or negative means never.
+	// If RetryThrottled is zero or negative, no request is repeated.
 	RetryThrottled int
 
 	// PutBack makes the extension repeat a request that the Limiter refused
@@ -53,63 +56,65 @@ type Extension struct {
 	//
 	// Until then, a synchronous collector continues with other requests. The
 	// repeat is made, with its callbacks, by the first goroutine that visits a
-	// page with a collector of this Extension, or that calls Wait, when the
-	// time has come. On an asynchronous collector, the repeat is made by the
-	// goroutine of the request, so that OnError handlers that were registered
-	// after Attach receive the error only when the time has come. If the
-	// collector's Context ends before, the repeat fails at once.
+	// page with a collector of this Extension, or that calls Wait, after that
+	// time. On an asynchronous collector, the repeat is made by the goroutine
+	// of the request, so that OnError handlers that were registered after
+	// Attach do not receive the error before that time. If the collector's
+	// Context ends earlier, the repeat fails immediately.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
-	// of the request sends no request and returns the error. A request that the
-	// Limiter refuses after a redirect for the fifth time is not repeated any
-	// more, because a host that redirects to itself may have a Crawl-delay that
-	// no request waits for.
+	// of the request sends no request and returns the error. When the Limiter
+	// has refused a request after a redirect for the fifth time, the request is
+	// not repeated again: each repeat begins with the redirect, and if a host
+	// with a long Crawl-delay redirects to itself, the redirect is the reason
+	// for the refusal.
 	//
 	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
-	// threads of a colly queue: see the package doc. Each try counts for
+	// threads of a colly queue: see the package doc. Each attempt counts toward
 	// colly's MaxRequests, although a request that is refused is not sent. With
-	// a negative MaxWait, allow several tries for each page.
+	// a negative MaxWait, MaxRequests should allow several attempts for each
+	// page.
 	//
-	// Requests that are put back are kept in the memory of this process. They
-	// are lost if the process ends, and other processes that share a queue
-	// cannot make them.
+	// Requests that are put back are stored in the memory of this process. They
+	// are lost if the process ends, and cannot be made by other processes that
+	// share a queue.
 	//
-	// False means that the URL is not fetched, unless an OnError handler calls
-	// Retry.
+	// If PutBack is false, such a URL is not fetched unless an OnError handler
+	// calls Retry.
 	PutBack bool
 
-	opts      robotsmw.Options  // what Attach was given, with a Limiter and a Logger
-	first     *colly.Collector  // the collector that Attach was given
-	mainGuard sender            // its guard, which also fetches robots.txt
+	opts      robotsmw.Options  // the options that were passed to Attach, with a Limiter and a Logger
+	first     *colly.Collector  // the collector that was passed to Attach
+	mainGuard sender            // the guard of first, which also sends requests for robots.txt
 	inner     http.RoundTripper // the robots transport, or Options.Wrap around it
-	failed    error             // of Attach, so that nothing may be sent; otherwise nil
-	released  atomic.Bool       // failed, and a later Attach has taken over
+	failed    error             // the error of Attach, with which all requests fail; otherwise nil
+	released  atomic.Bool       // whether a later Attach has replaced this failed one
 	checker   *robotsmw.Checker
-	tokens    []string // the checker's
+	tokens    []string // the product tokens of checker
 
-	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, its number
-	attached     atomic.Int64 // the number of the last one
+	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, numbered in the order of attachment
+	attached     atomic.Int64 // the number of the collector that was attached last
 	pageMarks    pageMarks
 	putBackQueue putBackQueue // of synchronous collectors
 	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
 	newGuardMu sync.Mutex // held while a backend gets a guard
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	counts    Counts
 	paused    map[string]time.Time // the ends of the pauses that were logged, by host
 	onBlocked []func(*colly.Request, robotsmw.Decision)
 }
 
-// A sender is a guard, as far as an Extension needs to know it.
+// A sender is the part of a guard that an Extension uses.
 type sender interface {
-	// current returns the transport that was set last, and how long an attempt
-	// may take. The error is the reason why no request can be sent.
+	// current returns the transport that was set last, and the timeout of an
+	// attempt. It returns an error if no request can be sent.
 	current() (base http.RoundTripper, timeout time.Duration, err error)
 
-	// lastBase returns the transport by which requests were sent last. Unlike
-	// current, it does not look at colly's client, so it may be called while
-	// the program sets another one.
+	// lastBase returns the transport that the latest call of current returned.
+	// Unlike current, it does not read colly's client, so it may be called
+	// while the program sets another client.
 	lastBase() http.RoundTripper
 }
 
@@ -129,8 +134,8 @@ func (x *Extension) liveCollectors() []*colly.Collector {
 	return list
 }
 
-// Checker returns the Checker that decides for the extension. A crawler may use
-// it to check URLs before it visits them.
+// Checker returns the Checker that the extension uses. A crawler may use it to
+// check URLs before it visits them.
 func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
 // OnBlocked registers a function that is called for each request that is
@@ -157,7 +162,8 @@ func (x *Extension) tally(count *int64, n int64) {
 	*count += n
 }
 
-// countResponse counts a response.
+// countResponse counts a response in Fetched and, unless it is a redirect, in
+// Pages.
 func (x *Extension) countResponse(isRedirect bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -167,7 +173,7 @@ func (x *Extension) countResponse(isRedirect bool) {
 	}
 }
 
-// isRedirect reports whether a response leads to another URL.
+// isRedirect reports whether a response has a 3xx status and a Location.
 func isRedirect(resp *http.Response) bool {
 	return resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.Header.Get("Location") != ""
 }
@@ -188,9 +194,9 @@ func (x *Extension) countWait(d time.Duration) {
 //     for those that other goroutines make. It does not wait for a Visit that
 //     another goroutine has called, and which returns when its page is done.
 //   - On asynchronous collectors, Wait calls Collector.Wait, which waits for
-//     requests that were put back too. Wait waits for the collector that Attach
-//     was given first, and for the others in the order of Add. Therefore, add a
-//     collector before those with which its callbacks visit pages.
+//     requests that were put back too. Wait waits for the collector that was
+//     passed to Attach, and then for the others in the order of Add. Therefore,
+//     add a collector before those with which its callbacks visit pages.
 //
 // Several goroutines may call Wait at the same time. As with Collector.Wait,
 // while Wait waits, only callbacks may make requests with an asynchronous
@@ -209,16 +215,17 @@ func (x *Extension) Wait() {
 	}
 }
 
-// decide returns the error with which robots.txt would refuse a request of c
-// for u, or the error that prevented the check. It returns nil if u is allowed.
+// decide returns nil if u is allowed. If robots.txt disallows u, it returns the
+// error that OnError would receive for a request of c. If u could not be
+// checked, it returns the error of the check.
 func (x *Extension) decide(c *colly.Collector, u *url.URL) error {
 	d, err := x.checker.Check(c.Context, u)
 	if err == nil && !d.Allowed {
-		// An http.Client wraps it like this for OnError.
+		// OnError receives errors that an http.Client has wrapped like this.
 		err = &url.Error{Op: "Get", URL: u.Redacted(), Err: &blockedError{&robotsmw.DisallowedError{Decision: d}}}
 	}
 	return err
 }
 
-// hasOwnTransport reports whether the options name a transport or a proxy.
+// hasOwnTransport reports whether the options contain a transport or a proxy.
 func (x *Extension) hasOwnTransport() bool { return x.opts.Base != nil || x.opts.Proxy != nil }

@@ -14,7 +14,7 @@ import (
 )
 
 // failClosed makes all requests of a collector fail with err, the error of
-// Attach. A program that ignores the error must not crawl without a check of
+// Attach. A program that ignores the error must not crawl without checking
 // robots.txt.
 func failClosed(c *colly.Collector, err error) {
 	b, unknownLayout := findBackend(c)
@@ -26,7 +26,7 @@ func failClosed(c *colly.Collector, err error) {
 	x.mainGuard = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
 	onRequestFirst(c, func(r *colly.Request) {
 		if x.released.Load() {
-			return // there has been a later Attach
+			return // a later Attach has replaced the failed one
 		}
 		seal(r)
 		x.guardFor(c) // after Collector.Init, the new backend gets a guard
@@ -36,7 +36,7 @@ func failClosed(c *colly.Collector, err error) {
 // release undoes failClosed for a backend.
 func (g *guard) release() {
 	g.x.released.Store(true)
-	g.current() // takes over what was set last
+	g.current() // applies the settings that were changed last
 	client := *g.client
 	client.Transport, client.Timeout = g.base, g.timeout
 	if client.CheckRedirect != nil {
@@ -46,16 +46,16 @@ func (g *guard) release() {
 		client.Jar = own.CookieJar
 	}
 	if bytes.Equal(rawBytes(&client), rawBytes(g.programsClient)) { // nothing was set on the collector
-		*g.backend.client = g.programsClient // what changes on it later takes effect
+		*g.backend.client = g.programsClient // so that later changes of it take effect
 	} else {
 		*g.backend.client = &client
 	}
 	g.backend.removeHook()
 }
 
-// failClosedByAPI is failClosed for a version of colly that Attach does not
-// know. It sets the client for each request, because whether the program has
-// set another one is not known.
+// failClosedByAPI is failClosed for a version of colly that is not supported.
+// It sets the client for each request, because it cannot detect whether the
+// program has set another client.
 func failClosedByAPI(c *colly.Collector, err error) {
 	if c == nil || c.Context == nil {
 		return // it was not initialized, and cannot make a request
@@ -75,16 +75,16 @@ func failClosedByAPI(c *colly.Collector, err error) {
 	c.OnRequestHeaders(refuse)
 }
 
-// logLosses logs what cannot be done with this version of colly.
+// logLosses logs which features do not work with this version of colly.
 func logLosses(logger *slog.Logger) {
 	lost := slices.Collect(maps.Values(collyLayout().missing))
 	if !sealable() {
 		lost = append(lost, "if a transport is set while requests are under way, "+
-			"one of them may be sent by it without a check of robots.txt")
+			"one of them may be sent through it without a check of robots.txt")
 	}
 	if len(lost) > 0 {
 		slices.Sort(lost)
 		lost = slices.Compact(lost)
-		logger.Warn("collyrobots: this version of colly lacks what some promises need: " + strings.Join(lost, "; "))
+		logger.Warn("collyrobots: some features do not work with this version of colly: " + strings.Join(lost, "; "))
 	}
 }

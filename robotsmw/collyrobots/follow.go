@@ -11,11 +11,11 @@ import (
 
 // Visit is like Collector.Visit of the collector that Attach was given, but
 // checks robots.txt first. A URL that is refused stays unvisited, so that it
-// can be visited later if robots.txt changes, and does not count for
+// can be visited later if robots.txt changes, and does not count toward
 // MaxRequests. The error of the refusal is only returned: OnError and OnBlocked
-// are not called, and Counts does not count it. Visit may have to wait for
-// robots.txt, on asynchronous collectors too. It does not check a URL that the
-// collector would not visit.
+// are not called, and the refusal is not included in Counts. Visit may block
+// while robots.txt is fetched, even if the collector is asynchronous. It does
+// not fetch robots.txt for a URL that the collector would not visit.
 func (x *Extension) Visit(URL string) error {
 	if err := x.precheck(x.first, URL, 1); err != nil {
 		return err
@@ -23,13 +23,13 @@ func (x *Extension) Visit(URL string) error {
 	return x.first.Visit(URL)
 }
 
-// precheck returns the error with which the collector or robots.txt would
-// refuse a request for URL, or nil. It leaves the URL unvisited.
+// precheck returns an error if the collector or robots.txt would refuse a
+// request for URL. It leaves the URL unvisited.
 func (x *Extension) precheck(c *colly.Collector, URL string, depth int) error {
 	target := absoluteBase.AbsoluteURL(URL)
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" {
-		return nil // colly reports what is wrong with the URL
+		return nil // Collector.Visit returns the error
 	}
 	if canReplaceVisitedSet() {
 		errWouldVisit := errors.New("the collector would visit the URL")
@@ -42,7 +42,7 @@ func (x *Extension) precheck(c *colly.Collector, URL string, depth int) error {
 	if err := x.decide(c, u); errors.Is(err, colly.ErrRobotsTxtBlocked) {
 		return err
 	}
-	return nil // any other error: the request will fail with it too, and OnError gets it
+	return nil // the request will fail with any other error too, and OnError will receive it
 }
 
 // WillRepeat reports, in an OnError handler, whether the extension repeats the
@@ -56,9 +56,10 @@ func (x *Extension) WillRepeat(r *colly.Request) bool {
 
 // Follow visits the href of an element like Request.Visit, but checks
 // robots.txt first. If robots.txt disallows the URL, Follow returns the error
-// that Extension.Visit would return. If AbsoluteURL returns "" because of
-// nofollow, Follow returns an ErrNoFollow. In both cases, the URL stays
-// unvisited.
+// that Extension.Visit would return. If the link must not be followed because
+// of nofollow, Follow returns an error that wraps ErrNoFollow. In both cases,
+// the URL stays unvisited. Follow also returns an error if the element has no
+// href.
 func (x *Extension) Follow(e *colly.HTMLElement) error {
 	target := e.Request.AbsoluteURL(e.Attr("href"))
 	if target == "" {
@@ -78,21 +79,22 @@ func (x *Extension) Follow(e *colly.HTMLElement) error {
 }
 
 // AbsoluteURL is like page.AbsoluteURL, but returns "" for a link that must not
-// be followed. These are all links of a page with a nofollow directive. With
-// ObeyRelNoFollow, these are also links with rel="nofollow", unless the page
-// has another link to the same URL without it. Collector.Visit and colly's
-// queue refuse "". So a crawler that does not call Request.Visit needs only
-// this change:
+// be followed. On a page with a nofollow directive, these are all links. With
+// ObeyRelNoFollow, they also include links with rel="nofollow", unless the page
+// has another link to the same URL without it. Because Collector.Visit and
+// colly's queue refuse "", a crawler that does not call Request.Visit needs
+// only this change:
 //
 //	c.Visit(e.Request.AbsoluteURL(href))        // before
 //	c.Visit(ext.AbsoluteURL(e.Request, href))   // after
 //	q.AddURL(ext.AbsoluteURL(e.Request, href))  // after, with a queue
 //
-// In a callback, Queue.AddURL does not wake idle threads of the queue: these
+// In a callback, Queue.AddURL does not wake idle threads of the queue, which
 // wait until all threads are idle. Queue.AddRequest wakes one, as in the
-// Example, but blocks forever while the queue is not running. So callbacks
-// should use AddURL with PutBack, because Extension.Wait calls callbacks too,
-// and on asynchronous collectors.
+// Example, but blocks forever while the queue is not running. Therefore
+// callbacks should use AddURL on asynchronous collectors, and also with
+// PutBack, because Extension.Wait may then call them while the queue is not
+// running.
 func (x *Extension) AbsoluteURL(page *colly.Request, href string) string {
 	target := page.AbsoluteURL(href)
 	if k := x.pageMarks.forPage(page); target != "" && k != nil && k.refuses(target) {

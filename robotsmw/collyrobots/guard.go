@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// maxAttempt is how long an attempt may take at most.
+// maxAttempt is the timeout of an attempt if the program has set none.
 const maxAttempt = 24 * time.Hour
 
 // A guard handles the requests of a collector and of all its clones, which
@@ -21,20 +21,20 @@ const maxAttempt = 24 * time.Hour
 // refuses it.
 type guard struct {
 	x       *Extension
-	backend backend // whose LimitRules and client the guard has taken over
+	backend backend // contains the client and the LimitRules
 
-	// The loops of a collector and its clones. Other collectors may request the
-	// same URLs, and that is no loop.
+	// refusalLoops contains the loops of the collector and its clones. A
+	// request of another collector for the same URL is not part of a loop.
 	refusalLoops refusalLoops
 
 	mu             sync.Mutex
 	client         *http.Client                               // the guard's own client, which colly uses
 	programsClient *http.Client                               // the program's client, of which the guard's own is a copy
 	lastSeen       http.Client                                // an earlier copy of *programsClient, to notice changes
-	redirect       func(*http.Request, []*http.Request) error // what checkRedirect calls
-	checkRedirect  func(*http.Request, []*http.Request) error // that of the guard's own client, from unsealRedirect
-	base           http.RoundTripper                          // the transport that sends
-	timeout        time.Duration                              // how long an attempt may take; negative means no limit
+	redirect       func(*http.Request, []*http.Request) error // the program's CheckRedirect, which checkRedirect calls
+	checkRedirect  func(*http.Request, []*http.Request) error // the CheckRedirect of the guard's own client; see unsealRedirect
+	base           http.RoundTripper                          // the transport through which requests are sent
+	timeout        time.Duration                              // the timeout of an attempt; negative means no limit
 	refused        error                                      // why the transport that was set last cannot be used; nil if it can
 	warned         sync.Once
 }
@@ -42,7 +42,7 @@ type guard struct {
 // setTransport makes the guard send its requests through t, unless
 // resolveTransport refuses t.
 func (g *guard) setTransport(t http.RoundTripper) {
-	if g.x.failed != nil { // no request is sent; release gives the transport back
+	if g.x.failed != nil { // no request is sent; release sets the transport again
 		g.base = t
 		return
 	}
@@ -59,16 +59,17 @@ func (g *guard) setTransport(t http.RoundTripper) {
 		return
 	}
 	if g.x.hasOwnTransport() {
-		warn(fmt.Sprintf("collyrobots: a transport that was set after Attach (a %T) carries the requests from now on, "+
-			"instead of the one that Options named", t))
+		warn(fmt.Sprintf("collyrobots: requests are now sent through a transport that was set after Attach (a %T), "+
+			"instead of the one in Options", t))
 	}
 	g.base = base
 }
 
-// withProxy returns a copy of the guard's transport with the proxy of t, if t
-// is what colly's SetProxy or SetProxyFunc has just made. In plain colly, these
-// methods change the transport at hand. They cannot see the guard's, so they
-// make a transport that has nothing but the proxy.
+// withProxy returns a copy of the guard's transport with the proxy of t, if
+// colly's SetProxy or SetProxyFunc made t, and otherwise nil. In plain colly,
+// these methods change the proxy of the client's transport. Because the
+// client's transport is the guard, they instead make a new transport with only
+// a proxy.
 func (g *guard) withProxy(t http.RoundTripper) http.RoundTripper {
 	own, ok := g.base.(*http.Transport)
 	if !ok || own == http.DefaultTransport {
@@ -84,11 +85,11 @@ func (g *guard) withProxy(t http.RoundTripper) http.RoundTripper {
 	return own
 }
 
-// resolveTransport returns the transport that a guard uses for t: t itself, or
-// another one instead. It returns ErrBypassed if t would hide addresses from
+// resolveTransport returns the transport that a guard uses for t, which may be
+// t itself. It returns ErrBypassed if t would hide addresses from
 // Options.RefuseAddress. If t has a method Validate() error that returns an
-// error, resolveTransport returns that error: otherwise robots.txt could not be
-// fetched through t, and would count as unreachable.
+// error, resolveTransport returns that error, because robots.txt could not be
+// fetched through t and would be treated as unreachable.
 func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, error) {
 	if err := httputil.Validate(t); err != nil {
 		return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
@@ -109,7 +110,7 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 	if !ok {
 		return nil, errHidden
 	}
-	if t != http.DefaultTransport && hasDialer(own) { // the dial function of the default one is Go's
+	if t != http.DefaultTransport && hasDialer(own) { // the default transport has a dial function of net/http
 		return nil, errHidden
 	}
 	own = own.Clone()
@@ -130,6 +131,6 @@ func isFromSetProxy(t *http.Transport) bool {
 
 // hasDialer reports whether t has a dial function of its own.
 func hasDialer(t *http.Transport) bool {
-	//lint:ignore SA1019 a transport that still uses these must be noticed
+	//lint:ignore SA1019 a transport that still uses these must be detected
 	return t.DialContext != nil || t.DialTLSContext != nil || t.Dial != nil || t.DialTLS != nil
 }

@@ -14,38 +14,39 @@ import (
 	"github.com/gocolly/colly/v2/storage"
 )
 
-// This file is the only one that knows colly's unexported fields. All clones of
-// a collector share a backend, which has the http.Client and the LimitRules.
+// This file is the only one that accesses colly's unexported fields. All clones
+// of a collector share a backend, which has the http.Client and the LimitRules.
 // Colly has no getter for either. SetProxy, SetProxyFunc, SetClient,
-// WithTransport and Appengine change the client or its transport without a
-// notice. This file would not be needed if colly had three more methods: a
-// getter for the client, a getter for the LimitRules, and a SetTransport that
+// WithTransport and Appengine change the client or its transport without
+// notification. This file would not be needed if colly had three more methods:
+// a getter for the client, a getter for the LimitRules, and a SetTransport that
 // callbacks cannot bypass.
 //
-// Besides, the package relies on the order of colly's calls. TestCollyOrder
-// fails if colly changes it:
+// The package also relies on the order of colly's calls. TestCollyOrder fails
+// if colly changes it:
 //
 //  1. Request.Retry and Request.Do rewind the body by Seek before all else.
 //  2. The visited set is checked last, after the depth, MaxRequests and the
 //     filters. A URL that is refused there stays unvisited.
 //  3. OnRequest handlers run in the order of their registration, in the
-//     goroutine of the request, before colly looks into its cache directory.
+//     goroutine of the request, before colly reads its cache directory.
 //  4. LimitRules are matched before the OnRequestHeaders handlers run, in the
-//     goroutine of the request. Only the first that matches counts.
+//     goroutine of the request. Only the first match applies.
 //  5. The client is read after the OnRequestHeaders handlers, which run in the
 //     order of their registration.
 //  6. The client gets the cookies before it reads its transport.
 //  7. OnResponse and OnError handlers run in the order of their registration.
 
-// fields are the unexported fields that the package uses. If colly lacks one of
-// the fatal ones, or one has another type, a promise would be broken, and
-// Attach returns an error. Without one of the others, Attach logs what is lost.
+// fields are the unexported fields that the package uses. If a fatal field is
+// missing or has another type, requests could be sent that violate robots.txt
+// or a delay, so Attach returns an error. If another field is missing, Attach
+// logs the value of lost.
 var fields = []struct {
 	of    structure
 	name  string
 	want  reflect.Type
 	fatal bool
-	lost  string // what the package cannot do without the field
+	lost  string // what happens if the field is missing
 }{
 	{theBackend, "Client", reflect.TypeFor[*http.Client](), true,
 		"a transport that is set later would bypass the extension"},
@@ -56,25 +57,29 @@ var fields = []struct {
 	{theRule, "waitChan", reflect.TypeFor[chan bool](), true,
 		"a request would hold the slot of its LimitRule while it waits for its host"},
 	{theCollector, "requestCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
-		"if a transport is set while requests are under way, one of them may be sent by it without a check of robots.txt; " +
-			"and what is put back may be repeated later than it could be"},
+		"if a transport is set while requests are under way, one of them may be sent through it without a check of robots.txt; " +
+			"and requests that were put back may be repeated later than necessary"},
 	{theCollector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback](), false,
-		"a Retry of a refused request in an OnError handler that was registered before Attach is not ended"},
+		"a Retry of a refused request in an OnError handler that was registered before Attach does not fail immediately"},
 	{theCollector, "responseCallbacks", reflect.TypeFor[[]colly.ResponseCallback](), false,
 		"an OnResponse handler that was registered before Attach can follow links with rel=nofollow, " +
 			"and the links of a page whose nofollow directive or bot protection is in its body"},
 	{theCollector, "requestHeadersCallbacks", reflect.TypeFor[[]colly.RequestCallback](), false,
 		"if an OnRequestHeaders handler that was registered after Attach sets a client, the request fails with ErrBypassed"},
 	{theCollector, "store", reflect.TypeFor[storage.Storage](), false,
-		"Request.Visit of a nofollow link aborts the request without an error, and its URL counts as visited; " +
-			"Extension.Visit and Follow fetch robots.txt also for URLs that the collector would not visit"},
-	{theRequest, "collector", reflect.TypeFor[*colly.Collector](), false, "the same as without the store"},
+		lostVisitedSet},
+	{theRequest, "collector", reflect.TypeFor[*colly.Collector](), false,
+		lostVisitedSet},
 }
 
+// lostVisitedSet is what happens if canReplaceVisitedSet returns false.
+const lostVisitedSet = "Request.Visit of a nofollow link aborts the request without an error, and its URL counts as visited; " +
+	"Extension.Visit and Follow also fetch robots.txt for URLs that the collector would not visit"
+
 // A structure is one of colly's types that have these fields. Two more fields
-// cannot be described by a type, and are fatal: Collector.backend, which is a
-// pointer to a struct, and LimitRule.compiledGlob, which is an interface with
-// the method Match.
+// are fatal, but are not in fields because this package cannot name their
+// types: Collector.backend, which is a pointer to a struct, and
+// LimitRule.compiledGlob, which is an interface with the method Match.
 type structure int
 
 const (
@@ -84,10 +89,10 @@ const (
 	theRequest
 )
 
-// A layout contains which of the fields this version of colly has.
+// A layout describes which of the fields this version of colly lacks.
 type layout struct {
-	err     error             // a fatal one is missing
-	missing map[string]string // of the others, those that are missing, with what is lost
+	err     error             // not nil if a fatal field is missing
+	missing map[string]string // the other fields that are missing, with their values of lost
 }
 
 func (l layout) has(name string) bool { return l.missing[name] == "" }
@@ -122,7 +127,7 @@ func newLayout(collector, rule, request reflect.Type) layout {
 			continue
 		}
 		if f.fatal {
-			return layout{err: unknown(fmt.Sprintf("%v.%s is missing or no %v: %s", types[f.of], f.name, f.want, f.lost))}
+			return layout{err: unknown(fmt.Sprintf("%v.%s is missing or is not a %v: %s", types[f.of], f.name, f.want, f.lost))}
 		}
 		l.missing[f.name] = f.lost
 	}
@@ -139,12 +144,13 @@ func isMatcher(t reflect.Type) bool {
 }
 
 func unknown(difference string) error {
-	return fmt.Errorf("collyrobots: Attach does not know this version of colly (%s): "+
+	return fmt.Errorf("collyrobots: this version of colly is not supported (%s): "+
 		"use colly v2.3.0, or do without Attach: t, err := robotsmw.NewTransport(…), "+
 		"then c.WithTransport(t) and c.SetRequestTimeout(0), and never set another transport, proxy or client", difference)
 }
 
-// backend gives access to the backend that some collectors share.
+// A backend provides access to colly's backend, which a collector shares with
+// its clones.
 type backend struct {
 	client **http.Client
 	rules  *[]*colly.LimitRule
@@ -152,7 +158,7 @@ type backend struct {
 }
 
 var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: " +
-	"make it with colly.NewCollector or Clone")
+	"create it with colly.NewCollector or Clone")
 
 // findBackend returns a collector's backend. It returns an error if colly lacks
 // a fatal field.
@@ -178,7 +184,7 @@ func findBackend(c *colly.Collector) (backend, error) {
 	return b, nil
 }
 
-// field returns where a struct has a field, which may be unexported.
+// field returns a pointer to a field of a struct. The field may be unexported.
 func field[T any](structure any, name string) *T {
 	return fieldByName[T](reflect.ValueOf(structure), name)
 }
@@ -187,8 +193,8 @@ func fieldByName[T any](pointer reflect.Value, name string) *T {
 	return (*T)(unsafe.Pointer(pointer.Elem().FieldByName(name).UnsafeAddr()))
 }
 
-// requestHeadersHandlers returns where a collector has its OnRequestHeaders
-// handlers, or nil if that is not known.
+// requestHeadersHandlers returns a pointer to the OnRequestHeaders handlers of
+// a collector, or nil if colly lacks the field.
 func requestHeadersHandlers(c *colly.Collector) *[]colly.RequestCallback {
 	if !collyLayout().has("requestHeadersCallbacks") {
 		return nil
@@ -196,11 +202,11 @@ func requestHeadersHandlers(c *colly.Collector) *[]colly.RequestCallback {
 	return field[[]colly.RequestCallback](c, "requestHeadersCallbacks")
 }
 
-// backendPointer returns where a collector has the address of its backend.
+// backendPointer returns a pointer to the field backend of a collector.
 func backendPointer(c *colly.Collector) *unsafe.Pointer { return field[unsafe.Pointer](c, "backend") }
 
-// onRequestFirst registers a handler before those that the collector has
-// already, or after them if that is not known.
+// onRequestFirst registers an OnRequest handler before those that the collector
+// already has, or after them if colly lacks the field.
 func onRequestFirst(c *colly.Collector, f colly.RequestCallback) {
 	registerFirst(c, "requestCallbacks", f, c.OnRequest)
 }
@@ -211,7 +217,7 @@ func onResponseFirst(c *colly.Collector, f colly.ResponseCallback) {
 }
 
 // hasResponseHandlers reports whether a collector has OnResponse handlers. It
-// returns false if that is not known.
+// returns false if colly lacks the field.
 func hasResponseHandlers(c *colly.Collector) bool {
 	return collyLayout().has("responseCallbacks") && len(*field[[]colly.ResponseCallback](c, "responseCallbacks")) > 0
 }
@@ -238,20 +244,20 @@ func registerFirst[F any](c *colly.Collector, name string, f F, registerLast fun
 // may be called.
 func canReplaceVisitedSet() bool { return collyLayout().has("store") && collyLayout().has("collector") }
 
-// visitedSet returns where a collector has its visited set.
+// visitedSet returns a pointer to the visited set of a collector.
 func visitedSet(c *colly.Collector) *storage.Storage { return field[storage.Storage](c, "store") }
 
-// requestCollector returns where a request has the collector that makes it and
-// all requests that are made from it.
+// requestCollector returns a pointer to the collector of a request, which makes
+// the request and all requests that are made from it.
 func requestCollector(r *colly.Request) **colly.Collector {
 	return field[*colly.Collector](r, "collector")
 }
 
-// ruleSlots returns where a LimitRule has its slots. A request takes one by
-// sending.
+// ruleSlots returns a pointer to the channel of a LimitRule. A request acquires
+// a slot by sending to the channel.
 func ruleSlots(rule *colly.LimitRule) *chan bool { return field[chan bool](rule, "waitChan") }
 
-// rawBytes returns the bytes of a value.
+// rawBytes returns the memory of a value.
 func rawBytes[T any](value *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(value)), unsafe.Sizeof(*value))
 }
@@ -262,10 +268,10 @@ func rawBytes[T any](value *T) []byte {
 // return true, so that colly obeys none of the other rules.
 type ruleHook interface{ Match(domain string) bool }
 
-// endlessSlots returns slots that are always free and take no memory. A chan
-// bool would need a byte for each request that is under way at the same time.
-// A channel copies as many bytes as the elements have for which it was made, so
-// colly's sends to this one copy nothing.
+// endlessSlots returns a channel on which sends never block, and which uses no
+// memory for its elements. A chan bool would need one byte for each concurrent
+// request. The element size of a channel is determined when it is made, so
+// colly's sends to this channel copy no bytes.
 func endlessSlots() chan bool {
 	slots := make(chan struct{}, math.MaxInt)
 	return *(*chan bool)(unsafe.Pointer(&slots))

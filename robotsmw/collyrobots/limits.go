@@ -19,8 +19,9 @@ import (
 // the rule is over. The slots are those of colly, so that collectors with the
 // same rule share them.
 
-// acquireSlot waits for a slot of a LimitRule. It returns a function that gives
-// the slot back after the rule's delay. Only its first call counts.
+// acquireSlot waits for a slot of a LimitRule. It returns a function that
+// releases the slot after the rule's delay. Only the first call of the function
+// has an effect. If ctx ends first, acquireSlot returns its cause.
 func acquireSlot(ctx context.Context, rule *colly.LimitRule) (releaseSlot func(), err error) {
 	slots := *ruleSlots(rule)
 	select {
@@ -29,7 +30,7 @@ func acquireSlot(ctx context.Context, rule *colly.LimitRule) (releaseSlot func()
 		return nil, context.Cause(ctx)
 	}
 	return sync.OnceFunc(func() {
-		delay := rule.Delay + rand.N(max(rule.RandomDelay, 1)) // rand.N panics if it gets 0
+		delay := rule.Delay + rand.N(max(rule.RandomDelay, 1)) // rand.N panics if its argument is 0
 		time.AfterFunc(delay, func() { <-slots })
 	}), nil
 }
@@ -46,11 +47,12 @@ func (g *guard) ruleFor(domain string) *colly.LimitRule {
 	return nil
 }
 
-// slotBody ends an attempt when the response's body ends or is closed.
+// A slotBody ends an attempt, and releases its slot, when the response's body
+// ends or is closed.
 type slotBody struct {
 	io.ReadCloser
 	cancel      context.CancelFunc // ends the attempt
-	releaseSlot func()             // gives the slot back; may be called more than once
+	releaseSlot func()             // may be called more than once
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {

@@ -12,16 +12,17 @@ import (
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// pageRequest is the context of a request for a page, below the guard. The
-// networkTransport finds it there. A request for robots.txt has none.
+// A pageRequest is the context with which the guard sends a request for a page.
+// It passes values to the networkTransport. A request for robots.txt has no
+// pageRequest.
 type pageRequest struct {
-	context.Context                 // the request's own, which ends when the request has to end
+	context.Context                 // the request's own, which is canceled when the request must end
 	values          context.Context // the sealed one, to which colly may have added its HTTPTrace
 	trace           politeness.Trace
 	guard           *guard
 	since           time.Time       // when the guard received the request
-	sent            time.Time       // when the request left for the first time
-	attempt         context.Context // ends when the attempt times out, or before
+	sent            time.Time       // when the request was first sent
+	attempt         context.Context // ends with the attempt
 	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 
@@ -44,8 +45,8 @@ func (p *pageRequest) Value(key any) any {
 	return p.values.Value(key)
 }
 
-// networkTransport is the transport by which requests leave, after the wait for
-// their host. It waits for the slot of a LimitRule and limits the attempt.
+// A networkTransport sends requests, after they have waited for their host. It
+// waits for a slot of the LimitRule and limits the duration of the attempt.
 type networkTransport struct{ x *Extension }
 
 func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
@@ -58,7 +59,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	if err != nil {
 		return nil, err
 	}
-	base, timeout, err := p.guard.current() // it may have changed while the request waited
+	base, timeout, err := p.guard.current() // another transport may have been set while the request waited
 	if err != nil {
 		releaseSlot()
 		return nil, err
@@ -98,8 +99,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 
 // acquireSlot waits for a slot of the LimitRule for a request. It returns an
 // error if the request's context ends, or if the wait took more than a second
-// and robots.txt now disallows the request. If there is no LimitRule,
-// acquireSlot does not read the clock.
+// and robots.txt now disallows the request.
 func (t networkTransport) acquireSlot(g *guard, req *http.Request) (releaseSlot func(), err error) {
 	rule := g.ruleFor(req.URL.Host)
 	if rule == nil {

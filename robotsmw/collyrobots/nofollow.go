@@ -16,28 +16,28 @@ import (
 // How nofollow is enforced:
 //
 // A crawler visits a link with Request.Visit of the page's Request, which calls
-// the collector in that Request. The collector first checks whether it should
-// visit the link. So the Request of a nofollow page gets a collector that
-// refuses each link, before it marks the URL as visited, so that a link on
-// another page can still lead there.
+// the collector in that Request. Therefore the Request of a nofollow page gets
+// a collector that refuses each link before it marks the URL as visited, so
+// that the URL can still be visited from another page.
 //
-// Requests of Collector.Request with the page's Ctx do not use the page's
-// Request. The extension refuses them in OnRequest, where it finds their page
-// by the Ctx.
+// Requests that are made by Collector.Request with the page's Ctx do not use
+// the page's Request. The extension refuses them in OnRequest, where it
+// identifies their page by the Ctx.
 
 // ErrNoFollow is the error of a request for a link that must not be followed,
-// such as from Request.Visit or Extension.Follow. errors.Is finds it. The text
-// names the page. The URL of the link stays unvisited.
+// such as from Request.Visit or Extension.Follow. It is wrapped in an error
+// that names the page: use errors.Is to test for it. The URL of the link stays
+// unvisited.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
 // newRefusingClone returns a clone of c that refuses visits. If c would refuse
 // the visit too, such as by its URLFilters or because the URL was visited, the
 // clone returns the error of c. Otherwise it returns the error of refuse.
 //
-// Colly looks at the visited set after all other checks, and the clone refuses
-// a visit there. Therefore it does not refuse a Retry, or a request without a
-// body whose method is not GET: colly does not look at the visited set for
-// them.
+// Colly checks the visited set after all other checks, and the clone refuses a
+// visit there. Therefore the clone does not refuse a Retry, or a request
+// without a body whose method is not GET, because colly does not check the
+// visited set for these.
 func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector {
 	own := c.Clone()
 	own.Async, own.AllowURLRevisit = false, false
@@ -47,10 +47,10 @@ func newRefusingClone(c *colly.Collector, refuse func() error) *colly.Collector 
 	return own
 }
 
-// refusingStore is a visited set to which nothing can be added.
+// A refusingStore is a visited set to which no URL can be added.
 type refusingStore struct {
 	storage.Storage
-	allowRevisit bool         // visited URLs count as not visited
+	allowRevisit bool         // whether visited URLs count as not visited
 	refuse       func() error // returns the error of adding a URL
 }
 
@@ -69,7 +69,7 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 	a.pageMarks.put(r).noFollow.Store(true)
 	page.Ctx = r.Ctx
 	if !canReplaceVisitedSet() {
-		return // refuseChild ends the requests for its links
+		return // refuseChild aborts the requests for its links
 	}
 	if *requestCollector(r) != a.collector {
 		return // onResponseHeaders has marked the page
@@ -85,7 +85,7 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 		var err error
 		if again.URL.String() != pageURL { // a HEAD or the like, for which colly does not check the visited set
 			err = refusal()
-		} else { // a Retry of the page itself, which the true collector makes
+		} else { // a Retry of the page itself, which the original collector makes
 			retry := *again
 			*requestCollector(&retry) = a.collector
 			err = retry.Retry()
@@ -97,31 +97,30 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 			again.Abort()
 		} else {
 			// guard.beginRepeat makes the request fail with err, so that the
-			// page's Retry returns what the true collector has returned.
+			// page's Retry returns the error of the original collector.
 			s.refused = err
 		}
 	})
 	*requestCollector(r) = refuse
 }
 
-// refuseChild gets a request with the Ctx of a page, and the mark k of that
-// page. If the request was made from the page, refuseChild aborts it in two
-// cases: the page is a nofollow page, or the request is for a rel=nofollow
-// link.
+// refuseChild handles a request r with the Ctx of a page whose mark is k. It
+// aborts r if the page is a nofollow page, or if r is for a rel=nofollow link
+// of the page. If r requests the page itself, it clears the mark.
 func (a *attachedCollector) refuseChild(r *colly.Request, k *pageMark) {
 	switch {
-	case k.is(r): // the same page again, whose directives may have changed
+	case k.is(r): // the page itself, whose directives may have changed
 		k.noFollow.Store(false)
 		k.rel.Store(nil)
 	case k.refuses(r.URL.String()):
 		a.tally(&a.counts.LinksRefused, 1)
 		r.Abort()
-	default: // allowed: the request gets its own mark, so k does not affect its links
+	default: // r is allowed; it gets its own mark, so that k does not affect its links
 		a.pageMarks.put(r)
 	}
 }
 
-// markRelLinks remembers the rel=nofollow links of a page.
+// markRelLinks marks the rel=nofollow links of a page.
 func (a *attachedCollector) markRelLinks(page *colly.Response, directives robotsmw.Page) {
 	if directives.Refusal.Sure || directives.State != robotsmw.PageComplete {
 		return

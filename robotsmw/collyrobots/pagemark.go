@@ -11,12 +11,11 @@ import (
 	"github.com/gocolly/colly/v2"
 )
 
-// pageMark is what the extension remembers of a page whose links may not all be
-// followed.
+// A pageMark records which links of a page must not be followed.
 type pageMark struct {
 	method, url string
 	noFollow    atomic.Bool
-	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs whose links on the page all have rel=nofollow
+	rel         atomic.Pointer[map[string]bool] // with ObeyRelNoFollow: URLs for which all links on the page have rel=nofollow
 }
 
 func (k *pageMark) is(r *colly.Request) bool { return r.Method == k.method && r.URL.String() == k.url }
@@ -27,21 +26,21 @@ func (k *pageMark) refuses(target string) bool {
 	return k.noFollow.Load() || urls != nil && (*urls)[asSent(target)]
 }
 
-// pageMarks finds a page's mark by the page's Ctx, which all requests inherit
-// that are made from the page. A page shares its Ctx with its parent and
-// siblings. So a page that has a mark gets a Ctx of its own: a shallow copy
-// with the same values and the same lock. The mark is dropped when the memory
-// of the Ctx is freed. By then, the page and all requests made from the page
-// are gone.
+// pageMarks contains the marks of pages by their Ctx, because all requests that
+// are made from a page inherit its Ctx. A page also shares its Ctx with its
+// parent and siblings. Therefore a page that has a mark gets a Ctx of its own:
+// a shallow copy with the same values and the same lock. The mark is removed
+// when the Ctx is garbage collected, when neither the page nor any request made
+// from it is in use.
 type pageMarks struct {
 	marks sync.Map     // weak.Pointer[colly.Context] → *pageMark
-	count atomic.Int64 // how many marks there are
+	count atomic.Int64 // number of marks
 }
 
 // forContext returns the mark of a Ctx, or nil if it has none.
 func (s *pageMarks) forContext(ctx *colly.Context) *pageMark {
 	if s.count.Load() == 0 {
-		return nil // without a weak pointer, which costs as much as several allocations
+		return nil // without the cost of a weak pointer, which is that of several allocations
 	}
 	k, _ := s.marks.Load(weak.Make(ctx))
 	m, _ := k.(*pageMark)
@@ -72,7 +71,7 @@ func (s *pageMarks) put(page *colly.Request) *pageMark {
 	return k
 }
 
-// drop removes the mark of a Ctx whose memory is freed.
+// drop removes the mark of a Ctx that was garbage collected.
 func (s *pageMarks) drop(key weak.Pointer[colly.Context]) {
 	s.marks.Delete(key)
 	s.count.Add(-1)
@@ -83,7 +82,7 @@ func (s *pageMarks) drop(key weak.Pointer[colly.Context]) {
 func asSent(URL string) string {
 	target, _, hasFragment := strings.Cut(absoluteBase.AbsoluteURL(URL), "#")
 	if hasFragment {
-		target = strings.Clone(target) // a mark keeps it, and a fragment may be long
+		target = strings.Clone(target) // a mark must not retain a long fragment
 	}
 	return target
 }

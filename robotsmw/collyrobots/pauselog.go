@@ -10,11 +10,11 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// longPause is the length of the shortest pause that is logged.
+// longPause is the minimum length of a pause that is logged.
 const longPause = time.Minute
 
-// pauseReasons are the reasons to wait for a host that is paused, and not just
-// busy with other requests.
+// pauseReasons are the reasons for which a host is paused. A request may also
+// have to wait for other requests to the host, which is not a pause.
 var pauseReasons = []politeness.Reason{
 	politeness.ReasonBackOff,
 	politeness.ReasonCrawlDelay,
@@ -25,11 +25,11 @@ var pauseReasons = []politeness.Reason{
 
 const unreachable politeness.Reason = "robots.txt is unreachable"
 
-// maxPausedHosts bounds the paused hosts that are remembered.
+// maxPausedHosts is the maximum number of hosts in Extension.paused.
 const maxPausedHosts = 10_000
 
 // logPause logs a long pause once. It is called when a request begins to wait
-// for its host. The pause began at since or before.
+// for its host. The pause began at the time since, or earlier.
 func (x *Extension) logPause(u *url.URL, since, until time.Time, reason politeness.Reason) {
 	if until.Sub(since).Round(time.Second) < longPause || !slices.Contains(pauseReasons, reason) {
 		return
@@ -41,7 +41,7 @@ func (x *Extension) logPause(u *url.URL, since, until time.Time, reason politene
 	if !logged {
 		maps.DeleteFunc(x.paused, func(_ string, end time.Time) bool { return now.After(end) })
 		if len(x.paused) >= maxPausedHosts {
-			clear(x.paused) // so some pauses are logged again
+			clear(x.paused) // some pauses will be logged again
 		}
 		x.paused[strings.Clone(host)] = until // host is a part of the URL
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// putBackRequest is a request that was put back.
+// A putBackRequest is a request that was put back.
 type putBackRequest struct {
 	ctx     context.Context
 	url     *url.URL
@@ -19,12 +19,12 @@ type putBackRequest struct {
 	limiter *politeness.Limiter
 	run     func()
 
-	queued      bool        // the request is in putBackQueue.hosts
-	stopWaiting func() bool // ends the wait of a queued request for the end of ctx
+	queued      bool        // whether the request is in putBackQueue.hosts
+	stopWaiting func() bool // prevents a call of moveCanceled when ctx ends
 }
 
-// due reports whether the request may be made: its host is due, or its context
-// has ended, so that it fails.
+// due reports whether the request should be made now, because its host is due,
+// or because its context has ended and the request will fail.
 func (p *putBackRequest) due() bool {
 	if p.ctx.Err() != nil {
 		return true
@@ -36,43 +36,44 @@ func (p *putBackRequest) due() bool {
 	return !time.Now().Before(p.until)
 }
 
-// putBackQueue has the requests of synchronous collectors that were put back,
-// by host. A goroutine of the program makes them: before another request, or in
-// Extension.Wait. Therefore the callbacks of a program that has one goroutine
-// never run at the same time.
+// A putBackQueue contains the requests of synchronous collectors that were put
+// back, by host. The program's goroutines make them, before another request or
+// in Extension.Wait. Therefore the callbacks of a program that has one
+// goroutine never run at the same time.
 type putBackQueue struct {
 	mu       sync.Mutex
 	hosts    map[string][]*putBackRequest
-	canceled []*putBackRequest // their contexts have ended, so they are due at once
-	taken    int               // how many requests were taken and are not done yet
+	canceled []*putBackRequest // requests whose contexts have ended, so that they are due
+	taken    int               // number of requests that were taken and are not done
 	changed  chan struct{}     // closed at the next change; nil if no goroutine waits for one
 }
 
 func (q *putBackQueue) add(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	host := strings.Clone(p.url.Host) // the key may stay after p is gone
+	host := strings.Clone(p.url.Host) // the key may be in use longer than p
 	q.hosts[host] = append(q.hosts[host], p)
 	q.markQueued(p)
 }
 
-// markQueued is called, with q.mu held, when a request was added to q.hosts.
+// markQueued must be called, with q.mu held, after a request has been added to
+// q.hosts.
 func (q *putBackQueue) markQueued(p *putBackRequest) {
 	p.queued = true
 	p.stopWaiting = context.AfterFunc(p.ctx, func() { q.moveCanceled(p) })
 	q.signal()
 }
 
-// moveCanceled is called when the context of a request has ended. It moves the
-// request to q.canceled, together with all others of the host whose contexts
-// have ended, which are often many, because a collector has one context.
+// moveCanceled is called when the context of a request has ended. It moves all
+// requests of the host whose contexts have ended to q.canceled. These are often
+// many, because the requests of a collector have the same context.
 func (q *putBackQueue) moveCanceled(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !p.queued {
 		return
 	}
-	host := strings.Clone(p.url.Host) // the key may stay after p is gone
+	host := strings.Clone(p.url.Host) // the key may be in use longer than p
 	var others []*putBackRequest
 	for _, r := range q.hosts[host] {
 		if r.ctx.Err() == nil {
@@ -96,7 +97,8 @@ func (q *putBackQueue) setHost(host string, list []*putBackRequest) {
 	}
 }
 
-// signal wakes the goroutines that wait in awaitChange. q.mu must be held.
+// signal wakes the goroutines that wait in awaitChange. The caller must hold
+// q.mu.
 func (q *putBackQueue) signal() {
 	if q.changed != nil {
 		close(q.changed)
@@ -104,21 +106,22 @@ func (q *putBackQueue) signal() {
 	}
 }
 
-// take removes and returns a request that is due, the first of its host's. When
-// the request has been made, the caller must call done. take returns nil if no
-// request is due.
+// take removes and returns a request that is due. When the request has been
+// made, the caller must call done. If no request is due, take returns nil.
 func (q *putBackQueue) take() *putBackRequest {
 	for {
 		p := q.takeFirst()
-		if p == nil || p.due() { // without q.mu, because a Limiter.Key may look names up
+		if p == nil || p.due() { // without q.mu, because a Limiter.Key may resolve names
 			return p
 		}
 		q.giveBack(p)
 	}
 }
 
-// takeFirst removes and returns a request whose time has come, although its
-// Limiter may have another opinion by now.
+// takeFirst removes and returns a canceled request or, of a host, the first
+// request whose time until has passed. Its host may not be due, because other
+// requests may have been sent to it in the meantime. If there is no such
+// request, takeFirst returns nil.
 func (q *putBackQueue) takeFirst() *putBackRequest {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -148,7 +151,7 @@ func (q *putBackQueue) takeFirst() *putBackRequest {
 	return nil
 }
 
-// giveBack makes a request that was taken the first of its host's again.
+// giveBack makes a request that was taken the first request of its host again.
 func (q *putBackQueue) giveBack(p *putBackRequest) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,7 +161,7 @@ func (q *putBackQueue) giveBack(p *putBackRequest) {
 	q.markQueued(p)
 }
 
-// done is called when a request that take returned has been made.
+// done must be called when a request that take returned has been made.
 func (q *putBackQueue) done() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,8 +180,8 @@ func (q *putBackQueue) runDue() bool {
 	return true
 }
 
-// finish makes all requests, each when it is due, and waits for those that
-// other goroutines make, because they may be put back again.
+// finish makes all requests, each when it is due. It waits for requests that
+// other goroutines make, because these may be put back again.
 func (q *putBackQueue) finish() {
 	for q.runDue() || q.awaitChange() {
 	}
@@ -196,7 +199,7 @@ func (q *putBackQueue) isBusyLocked() bool {
 }
 
 // awaitChange waits until a request may be due or until the queue changes. It
-// returns false, at once, if all requests are done.
+// returns false immediately if all requests are done.
 func (q *putBackQueue) awaitChange() bool {
 	q.mu.Lock()
 	if !q.isBusyLocked() {
@@ -211,7 +214,7 @@ func (q *putBackQueue) awaitChange() bool {
 		q.changed = make(chan struct{})
 	}
 	changed := q.changed
-	var due <-chan time.Time // nil if other goroutines have taken all requests
+	var due <-chan time.Time // nil if all requests have been taken by other goroutines
 	if len(q.hosts) > 0 {
 		due = time.After(time.Until(q.earliest()))
 	}
@@ -233,22 +236,22 @@ func (q *putBackQueue) earliest() (next time.Time) {
 	return next
 }
 
-// handoverDelay is how long the next request of a host waits after the one
-// before it has been made. By then, that one has reached the Limiter, which can
+// handoverDelay is the time between a request of a host and the attempt to make
+// the next one. It allows the first request to reach the Limiter, which can
 // then report when the host is due again.
 const handoverDelay = 10 * time.Millisecond
 
-// awaitHost returns when the host of a request of an asynchronous collector is
-// due, or when the request's context has ended. The request was put back and
-// waits on its own goroutine. Only the first of a host's requests is tried when
-// the host is due: hostQueues has a channel for each host, which has an element
-// while a request is first.
+// awaitHost waits until the host of a request that was put back is due, or
+// until the request's context ends. It is called by the goroutine of a request
+// of an asynchronous collector. Of the requests of a host, only one at a time
+// waits for the host: it has sent an element to the host's channel in
+// hostQueues, and the others wait until they can send.
 func awaitHost(hostQueues *sync.Map, p *putBackRequest) {
-	host := strings.Clone(p.url.Host) // the key may stay after p is gone
+	host := strings.Clone(p.url.Host) // the key may be in use longer than p
 	q, _ := hostQueues.LoadOrStore(host, make(chan struct{}, 1))
 	queue := q.(chan struct{})
 	forget := func() {
-		if len(queue) == 0 { // no request is first
+		if len(queue) == 0 { // no request waits for the host
 			hostQueues.CompareAndDelete(host, queue)
 		}
 	}
@@ -267,7 +270,7 @@ func awaitHost(hostQueues *sync.Map, p *putBackRequest) {
 	})
 }
 
-// sleepUntil returns the error of ctx if ctx ends first.
+// sleepUntil sleeps until t. If ctx ends first, it returns the cause of ctx.
 func sleepUntil(ctx context.Context, t time.Time) error {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()

@@ -8,30 +8,32 @@ import (
 	"time"
 )
 
-// readAheadAfter is how long a response may go unread. After that, its body is
-// read ahead: an OnResponseHeaders or redirect handler that is still running
-// may itself be waiting for another page, which waits for the slot of this one.
+// readAheadAfter is the time after which an unread body is read ahead. Reading
+// ahead prevents a deadlock: an OnResponseHeaders or redirect handler may be
+// waiting for another page, which waits for the slot of this response.
 const readAheadAfter = 100 * time.Millisecond
 
-// maxReadAhead is how many bytes of a body are read ahead at most. It is more
-// than colly's default MaxBodySize.
+// maxReadAhead is the maximum number of bytes of a body that are read ahead. It
+// is larger than colly's default MaxBodySize.
 const maxReadAhead = 16 << 20
 
-// readAheadBody is a response's body. Unless the caller soon begins to read it
-// or closes it, it is read into memory, which frees the slot of its host.
+// A readAheadBody is a response's body. If the caller neither reads nor closes
+// it within readAheadAfter, it is read into memory, which releases the slot of
+// its LimitRule and its host.
 type readAheadBody struct {
 	io.ReadCloser
-	timer     *time.Timer // begins to read ahead
-	isStopped bool        // the timer was stopped before that
+	timer     *time.Timer // starts reading ahead
+	isStopped bool        // whether the timer was stopped before reading ahead started
 
-	// These fields are set by reading ahead.
-	done  sync.WaitGroup // for the end of reading ahead
-	ahead bytes.Buffer   // what has not been returned by Read yet
+	// Results of reading ahead.
+	done  sync.WaitGroup // waits for the end of reading ahead
+	ahead bytes.Buffer   // bytes that Read has not returned yet
 	err   error          // the error that ended reading ahead; nil at maxReadAhead
 }
 
-// newReadAheadBody returns a body that replaces that of a response. The
-// response's attempt ends with the context.
+// newReadAheadBody returns a body that replaces the body of a response. attempt
+// is the context of the response's attempt. When it ends, a body of which only
+// maxReadAhead bytes were read ahead is closed.
 func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBody {
 	b := &readAheadBody{ReadCloser: body}
 	b.done.Add(1)
@@ -46,7 +48,7 @@ func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBod
 	return b
 }
 
-// stopTimer stops the timer. It returns false if reading ahead has begun.
+// stopTimer stops the timer. It returns false if reading ahead has started.
 func (b *readAheadBody) stopTimer() bool {
 	if !b.isStopped {
 		b.isStopped = b.timer.Stop()

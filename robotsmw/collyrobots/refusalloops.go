@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// immediateRepeat is how soon a request must come after a refusal to count as
-// an unconditional repeat of it.
+// immediateRepeat is the time after a refusal during which another request for
+// the URL is regarded as an unconditional repeat.
 const immediateRepeat = 100 * time.Millisecond
 
-// refusalLoops remembers the refusals of the last second. It finds URLs that
-// are refused again and again at full speed, because something always repeats
-// them: an OnError handler that visits the URL, or a queue that gets it back.
+// refusalLoops records recent refusals. It detects URLs that are refused again
+// and again without a pause, because an OnError handler visits the URL again,
+// or adds it to a queue again.
 type refusalLoops struct {
 	mu      sync.Mutex
 	cleaned time.Time                             // when old refusals were last removed
@@ -21,15 +21,15 @@ type refusalLoops struct {
 
 type repeatedRefusal struct {
 	last  time.Time
-	times int // how many times in a row, each soon after the one before
+	times int // number of refusals, each within immediateRepeat after the previous one
 }
 
-// maxLoopURLs is how many URLs of a host are remembered.
+// maxLoopURLs is the maximum number of URLs of a host that are recorded.
 const maxLoopURLs = 100
 
-// add remembers that a URL of a host is refused now. It reports whether this is
-// at least the third time in a row. If so, the caller must wait for that time
-// before it returns the error.
+// add records that a URL of a host is refused now. It reports whether the URL
+// has been refused at least three times in a row. If so, the caller must sleep
+// for the duration wait before it returns the error.
 func (l *refusalLoops) add(host, url string, wait time.Duration) bool {
 	now := time.Now()
 	l.mu.Lock()

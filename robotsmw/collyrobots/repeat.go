@@ -38,7 +38,7 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 	if delay, ok := errors.AsType[*delayedRequest](err); ok {
 		reason = delay.Reason
 		mark.until = delay.Until
-		mark.checksVisited = delay.checksVisited && !delay.isRedirect // what the redirects led to is visited now
+		mark.checksVisited = delay.checksVisited && !delay.isRedirect // the targets of the redirects are visited now
 		if delay.isRedirect {
 			mark.hops++
 		}
@@ -48,7 +48,7 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 	target := *r.URL
 	mark.wait = func() {
 		a.logPause(&target, mark.failedAt, mark.until, reason)
-		sleepUntil(a.collector.Context, mark.until) // after an error, the request fails with it
+		sleepUntil(a.collector.Context, mark.until) // if the Context has ended, the repeat fails
 	}
 }
 
@@ -63,8 +63,8 @@ func (a *attachedCollector) isThrottled(r *colly.Response) bool {
 	return httpstatus.IsThrottled(r.StatusCode) || httpstatus.IsOverloaded(r.StatusCode)
 }
 
-// repeatThrottled repeats a GET or HEAD that was answered 429, 430, 503 or 529,
-// up to RetryThrottled times.
+// repeatThrottled repeats a GET or HEAD whose response has the status 429, 430,
+// 503 or 529, up to RetryThrottled times.
 func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	if !a.isThrottled(r) {
 		return
@@ -86,7 +86,7 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 }
 
 // newRepeat returns a request that repeats r. It has a header of its own,
-// because a handler of the program's may still change that of r.
+// because a handler of the program may still change the header of r.
 func newRepeat(r *colly.Request, repeats int) *colly.Request {
 	again := *r
 	header := r.Headers.Clone()
@@ -103,8 +103,9 @@ func newRepeat(r *colly.Request, repeats int) *colly.Request {
 	return &again
 }
 
-// maxHops is how many times a request is put back or refused after a redirect.
-// Each repeat begins with the redirect, which may be what makes the host wait.
+// maxHops is the number of times that a request may be refused after a redirect
+// before it is given up. Each repeat begins with the redirect, which may itself
+// be the reason why the host is not due.
 const maxHops = 5
 
 // putBackDelayed puts back a request that the Limiter refused.
@@ -126,8 +127,8 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 // repeatLater repeats a request when its host is due. On an asynchronous
 // collector, where the request has a goroutine of its own, repeatLater waits
 // for the host, so that Collector.Wait waits for the request too. On a
-// synchronous collector, repeatLater returns at once, because the caller has
-// other work.
+// synchronous collector, repeatLater returns immediately, so that the caller
+// can make other requests.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 	p := &putBackRequest{
 		ctx:     a.collector.Context,
@@ -144,8 +145,8 @@ func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 	p.run()
 }
 
-// repeat submits a request again. OnError gets the error if the request fails,
-// but not if colly refuses to make the request.
+// repeat submits a request again. If the request fails, OnError receives the
+// error. If colly refuses to make the request, OnError is not called.
 func (a *attachedCollector) repeat(r *colly.Request) {
 	err := r.Retry()
 	if err == colly.ErrMaxRequests || err == colly.ErrRetryBodyUnseekable {

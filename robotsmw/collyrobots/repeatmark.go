@@ -14,44 +14,45 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// repeatMark marks a request that failed, that repeats another request, or that
-// checkCached has changed. It is the request's Body, instead of the body that
-// the request had. Request.Retry and Request.Do make colly rewind the body
-// before all else, so that Seek is called before each repeat, and can end it
-// with an error. If the repeat has to wait, beforeRequest waits, in the
-// goroutine of the repeat. Before the repeat is sent, it gets back its body.
+// A repeatMark marks a request that failed, that repeats another request, or
+// that checkCached has changed. It replaces the request's Body. Request.Retry
+// and Request.Do first rewind the body, so colly calls Seek before each repeat,
+// and an error from Seek ends the repeat. If the repeat has to wait,
+// beforeRequest waits in the goroutine of the repeat. The original body is
+// restored before the repeat is sent.
 type repeatMark struct {
 	body io.Reader // the body that the request had; nil means none
 
 	// Of a request that failed:
-	err        error     // what OnError received
+	err        error     // the error that OnError received
 	failedAt   time.Time // when the request failed
-	final      bool      // a repeat by the program fails with err
-	willRepeat bool      // the extension repeats the request
-	until      time.Time // until when each repeat would be refused; zero if a repeat may go at once
-	wait       func()    // waits until then, or until the collector's Context ends
-	lost       bool      // the request is counted in Counts.Lost
+	final      bool      // whether a repeat by the program fails with err
+	willRepeat bool      // whether the extension repeats the request
+	until      time.Time // when a repeat may be sent; zero if immediately
+	wait       func()    // waits until the time until, or until the collector's Context ends
+	lost       bool      // whether the request is counted in Counts.Lost
 
 	// Of a request that is a repeat, or that may be repeated:
-	byExtension   bool // the extension itself repeats the request
-	checksVisited bool // colly would check redirects for visited URLs; a Retry skips this
-	hops          int  // how many times the Limiter has refused it after a redirect
-	repeats       int  // how many times the extension has repeated the request because of a 429 or 503
-	bypassesCache bool // colly must not answer the request from its cache directory
+	byExtension   bool // whether the extension itself repeats the request
+	checksVisited bool // whether colly checks redirects for visited URLs, which a Retry does not do
+	hops          int  // number of times that the Limiter has refused it after a redirect
+	repeats       int  // number of times that the extension has repeated it because of RetryThrottled
+	bypassesCache bool // whether colly must not serve the request from its cache directory
 
-	header http.Header // what the request had before checkCached changed it; nil if it did not
+	header http.Header // the header before checkCached changed it; nil if it did not
 }
 
-// isRefusal reports whether the extension has refused a request, so that it was
-// not sent.
+// isRefusal reports whether err means that the extension refused a request, so
+// that it was not sent.
 func isRefusal(err error) bool {
 	_, isDelayed := errors.AsType[*politeness.DelayError](err)
 	return isDelayed ||
 		isAny(err, robotsmw.ErrDisallowed, robotsmw.ErrUnreachable, robotsmw.ErrAddressRefused, ErrBypassed)
 }
 
-// isLost reports whether err means that a request got no response, and neither
-// the program nor its options nor colly stopped the request or its redirect.
+// isLost reports whether a request that failed with err, which is not a
+// *robotsmw.DisallowedError, should be counted in Counts.Lost. It returns false
+// if the program, its options or colly refused or aborted the request.
 func isLost(err error) bool {
 	_, isVisited := errors.AsType[*colly.AlreadyVisitedError](err)
 	return !isVisited && !isAny(err, colly.ErrAbortedBeforeRequest, colly.ErrAbortedAfterHeaders, colly.ErrForbiddenDomain,
@@ -63,8 +64,8 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// repeatMarkFor returns the mark of a request. If the request has none, the
-// result has only its body.
+// repeatMarkFor returns the mark of a request. If the request has no mark, the
+// result contains only its body.
 func repeatMarkFor(r *colly.Request) repeatMark {
 	if mark, ok := r.Body.(*repeatMark); ok {
 		return *mark
@@ -98,8 +99,8 @@ func (mark *repeatMark) Read(p []byte) (int, error) {
 // Close exists so that http.NewRequest does not wrap the body.
 func (mark *repeatMark) Close() error { return nil }
 
-// restore gives a request that colly made the body that it would have without
-// the mark.
+// restore sets the body of a request to the one that colly would have set
+// without the mark.
 func (mark *repeatMark) restore(req *http.Request) {
 	plain, _ := http.NewRequest(http.MethodPost, "http://host.invalid/", mark.body) // no error is possible
 	req.Body = plain.Body
@@ -108,8 +109,8 @@ func (mark *repeatMark) restore(req *http.Request) {
 }
 
 // restoreContext returns the context that the request would have without the
-// mark. If the extension repeats a request, colly treats the repeat as a Retry
-// of the program, whose redirects may lead to visited URLs.
+// mark. If the extension repeats a request, colly treats the repeat like a
+// Retry of the program, and would follow its redirects to visited URLs.
 func (mark *repeatMark) restoreContext(ctx context.Context) context.Context {
 	if !mark.byExtension || !mark.checksVisited {
 		return ctx
@@ -118,8 +119,8 @@ func (mark *repeatMark) restoreContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, colly.CheckRevisitKey, true)
 }
 
-// uncountLost is called when a request that failed is repeated, because it is
-// not lost yet.
+// uncountLost subtracts a failed request from Counts.Lost, because the request
+// is repeated.
 func (x *Extension) uncountLost(mark *repeatMark) {
 	if mark.lost {
 		mark.lost = false

@@ -11,15 +11,15 @@ import (
 
 // Why a transport that bypasses the guard sends no request:
 //
-// An http.Client reads its Transport last. If the program replaces the
-// transport just before that, while other requests are under way, the client
-// passes the request to that transport instead of the guard, and no hook of the
-// extension can run in between. Therefore the extension gives each request of
-// an attached collector a context that has ended, so that a transport returns
-// the cause instead of sending the request. Only the guard restores the context
-// that the request had before.
+// An http.Client reads its Transport immediately before it calls RoundTrip. If
+// the program replaces the transport shortly before, while other requests are
+// under way, the client passes the request to that transport instead of the
+// guard, and no hook of the extension can run in between. Therefore the
+// extension gives each request of an attached collector a context that has
+// ended, so that a transport returns the cause instead of sending the request.
+// Only the guard restores the context that the request had before.
 
-// ended is a context that has ended with errReplaced.
+// ended is a context that is canceled with the cause errReplaced.
 var ended = func() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errReplaced)
@@ -30,11 +30,11 @@ var ended = func() context.Context {
 // cancellation of a context.
 func isCancelKey(key any) bool { return ended.Value(key) != nil }
 
-// A sealed context has the values of a request's own context, but has ended
-// with errReplaced.
+// A sealed context has the values of a request's own context, but is canceled
+// with the cause errReplaced.
 type sealed struct {
 	context.Context             // the request's own
-	repeated        *repeatMark // what colly took for the request's body; nil if it is no repeat
+	repeated        *repeatMark // the original Body of the request; nil if that is not a repeatMark
 	refused         error       // why the guard must not send the request; nil if it may
 }
 
@@ -79,7 +79,7 @@ func seal(r *colly.Request) *sealed {
 }
 
 // sealFrom returns the seal of a request with this context. It returns nil if
-// the request has none, like those of clones that were not added.
+// the request has none, as the requests of clones that were not added.
 func sealFrom(ctx context.Context) *sealed {
 	s, _ := ctx.Value(sealedKey{}).(*sealed)
 	return s
@@ -117,12 +117,12 @@ func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Req
 }
 
 // sealable reports whether Request.Headers points to the Header of the
-// http.Request that is sent, as in colly v2.3.0. It tries that with a request
-// that does not leave the process.
+// http.Request that is sent, as in colly v2.3.0. It determines this with a
+// request that is not sent.
 var sealable = sync.OnceValue(func() (same bool) {
 	var headers *http.Header
 	var c colly.Collector
-	c.Init() // and not NewCollector, which also obeys the environment
+	c.Init() // NewCollector would also read environment variables
 	c.OnRequest(func(r *colly.Request) { headers = r.Headers })
 	c.SetRequestTimeout(0) // otherwise the client sends a copy of the request
 	c.WithTransport(roundTripper(func(req *http.Request) (*http.Response, error) {

@@ -17,28 +17,30 @@ import (
 )
 
 // processLimiter is the Limiter for collectors that were attached without one.
-// The whole process shares it. So a host has one pace, however many of these
-// collectors crawl it.
+// The whole process shares it, so that the delay between requests to a host
+// applies to all of these collectors together.
 var processLimiter politeness.Limiter
 
-// Collectors with the same sharedKey share robots.txt through a Store: of those
-// that need a file at the same time, one fetches it, and the others wait for
-// the record. Each Extension has a Checker of its own nevertheless. A single
-// Checker for all of them would be simpler, but it would break three promises:
+// Collectors with the same sharedKey share robots.txt through a Store: of the
+// collectors that need a file at the same time, one fetches it, and the others
+// wait for the record. Nevertheless, each Extension has a Checker of its own. A
+// single Checker for all of them would be simpler, but it would break three
+// guarantees:
 //
 //   - Observers and Loggers may differ. A record of a crawl (package evidence)
 //     needs Observer.Read and Loaded for each file on which a decision of its
 //     own collector is based, but a Checker calls one Observer only.
 //   - A transport may be set at any time, such as before each page. The files
-//     that a collector has read by then remain in force. In the Checker of
-//     another transport, each of them would be missing.
+//     that a collector has read by then remain in force. The Checker of another
+//     transport would not have these files.
 //   - Files outlive collectors, so that a program that makes a collector for
-//     each job does not fetch them for each job. But a Checker has its Limiter
-//     and its transport. If the process kept the Checker, it would keep these
-//     too, for as long as it runs.
+//     each job does not fetch them for each job. However, a Checker refers to
+//     its Limiter and its transport, so a Checker that is never removed would
+//     also keep these in memory.
 
-// shared has the *records of the process, by sharedKey. They live as long as
-// their Limiter, their transport and their rules for block pages.
+// shared contains the *records of the process, by sharedKey. They are removed
+// when the Limiter, the transport or the Detector of the key is garbage
+// collected.
 var shared sync.Map
 
 type sharedKey struct {
@@ -53,7 +55,7 @@ type records struct {
 	mu       sync.Mutex
 	byKey    map[string]storedRecord
 	fetching map[string]bool // the keys whose robots.txt is being fetched
-	bytes    int             // the length of all values
+	bytes    int             // total length of all values
 }
 
 type storedRecord struct {
@@ -67,8 +69,8 @@ const maxSharedBytes = 32 << 20
 
 // recordsFor returns the records that collectors with these options and this
 // transport share. opts.Limiter must be set. recordsFor returns nil if the
-// collectors share none, because their transport may lead to another
-// robots.txt.
+// collectors share none, because their transport may return different
+// robots.txt files.
 func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 	own, ok := transport.(*http.Transport)
 	if _, isDefault := transport.(defaultTransport); !ok && !isDefault {
@@ -95,8 +97,8 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 	return r.(*records)
 }
 
-// sharedStore is the Store of an Extension. It has the records of the
-// transport through which the Extension fetches robots.txt at present.
+// sharedStore is the Store of an Extension. It contains the records of the
+// transport through which the Extension currently fetches robots.txt.
 type sharedStore struct{ x *Extension }
 
 var _ robotsmw.Locker = sharedStore{}
@@ -137,8 +139,8 @@ func (s sharedStore) Put(_ context.Context, key string, value []byte, ttl time.D
 // Delete does nothing, because a Checker never deletes.
 func (s sharedStore) Delete(context.Context, string) error { return nil }
 
-// TryLock makes sharedStore a robotsmw.Locker. The ttl does not matter, because
-// a process that dies takes all holders of its locks with it.
+// TryLock makes sharedStore a robotsmw.Locker. The ttl is ignored, because the
+// locks exist only in this process and end with it.
 func (s sharedStore) TryLock(_ context.Context, key string, _ time.Duration) (unlock func(), ok bool, err error) {
 	r := s.records()
 	if r == nil {

@@ -14,10 +14,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// RoundTrip enforces robots.txt and the pace. It is below every callback,
-// because a collector and its clones share the client, but not the callbacks. A
-// request passes four transports of this module: the guard, the
-// robotsmw.Transport, the politeness.Transport and the networkTransport.
+// RoundTrip enforces robots.txt and the request rate. It does so for the client
+// and not in a callback, because a collector and its clones share the client
+// but not the callbacks. A request passes four transports of this module: the
+// guard, the robotsmw.Transport, the politeness.Transport and the
+// networkTransport.
 func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
 	x := g.x
@@ -42,7 +43,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	// lastBase takes the lock too, so the earlier reads happen before the later
 	// writes.
 	g.lastBase()
-	if p.proxy != "" { // colly looks for the proxy in its own request
+	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
 	if err != nil {
@@ -79,9 +80,9 @@ func (g *guard) beginRepeat(req *http.Request) error {
 }
 
 // refusalError counts a refused request and returns the error that colly's
-// users expect for it. If requests to the host are refused again and again
-// without a pause, refusalError first sleeps for a delay, which slows the loop.
-// It returns an error that is not a refusal unchanged.
+// users expect for it. If the same URL is refused again and again without a
+// pause, refusalError first sleeps for a delay, which slows down the loop. It
+// returns an error that is not a refusal unchanged.
 func (g *guard) refusalError(req *http.Request, err error) error {
 	x := g.x
 	switch {
@@ -115,11 +116,11 @@ func (g *guard) refusalError(req *http.Request, err error) error {
 	return err
 }
 
-// delayedRequest is the error of a request that the Limiter refused.
+// A delayedRequest is the error of a request that the Limiter refused.
 type delayedRequest struct {
 	*politeness.DelayError
-	isRedirect    bool // the request follows a redirect
-	checksVisited bool // colly checks redirects for visited URLs, as it does unless it is a Retry
+	isRedirect    bool // whether the request follows a redirect
+	checksVisited bool // whether colly checks redirects for visited URLs, as it does except for a Retry
 }
 
 func (e *delayedRequest) Unwrap() error { return e.DelayError }

@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A body is the body of a page. It stores the page when it has been read.
+// A body is the body of a page. It stores the page when the body has been read
+// or closed.
 type body struct {
 	io.ReadCloser
 	page *cachedResponse

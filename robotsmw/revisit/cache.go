@@ -17,7 +17,7 @@ type cache interface {
 	put(key string, e cacheEntry, began time.Time)
 }
 
-// A cacheEntry contains the stored responses for a URL. The zero value has
+// A cacheEntry contains the stored responses for a URL. The zero value contains
 // none.
 type cacheEntry struct {
 	Page      *cachedResponse `json:"page,omitempty"`   // the latest 200
@@ -25,7 +25,6 @@ type cacheEntry struct {
 	Requested int64           `json:"asked"`            // when the latest request began, in Unix nanoseconds
 }
 
-// responses returns the stored responses.
 func (e cacheEntry) responses() []*cachedResponse {
 	var all []*cachedResponse
 	if e.Page != nil {

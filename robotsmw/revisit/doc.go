@@ -23,8 +23,9 @@
 //     robots.txt again.
 //   - While a 301, 308, 404, 410 or 429 is fresh, no request is sent either.
 //     The generated response has the same status and an empty body.
-//   - Otherwise, a request is sent. If the page is known, it has If-None-Match
-//     and If-Modified-Since, and the server may respond with 304.
+//   - Otherwise, a request is sent. If validators of the page are stored, the
+//     request has If-None-Match or If-Modified-Since or both, and the server
+//     may respond with 304.
 //
 // [Of] distinguishes these cases. For a 304, robotsmw.PageDirectives returns
 // the directives of the stored page, so that a noindex is not lost.
@@ -33,7 +34,8 @@
 //
 // A Transport must be outside of the robots transport, so that only requests
 // that are sent are rate-limited and checked. If Base is not a robots
-// transport, only directives for all robots that are in the header are known.
+// transport, only the directives in the header that apply to all robots are
+// known.
 //
 // # Colly
 //
@@ -64,22 +66,23 @@
 //   - A 304 updates the stored fields (RFC 9111 §4.3.4), and its X-Robots-Tag
 //     is added to the directives. If it has neither Cache-Control nor Expires,
 //     the previous lifetime starts again. If its validator differs from the
-//     stored one, the 304 is about another version: Unchanged is false, the
+//     stored one, the 304 refers to another version: Unchanged is false, the
 //     page is removed, and the next request is unconditional.
 //   - A 200 replaces the page. It is not stored if it has no validators and is
 //     not fresh, has no-store, is incomplete, or if its body was closed before
-//     all of its metas were read.
-//   - 301, 308, 404 and 410 remove the page. Other statuses, errors and
+//     all of its meta elements were read.
+//   - A 301, 308, 404 or 410 removes the page. Other statuses, errors and
 //     bot-protection responses do not.
-//   - 302, 303 and 307 are not stored.
+//   - 302, 303 and 307 responses are not stored.
 //   - A Last-Modified that is less than a second before the response is not
 //     used without an ETag, because it could miss a later change in the same
 //     second (RFC 9110 §8.8.2.2).
 //   - These requests are passed to Base unchanged: HEAD, and requests with
 //     Range, validators, a body, or "Cache-Control: no-store". A request with
 //     "no-cache" is sent even if the page is fresh.
-//   - After a successful POST, PUT, PATCH or DELETE, the next GET of the URL is
-//     sent (RFC 9111 §4.4).
+//   - After a request with an unsafe method, such as POST or DELETE, has
+//     received a 2xx or 3xx response, the next GET of the URL is sent (RFC 9111
+//     §4.4).
 //   - If the clock has been set back to before the latest request, pages are
 //     not fresh.
 //   - A Store keeps validators for at least 30 days after the latest request.

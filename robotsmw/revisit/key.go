@@ -8,11 +8,13 @@ import (
 const maxKey = 8 << 10 // bytes
 
 // cacheKey returns the cache key of a request. ok is false if the URL is not an
-// http or https URL, if it has more than 8 KiB, or if the host or target
-// contains bytes that make the key ambiguous.
+// http or https URL, if the key would be longer than 8 KiB, if a host contains
+// bytes that would make the key ambiguous, or if the request target does not
+// begin with "/".
 //
-// If the Host header differs from the host of the URL, the key begins with it.
-// It is not at the end because a query may contain any text.
+// If the Host header differs from the host of the URL, the key begins with the
+// Host header. The Host header is not at the end of the key, because a query
+// may contain any text.
 func cacheKey(req *http.Request) (key string, ok bool) {
 	if req.URL == nil {
 		return "", false

@@ -58,8 +58,8 @@ func (r *cachedResponse) setField(i int, value string) {
 	r.Header = strings.Join(fields, "\n")
 }
 
-// isValid reports whether Header has the right number of fields, and no bytes
-// that a header must not contain. It is used for responses from a Store.
+// isValid reports whether Header has the right number of fields and contains no
+// control characters. It is used to check responses from a Store.
 func (r *cachedResponse) isValid() bool {
 	if strings.Count(r.Header, "\n") != len(headerFields)-1 {
 		return false
@@ -72,8 +72,8 @@ func (r *cachedResponse) hasValidator() bool {
 	return r.field(etagField) != "" || r.field(lastModifiedField) != ""
 }
 
-// hasSameValidator reports whether a 304 with the given header is about the
-// stored version: its validator is the same, or it has none.
+// hasSameValidator reports whether a 304 with the given header refers to the
+// stored version: the header has the same validator, or no validator.
 func (r *cachedResponse) hasSameValidator(h http.Header) bool {
 	storedETag := r.field(etagField)
 	if etag := singleLine(h, "Etag"); etag != "" && storedETag != "" {
@@ -96,7 +96,8 @@ func (r *cachedResponse) stale() *cachedResponse {
 	return &c
 }
 
-// freshUntil returns the end of the freshness, or zero if r is not fresh.
+// freshUntil returns the time until which r is fresh, or the zero time if r is
+// not fresh.
 func (r *cachedResponse) freshUntil(now time.Time) time.Time {
 	if r.Until <= now.UnixNano() {
 		return time.Time{}
@@ -122,8 +123,8 @@ func (r *cachedResponse) setDirectives(d robotsmeta.Directives) {
 	}
 }
 
-// matches reports whether r is a response to the same variant of a request, and
-// may be reused with its Authorization. r may be nil.
+// matches reports whether r is the variant for a request. If the request has an
+// Authorization, r must also be public. r may be nil, which does not match.
 func (r *cachedResponse) matches(req *http.Request) bool {
 	if r == nil {
 		return false
@@ -134,8 +135,8 @@ func (r *cachedResponse) matches(req *http.Request) bool {
 	return r.Variant == variant(req, r.field(varyField))
 }
 
-// variant returns a hash of the Cookie of a request and of its fields in vary.
-// It is 0 if the request has none of these fields.
+// variant returns a hash of the Cookie of a request and of the fields listed in
+// vary. It returns 0 if the request has none of these fields.
 func variant(req *http.Request, vary string) uint64 {
 	var text []byte
 	add := func(name string) {

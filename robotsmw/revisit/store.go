@@ -92,7 +92,7 @@ func (c *storeCache) put(key string, e cacheEntry, began time.Time) {
 	})
 }
 
-// retention returns how long the Store should keep an entry.
+// retention returns the time to live of an entry in the Store.
 func retention(e cacheEntry) time.Duration {
 	ttl := minRetention
 	for _, r := range e.responses() {
@@ -111,8 +111,8 @@ func storeKey(key string) string {
 var errStoreUnavailable = errors.New("the Store does not respond")
 
 // call calls the Store. While the Store fails, call returns an error
-// immediately, but calls the Store in the background every probePeriod to find
-// out whether it works again.
+// immediately, but calls the Store in the background at most once per
+// probePeriod, to detect when it works again.
 func (c *storeCache) call(ctx context.Context, operation string, f func(context.Context) ([]byte, error)) ([]byte, error) {
 	failing, ok := c.beginCall()
 	if !ok {
@@ -155,8 +155,8 @@ func (c *storeCache) call(ctx context.Context, operation string, f func(context.
 	return nil, errStoreUnavailable
 }
 
-// beginCall reports whether the Store may be called now, and whether the latest
-// call failed.
+// beginCall reports whether the latest call failed, and whether the Store may
+// be called now.
 func (c *storeCache) beginCall() (failing, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ type Transport struct {
 	Base http.RoundTripper
 
 	// Store stores the cache across processes. If it is nil, the cache is in
-	// memory. A failing Store does not cause errors, but more requests are
+	// memory. If the Store fails, requests do not fail, but more requests are
 	// sent. A call to the Store is canceled after two seconds. Once a call has
 	// failed, requests do not wait for the Store until it works again.
 	Store Store
@@ -146,8 +146,8 @@ func isUnsafe(method string) bool {
 	return true
 }
 
-// conditionalFields are the request fields that make a response specific to one
-// caller.
+// conditionalFields are the request fields because of which a response may not
+// contain the whole page.
 var conditionalFields = []string{
 	"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range",
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Visit describes the page that a response of a [Transport] is about.
+// A Visit describes the page to which a response of a [Transport] refers.
 type Visit struct {
-	// Unchanged reports that the page has not changed since Since. The response
-	// is a 304, from the server or generated. If the server sends a 304 that
-	// was not requested, or that is about another version, Unchanged is false,
-	// and the caller should request the page again.
+	// Unchanged reports whether the page has not changed since Since. The
+	// response is a 304, from the server or generated. If the server sends a
+	// 304 in response to an unconditional request, or a 304 that refers to
+	// another version, Unchanged is false, and the caller should request the
+	// page again.
 	Unchanged bool
 
 	// Sent reports whether a request was sent. If not, the response was
@@ -33,8 +34,8 @@ type Visit struct {
 	// incomplete.
 	Directives robotsmeta.Directives
 
-	// Since is when the page was last received. It is zero if the page is not
-	// stored.
+	// Since is when the page was last received with status 200. It is zero if
+	// that is not known.
 	Since time.Time
 
 	// Fresh is the time until which requests for the page are not sent. It is
@@ -116,8 +117,8 @@ func withPage(ctx context.Context, r *cachedResponse) context.Context {
 	return context.WithValue(ctx, robotspage.StandsFor{}, page)
 }
 
-// storedSince returns when the stored page was received, or zero if there is
-// none.
+// storedSince returns when the stored page was received, or the zero time if no
+// page is stored.
 func (v *visit) storedSince() time.Time {
 	if v.stored.Page == nil {
 		return time.Time{}
@@ -224,8 +225,8 @@ func (v *visit) updateNotModified(
 	v.put(cacheEntry{Page: &updated})
 }
 
-// includes reports whether a already contains the rules of b, because a server
-// usually sends the same X-Robots-Tag with each 304.
+// includes reports whether a contains all rules of b. This is the usual case
+// for a 304, because servers send the same X-Robots-Tag with each response.
 func includes(a, b robotsmeta.Directives) bool {
 	rules := slices.Collect(a.Rules())
 	for rule := range b.Rules() {
@@ -236,8 +237,8 @@ func includes(a, b robotsmeta.Directives) bool {
 	return a.Truncated() || !b.Truncated()
 }
 
-// storeAnswer stores a response other than the page, if it is fresh, together
-// with the page.
+// storeAnswer stores the page, which may be nil, together with resp. If resp is
+// not fresh, only the page is stored.
 func (v *visit) storeAnswer(
 	resp *http.Response, page *cachedResponse, f freshness.Freshness, now time.Time,
 ) {

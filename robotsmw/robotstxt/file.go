@@ -57,7 +57,8 @@ func (f *File) Size() int {
 
 // Lines yields the number of each line, counted from 1, and its text without
 // the line terminator. Programs can use it to display the context of the rule
-// that decided. Lines omits the byte order mark and what exceeds [MaxSize].
+// that decided. Lines omits the byte order mark, and the lines that [Parse]
+// ignores because of [MaxSize].
 func (f *File) Lines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		lines := syntax.NewLineReader(f.syntax.Text)

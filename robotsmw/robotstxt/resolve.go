@@ -19,9 +19,9 @@ import (
 //
 // If the target is allowed, but one of its resolved forms is disallowed,
 // MatchResolved returns the Match of that form, and the form itself, such as
-// "/private/". Otherwise it returns the Match of the target, and "". It
-// allocates memory only if a resolved form is disallowed, or if the target is
-// longer than 256 bytes.
+// "/private/". Otherwise it returns the Match of the target, and resolved is
+// "". It allocates memory only if a resolved form is disallowed, or if the
+// target is longer than 256 bytes.
 func (r *Rules) MatchResolved(target string) (m Match, resolved string) {
 	m = r.Match(target)
 	if !m.Allowed {

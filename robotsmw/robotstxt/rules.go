@@ -12,7 +12,7 @@ import (
 // Rules are the rules that apply to one robot, from all of its groups. They are
 // immutable, and safe for concurrent use by multiple goroutines.
 //
-// Rules occupy at most 200 bytes, plus the length of its pattern and 16 bytes
+// Rules occupy at most 200 bytes, plus 16 bytes and the length of the pattern
 // for each rule. A pattern with unusual percent-encoding is stored twice,
 // verbatim and normalized. If more than one user-agent line names the robot,
 // the additional lines are also stored.
@@ -36,17 +36,17 @@ type Rules struct {
 }
 
 // Rules returns the rules for a robot with the given product tokens. If groups
-// name several of the tokens, in any case, only the first of these tokens
-// counts. If no group names any of the tokens, Rules returns the rules for "*".
-// If there is no group for "*" either, everything is allowed. A token is the
-// bare name of a robot, such as "ExampleBot", and not the value of a User-Agent
-// header. The result is never nil.
+// name several of the tokens, in any case, only the groups that name the first
+// of these tokens apply. If no group names any of the tokens, Rules returns the
+// rules for "*". If there is no group for "*" either, everything is allowed. A
+// token is the bare name of a robot, such as "ExampleBot", and not the value of
+// a User-Agent header. The result is never nil.
 func (f *File) Rules(tokens ...string) *Rules {
 	var stack [8][]syntax.Record // avoids an allocation for most files
 	groups, token := f.groupsFor(stack[:0], tokens)
 	builder := match.NewBuilder(f.syntax.Dialect)
 	if len(groups) == 0 {
-		// the Set needs the dialect, because some exempt /robots.txt
+		// the Set needs the dialect, because some dialects exempt /robots.txt
 		return &Rules{
 			set: builder.Set(),
 		}
@@ -116,7 +116,7 @@ func cloneAgent(value string) string {
 
 // CrawlDelay returns the Crawl-delay for the robot, which is the minimum time
 // between two requests. ok is false if there is no Crawl-delay for the robot.
-// If several Crawl-delay lines apply to the robot, the greatest value counts.
+// If several Crawl-delay lines apply to the robot, the greatest value applies.
 //
 // The field is not standardized. The robots of a group may have different
 // delays. For example, in

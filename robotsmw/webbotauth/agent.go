@@ -11,8 +11,9 @@ import (
 // section 8.1). The URL in Signature-Agent usually ends with this path.
 const DirectoryPath = "/.well-known/http-message-signatures-directory"
 
-// agentComponent returns the value of the field Signature-Agent, and the
-// component that a signature covers for it. legacy is Transport.LegacyAgent.
+// agentComponent returns the component that a signature covers for
+// Signature-Agent, and the value of that header field. legacy is
+// Transport.LegacyAgent.
 func agentComponent(label, agent string, legacy bool) (covered component, header string) {
 	value := `"` + agent + `"`
 	if legacy {

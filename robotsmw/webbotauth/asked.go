@@ -35,10 +35,10 @@ func Asked(resp *http.Response) string {
 	return text
 }
 
-// maxDescription is the limit of the result of Asked, in bytes.
+// maxDescription is the maximum length of the result of Asked, in bytes.
 const maxDescription = 600
 
-// describe describes one member of Accept-Signature.
+// describe returns the description of one member of Accept-Signature.
 func describe(m structured.Member) string {
 	if m.Value != "" {
 		return "requests a signature without a list of components"
@@ -62,12 +62,12 @@ func describe(m structured.Member) string {
 	}
 	for _, p := range m.Params {
 		switch p.Key {
-		case "created", "expires", "keyid", "tag": // Transport sends these parameters
+		case "created", "expires", "keyid", "tag": // a Transport sends these parameters
 		case "alg":
 			if p.Value != `"ed25519"` && p.Value != "?1" {
 				missing = append(missing, "alg="+printable(p.Value))
 			}
-		default: // Transport does not send others, such as nonce
+		default: // a Transport does not send others, such as nonce
 			missing = append(missing, p.Key)
 		}
 	}

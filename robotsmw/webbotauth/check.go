@@ -32,7 +32,8 @@ type DirectoryKey struct {
 	public ed25519.PublicKey
 }
 
-// A directoryReport is what a verifier would find in a key directory.
+// A directoryReport contains the usable keys of a key directory, and its
+// problems.
 type directoryReport struct {
 	keys     []DirectoryKey
 	problems []string
@@ -45,16 +46,17 @@ const (
 	fetchTimeout      = 10 * time.Second
 )
 
-// CheckDirectory requests a key directory once and reports the problems that a
-// verifier would have with it (draft section 5.5 and appendix B). It checks the
-// status, the media type, the keys, the signatures, and how long the response
-// may be cached. Like verifiers, it follows no redirect. It times out after ten
-// seconds. base sends the request; nil means http.DefaultTransport.
+// CheckDirectory requests a key directory once and reports the problems because
+// of which verifiers may reject it or its keys (draft section 5.5 and appendix
+// B). It checks the status, the media type, the keys, the signatures, and how
+// long the response may be cached. Like verifiers, it follows no redirect. It
+// times out after ten seconds. The request is sent through base or, if base is
+// nil, through http.DefaultTransport.
 //
 // The keys are those that a verifier can use, in the directory's order: Ed25519
 // keys that have not expired and are not test keys. The problems are in the
-// order in which they were found; nil means that there is none. An invalid URL
-// and a failed request are problems too.
+// order in which they were found. If there are none, problems is nil. An
+// invalid URL or a failed request is a problem too.
 func CheckDirectory(ctx context.Context, base http.RoundTripper, rawURL string) (keys []DirectoryKey, problems []string) {
 	var r directoryReport
 	if err := r.fetch(ctx, base, rawURL); err != nil {
@@ -146,7 +148,8 @@ func (r *directoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) 
 	return true
 }
 
-// checkJWK parses key number n, and keeps it if it can be used.
+// checkJWK parses key number n, counted from 1, and adds it to r.keys if
+// verifiers can use it.
 func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, now time.Time) {
 	var key struct {
 		Kty, Crv, Kid, X, Use, Alg, D string
@@ -238,8 +241,8 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 	}
 }
 
-// Without these limits, a response with a large header would take minutes to
-// check.
+// These limits exist because checking a response with a large header could
+// otherwise take minutes.
 const (
 	maxSignatures   = 2 * maxKeys // of a directory
 	maxCoveredBytes = 64 << 10    // of a component that a signature covers
@@ -406,7 +409,7 @@ func maxAge(h http.Header) (lifetime time.Duration, ok bool) {
 	return lifetime, ok
 }
 
-// findMember returns the member with a key, or nil.
+// findMember returns the member with the given key, or nil if there is none.
 func findMember(members []structured.Member, key string) *structured.Member {
 	if i := slices.IndexFunc(members, func(m structured.Member) bool { return m.Key == key }); i >= 0 {
 		return &members[i]
@@ -414,7 +417,8 @@ func findMember(members []structured.Member, key string) *structured.Member {
 	return nil
 }
 
-// dateParam returns a parameter that is a time in seconds since 1970.
+// dateParam returns the value of a parameter that is a time in Unix seconds. It
+// returns false if the parameter is missing or invalid.
 func dateParam(m structured.Member, name string) (time.Time, bool) {
 	bare, _ := m.Param(name)
 	n, err := strconv.ParseInt(bare, 10, 64)

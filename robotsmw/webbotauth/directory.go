@@ -39,25 +39,27 @@ type Directory struct {
 	private
 
 	// Authority is the host of the keys, such as "bot.example", with the port
-	// if that is not 443. A request for another host is answered with 421,
-	// because the keys would otherwise seem to belong to that host. Required.
+	// if that is not 443. Requests for another host receive a 421, because the
+	// keys would otherwise seem to belong to that host. Required.
 	Authority string
 
 	// Keys are the private keys whose public parts are published. All of them
-	// sign each answer, in this order. See [ReadKey]. At least one is required,
-	// and at most ten are allowed. Two are usual while keys change.
+	// sign each response, in this order. See [ReadKey]. At least one key is
+	// required, and at most ten are allowed. While a key is being replaced,
+	// both the old and the new key should be in Keys.
 	Keys []ed25519.PrivateKey
 
-	// Validity is how long the signatures of an answer are valid, in whole
-	// seconds: two seconds or more. An answer may be cached for half of this
-	// time, but for one hour at most. 0 means 24 hours.
+	// Validity is how long the signatures of a response are valid. It must be
+	// at least two seconds; if it is zero, signatures are valid for 24 hours.
+	// The times in a signature are in whole seconds. A response may be cached
+	// for half of Validity, but for at most one hour.
 	Validity time.Duration
 }
 
-// ServeHTTP answers GET and HEAD with the directory, other methods with 405,
-// and a request for another host with 421. If the Directory's fields are
-// invalid, GET and HEAD are answered with 500 and the reason. If Authority is
-// invalid, every request is answered in this way.
+// ServeHTTP responds to GET and HEAD with the directory, to other methods with
+// 405, and to requests for another host with 421. If a field of the Directory
+// is invalid, it responds to GET and HEAD with 500 and the reason. If Authority
+// is invalid, it responds to every request in this way.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	want, err := d.authority()
 	if err != nil {
@@ -89,7 +91,7 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Response returns the header fields and the body of the response at the given
 // time. A web server without the keys may serve them unchanged for half of
-// Validity. Caches may store a response for at most the other half, so they
+// Validity. Caches may store a response for at most the other half, so caches
 // contain no response with an expired signature. Response returns an error if a
 // field of the Directory is invalid.
 func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
@@ -126,8 +128,8 @@ func (d *Directory) Response(now time.Time) (http.Header, []byte, error) {
 	return header, body, nil
 }
 
-// maxKeys limits the number of keys in a directory. Verifiers have a limit too
-// (draft section 6.7).
+// maxKeys is the maximum number of keys in a directory. Verifiers limit the
+// number of keys too (draft section 6.7).
 const maxKeys = 10
 
 // authority returns Authority in the form of the component @authority.

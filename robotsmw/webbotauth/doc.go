@@ -27,9 +27,10 @@
 //	Signature-Input: sig1=("@authority" "@method" "@path" "signature-agent";key="sig1");created=…;expires=…;keyid="…";alg="ed25519";tag="web-bot-auth"
 //	Signature: sig1=:…:
 //
-// Signature-Agent is the URL of the keys. Signature-Input contains what is
-// signed, and how long the signature is valid. Deployed verifiers disagree on
-// the form of Signature-Agent: see [Transport.LegacyAgent].
+// Signature-Agent is the URL of the keys. Signature-Input lists the signed
+// components, and contains the times between which the signature is valid.
+// Deployed verifiers disagree on the form of Signature-Agent: see
+// [Transport.LegacyAgent].
 //
 // A signature proves only that the holder of the key signed the request. The
 // owner of a site, or its bot protection, decides which crawlers have access,
@@ -40,7 +41,7 @@
 // A [Directory] is the http.Handler for [DirectoryPath]. If the web server
 // should not have the private keys, the response can be created in advance with
 // [Directory.Response]. [CheckDirectory] fetches the directory and checks it as
-// a verifier does. This command prints the report:
+// a verifier does. This command prints the result:
 //
 //	robotscheck identity https://bot.example
 //

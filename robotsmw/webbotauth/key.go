@@ -24,14 +24,14 @@ func KeyID(public ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(h[:])
 }
 
-// ReadKey reads an Ed25519 private key from a file. The file is a JWK (RFC
-// 8037), or PKCS#8 in PEM, such as this command writes:
+// ReadKey reads an Ed25519 private key from a file. The file must contain a JWK
+// (RFC 8037), or a PKCS#8 key in PEM as written by this command:
 //
 //	openssl genpkey -algorithm ed25519 -out key.pem
 //
-// ReadKey returns an error if the file's mode allows more than 0600, except on
-// Windows, and if the key is an example key of RFC 9421 or RFC 8037. No error
-// contains any of the file's content.
+// ReadKey returns an error if the permissions of the file exceed 0600, except
+// on Windows, or if the key is an example key of RFC 9421 or RFC 8037. No error
+// contains any part of the file's content.
 func ReadKey(file string) (ed25519.PrivateKey, error) {
 	data, err := readPrivate(file)
 	if err != nil {
@@ -140,7 +140,8 @@ func publicKey(key ed25519.PrivateKey) ed25519.PublicKey {
 	return ed25519.PublicKey(key[ed25519.SeedSize:])
 }
 
-// checkKey returns an error if a key must not be used to sign.
+// checkKey returns an error if a key is not a valid Ed25519 key or is a test
+// key.
 func checkKey(key ed25519.PrivateKey) error {
 	if len(key) == 0 {
 		return errors.New("it is empty: read a key with ReadKey")
@@ -158,21 +159,21 @@ func checkKey(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// testKeys maps the IDs of example keys, whose private parts are in standards,
-// to the sections of these standards. They must not be used (draft section
-// 6.8).
+// testKeys maps the IDs of example keys to the sections of the standards that
+// contain their private parts. These keys must not be used (draft section 6.8).
 var testKeys = map[string]string{
 	"poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U": "RFC 9421 appendix B.1.4",
 	"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k": "RFC 8037 appendix A.1",
 }
 
-// private is embedded in structs that contain keys. Such a struct is printed,
-// and encoded as JSON, as privateText, so logs and errors contain no key.
+// private is embedded in structs that contain keys, so that logs and errors
+// contain no key. Such a struct is formatted, and encoded as JSON, as
+// privateText.
 type private struct{}
 
 const privateText = "(private)"
 
-// Format prints privateText for any verb.
+// Format writes privateText for every verb.
 func (private) Format(f fmt.State, _ rune) { io.WriteString(f, privateText) }
 
 // MarshalText returns privateText.

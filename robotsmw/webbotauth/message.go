@@ -31,10 +31,10 @@ func normalHost(host string) (string, error) {
 }
 
 // sentHost returns the Host header that net/http sends for host. net/http
-// changes names that are not ASCII, and addresses with a zone. Instead of a
-// host with characters that no host has, such as a line break, it sends an
-// empty one. For these, sentHost writes a request to memory and returns its
-// Host.
+// converts names that are not ASCII, removes the zone of an address, and sends
+// an empty Host if host contains an invalid character such as a line break. If
+// host contains an unusual character, sentHost therefore writes a request to
+// memory and returns the Host of that request.
 func sentHost(host string) (string, error) {
 	if !strings.ContainsFunc(host, isUnusual) {
 		return host, nil
@@ -52,8 +52,7 @@ func sentHost(host string) (string, error) {
 	return name, nil
 }
 
-// isUnusual reports whether net/http may send a character of a host in another
-// form.
+// isUnusual reports whether net/http may change a host that contains r.
 func isUnusual(r rune) bool {
 	isLetter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 	isDigit := '0' <= r && r <= '9'
@@ -73,8 +72,8 @@ func path(req *http.Request) string {
 
 func method(req *http.Request) string { return cmp.Or(req.Method, http.MethodGet) }
 
-// fieldValue returns the value of a field by RFC 9421 §2.1: its lines, trimmed
-// and joined with ", ".
+// fieldValue returns the value of a field according to RFC 9421 §2.1: its
+// lines, trimmed and joined with ", ".
 func fieldValue(h http.Header, name string) string {
 	lines := slices.Clone(h.Values(name))
 	for i, line := range lines {
@@ -83,8 +82,8 @@ func fieldValue(h http.Header, name string) string {
 	return strings.Join(lines, ", ")
 }
 
-// maxSignatureField limits the total size of a field's lines, in bytes. Longer
-// fields are treated as malformed.
+// maxSignatureField is the maximum total size of a field's lines, in bytes.
+// Longer fields are treated as malformed.
 const maxSignatureField = 64 << 10
 
 // dictionaryField parses a field that is a Dictionary (RFC 9651 §3.2). It

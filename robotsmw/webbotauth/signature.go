@@ -10,7 +10,7 @@ import (
 
 // A component is a part of a message that a signature covers.
 type component struct {
-	id    string // as in Signature-Input
+	id    string // the component identifier in the form of Signature-Input
 	value string
 }
 

@@ -32,7 +32,7 @@ import (
 type Transport struct {
 	private
 
-	// Base sends the requests. nil means http.DefaultTransport.
+	// Base sends the requests. If nil, http.DefaultTransport is used.
 	Base http.RoundTripper
 
 	// Key signs the requests. See [ReadKey]. Required. If it is missing, or is
@@ -46,14 +46,16 @@ type Transport struct {
 	// Required.
 	Agent string
 
-	// Validity is how long a signature is valid, in whole seconds: from one
-	// second to 24 hours. 0 means five minutes.
+	// Validity is how long a signature is valid. It must be between one second
+	// and 24 hours; if it is zero, signatures are valid for five minutes. The
+	// times in a signature are in whole seconds.
 	Validity time.Duration
 
-	// LegacyAgent sends Signature-Agent as one string, as in the drafts before
-	// draft-meunier-web-bot-auth-architecture-04. Agent must then be the origin
-	// alone, "https://bot.example", to which verifiers add [DirectoryPath].
-	// False sends a dictionary with one member, as the draft requires.
+	// LegacyAgent makes the Transport send Signature-Agent as one string, as in
+	// the drafts before draft-meunier-web-bot-auth-architecture-04. Agent must
+	// then be the origin alone, "https://bot.example", to which verifiers add
+	// [DirectoryPath]. If LegacyAgent is false, Signature-Agent is a dictionary
+	// with one member, as the draft requires.
 	//
 	// Cloudflare's documentation of July 2026 requires the string, and states
 	// that verification fails if the signature covers a member of a dictionary.
@@ -62,12 +64,12 @@ type Transport struct {
 	// and Google do not document which form they accept.
 	LegacyAgent bool
 
-	// The first request that is signed sets these fields, because checking the
-	// key takes half as long as signing.
+	// These fields are set only once, by the first request that is signed,
+	// because checking the key takes half as long as signing.
 	once     sync.Once
 	validity time.Duration
 	params   string // parameters after "created" and "expires"
-	err      error  // of the exported fields
+	err      error  // the error of validateFields
 }
 
 // label is the name of the signature, and of the member of Signature-Agent.
@@ -91,7 +93,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	signed, err := t.sign(req)
 	if err != nil {
 		if req.Body != nil {
-			req.Body.Close() // a RoundTripper closes the body on errors too
+			req.Body.Close() // a RoundTripper must close the body, including on errors
 		}
 		return nil, err
 	}
@@ -109,7 +111,8 @@ func (t *Transport) CloseIdleConnections() {
 
 func (t *Transport) base() http.RoundTripper { return cmp.Or(t.Base, http.DefaultTransport) }
 
-// hasSignature reports whether the caller has signed a request.
+// hasSignature reports whether a request already has one of the fields that a
+// Transport adds.
 func hasSignature(req *http.Request) bool {
 	for _, name := range []string{signatureField, signatureInputField, signatureAgentField} {
 		if _, ok := req.Header[name]; ok {
@@ -152,12 +155,12 @@ func (t *Transport) sign(req *http.Request) (*http.Request, error) {
 
 const (
 	defaultValidity = 5 * time.Minute
-	maxValidity     = 24 * time.Hour // the longest that the draft recommends (section 5.2)
+	maxValidity     = 24 * time.Hour // the maximum that the draft recommends (section 5.2)
 )
 
-// Validate returns an error that contains the name of the field if Key, Agent
-// or Validity is invalid. Otherwise, if Base has a method Validate() error, as
-// a politeness.Transport has, Validate returns its error. NewClient,
+// Validate returns an error if Key, Agent or Validity is invalid. The error
+// contains the name of the field. Otherwise, if Base has a method Validate()
+// error, as a politeness.Transport has, Validate returns its error. NewClient,
 // NewTransport and NewChecker of package robotsmw call Validate for a Transport
 // that is Options.Base. It is safe for concurrent use.
 func (t *Transport) Validate() error {

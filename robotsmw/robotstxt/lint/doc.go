@@ -5,8 +5,8 @@
 //		fmt.Println(problem)
 //	}
 //
-// Files are parsed as by package robotstxt, which does not import this package,
-// so that robots need not include a linter.
+// Check parses files like package robotstxt, which does not import this
+// package, so that crawlers need not include a linter.
 //
 // # Codes
 //

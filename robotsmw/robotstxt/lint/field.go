@@ -14,8 +14,8 @@ var knownFields = []string{
 	"Content-Signal", "Content-Usage", "License", "Comment", "Cache-delay", "Robot-version",
 }
 
-// withdrawnFields are the known fields, in lower case, that are not in use any
-// more.
+// withdrawnFields are the known fields, in lower case, that few or no robots
+// support today.
 var withdrawnFields = map[string]struct {
 	severity Severity
 	message  string
@@ -46,8 +46,8 @@ var withdrawnFields = map[string]struct {
 	},
 }
 
-// knownField returns the known field that a name stands for, even if it is
-// misspelled, or "".
+// knownField returns the known field with a name, even if the name is
+// misspelled. It returns "" if there is none.
 func knownField(name string) string {
 	for _, known := range knownFields {
 		if strings.EqualFold(name, known) {

@@ -98,8 +98,8 @@ func isControl(c byte) bool {
 var errorWords = []string{"404", "not found", "403", "forbidden", "error", "does not exist"}
 
 // checkHTML adds a problem if the file is an HTML or XML page, and reports
-// whether it is. Robots look for rules in the lines of such a page, but the
-// linter does not.
+// whether it is. Robots parse the lines of such a page, but the linter does
+// not.
 func checkHTML(r *report, body []byte) (isHTML bool) {
 	begin := syntax.TrimBOM(body[:min(len(body), 4096)])
 	head := strings.ToLower(string(bytes.TrimSpace(begin)))
@@ -127,8 +127,8 @@ func checkHTML(r *report, body []byte) (isHTML bool) {
 }
 
 // beginsUnknownPage reports whether a file begins with any tag and has no
-// user-agent line. A robots.txt file may also begin with a tag, for example of
-// a warning of PHP.
+// user-agent line. A robots.txt file with a user-agent line may begin with a
+// tag too, for example because of a PHP warning.
 func beginsUnknownPage(head string, body []byte) bool {
 	beginsWithElement := len(head) > 1 && head[0] == '<' && 'a' <= head[1] && head[1] <= 'z'
 	if !beginsWithElement && !strings.HasPrefix(head, "<!--") {

@@ -28,7 +28,7 @@ func checkGroups(r *report, file *syntax.File) {
 type groupChecker struct {
 	report *report
 	file   *syntax.File
-	work   int // the work of comparing rules; see maxWork
+	work   int // the work of comparing rules so far; see maxWork
 }
 
 // checkRulesOutside reports rules before the first user-agent line.
@@ -159,8 +159,8 @@ func (c *groupChecker) checkRules(g group) {
 	}
 }
 
-// checkEffect checks whether a rule has an effect on one of the targets that it
-// matches, in a group whose rules do not all have the same effect. pattern is
+// checkEffect adds a problem if a rule does not decide about an example of the
+// targets that it matches. The group must have both kinds of rules. pattern is
 // the normalized pattern of the rule.
 func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 	if c.work > maxWork {
@@ -196,7 +196,8 @@ func (c *groupChecker) checkEffect(g group, r *syntax.Record, pattern string) {
 
 // maxWork is the maximum work of comparing rules, which is the number of steps
 // of [match.Set.Decide] plus the number of bytes of the targets. Only malicious
-// files exceed it. Their remaining rules are counted, but not compared.
+// files exceed it. Rules that exceed it are counted in report.skipped and not
+// compared.
 const maxWork = 1 << 28
 
 // exampleTarget returns a target that a pattern matches.
@@ -209,7 +210,8 @@ func exampleTarget(pattern string) string {
 }
 
 // disallowsAll returns the line of the rule by which a group disallows the
-// whole site, or 0 if it does not.
+// whole site. It returns 0 if there is no such rule, or if the group has an
+// Allow.
 func (g *group) disallowsAll() (line int) {
 	for _, r := range g.rules {
 		if r.Field == syntax.Allow {
@@ -223,7 +225,7 @@ func (g *group) disallowsAll() (line int) {
 	return rule.Line
 }
 
-// findWildcardGroup returns the first group for "*", or nil.
+// findWildcardGroup returns the first group for "*", or nil if there is none.
 func (c *groupChecker) findWildcardGroup(groups []group) *group {
 	for i := range groups {
 		for _, a := range groups[i].agents {
@@ -235,8 +237,8 @@ func (c *groupChecker) findWildcardGroup(groups []group) *group {
 	return nil
 }
 
-// checkAccess reports whether the group for "*" disallows the whole site, and
-// the robots for which another group does the opposite.
+// checkAccess adds problems if the group for "*" disallows the whole site, and
+// for each robot for which another group does the opposite.
 func (c *groupChecker) checkAccess(groups []group) {
 	wildcard := c.findWildcardGroup(groups)
 	if wildcard == nil {

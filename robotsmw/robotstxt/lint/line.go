@@ -93,8 +93,8 @@ func (c *lineChecker) lacksColon() bool {
 	return between != "" && strings.IndexByte(between, ':') < 0
 }
 
-// cutURLWithoutColon recognizes a line in which the first colon is in a URL,
-// such as "Disallow https://example.com/a".
+// cutURLWithoutColon splits a line in which the first colon is in a URL, such
+// as "Disallow https://example.com/a". ok is false for other lines.
 func cutURLWithoutColon(line string) (name, url string, ok bool) {
 	i := strings.IndexAny(line, " \t")
 	if i < 0 {
@@ -110,8 +110,8 @@ func cutURLWithoutColon(line string) (name, url string, ok bool) {
 	return name, url, found && isHTTP
 }
 
-// checkName checks the name of a field. It returns the known field that the
-// name stands for, in lower case, or "".
+// checkName checks the name of a field. It returns the known field in lower
+// case, or "" if there is none.
 func (c *lineChecker) checkName(name, value string) string {
 	known := knownField(name)
 	if strings.EqualFold(name, known) {

@@ -2,10 +2,10 @@ package lint
 
 import "github.com/goodbots/courtesy/robotsmw/robotstxt/internal/syntax"
 
-// A lineChecker checks a line.
+// A lineChecker checks one line of a file.
 type lineChecker struct {
 	report       *report
-	text         string // of the file
+	text         string // the text of the file
 	number       uint32
 	line         syntax.Span
 	comment      uint32      // the position of the comment, or the end of the line
@@ -13,7 +13,7 @@ type lineChecker struct {
 	hasBothKinds bool        // whether the file has rules that allow and rules that disallow
 }
 
-// add adds a problem at a position in the text.
+// add adds a problem at position pos of the text.
 func (c *lineChecker) add(
 	pos uint32, code string, severity Severity, fix, message string, args ...any,
 ) {
@@ -21,7 +21,7 @@ func (c *lineChecker) add(
 	c.report.add(c.number, column, code, severity, fix, message, args...)
 }
 
-// addValue adds a problem at the byte i of the value.
+// addValue adds a problem at byte i of the value.
 func (c *lineChecker) addValue(
 	i int, code string, severity Severity, fix, message string, args ...any,
 ) {

@@ -51,8 +51,8 @@ func areAllPaths(words []string) bool {
 }
 
 // splitRule returns a rule for each of several paths. It returns "" if a path
-// has a colon, as in "/http: /", because this is another mistake, and if a path
-// is "/", because that rule would be about the whole site.
+// has a colon, as in "/http: /", because that is another mistake, or if a path
+// is "/", because its rule would apply to the whole site.
 func splitRule(name string, paths []string) string {
 	for _, path := range paths {
 		if path == "/" || strings.IndexByte(path, ':') >= 0 {
@@ -74,7 +74,8 @@ func (c *lineChecker) addNoMatch(name, pattern string) {
 }
 
 // checkTrailingStar reports stars at the end of a pattern. If the file has both
-// kinds of rules, there is no fix, because the length of the pattern matters.
+// kinds of rules, there is no fix, because a shorter pattern might not take
+// precedence any more.
 func (c *lineChecker) checkTrailingStar(name, pattern string) {
 	trimmed := strings.TrimRight(pattern, "*")
 	if trimmed == pattern || trimmed == "" {
@@ -128,9 +129,9 @@ func addSlash(name, pattern string) string {
 	return ""
 }
 
-// indexInnerDollar returns the index of the first "$" of a pattern, or -1 if it
-// is the last byte. It also returns -1 if the "$" begins a name, as in
-// "/$metadata".
+// indexInnerDollar returns the index of the first "$" of a pattern. It returns
+// -1 if there is none, if the "$" is the last byte, or if it begins a name, as
+// in "/$metadata".
 func indexInnerDollar(pattern string) int {
 	i := strings.IndexByte(pattern, '$')
 	if i == len(pattern)-1 {

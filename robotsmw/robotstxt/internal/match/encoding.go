@@ -25,8 +25,8 @@ const (
 
 const upperhex = "0123456789ABCDEF"
 
-// appendByte appends a normalized byte. encoded reports whether the byte was
-// percent-encoded, and inQuery whether it is in the query.
+// appendByte appends the normalized form of a byte. encoded reports whether the
+// byte was percent-encoded, and inQuery whether it is in the query.
 func appendByte(dst []byte, c byte, encoded, inQuery bool) []byte {
 	if c == '*' {
 		return append(dst, literalStar)
@@ -61,8 +61,8 @@ func isReserved(c byte, inQuery bool) bool {
 	return false
 }
 
-// decodeAt decodes the percent-encoded byte at s[i]. ok is false if there is
-// none.
+// decodeAt decodes the percent-encoded byte that begins at s[i]. ok is false if
+// there is none.
 func decodeAt(s string, i int) (c byte, ok bool) {
 	if s[i] != '%' {
 		return 0, false
@@ -115,9 +115,10 @@ func isAllPlain(s string) bool {
 	for len(s) >= 8 {
 		x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		// Each of these has the highest bit of a byte set if the byte is below
-		// '%'+1, DEL, or '*'. Borrows and carries begin only at such bytes, or
-		// at bytes outside of ASCII, so the lowest of them is always detected.
+		// In below, del and star, the highest bit of a byte is set if the byte
+		// of x is less than '%'+1, DEL, or '*', respectively. Borrows and
+		// carries begin only at such bytes, or at bytes outside of ASCII, so
+		// the lowest of these bytes is always detected.
 		below := x - lowBits*('%'+1)
 		del := x + lowBits
 		star := (x ^ lowBits*'*') - lowBits

@@ -56,7 +56,8 @@ func appendGoogleTarget(dst []byte, target string) []byte {
 	return dst
 }
 
-// googlePath returns the path and query of a URL in the way of Google's parser.
+// googlePath returns the part of a URL that Google's parser regards as its path
+// and query.
 func googlePath(url string) string {
 	url = strings.TrimPrefix(url, "//")
 	authority := 0
@@ -78,7 +79,7 @@ func googlePath(url string) string {
 // googleIndexDirectory returns a pattern that matches only the directory of an
 // index page, such as "/dir/$" for "/dir/index.html". In Google's parser, an
 // Allow for the index page also allows the directory. ok is false if the
-// pattern does not match an index page.
+// pattern is not for an index page.
 func googleIndexDirectory(pattern string) (directory string, ok bool) {
 	i := strings.LastIndexByte(pattern, '/')
 	if i < 0 || !strings.HasPrefix(pattern[i:], "/index.htm") {

@@ -32,8 +32,8 @@ func isFinalDollar(pattern string, i int) bool {
 	return pattern[i] == '$' && i == len(pattern)-1
 }
 
-// isNormalizedEncoding reports whether s[i:] begins with a byte that must be
-// percent-encoded and has upper-case digits.
+// isNormalizedEncoding reports whether s[i:] begins with a percent-encoded byte
+// that is not printable and whose digits are in upper case.
 func isNormalizedEncoding(s string, i int) bool {
 	c, ok := decodeAt(s, i)
 	if !ok || isPrintable(c) {
@@ -44,7 +44,7 @@ func isNormalizedEncoding(s string, i int) bool {
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// appendPattern appends a normalized pattern.
+// appendPattern appends the normalized form of a pattern.
 //
 // Whether "%2F" and "%3F" differ from "/" and "?" depends on whether they are
 // in the path or in the query, which is known only if a "?" precedes them in

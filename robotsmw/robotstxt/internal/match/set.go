@@ -61,8 +61,7 @@ func (s *Set) Allowed(target string) bool {
 }
 
 // cannotMatch reports whether the second byte of a target excludes all rules.
-// It is a fast path that matters for groups of up to five rules, and has false
-// negatives.
+// It is a fast path for groups of up to five rules, and has false negatives.
 func (s *Set) cannotMatch(target string) bool {
 	if s.dialect != syntax.RFC9309 || len(target) < 2 || target[0] != '/' {
 		return false
@@ -206,6 +205,6 @@ const (
 
 // maxWork returns the maximum number of steps for a target of n bytes. A step
 // takes about a nanosecond or less. Only files that were made to slow down
-// crawlers exceed the maximum. Since it is unknown then whether the target is
-// allowed, it is disallowed.
+// crawlers exceed the maximum. If a target exceeds it, whether the rules allow
+// the target is unknown, so the target is disallowed.
 func maxWork(n int) int { return baseWork + workPerByte*n }

@@ -28,8 +28,8 @@ func TrimAuthority(target string) string {
 	return rest[i:]
 }
 
-// appendTarget appends a normalized result of pathAndQuery. If the target does
-// not begin with a slash, appendTarget adds one.
+// appendTarget appends the normalized form of a result of pathAndQuery. If the
+// target does not begin with a slash, appendTarget adds one.
 func appendTarget(dst []byte, target string) []byte {
 	if target == "" || target[0] != '/' {
 		dst = append(dst, '/')

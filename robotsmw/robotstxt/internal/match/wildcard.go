@@ -55,11 +55,11 @@ func matches(pattern, target string) bool {
 	}
 }
 
-// matchesEither is like matches for patterns with eitherPercent, in about the
-// same time. The pattern is expanded twice, for the path and for the query.
-// Each segment is compared as expanded for the part of the target in which it
-// begins. If a segment begins in the path and extends into the query, it
-// contains the "?", and every eitherPercent precedes that "?".
+// matchesEither is like matches, but for patterns with eitherPercent. The
+// pattern is expanded twice, for the path and for the query. Each segment is
+// compared as expanded for the part of the target in which it begins. If a
+// segment begins in the path and extends into the query, it contains the "?",
+// and every eitherPercent precedes that "?".
 func matchesEither(pattern, target string) bool {
 	var stack [stackSize]byte
 	buf := stack[:0]

@@ -12,7 +12,8 @@ import (
 const MaxDelay = time.Duration(1<<63 - 2)
 
 // ParseDelay parses a decimal number of seconds, such as "10" or "0.5". It
-// returns MaxDelay for longer delays, and false for any other text.
+// returns MaxDelay if the delay would be longer, and false if s is not such a
+// number.
 func ParseDelay(s string) (time.Duration, bool) {
 	if !isDecimal(s) {
 		return 0, false
@@ -25,7 +26,7 @@ func ParseDelay(s string) (time.Duration, bool) {
 }
 
 // isDecimal reports whether s consists of digits with at most one dot. The
-// syntax of strconv.ParseFloat is wider: it includes "1e3", "-1" and "Inf".
+// syntax that strconv.ParseFloat accepts also includes "1e3", "-1" and "Inf".
 func isDecimal(s string) bool {
 	if s == "" || s == "." {
 		return false

@@ -118,7 +118,8 @@ func isSpace(c byte) bool {
 	return false
 }
 
-// isBlank reports whether a line, with its comment, consists of white space.
+// isBlank reports whether a line, including its comment, is empty or consists
+// of white space.
 func isBlank(text string, line Span) bool {
 	return Trim(text, line).In(text) == ""
 }

@@ -28,7 +28,7 @@ func (f *File) Scope(r *Record) Scope {
 	return ScopeGroup
 }
 
-// scopesByName has the scopes of fields that have no constant in [Field].
+// scopesByName contains the scopes of the fields that are [Other].
 var scopesByName = [...]struct {
 	name  string
 	scope Scope
