@@ -128,8 +128,8 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Attach fails with a version of colly whose fields are not as it expects. The
-// error contains the code to use instead of Attach.
+// Attach fails if a field of colly is missing or has another type. The error
+// contains the code to use instead of Attach.
 func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	collector := reflect.TypeFor[struct {
 		backend *struct {
@@ -175,8 +175,8 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	}
 }
 
-// TestAttachAnywhere calls Attach before each step of a program's set-up, and
-// after the last one.
+// TestAttachAnywhere calls Attach before each step in which a program sets up a
+// collector, and after the last step.
 func TestAttachAnywhere(t *testing.T) {
 	steps := []struct {
 		name string
@@ -234,7 +234,7 @@ func TestAttachAnywhere(t *testing.T) {
 			c.Visit("http://shop.example/")
 			c.Wait()
 			wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
-			// If colly's own check was switched on again, that check comes
+			// If colly's own check was enabled again, it refuses the request
 			// first, and OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
 				t.Errorf("attached before step %d: OnError received %v", first, got)

@@ -26,8 +26,8 @@ import (
 type kind struct {
 	name   string
 	robots http.Handler
-	// Paths with their queries. The front page links to each of them. The
-	// function crawlAll also visits each of them except /shared directly.
+	// Paths with their queries. The front page links to all of them, and
+	// crawlAll also visits all of them directly, except /shared.
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0 means the Limiter's default, one second
 	pages            map[string]http.Handler // paths that need a handler; the others get a text
@@ -66,8 +66,8 @@ func hops(n int, robots string) http.Handler {
 	})
 }
 
-// throttling returns a handler. It answers the first n requests to each host
-// with the given status and "Retry-After: 90".
+// throttling returns a handler that responds to the first n requests to each
+// host with the given status and "Retry-After: 90".
 func throttling(status, n int) http.Handler {
 	var mu sync.Mutex
 	seen := map[string]int{}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The crawl ends while requests to many hosts are put back, so the contexts of
-// these requests end. No host remains in the map of those that wait.
+// A crawl is canceled while requests to many hosts are put back. Afterwards,
+// hostQueues contains no host.
 func TestAwaitHost_EndedContexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())

@@ -25,8 +25,8 @@ import (
 
 // BenchmarkCrawl visits pages of sites on loopback, one at a time or 20 at
 // once. It compares three crawlers: one without a robots.txt check, one with
-// colly's own check, and one with the extension. They take turns in random
-// order, so that other load and garbage collection slow all of them alike.
+// colly's own check, and one with the extension. They run alternately in random
+// order, so that other load and garbage collection affect all of them equally.
 //
 // The metric "of-unchecked" is the median throughput of the crawler with the
 // extension, divided by that of the crawler without a check. For the metric
@@ -47,8 +47,7 @@ func BenchmarkCrawl(b *testing.B) {
 	b.Run("rules=real/at-once=1", func(b *testing.B) { benchmarkCrawl(b, 1, realFiles(b, 100)...) })
 }
 
-// rulesLike returns a robots.txt with this number of rules. A third of them
-// have wildcards.
+// rulesLike returns a robots.txt with n rules. A third of them have wildcards.
 func rulesLike(rules int) string {
 	robots := "User-agent: *\n"
 	for i := range rules / 3 {
@@ -58,7 +57,8 @@ func rulesLike(rules int) string {
 }
 
 // realFiles returns n robots.txt files from the corpus in COURTESY_SHARED. It
-// skips files with a Crawl-delay, and chooses evenly from all others.
+// skips files with a Crawl-delay, and chooses at equal intervals from all
+// others.
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {

@@ -75,8 +75,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A rule of the options recognizes a block page with status 200 by its text. It
-// is not a page, and the crawler follows none of its links.
+// Options.Refusals contains a rule that recognizes a block page with status 200
+// by its text. The crawler follows none of the links of the block page.
 func TestRefusals_Rules(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules []refusal.Rule
@@ -121,7 +121,7 @@ func TestRefusals_Rules(t *testing.T) {
 }
 
 // Colly treats a challenge with status 202 as a page. Indexable returns false
-// for it, and Directives reports whose challenge it is.
+// for it, and Directives reports which bot protection sent it.
 func ExampleExtension_Directives_refusal() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, Base: walledSite(), Limiter: &politeness.Limiter{Delay: -1}})

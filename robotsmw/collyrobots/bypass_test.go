@@ -20,7 +20,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// ways are the methods that change the transport by which a collector sends.
+// ways are the methods that change the transport of a collector.
 var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy string){
 	"SetProxy":      func(c *colly.Collector, _ *robotstest.Internet, proxy string) { c.SetProxy(proxy) },
 	"WithTransport": func(c *colly.Collector, other *robotstest.Internet, _ string) { c.WithTransport(other) },
@@ -33,15 +33,15 @@ var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy
 }
 
 // A request for a disallowed page is never sent, no matter who sets a
-// transport, proxy or client, or when. A request for an allowed page goes by
-// the transport that was set.
+// transport, proxy or client, or when. A request for an allowed page is sent
+// through the transport that was set.
 func TestNothingIsSentPastTheGuard(t *testing.T) {
 	once := func(f func()) func(*colly.Request) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each function arranges that its last argument is called, and returns the
-	// collector with which the test then visits the pages.
+	// Each function makes its last argument be called at some point, and
+	// returns the collector with which the test visits the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -120,8 +120,8 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 }
 
 // Extension.Add was not called for a clone, and the clone sets a transport in
-// OnRequestHeaders. Only the extension's cookie jar can still notice that. It
-// does so even if the program has set a jar by SetStorage or SetCookieJar.
+// OnRequestHeaders. Only the extension's cookie jar can detect that, even if
+// the program has set a jar with SetStorage or SetCookieJar.
 func TestOnRequestHeadersOfABareClone(t *testing.T) {
 	for name, prepare := range map[string]func(*colly.Collector){
 		"the first jar": func(*colly.Collector) {},
@@ -201,10 +201,10 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 	}
 }
 
-// The first request has the only slot of a LimitRule. Four more requests wait
-// for the slot. Then the OnResponseHeaders handler of the first request sets a
-// transport. The allowed requests must go by this transport, and the disallowed
-// ones must not be sent.
+// The first request holds the only slot of a LimitRule, and four more requests
+// wait for it. Then the OnResponseHeaders handler of the first request sets a
+// transport. The allowed requests must be sent through this transport, and the
+// disallowed ones must not be sent.
 func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 	for way, set := range ways {
 		for _, kind := range []string{"collector", "bare clone"} {

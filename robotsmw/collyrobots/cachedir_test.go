@@ -55,11 +55,11 @@ func TestCacheDirectory(t *testing.T) {
 	}
 }
 
-// A program processes again, offline, what an earlier run has put into the
-// cache directory. All pages are served. No robots.txt is requested for them,
-// nor for a request that a later handler aborts. A page that is not in the
-// cache needs its robots.txt, which is unreachable. After that, the others are
-// still served.
+// An offline program processes pages again that an earlier run has stored in
+// the cache directory. All pages are served. No robots.txt is requested for
+// them, nor for a request that a later handler aborts. A page that is not in
+// the cache requires a robots.txt, which is unreachable. After that, the other
+// pages are still served.
 func TestCacheDirectoryWorksOffline(t *testing.T) {
 	dir := t.TempDir()
 	web := new(robotstest.Internet)
@@ -105,7 +105,7 @@ func TestCacheDirectoryWorksOffline(t *testing.T) {
 // A page was cached before robots.txt began to disallow it. A new run of the
 // program has no robots.txt in memory. Collector.Visit serves the page, until a
 // Check of any URL of the site has fetched the file. Extension.Visit fetches
-// the file by itself, and cannot serve the page if the site is down.
+// the file itself, and cannot serve the page if the site is unreachable.
 func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
 	const page = "http://a.example/page"
 	dir := t.TempDir()
@@ -134,11 +134,11 @@ func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
 	}
 }
 
-// A synchronous program processes offline what is in the cache directory. A
-// link that is not there fails with ErrUnreachable. If OnError returns then, as
-// the package doc requires for an offline program, the next page is served at
-// once. If it calls Retry, that waits for the next try of robots.txt: for a
-// minute, then for two, and so on.
+// A synchronous program processes the cache directory offline. A link to a page
+// that is not in the directory fails with ErrUnreachable. If OnError returns,
+// as the package doc requires for an offline program, the next page is served
+// immediately. If OnError calls Retry, the Retry waits for the next attempt to
+// fetch robots.txt: for a minute, then for two, and so on.
 func TestCacheDirectoryOfflineWithRetries(t *testing.T) {
 	for _, test := range []struct {
 		retries int

@@ -16,7 +16,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 )
 
-// After Collector.Init, requests still pass the guard, by what is set then.
+// After Collector.Init, requests still pass through the guard, which uses the
+// settings made since then.
 func TestInitAfterAttach(t *testing.T) {
 	for _, when := range []string{"at once", "after a page", "with a transport"} {
 		web, other := shop(), shop()
@@ -45,7 +46,7 @@ func TestInitAfterAttach(t *testing.T) {
 	}
 }
 
-// CheckRedirect and Jar of the user's client are heeded when they change later.
+// Later changes of CheckRedirect and Jar on the user's client take effect.
 func TestTheUsersClientChangesCheckRedirectAndJar(t *testing.T) {
 	web := shop()
 	web.Handle("in.example", redirectTo("http://shop.example/shoes"))
@@ -75,7 +76,7 @@ func (f countingJar) SetCookies(*url.URL, []*http.Cookie) {}
 
 func (f countingJar) Cookies(*url.URL) []*http.Cookie { f(); return nil }
 
-// A request passes at most four transports of ours.
+// A request passes through at most four transports of this module.
 func TestFourTransports(t *testing.T) {
 	web, n := shop(), 0
 	c := colly.NewCollector()

@@ -58,8 +58,8 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// Collectors with the same Limiter share a pace. Collectors with different
-// Limiters do not.
+// Collectors with the same Limiter share the delay of a host. Collectors with
+// different Limiters do not.
 func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -61,8 +61,8 @@ func TestLostIsCounted(t *testing.T) {
 	})
 }
 
-// Each hop of a redirect waits for its host. The counts of waits see it as a
-// request of its own.
+// Each hop of a redirect waits for its host. Waited and LongestWait treat it as
+// a separate request.
 func TestWaitsOfRedirects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := moved(20) // robots.txt, then /old, /new and /newest, 20 s apart

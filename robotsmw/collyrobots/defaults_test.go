@@ -13,7 +13,7 @@ import (
 )
 
 // The collector's transport is a politeness.Transport without an
-// AttemptTimeout. Its attempts end when they would end without Attach.
+// AttemptTimeout. Its attempts have the same timeout as without Attach.
 func TestDefaults_AttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

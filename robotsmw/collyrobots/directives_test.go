@@ -48,8 +48,8 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 	}
 }
 
-// A page has a noindex meta and an unusual Content-Type. A crawler with an
-// http.Client and one with colly get the same directives.
+// A page has a meta element with noindex and an unusual Content-Type. A crawler
+// with an http.Client and one with colly get the same directives.
 func TestHTMLIsTheSameForColly(t *testing.T) {
 	const noIndex = "<!doctype html><meta name=robots content=noindex>"
 	tests := []struct {

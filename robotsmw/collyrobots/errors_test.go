@@ -150,8 +150,8 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 }
 
 // collyGet returns a function that visits a URL with an attached collector. If
-// robots.txt disallows the page, the function is Extension.Visit, which reports
-// that without a request.
+// robots.txt disallows the page, the function calls Extension.Visit, which
+// returns the error without making a request.
 func collyGet(t *testing.T, ctx context.Context, opts robotsmw.Options, userAgent, page string) func(url string) error {
 	t.Helper()
 	c := colly.NewCollector(colly.StdlibContext(ctx), colly.AllowURLRevisit())
@@ -200,9 +200,9 @@ func pages(of map[string]http.Handler) http.Handler {
 	return mux
 }
 
-// An address that RefuseAddress refuses is neither an unreachable robots.txt
-// nor a lost page. A Retry cannot change it, so it returns the error at once,
-// for robots.txt and for a page.
+// A request whose address RefuseAddress refuses is counted neither in
+// Unreachable nor in Lost, for robots.txt and for a page. A Retry could not
+// succeed, so it returns the error immediately.
 func TestRefusedAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := robotsmw.DialControl(robotsmw.PublicOnly)("tcp", "10.0.0.1:80", nil)
@@ -239,8 +239,8 @@ func TestRefusedAddress(t *testing.T) {
 }
 
 // Programs retry if Headers is nil in OnError, which means in plain colly that
-// the server did not answer. It is not nil if the extension refused the
-// request, for which the server is not the reason.
+// the server did not respond. Headers is not nil if the extension refused the
+// request.
 func TestHeadersInOnErrorAreNilWithoutAnAnswer(t *testing.T) {
 	web := shop()
 	web.Handle("reset.example", withRobots(robotstest.Reset("")))

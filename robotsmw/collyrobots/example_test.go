@@ -23,7 +23,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Attach is the only line to add to a crawler that already runs.
+// Attach is the only line to add to an existing crawler.
 func ExampleAttach() {
 	var web robotstest.Internet // a fake internet
 	web.Handle("shop.example", robotstest.Site{
@@ -138,8 +138,8 @@ func ExampleAttach_fleet() {
 	// Output: true
 }
 
-// An OnError handler repeats requests that may succeed later: those that got no
-// response or a 5xx. It repeats each request at most three times.
+// An OnError handler repeats requests that may succeed later: those that
+// received no response or a 5xx. It repeats each request at most three times.
 func ExampleAttach_retries() {
 	var web robotstest.Internet
 	var asked atomic.Int32
@@ -264,8 +264,8 @@ func ExampleExtension_AbsoluteURL() {
 	// fetched http://blog.example/post
 }
 
-// In a callback of a queue that runs, Queue.AddRequest wakes a thread that has
-// no work. New returns an error if AbsoluteURL returns "".
+// In a callback of a running queue, Queue.AddRequest wakes an idle thread. New
+// returns an error if AbsoluteURL returns "".
 func ExampleExtension_AbsoluteURL_queue() {
 	var web robotstest.Internet
 	web.Handle("blog.example", robotstest.Site{
@@ -360,7 +360,8 @@ func ExampleExtension_Indexable() {
 	// /cats true
 }
 
-// Clone drops callbacks. Add restores what the extension does in them.
+// Clone does not copy callbacks. Add registers those of the extension on the
+// clone.
 func ExampleExtension_Add() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{
@@ -386,7 +387,7 @@ func ExampleExtension_Add() {
 	// Get "http://shop.example/cart": robotsmw: disallowed: rule "Disallow: /cart", line 2 of robots.txt
 }
 
-// A URL that Extension.Visit refuses does not count as visited.
+// A URL that Extension.Visit refuses stays unvisited.
 func ExampleExtension_Visit() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart"})
@@ -402,7 +403,7 @@ func ExampleExtension_Visit() {
 	// Output: true false
 }
 
-// An OnError handler repeats what the extension does not repeat.
+// An OnError handler repeats the requests that the extension does not repeat.
 func ExampleExtension_WillRepeat() {
 	var web robotstest.Internet
 	web.Handle("slow.example", robotstest.Site{"/robots.txt": "User-agent: *\nCrawl-delay: 2", "/": "", "/a": ""})
@@ -468,9 +469,8 @@ func ExampleExtension_Wait() {
 	// http://slow.example/2
 }
 
-// The collector may get a transport that hides addresses, so that
-// Options.RefuseAddress cannot see them. Then Active returns false, and no
-// request is sent.
+// If a transport is set that hides addresses from Options.RefuseAddress, Active
+// returns false and no request is sent.
 func ExampleExtension_Active() {
 	c := colly.NewCollector()
 	ext, err := collyrobots.Attach(c, robotsmw.Options{
@@ -491,8 +491,8 @@ func ExampleExtension_Active() {
 	// false true
 }
 
-// RetryThrottled repeats a request that got a 429. It waits until the host's
-// back-off is over.
+// RetryThrottled repeats a request whose response was a 429, after the back-off
+// of the host.
 func ExampleExtension_Counts() {
 	var web robotstest.Internet
 	var asked atomic.Int32

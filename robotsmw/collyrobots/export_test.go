@@ -13,7 +13,7 @@ func Marks(x *Extension) (n int) {
 	return n
 }
 
-// HostQueues returns for how many hosts the extension has a queue of requests.
+// HostQueues returns the number of hosts in hostQueues.
 func HostQueues(x *Extension) (n int) {
 	x.hostQueues.Range(func(any, any) bool { n++; return true })
 	return n
@@ -24,7 +24,7 @@ func Known(collector, rule reflect.Type) error {
 	return newLayout(collector, rule, reflect.TypeFor[colly.Request]()).err
 }
 
-// NotFatal are the names of the fields without which Attach works.
+// NotFatal contains the names of the fields that are not fatal.
 func NotFatal() (names []string) {
 	for _, f := range fields {
 		if !f.fatal {
@@ -34,8 +34,8 @@ func NotFatal() (names []string) {
 	return names
 }
 
-// WithoutField makes the package believe that colly lacks a field, until the
-// test ends. An unknown name stands for a fatal field.
+// WithoutField makes the package behave as if colly lacked a field, until the
+// test ends. If the name is not one of NotFatal, a fatal field is missing.
 func WithoutField(t testing.TB, name string) {
 	real := collyLayout
 	t.Cleanup(func() { collyLayout = real })
@@ -48,5 +48,5 @@ func WithoutField(t testing.TB, name string) {
 	collyLayout = func() layout { return without }
 }
 
-// WakeOf returns the channel on which AddRequest wakes a queue that runs.
+// WakeOf returns the channel on which AddRequest wakes a running queue.
 func WakeOf(q *queue.Queue) chan struct{} { return *field[chan struct{}](q, "wake") }

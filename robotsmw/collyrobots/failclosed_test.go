@@ -78,8 +78,8 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 	}
 }
 
-// After an error, a program calls Attach again with options that are right.
-// Then the collector works with the transport that was set last.
+// After an error, a program calls Attach again with valid options. Then the
+// collector works with the transport that was set last.
 func TestAttachAgainAfterAnError(t *testing.T) {
 	web := shop()
 	users := &http.Client{Transport: &http.Transport{DialContext: new(net.Dialer).DialContext}}
@@ -101,8 +101,8 @@ func TestAttachAgainAfterAnError(t *testing.T) {
 	wantAsked(t, web, "GET http://shop.example/shoes")
 }
 
-// A later version of colly may lack a field. Attach works without it if no
-// promise depends on it, and logs what is lost.
+// A later version of colly may lack a field. If the field is not fatal, Attach
+// succeeds and logs what does not work.
 func TestAttachWithoutAField(t *testing.T) {
 	for _, name := range collyrobots.NotFatal() {
 		t.Run(name, func(t *testing.T) {
@@ -144,8 +144,8 @@ func TestAttachWithoutAField(t *testing.T) {
 	}
 }
 
-// After a failed Attach and a good one, the collector works as after the good
-// one alone, even if it is initialized again.
+// After a failed Attach and a successful one, the collector works as after the
+// successful one alone, even if it is initialized again.
 func TestAttach_AfterAFailedOne(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", robotsText("User-agent: *\nDisallow: /no"))

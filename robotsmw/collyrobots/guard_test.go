@@ -51,9 +51,9 @@ func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	}
 }
 
-// A transport that was set after Attach has a Limiter with an invalid field.
-// Without the check, no robots.txt could be fetched, and each page was refused
-// because its robots.txt was unreachable.
+// A transport that was set after Attach has a Limiter with an invalid field. If
+// this were not checked, no robots.txt could be fetched, and each page would be
+// refused because its robots.txt is unreachable.
 func TestInvalidTransportAfterAttach(t *testing.T) {
 	var log strings.Builder
 	c := colly.NewCollector()
@@ -88,8 +88,8 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 }
 
 // A program replaces http.DefaultTransport after Attach, such as by a test
-// double or an instrumented transport. It then carries the requests, also for
-// robots.txt, as in plain colly.
+// double or an instrumented transport. All requests are then sent through it,
+// including those for robots.txt, as in plain colly.
 func TestDefaultTransportIsReplacedLater(t *testing.T) {
 	real := http.DefaultTransport
 	defer func() { http.DefaultTransport = real }()

@@ -81,8 +81,8 @@ func attach(t testing.TB, c *colly.Collector, opts robotsmw.Options) *collyrobot
 	return ext
 }
 
-// asked returns the requests that the servers received, in order, as
-// "METHOD URL", except requests for robots.txt.
+// asked returns the requests that the servers received, except those for
+// robots.txt, in order and in the form "METHOD URL".
 func asked(web *robotstest.Internet) []string {
 	var list []string
 	for _, r := range web.Log() {
@@ -138,8 +138,8 @@ func newProxy(t testing.TB, web *robotstest.Internet) string {
 	return server.URL
 }
 
-// withRobotsAnd returns a site that answers 404 for robots.txt. The site
-// answers all other paths with the given header and body.
+// withRobotsAnd returns a site without a robots.txt. For all other paths, it
+// responds with the given header and body.
 func withRobotsAnd(header map[string]string, body string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", http.NotFoundHandler())
@@ -164,8 +164,8 @@ func robotsFetches(web *robotstest.Internet) (n int) {
 	return n
 }
 
-// withRobots answers /robots.txt with the given handler, and all other paths
-// with a small page.
+// withRobots returns a site that serves /robots.txt with the given handler, and
+// a small page at all other paths.
 func withRobots(robots http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<p>"+r.URL.Path) })
@@ -173,7 +173,8 @@ func withRobots(robots http.Handler) http.Handler {
 	return mux
 }
 
-// redirectTo redirects all paths except /robots.txt, which does not exist.
+// redirectTo returns a site that redirects all paths except /robots.txt, which
+// does not exist.
 func redirectTo(target string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", http.RedirectHandler(target, http.StatusFound))

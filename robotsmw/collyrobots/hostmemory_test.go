@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// hostMemory calls use with URLs of a megabyte, of 30 hosts, and tests that the
-// hosts are remembered afterwards, and the URLs are not.
+// hostMemory calls use with URLs of 30 hosts, each a megabyte long, and tests
+// that these URLs do not remain in memory, although the hosts do.
 func hostMemory(t *testing.T, use func(u *url.URL), hosts func() int) {
 	t.Helper()
 	const n = 30
@@ -84,8 +84,8 @@ func TestMemoryOfHosts_PutBack(t *testing.T) {
 	}
 }
 
-// The same happens to an asynchronous collector, whose requests wait on their
-// own goroutines.
+// The same happens to an asynchronous collector, whose requests wait in
+// goroutines of their own.
 func TestMemoryOfHosts_AwaitHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := &politeness.Limiter{Delay: -1}

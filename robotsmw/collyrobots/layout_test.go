@@ -14,7 +14,7 @@ import (
 	"github.com/gocolly/colly/v2/storage"
 )
 
-// The recorder notes what colly and its http.Client call.
+// A recorder records the calls that colly and its http.Client make.
 type recorder struct{ calls []string }
 
 func (r *recorder) note(call string) { r.calls = append(r.calls, call) }
@@ -59,8 +59,8 @@ func (b recordingBody) Seek(offset int64, whence int) (int64, error) {
 	return b.Reader.Seek(offset, whence)
 }
 
-// If colly changes the order of its calls, the list in layout.go is wrong, and
-// so is what relies on that order.
+// If colly changes the order of its calls, the list in layout.go must be
+// corrected, and so must the code that relies on that order.
 func TestCollyOrder(t *testing.T) {
 	setUp := func() (*colly.Collector, *recorder) {
 		r := new(recorder)
@@ -78,7 +78,8 @@ func TestCollyOrder(t *testing.T) {
 		c.OnResponseHeaders(func(*colly.Response) { r.note("OnResponseHeaders") })
 		b.installHook(r)
 		*visitedSet(c) = recordingStore{*visitedSet(c), r}
-		// Only the client that is set last sends, so it is read after that.
+		// Only the client that is set last sends the request, so colly reads
+		// the client after this handler.
 		c.OnRequestHeaders(func(*colly.Request) { c.SetClient(&http.Client{Transport: r, Jar: recordingJar{r}}) })
 		return c, r
 	}
@@ -131,7 +132,8 @@ func TestCollyOrder(t *testing.T) {
 	}
 }
 
-// All requests pass the gate at once, so a send to its slots never blocks.
+// No request waits for a slot of the ruleHook, so a send to its slots must
+// never block.
 func TestEndlessSlots(t *testing.T) {
 	slots := endlessSlots()
 	for range 1 << 20 {
@@ -161,7 +163,7 @@ func requestAt(c *colly.Collector, depth int) *colly.Request {
 	return r
 }
 
-// The extension reaches the http.Request of a colly Request by its Headers.
+// The extension finds the http.Request of a colly Request by its Headers.
 func TestCollyHeadersAreThoseOfTheRequest(t *testing.T) {
 	if !sealable() {
 		t.Error("Request.Headers is not the Header of the http.Request: seal has no effect")

@@ -22,7 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// After Attach, a client's Timeout is 0 anyway, so setting it to 0 is not seen.
+// After Attach, a client's Timeout is 0 anyway, so setting it to 0 has no
+// effect.
 func TestNoRequestTimeout(t *testing.T) {
 	zero := func(c *colly.Collector) { c.SetRequestTimeout(0) }
 	for name, tt := range map[string]struct {
@@ -56,8 +57,8 @@ func TestNoRequestTimeout(t *testing.T) {
 	}
 }
 
-// Requests that wait for their host hold no slot of a LimitRule, so the rule
-// does not slow other hosts.
+// Requests that wait for their host hold no slot of a LimitRule, so they do not
+// delay requests to other hosts.
 func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
 	const hosts, pages = 12, 20
 	crawl := func(t *testing.T, rule *colly.LimitRule, when string) time.Duration {
@@ -203,8 +204,8 @@ type timeoutError interface {
 
 var _ timeoutError = (*url.Error)(nil)
 
-// A LimitRule that several collectors have keeps its Parallelism and Delay over
-// all of them.
+// If several collectors share a LimitRule, its Parallelism and Delay apply to
+// all of them together.
 func TestLimitRuleOfTwoCollectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
@@ -294,7 +295,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 }
 
 // While a request waits for colly's LimitRule, robots.txt changes. The request
-// is judged again before it is sent.
+// is checked again before it is sent.
 func TestLimitRule_JudgedAfterTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shut atomic.Bool

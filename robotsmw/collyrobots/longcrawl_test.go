@@ -18,8 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// An asynchronous collector visits 3,000 pages at once. The file of their site
-// lives five minutes and changes every ten. The last change forbids all pages.
+// An asynchronous collector visits 3,000 pages at once. The robots.txt of their
+// site expires after five minutes and changes every ten minutes. The last
+// change disallows all pages.
 func TestAsyncCrawlObeysEachFileItReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lifetime, change = 5 * time.Minute, 10 * time.Minute

@@ -10,9 +10,9 @@ import (
 
 // A crawler may make two requests, and one of its URLs is disallowed. Colly's
 // own check of robots.txt refuses that URL before colly counts it, as
-// Extension.Visit does. Collector.Visit reaches the extension only after colly
-// has counted the request and made the count its ID, so the refusal counts, and
-// each ID is given once.
+// Extension.Visit does. Collector.Visit calls the extension only after colly
+// has counted the request and used the count as its ID. The refused request is
+// therefore counted, and no two requests have the same ID.
 func TestMaxRequests(t *testing.T) {
 	urls := []string{"http://shop.example/cart", "http://shop.example/", "http://shop.example/shoes"}
 	for _, test := range []struct {

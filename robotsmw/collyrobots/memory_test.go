@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A job server makes a collector for each request that it serves. What Attach
-// adds to a collector takes at most 16 KiB.
+// A job server makes a collector for each request that it serves. Attach adds
+// at most 16 KiB to the memory of a collector.
 func TestMemoryOfAnAttachedCollector(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector needs memory of its own")

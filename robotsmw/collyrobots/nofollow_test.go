@@ -23,8 +23,8 @@ import (
 
 func follow(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) }
 
-// nofollowSite has two pages with nofollow: /closed in a meta, and /header in
-// its header.
+// nofollowSite has two pages with nofollow: /closed in a meta element, and
+// /header in its header.
 func nofollowSite() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -300,7 +300,8 @@ func TestRelNoFollowThroughVisit(t *testing.T) {
 	}
 }
 
-// pagelinks lists the links of colly's pages, by what Directives returns.
+// Package pagelinks lists the links of colly's pages with the result of
+// Directives.
 func TestLinksOfPages(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("site.example", robotstest.Site{
@@ -350,8 +351,8 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 	wantAsked(t, web, "GET http://site.example/", "GET http://site.example/open", "GET http://site.example/deep")
 }
 
-// Collector.Visit and a queue do not know from which page a link comes. For
-// both of them, Extension.AbsoluteURL refuses the links of nofollow pages.
+// Collector.Visit and a queue do not receive the page of a link. For both of
+// them, Extension.AbsoluteURL refuses the links of nofollow pages.
 func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
 	for _, kind := range []string{"Collector.Visit", "queue.AddURL", "in OnResponse", "in OnScraped"} {
 		web := nofollowSite()
@@ -426,8 +427,8 @@ func TestAbsoluteURLOfRelNoFollowLinks(t *testing.T) {
 	}
 }
 
-// Request.Depth of a nofollow page is plain colly's in all callbacks, and its
-// links are refused with an error and stay unvisited.
+// In all callbacks of a nofollow page, Request.Depth is the same as in plain
+// colly. The links of the page are refused with an error and stay unvisited.
 func TestDepthOfANoFollowPage(t *testing.T) {
 	for _, path := range []string{"/closed", "/header"} {
 		web := nofollowSite()
@@ -534,8 +535,9 @@ func TestRetryOfANoFollowPageReturnsItsError(t *testing.T) {
 
 // An OnResponse handler that was registered before Attach, or before
 // Extension.Add, visits a link of its page. The page has a nofollow directive
-// in its HTML, only rel=nofollow links, or is a bot protection that only its
-// body reveals. The link is refused, as in a handler that was registered later.
+// in its HTML, has only rel=nofollow links, or is from bot protection according
+// to its body alone. The link is refused, as in a handler that was registered
+// later.
 func TestNoFollow_OnResponseHandlerBeforeAttach(t *testing.T) {
 	const noFollowMeta = `<meta name=robots content=nofollow><a href=/link>link</a>`
 	const relNoFollow = `<a rel=nofollow href=/link>link</a>`
@@ -624,9 +626,9 @@ func TestNoFollow_OnResponseHandlerBeforeAttach(t *testing.T) {
 	}
 }
 
-// An OnResponse handler that was registered before Attach decodes the body, in
-// which only then the nofollow directive can be read. The links of the page are
-// refused in the handlers that come later.
+// An OnResponse handler that was registered before Attach decodes the body,
+// which has a nofollow directive. The links of the page are refused in all
+// later handlers.
 func TestNoFollow_BodyThatAHandlerDecodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		page string

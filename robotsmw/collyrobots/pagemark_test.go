@@ -9,9 +9,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A page has rel=nofollow links with fragments of a megabyte. What is
-// remembered of them is without the fragments, and does not keep them in
-// memory.
+// A page has rel=nofollow links with fragments of a megabyte. The mark of the
+// page does not keep the fragments in memory.
 func TestMemoryOfLinksWithFragments(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector takes memory of its own")

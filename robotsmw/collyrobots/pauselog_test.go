@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A host that is paused for over a minute is named in the log, once a pause.
+// A pause of a host for more than a minute is logged once.
 func TestLongPausesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -45,7 +45,7 @@ func TestLongPausesAreLogged(t *testing.T) {
 	})
 }
 
-// The program's own Delay is no pause, however long it is.
+// The program's own Delay is not a pause, however long it is.
 func TestLongDelaysAreNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -76,8 +76,8 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 	return w.w.Write(p)
 }
 
-// Retries that wait for a robots.txt which answers 503 without a Retry-After
-// wait for a minute. That is in the log, although the minute has begun before.
+// A Retry waits for a minute because the response to robots.txt was a 503
+// without Retry-After. The pause is logged, although it began before the Retry.
 func TestMinuteOfAnUnreachableRobotsTxtIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Options.Proxy gets the requests for pages and for robots.txt, even if it is
-// one of colly's switchers.
+// Options.Proxy is used for pages and for robots.txt, even if it is one of
+// colly's switchers.
 func TestOptionsProxy(t *testing.T) {
 	var seen notes
 	site := robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /no", "/": "<p>", "/yes": "<p>"}
@@ -59,8 +59,8 @@ func TestOptionsProxy(t *testing.T) {
 	}
 }
 
-// With a transport that sets Protocols, requests are paced too, and
-// Extension.Counts and Request.ProxyURL are right.
+// With a transport that sets Protocols, requests are rate-limited too, and
+// Extension.Counts and Request.ProxyURL are correct.
 func TestTransportThatNamesItsProtocols(t *testing.T) {
 	server := httptest.NewServer(robotstest.Site{"/": "<p>"}) // the proxy
 	defer server.Close()
@@ -88,10 +88,10 @@ func TestTransportThatNamesItsProtocols(t *testing.T) {
 	}
 }
 
-// A proxy ends the connection instead of answering the request for a page.
-// OnError finds the proxy that colly's switcher chose in Request.ProxyURL. In
-// plain colly, this is so without a request timeout; with one, the client sends
-// a copy of colly's request, and ProxyURL is empty.
+// A proxy closes the connection without responding to the request for a page.
+// In OnError, Request.ProxyURL is the proxy that colly's switcher chose. In
+// plain colly, this is the case only without a request timeout; with one, the
+// client sends a copy of colly's request, and ProxyURL is empty.
 func TestProxyURLOfAFailedRequest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" {
@@ -134,8 +134,8 @@ func TestProxyURLOfAFailedRequest(t *testing.T) {
 	}
 }
 
-// A proxy that is set later changes the proxy alone. The rest of the program's
-// transport stays: here, the header that its CONNECT requests carry.
+// A proxy that is set later replaces only the proxy of the program's transport.
+// Other settings are unchanged, such as the header of CONNECT requests.
 func TestSetProxyKeepsTheTransport(t *testing.T) {
 	for name, set := range map[string]func(c *colly.Collector, proxy string){
 		"SetProxy": func(c *colly.Collector, proxy string) { c.SetProxy(proxy) },

@@ -115,8 +115,8 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 		if others > 3*time.Second {
 			t.Errorf("the other hosts were done after %v", others)
 		}
-		// robots.txt comes at 0 s, the first page at 1 s, and four more pages
-		// come 20 s apart.
+		// robots.txt is fetched at 0 s, the first page at 1 s, and four more
+		// pages at intervals of 20 s.
 		if all > 82*time.Second {
 			t.Errorf("the slow host was done after %v", all)
 		}
@@ -159,7 +159,7 @@ func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
 	})
 }
 
-// A crawl of many hosts keeps nothing of a host whose requests are done.
+// A crawl of many hosts keeps no state of a host whose requests are done.
 func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -176,7 +176,7 @@ func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 }
 
 // Colly counts each request that it makes, also those that the Limiter refuses.
-// MaxRequests ends the repeats, and what is given up is counted.
+// MaxRequests ends the repeats, and the requests that are given up are counted.
 func TestPutBackUnderMaxRequests(t *testing.T) {
 	for most, want := range map[uint32]int{10: 0, 14: 4, 100: 10} {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,7 +254,8 @@ func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
 	}
 }
 
-// What time heals is fetched, although the repeat begins with the redirect.
+// A page whose host becomes due is fetched, although the repeat begins with the
+// redirect.
 func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limiter    *politeness.Limiter
@@ -313,8 +314,9 @@ func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
 	}
 }
 
-// What is put back before it was sent is checked like a first try: a redirect
-// to a page that was visited in the meantime is not followed.
+// A request that is put back before it was sent is checked like a first
+// attempt: a redirect to a page that was visited in the meantime is not
+// followed.
 func TestPutBackRedirectsToAVisitedPage(t *testing.T) {
 	for _, revisit := range []bool{false, true} {
 		for _, async := range []bool{false, true} {
@@ -358,8 +360,8 @@ func TestPutBackRedirectsToAVisitedPage(t *testing.T) {
 	}
 }
 
-// What the program repeats is put back as colly's Retry sends it: its redirects
-// may lead to where they led before.
+// If a request that the program repeats is put back, it is still treated as a
+// Retry: its redirects may lead to visited pages.
 func TestPutBackOfARetryMayFollowItsRedirectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -391,8 +393,8 @@ func TestPutBackOfARetryMayFollowItsRedirectAgain(t *testing.T) {
 	})
 }
 
-// Once a page that was put back has come, a Retry of it is the program's: its
-// redirects are not checked, as in plain colly.
+// Once a page that was put back has been fetched, a Retry of it is treated as
+// in plain colly: its redirects may lead to visited pages.
 func TestRetryOfAPageThatWasPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -424,7 +426,7 @@ func TestRetryOfAPageThatWasPutBack(t *testing.T) {
 	})
 }
 
-// If each repeat leads into the same refusal, the extension gives up.
+// If each repeat is refused after the same redirect, the extension gives up.
 func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 	t.Parallel()
 	site := func(robots string, redirects map[string]string) http.Handler {
@@ -523,8 +525,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		if got := len(asked(web)); got != hosts*pages {
 			t.Errorf("%d pages were fetched", got)
 		}
-		// The slowest hosts send robots.txt at 0 s and the first page at 1 s.
-		// The three other pages follow, each 9 s after the one before.
+		// Of the slowest hosts, robots.txt is fetched at 0 s, the first page at
+		// 1 s, and the three other pages at intervals of 9 s.
 		if took := time.Since(start); took != 28*time.Second {
 			t.Errorf("it took %v", took)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // In a callback, colly's AddURL does not wake a waiting thread of the queue.
-// AddRequest does, but it blocks while the queue does not run.
+// AddRequest does, but it blocks while the queue is not running.
 func TestQueueInCallbacks(t *testing.T) {
 	for _, way := range []string{"AddURL", "AddRequest"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestQueueAndRetryObey(t *testing.T) {
 	}
 }
 
-// A refused request that goes back into a queue keeps its body.
+// A refused request that is added to a queue again has the same body.
 func TestRefusedRequestCanBeQueued(t *testing.T) {
 	c, _ := polite(t, shop(), colly.AllowURLRevisit())
 	q, err := queue.New(1, nil)

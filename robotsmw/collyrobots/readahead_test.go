@@ -89,8 +89,8 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 				if err := collector.Visit("http://a.example/moved"); err != nil {
 					t.Errorf("%s: %v", c.name, err)
 				}
-				// robots.txt, the redirect, its target and the nested page come
-				// a second apart.
+				// robots.txt, the redirect, its target and the nested page are
+				// requested at intervals of a second.
 				if pages != 2 || !once || came > 5*time.Second {
 					t.Errorf("%s, bare clone %v: %d pages, the nested one after %v", c.name, bare, pages, came)
 				}
@@ -99,8 +99,8 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 	}
 }
 
-// A long body of which a part was read ahead, because a handler took its time,
-// comes whole.
+// A long body of which a part was read ahead, because a handler was slow, is
+// returned completely.
 func TestLongBodyIsReadAheadInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := strings.Repeat("0123456789abcdef", 17<<16)
@@ -120,8 +120,8 @@ func TestLongBodyIsReadAheadInPart(t *testing.T) {
 	})
 }
 
-// A body that is too long to be read ahead holds its slot until its attempt is
-// over, and no longer.
+// A body that is too long to be read ahead holds its slot until its attempt has
+// ended, and no longer.
 func TestBodyTooLongToBeReadAheadFreesItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

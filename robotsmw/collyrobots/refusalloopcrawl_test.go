@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// No loop of refusals spins: not a Visit in OnError, nor a queue that gets the
-// request back, nor a Retry on a clone that was not added.
+// All loops of refusals are slowed down: a Visit in OnError, a queue to which
+// OnError adds the request again, and a Retry on a clone that was not added.
 func TestLoopsOfRefusalsDoNotSpin(t *testing.T) {
 	loops := map[string]func(t *testing.T, c *colly.Collector, round func() bool){
 		"Visit in OnError": func(t *testing.T, c *colly.Collector, round func() bool) {
@@ -73,7 +73,7 @@ func TestLoopsOfRefusalsDoNotSpin(t *testing.T) {
 	}
 }
 
-// A refused link that each page has costs nothing.
+// A disallowed link that every page has does not slow down the crawl.
 func TestALinkThatEachPageHasCostsNothing(t *testing.T) {
 	const pages = 50
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Of each host, 100 refused URLs of the last second are remembered.
+// At most 100 refused URLs of each host are recorded.
 func TestLoopsRememberFewURLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := refusalLoops{hosts: make(map[string]map[string]repeatedRefusal)}

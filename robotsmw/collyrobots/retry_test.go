@@ -22,7 +22,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Retries of a refusal come to an end, even if OnError always calls Retry.
+// Retries of a refusal end, even if OnError always calls Retry.
 func TestRetryOfARefusalEnds(t *testing.T) {
 	refusals := []struct {
 		name, target string
@@ -95,8 +95,8 @@ func cut(s string) (method, target string, ok bool) {
 	return method, target, n == 2
 }
 
-// Each request for a refused URL gets the error, even if the requests share one
-// header map.
+// Each request for a refused URL fails with the error, even if the requests
+// share one header map.
 func TestARefusalIsSaidEachTime(t *testing.T) {
 	t.Parallel()
 	web := shop()
@@ -117,7 +117,8 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	}
 }
 
-// After a real failure, Request.Retry repeats the request at the host's pace.
+// After a failure that is not a refusal, Request.Retry repeats the request
+// after the delay of the host.
 func TestRetryOfAFailure(t *testing.T) {
 	const tries = 6
 	for _, failure := range []string{"503", "reset", "refused connection"} {
@@ -186,9 +187,9 @@ func TestRetryAfterTheRefusalIsOver(t *testing.T) {
 	})
 }
 
-// OnError of an asynchronous collector holds a lock and repeats a request, for
-// which the extension waits a minute. Retry returns at once, so that the pages
-// of other hosts are not held up.
+// OnError of an asynchronous collector holds a lock while it repeats a request,
+// for which the extension waits a minute. Retry returns immediately, so that
+// the pages of other hosts are not delayed.
 func TestRetryDoesNotHoldUpOtherHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := shop()
@@ -224,7 +225,7 @@ func TestRetryDoesNotHoldUpOtherHosts(t *testing.T) {
 	})
 }
 
-// robotsAnd returns a site without a robots.txt. The given handler answers all
+// robotsAnd returns a site without a robots.txt. The given handler serves all
 // other paths.
 func robotsAnd(others http.Handler) http.Handler {
 	mux := http.NewServeMux()
@@ -233,8 +234,8 @@ func robotsAnd(others http.Handler) http.Handler {
 	return mux
 }
 
-// An OnError that sleeps and retries comes to an end, however many requests a
-// rule refuses, and every allowed page is fetched.
+// A crawl whose OnError sleeps and retries ends, however many requests a rule
+// disallows, and every allowed page is fetched.
 func TestRetriesOfAThousandDisallowedLinksEnd(t *testing.T) {
 	const links = 1000
 	for _, async := range []bool{false, true} {
@@ -273,7 +274,8 @@ func TestRetriesOfAThousandDisallowedLinksEnd(t *testing.T) {
 	}
 }
 
-// robotsFailingFor answers robots.txt with 503 for a time.
+// robotsFailingFor returns a site that responds with 503 to requests for
+// robots.txt during the given time.
 func robotsFailingFor(d time.Duration) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	start := time.Now()
@@ -285,8 +287,8 @@ func robotsFailingFor(d time.Duration) *robotstest.Internet {
 	return web
 }
 
-// A refusal that time heals: a Retry that comes later waits until the time that
-// the error names, however often.
+// If a refusal is temporary, a Retry waits until the time in the error, however
+// often the request is repeated.
 func TestRetryWaitsForWhatTimeHeals(t *testing.T) {
 	for _, body := range []string{"", "a=b"} {
 		for _, async := range []bool{false, true} {
@@ -432,7 +434,7 @@ func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 	}
 }
 
-// Once the extension has given up, a Retry of the program's is sent.
+// Once the extension has given up, a Retry of the program is sent.
 func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusServiceUnavailable, 3, "5")
@@ -448,9 +450,9 @@ func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
 	})
 }
 
-// The URL has a user name, so the http.Client sends a copy of the request. Its
-// first answer is a reset connection, and the answer to the Retry is a 307. The
-// redirect is followed, because the repeat has no body.
+// The URL has a user name, so the http.Client sends a copy of the request. The
+// connection of the first attempt is reset, and the response to the Retry is a
+// 307. The redirect is followed, because the repeat has no body.
 func TestRetryOfAURLWithAUserNameFollowsA307(t *testing.T) {
 	for _, trace := range []bool{false, true} {
 		web := new(robotstest.Internet)
@@ -483,10 +485,10 @@ func TestRetryOfAURLWithAUserNameFollowsA307(t *testing.T) {
 }
 
 // A program has the OnError handler of the package doc. Its first request for a
-// page fails: robots.txt is answered with 503, the page is answered with 500,
-// the connection is reset, or the host is not due. The page is fetched. The
-// handler used to call Retry at once, which only returned the error, so that
-// the page was never requested.
+// page fails: the response to robots.txt is a 503, the response to the page is
+// a 500, the connection is reset, or the host is not due. The page must be
+// fetched nevertheless. The handler used to call Retry immediately, which only
+// returned the error, so that the page was never requested.
 func TestRetryInOnErrorAsInTheDoc(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path    string // whose first response is a failure; "" means none

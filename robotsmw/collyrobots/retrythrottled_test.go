@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// busy returns servers that answer the first n requests for each
-// page with the given status and Retry-After. Later requests get the page.
+// busy returns servers that respond to the first n requests for each page with
+// the given status and Retry-After, and to later requests with the page.
 func busy(status, n int, retryAfter string) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -124,11 +124,11 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 	})
 }
 
-// Colly keeps a 429 in its cache directory, as it does with all responses but a
-// 5xx. A crawl of plain colly or of this extension gets a 429, and a crawl with
-// RetryThrottled follows. Its repeat of the page goes to the server, and the
-// page is kept, so that a further crawl needs no request. The page used not to
-// be kept, so that each crawl got the 429 from the cache directory first.
+// Colly stores a 429 in its cache directory, like all responses except a 5xx. A
+// crawl with plain colly or without RetryThrottled receives a 429. In the next
+// crawl, with RetryThrottled, the repeat is sent to the server, and the page is
+// stored, so that a further crawl needs no request. The page used not to be
+// stored, so each crawl first got the 429 from the cache directory.
 func TestRetryThrottledWithACacheDir(t *testing.T) {
 	for n := range 16 {
 		async := n&1 != 0
@@ -171,8 +171,8 @@ func TestRetryThrottledWithACacheDir(t *testing.T) {
 	}
 }
 
-// All repeats of a page in a crawl are answered with 429. The last 429 used to
-// stay in the cache directory. The next crawl requests the page.
+// The responses to all repeats of a page in a crawl are 429. The next crawl
+// requests the page. The last 429 used to stay in the cache directory.
 func TestRetryThrottledGivesUpWithACacheDir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 2, "5")
@@ -195,9 +195,9 @@ func TestRetryThrottledGivesUpWithACacheDir(t *testing.T) {
 	})
 }
 
-// A page redirects to another site, where it is answered with 429. Colly keeps
-// the 429 in the file of the page. The repeat goes to the other site, and the
-// next crawl gets the page.
+// A page redirects to another site, whose response is a 429. Colly stores the
+// 429 in the file of the page. The repeat is sent to the other site, and the
+// next crawl fetches the page.
 func TestRetryThrottledAfterARedirectWithACacheDir(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := busy(http.StatusTooManyRequests, 1, "5")
@@ -233,8 +233,8 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 	})
 }
 
-// A page is answered 503 three times, and RetryThrottled is 2. Only the last
-// time, the extension does not repeat the request, and reports that to OnError.
+// The first three responses to a page are 503, and RetryThrottled is 2. In
+// OnError, WillRepeat returns false only for the third response.
 func TestWillRepeatOfAThrottledPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := colly.NewCollector()

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Records go with their Limiter or their transport. Those of the common Limiter
-// and the default transport stay.
+// Records are removed with their Limiter or their transport. Those of
+// processLimiter and the default transport are never removed.
 func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 	count := func() (n int) {
 		for range shared.Range {

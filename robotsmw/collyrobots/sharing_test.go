@@ -131,8 +131,8 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 			return fetches.Load()
 		}
 		n := visit()
-		// What was fetched is shared a moment after it has been used, so a
-		// collector that comes within that moment fetches too.
+		// A file is stored shortly after its first use, so a collector that
+		// needs it before then fetches it too.
 		for tries := 0; n > c.want && tries < 10; tries++ {
 			runtime.Gosched()
 			n = visit()
@@ -206,7 +206,7 @@ func TestTransportsOfOneCollectorNeedOneRobotsTxt(t *testing.T) {
 }
 
 // A job server makes a collector for each job. Robots.txt is fetched for the
-// first job only, even if the collectors before have been freed.
+// first job only, even if the earlier collectors have been garbage collected.
 func TestRobotsTxtOutlivesTheCollector(t *testing.T) {
 	var fetches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -105,7 +105,8 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 	}
 }
 
-// hangingWeb has a site whose pages never answer. Its robots.txt is missing.
+// hangingWeb returns a site without a robots.txt whose other responses never
+// arrive.
 func hangingWeb() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -116,8 +117,8 @@ func hangingWeb() *robotstest.Internet {
 }
 
 // A page takes longer than the Lease of the Limiter, but not longer than the
-// timeout of the collector. Until it is over, no other request to its host
-// starts.
+// timeout of the collector. No other request to its host starts before the page
+// has been read.
 func TestTimeoutLongerThanTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)

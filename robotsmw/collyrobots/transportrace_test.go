@@ -29,10 +29,10 @@ const stressVariable = "COLLYROBOTS_STRESS"
 // uses it. Then the request must go through the extension or fail, and a
 // disallowed page must never be requested.
 //
-// To set a transport while requests are under way is a data race in colly,
-// which the race detector would report. So the crawlers run in processes of
-// their own, whose reports are ignored. With COURTESY_CHAOS=1, they run for a
-// minute.
+// Setting a transport while requests are under way is a data race in colly,
+// which the race detector would report. Therefore the crawlers run in separate
+// processes, whose race reports are ignored. With COURTESY_CHAOS=1, they run
+// for a minute.
 func TestTransportIsReplacedWhileRequestsAreUnderWay(t *testing.T) {
 	const processes = 8
 	duration := time.Second
@@ -100,8 +100,8 @@ func stress(duration time.Duration) error {
 	return nil
 }
 
-// A redirect handler sets a transport, and the collector has no cookie jar in
-// which the extension could notice that before the http.Client uses the
+// A redirect handler sets a transport, and the collector has no cookie jar with
+// which the extension could detect that before the http.Client uses the
 // transport. The request for the redirect's target fails, with or without a
 // trace. Later requests go through the extension.
 func TestRedirectHandlerSetsATransportWithoutCookies(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// newJobs attaches an extension with PutBack to a collector, and adds further
-// ones, one for each job of a program.
+// newJobs attaches an extension with PutBack to a collector, and adds a
+// collector for each further job of a program.
 func newJobs(t *testing.T, web *robotstest.Internet, limiter *politeness.Limiter, contexts ...context.Context) ([]*colly.Collector, *collyrobots.Extension) {
 	ext := attach(t, colly.NewCollector(), robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
 	ext.PutBack = true
@@ -95,9 +95,9 @@ func TestWait_ConcurrentJobs(t *testing.T) {
 	})
 }
 
-// A page of one job was put back. Another job makes the request, which takes a
-// second and is answered with 429. In this second, the first job calls Wait,
-// which used to find no request in the queue, and returned before the page was
+// A page of one job was put back. Another job makes the request, whose response
+// is a 429 after one second. In this second, the first job calls Wait, which
+// used to find no request in the queue, and returned before the page was
 // requested again.
 func TestWait_PageThatAnotherJobRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +135,8 @@ func TestWait_PageThatAnotherJobRequests(t *testing.T) {
 
 // The pages of each asynchronous collector lead to pages that the next one
 // visits. Wait used to wait for the collectors in any order, and returned while
-// one that it had waited for got new requests. This is also a data race.
+// a collector that it had already waited for received new requests. This is
+// also a data race.
 func TestWait_AsynchronousCollectorsOneAfterTheOther(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A page that has not changed is passed on as colly treats a 304, and keeps its
+// Colly receives an unchanged page as a 304, and Directives returns the stored
 // directives.
 func TestWrap_Revisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
