@@ -4,10 +4,11 @@
 //	ext, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)"})
 //
 // Callbacks, storage, limits, proxies and queues continue to work. Unless
-// Options.Limiter is set, each host receives one request per second, and one at
-// a time. The Crawl-delay in a robots.txt and the Retry-After of a response are
-// obeyed. A request that robots.txt disallows is not sent. OnError receives a
-// *robotsmw.DisallowedError for it, which names the rule (see "Errors").
+// Options.Limiter is set, each host receives at most one request per second,
+// and one at a time. The Crawl-delay in a robots.txt and the Retry-After of a
+// response are obeyed. A request that robots.txt disallows is not sent.
+// Instead, OnError receives a *robotsmw.DisallowedError, which contains the
+// rule (see "Errors").
 //
 // The way in which a page is requested determines what is obeyed, and whether
 // colly counts a URL that was refused as visited:
@@ -21,9 +22,8 @@
 //	a clone               yes         yes    no        no
 //	a clone, ext.Add(it)  yes         yes    yes       no
 //
-// To obey nofollow with c.Visit, write c.Visit(ext.AbsoluteURL(e.Request,
-// href)). The documentation of Extension.AbsoluteURL shows the same change for
-// a queue.
+// To obey nofollow with c.Visit or a queue, pass the result of
+// Extension.AbsoluteURL, as its documentation shows.
 //
 // Attach uses some unexported fields of colly. It is tested with colly v2.3.0
 // and with the later commit 20d31482af5f. If another version lacks a field that

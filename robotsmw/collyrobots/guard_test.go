@@ -82,7 +82,7 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 		c.WithTransport(other)
 		c.Visit("http://shop.example/")
 	}
-	if strings.Count(log.String(), "instead of the one that Options named") != 1 {
+	if strings.Count(log.String(), "instead of the one in Options") != 1 {
 		t.Errorf("the log has\n%s", &log)
 	}
 }

@@ -125,8 +125,8 @@ func do(t *testing.T, c *http.Client, method string, fields ...string) (*http.Re
 	return resp, visit
 }
 
-// TestVisit_Fresh checks for how long a page is fresh, and that no request is
-// sent before then.
+// TestVisit_Fresh checks how long a page is fresh, and that no request is sent
+// during this time.
 func TestVisit_Fresh(t *testing.T) {
 	for name, tt := range map[string]struct {
 		header    string
@@ -676,7 +676,7 @@ func TestDirectives_RepeatedRules(t *testing.T) {
 }
 
 // TestBody_ClosedEarly checks that a page is not stored if the caller closes it
-// before its metas have been read.
+// before its meta elements have been read.
 func TestBody_ClosedEarly(t *testing.T) {
 	html := "<p>" + strings.Repeat("x", 1<<20)
 	for name, tt := range map[string]struct {

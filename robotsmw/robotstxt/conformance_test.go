@@ -126,7 +126,7 @@ type corpus struct {
 	verdicts []corpusVerdicts
 }
 
-// corpusVerdicts has the verdicts for a file and a robot.
+// corpusVerdicts contains the verdicts for a file and a robot.
 type corpusVerdicts struct {
 	id     string // of the file
 	token  string // of the robot
@@ -210,8 +210,8 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 	type counts struct {
 		splits         int // a Crawl-delay is between the user-agent lines of a group
 		splitsWildcard int // such a group names "*"
-		differs        int // a robot does not get the greatest Crawl-delay of its groups
-		wildcardDiffer int // "*" does not get the greatest Crawl-delay of its groups
+		differs        int // the Crawl-delay of a robot is not the greatest of its groups
+		wildcardDiffer int // the Crawl-delay of "*" is not the greatest of its groups
 	}
 	want := counts{splits: 192, splitsWildcard: 64, differs: 168, wildcardDiffer: 41}
 	var got counts

@@ -22,8 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt/lint"
 )
 
-// A featureCase is a line of conformance/feature_cases.jsonl. It contains what
-// another parser returns for a part of a file.
+// A featureCase is a line of conformance/feature_cases.jsonl. It contains the
+// result of another parser for a part of a file.
 type featureCase struct {
 	Source, Feature, Note string
 	Robots                string
@@ -33,8 +33,8 @@ type featureCase struct {
 	Expected              any
 }
 
-// comparisons has a function for each kind of case. The function returns our
-// result and the expected one in the same form.
+// comparisons contains a function for each kind of case. The function returns
+// our result and the expected one in the same form.
 var comparisons = map[string]func(c featureCase) (got, want any){
 	"clean_param":         featureCase.cleanParam,
 	"comment":             featureCase.comment,
@@ -239,8 +239,8 @@ func (c featureCase) comment() (got, want any) {
 }
 
 // cleanParam compares the Clean-param lines, as a map from parameters to paths.
-// If the case has a URL, cleanParam compares a list instead. The list has each
-// parameter of the URL that a Clean-param line names for the URL's path.
+// If the case has a URL, cleanParam compares a list instead. The list contains
+// each parameter of the URL that a Clean-param line names for the URL's path.
 func (c featureCase) cleanParam() (got, want any) {
 	paths := map[string][]string{}
 	for f := range c.file().Fields("clean-param") {
@@ -516,7 +516,7 @@ type lineReport struct {
 	MissingColon int    `json:"missing_colon"`
 }
 
-// eventTags has the names of the kinds of events in Google's report.
+// eventTags contains the names of the kinds of events in Google's report.
 var eventTags = map[string]string{
 	"U": "user-agent",
 	"A": "allow",
@@ -748,9 +748,9 @@ func (c featureCase) validProductToken() (got, want any) {
 	return err == nil, c.Expected
 }
 
-// featureDisagreements has the cases in which our result is not the expected
-// one. Its keys are the reasons. A case is identified by its line in the file
-// and its feature.
+// featureDisagreements contains the cases in which our result is not the
+// expected one. Its keys are the reasons. A case is identified by its line in
+// the file and its feature.
 var featureDisagreements = map[string][]string{
 	"only a rule ends a group (RFC 9309 §2.2.4)": {
 		"59 comment", "61 comment", // VIPnytt: "*" and "receiver" share a group

@@ -12,7 +12,7 @@ import (
 )
 
 // A hostile is a file that was made to slow down matching, and a target for
-// which it takes most steps.
+// which matching takes the most steps.
 type hostile struct {
 	name      string
 	robots    string
@@ -133,7 +133,7 @@ func hostileFiles() []hostile {
 }
 
 // TestWorkBound checks that no hostile file takes more steps than the limit for
-// its target, plus the steps of one try.
+// its target, plus the steps of trying one rule.
 func TestWorkBound(t *testing.T) {
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {

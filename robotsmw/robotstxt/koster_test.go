@@ -85,7 +85,7 @@ func TestKoster1996Rules(t *testing.T) {
 }
 
 // TestKoster1996CrawlDelay checks that only the first record for a robot
-// counts.
+// applies.
 func TestKoster1996CrawlDelay(t *testing.T) {
 	f := Koster1996.Parse([]byte("user-agent: a\n" +
 		"crawl-delay: 3\n" +

@@ -29,7 +29,8 @@ user-agent: emptybot
 		want          Match
 	}{
 		{"ExampleBot", "/~joe/x", Match{false, ByRule, Disallow, "/%7Ejoe/", 3, ours}},
-		// "/%7Ejoe/" counts as "/~joe/", which is shorter than "/*.html$"
+		// "/%7Ejoe/" is normalized to "/~joe/", which is shorter than
+		// "/*.html$"
 		{
 			token:  "ExampleBot",
 			target: "/~joe/x.html",

@@ -22,10 +22,10 @@ type requestRate struct {
 
 func (r requestRate) Delay() time.Duration { return r.Per / time.Duration(max(r.Requests, 1)) }
 
-// parseRequestRate reads the value of a Request-rate field. The time is in
-// seconds, unless an "s", "m", "h" or "d" after it names the unit. If the hours
-// cannot be read, the rate applies at all hours, which is the more careful
-// reading.
+// parseRequestRate parses the value of a Request-rate field. The time is in
+// seconds, unless it is followed by the unit "s", "m", "h" or "d". If the hours
+// are invalid, the rate applies at all hours, which is the more restrictive
+// interpretation.
 func parseRequestRate(value string) (rate requestRate, ok bool) {
 	ratio, rest, _ := strings.Cut(value, " ")
 	requests, per, ok := strings.Cut(ratio, "/")
@@ -55,7 +55,7 @@ func parseRequestRate(value string) (rate requestRate, ok bool) {
 	return rate, true
 }
 
-// parseCount reads a number from 1 to 99999. Even 99999 days do not overflow a
+// parseCount parses a number from 1 to 99999. Even 99999 days do not overflow a
 // Duration.
 func parseCount(s string) (int, bool) {
 	if len(s) > 5 || strings.Trim(s, "0123456789") != "" {
@@ -84,7 +84,7 @@ func (h hours) Contains(t time.Time) bool {
 	}
 }
 
-// parseVisitTime reads the value of a Visit-time field, or the hours of a
+// parseVisitTime parses the value of a Visit-time field, or the hours of a
 // Request-rate: "0600-0845", "06:00-08:45" or "06.00-08.45".
 func parseVisitTime(value string) (h hours, ok bool) {
 	from, to, ok := strings.Cut(value, "-")
@@ -100,7 +100,7 @@ func parseVisitTime(value string) (h hours, ok bool) {
 	return h, true
 }
 
-// parseClock reads a time of day, from 0000 to 2400.
+// parseClock parses a time of day, from 0000 to 2400.
 func parseClock(s string) (time.Duration, bool) {
 	if len(s) == 5 && (s[2] == ':' || s[2] == '.') {
 		s = s[:2] + s[3:]

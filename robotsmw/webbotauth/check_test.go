@@ -615,7 +615,7 @@ func FuzzCheckDirectory(f *testing.F) {
 	})
 }
 
-// A zeros is a reader of zeros, for a key that is always the same.
+// A zeros is a reader of zeros, from which the same key is always generated.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {

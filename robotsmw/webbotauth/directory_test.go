@@ -162,9 +162,9 @@ func TestDirectory_Caching(t *testing.T) {
 	}
 }
 
-// A keyring gets keys in the way that draft section 5.5 demands of a verifier.
-// It keeps the keys of an agent's directory for one hour. It fetches the
-// directory again only after this hour, even if the keyid is unknown.
+// A keyring fetches keys as draft section 5.5 requires of a verifier. It keeps
+// the keys of an agent's directory for one hour. It fetches the directory again
+// only after this hour, even if the keyid is unknown.
 type keyring struct {
 	base http.RoundTripper
 

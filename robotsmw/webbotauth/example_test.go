@@ -28,8 +28,8 @@ func newKey() ed25519.PrivateKey {
 	return key
 }
 
-// signed is a server that prints the path of each request, and what the
-// request's signature covers.
+// signed is a server that prints the path of each request, and the components
+// that the request's signature covers.
 var signed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	input := r.Header.Get("Signature-Input")
 	if i := strings.Index(input, ")"); i > 0 {
@@ -42,7 +42,7 @@ var signed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 })
 
 // A program that makes an http.Client itself checks the Transport before the
-// first request. The constructors of package robotsmw check their Base by
+// first request. The constructors of package robotsmw check their Base
 // themselves.
 func ExampleTransport_Validate() {
 	transport := &webbotauth.Transport{Key: newKey(), Agent: "bot.example"}
@@ -168,8 +168,9 @@ func ExampleDirectory() {
 	// Output: 200 OK application/http-message-signatures-directory+json max-age=3600
 }
 
-// The answer is made on the computer that has the keys, and served by another.
-// The command "robotscheck identity -out DIR" makes such an answer too.
+// The response is created on the computer that has the keys, and served by
+// another one. The command "robotscheck identity -out DIR" also creates such a
+// response.
 func ExampleDirectory_Response() {
 	d := webbotauth.Directory{
 		Authority: "bot.example",

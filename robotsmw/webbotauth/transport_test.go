@@ -59,8 +59,8 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 	return seconds(m[2]), seconds(m[3]), nil
 }
 
-// verifier answers 200 to a request with a valid signature, and 401 to any
-// other.
+// verifier returns a handler that responds with 200 to a request with a valid
+// signature, and with 401 to any other.
 func verifier(public ed25519.PublicKey) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := verified(r, public); err != nil {
@@ -186,8 +186,8 @@ func TestTransport_LeavesAlone(t *testing.T) {
 	}
 }
 
-// TestTransport_DoesNotChangeTheRequest checks that the caller's request stays
-// as it is, because an http.RoundTripper must not change it.
+// TestTransport_DoesNotChangeTheRequest checks that the caller's request is not
+// modified, as required of an http.RoundTripper.
 func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 	header := http.Header{"Accept": {"text/html"}, "X-Shared": make([]string, 1, 4)}
 	req, err := http.NewRequestWithContext(
@@ -359,7 +359,7 @@ func TestTransport_InvalidHost(t *testing.T) {
 }
 
 // TestTransport_ValidateAsksBase checks that Validate returns the error of
-// Base, which constructors cannot see behind the Transport.
+// Base, because constructors do not validate the Base of a Transport.
 func TestTransport_ValidateAsksBase(t *testing.T) {
 	signing := &Transport{Key: newKey(t), Agent: testAgent}
 	if err := signing.Validate(); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // testKey returns the key of RFC 9421 appendix B.1.4. The signatures in this
-// file are made with this key.
+// file were made with this key.
 func testKey(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	seed, err := base64.RawURLEncoding.DecodeString("n4Ni-HpISpVObnQMW0wOhCKROaIKqKtW_2ZYb2p9KcU")
@@ -119,7 +119,7 @@ func TestVectors_Requests(t *testing.T) {
 			if signature != tt.signature {
 				t.Errorf("Signature\n%s\nwant\n%s", signature, tt.signature)
 			}
-			// A result that is parsed and written again must not change.
+			// A result must not change if it is parsed and serialized again.
 			for _, text := range []string{input, signature} {
 				members, ok := structured.Dictionary([]string{text}, maxSignatureField)
 				if !ok || len(members) != 1 || members[0].Key != tt.label || tt.label+"="+members[0].String() != text {
