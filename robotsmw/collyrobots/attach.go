@@ -182,8 +182,8 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 }
 
 // robotsOptions returns the options of the robotsmw.Transport below the guard.
-// It sends its requests through the networkTransport, which limits attempts and
-// uses a transport that applies Proxy and RefuseAddress.
+// That transport sends its requests through the networkTransport, which limits
+// attempts and uses a transport that applies Proxy and RefuseAddress.
 func (x *Extension) robotsOptions() robotsmw.Options {
 	opts := x.opts
 	if opts.Store == nil && opts.RefuseAddress == nil && opts.Proxy == nil {

@@ -46,7 +46,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
 		// In plain colly, Headers is nil if there is no response, and programs
 		// retry then. A refusal should not be retried like that: either it is
-		// final, or its end is known and the extension waits for it.
+		// final, or its end is known and a Retry waits for it.
 		r.Headers = new(http.Header)
 	}
 	a.restoreCached(r.Request)

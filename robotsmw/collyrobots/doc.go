@@ -30,7 +30,8 @@
 // the checks of this package depend on, Attach returns an error that describes
 // what to do instead. If it lacks any other field, Attach logs which features
 // do not work. After an error of Attach, the collector sends no requests,
-// because all of them fail with that error.
+// because all of them fail with that error, unless the collector already has an
+// Extension.
 //
 // # When a crawl seems to hang
 //

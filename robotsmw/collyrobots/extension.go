@@ -112,9 +112,9 @@ type sender interface {
 	// attempt. It returns an error if no request can be sent.
 	current() (base http.RoundTripper, timeout time.Duration, err error)
 
-	// lastBase returns the transport that the latest call of current returned.
-	// Unlike current, it does not read colly's client, so it may be called
-	// while the program sets another client.
+	// lastBase returns the transport that was set when the guard last read
+	// colly's client. Unlike current, it does not read the client, so it may be
+	// called while the program sets another client.
 	lastBase() http.RoundTripper
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// maxAttempt is the timeout of an attempt if the program has set none.
+// maxAttempt is the timeout of attempts whose duration the program does not
+// limit.
 const maxAttempt = 24 * time.Hour
 
 // A guard handles the requests of a collector and of all its clones, which

@@ -38,9 +38,9 @@ import (
 //  7. OnResponse and OnError handlers run in the order of their registration.
 
 // fields are the unexported fields that the package uses. If a fatal field is
-// missing or has another type, requests could be sent that violate robots.txt
-// or a delay, so Attach returns an error. If another field is missing, Attach
-// logs the value of lost.
+// missing or has another type, Attach returns an error, because the extension
+// could not work as documented. If another field is missing, Attach logs the
+// value of lost.
 var fields = []struct {
 	of    structure
 	name  string

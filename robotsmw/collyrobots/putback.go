@@ -118,10 +118,10 @@ func (q *putBackQueue) take() *putBackRequest {
 	}
 }
 
-// takeFirst removes and returns a canceled request or, of a host, the first
-// request whose time until has passed. Its host may not be due, because other
-// requests may have been sent to it in the meantime. If there is no such
-// request, takeFirst returns nil.
+// takeFirst removes and returns a canceled request or, if there is none, the
+// first request of a host whose time until has passed. The host may
+// nevertheless not be due, because other requests may have been sent to it in
+// the meantime. If there is no such request, takeFirst returns nil.
 func (q *putBackQueue) takeFirst() *putBackRequest {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -34,7 +34,7 @@ type repeatMark struct {
 
 	// Of a request that is a repeat, or that may be repeated:
 	byExtension   bool // whether the extension itself repeats the request
-	checksVisited bool // whether colly checks redirects for visited URLs, which a Retry does not do
+	checksVisited bool // whether colly checks redirects for visited URLs; a Retry skips this check
 	hops          int  // number of times that the Limiter has refused it after a redirect
 	repeats       int  // number of times that the extension has repeated it because of RetryThrottled
 	bypassesCache bool // whether colly must not serve the request from its cache directory

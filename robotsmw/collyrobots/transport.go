@@ -81,8 +81,9 @@ func (g *guard) beginRepeat(req *http.Request) error {
 
 // refusalError counts a refused request and returns the error that colly's
 // users expect for it. If the same URL is refused again and again without a
-// pause, refusalError first sleeps for a delay, which slows down the loop. It
-// returns an error that is not a refusal unchanged.
+// pause, refusalError first sleeps for a delay, which slows down the loop.
+// Errors other than a *robotsmw.DisallowedError and a *politeness.DelayError
+// are returned unchanged.
 func (g *guard) refusalError(req *http.Request, err error) error {
 	x := g.x
 	switch {
@@ -120,7 +121,7 @@ func (g *guard) refusalError(req *http.Request, err error) error {
 type delayedRequest struct {
 	*politeness.DelayError
 	isRedirect    bool // whether the request follows a redirect
-	checksVisited bool // whether colly checks redirects for visited URLs, as it does except for a Retry
+	checksVisited bool // whether colly checks redirects for visited URLs; a Retry skips this check
 }
 
 func (e *delayedRequest) Unwrap() error { return e.DelayError }

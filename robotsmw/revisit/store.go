@@ -188,7 +188,7 @@ func (c *storeCache) report(operation string, err error) {
 	c.failing = !works
 	c.mu.Unlock()
 	if beginsToFail {
-		c.logger.Warn("revisit: the Store fails; until it works again, pages are requested in full, without conditions",
+		c.logger.Warn("revisit: the Store failed; until it works again, requests are sent without the validators in it",
 			"call", operation, "error", err)
 	}
 }

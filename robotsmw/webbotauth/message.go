@@ -47,7 +47,7 @@ func sentHost(host string) (string, error) {
 	_, rest, _ := strings.Cut(sent.String(), "\r\nHost: ")
 	name, _, _ := strings.Cut(rest, "\r\n")
 	if name == "" {
-		return "", fmt.Errorf("webbotauth: the host %q cannot be sent", host)
+		return "", fmt.Errorf("webbotauth: the host %q is not valid in a Host header", host)
 	}
 	return name, nil
 }
