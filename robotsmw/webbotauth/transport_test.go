@@ -348,8 +348,8 @@ func TestTransport_InvalidHost(t *testing.T) {
 		}
 		req.Host = host
 		_, err = tr.RoundTrip(req)
-		if err == nil || !strings.Contains(err.Error(), "cannot be sent") {
-			t.Errorf(`RoundTrip with the Host %q: got the error %v, want "cannot be sent"`, host, err)
+		if err == nil || !strings.Contains(err.Error(), "is not valid in a Host header") {
+			t.Errorf(`RoundTrip with the Host %q: got the error %v, want "is not valid in a Host header"`, host, err)
 		}
 		if sent != 0 || body.closed != 1 {
 			t.Errorf("RoundTrip with the Host %q: sent %d requests and closed the body %d times, want 0 and 1",
