@@ -66,9 +66,9 @@ import (
 //   - if the collector is nil, was not initialized, or has an Extension. That
 //     Extension continues to work.
 //
-// After any other error than these last ones, the collector sends no requests:
-// all its requests, and those of its clones, fail with the error, until an
-// Attach succeeds.
+// After any error except those in the last item, the collector sends no
+// requests: all its requests, and those of its clones, fail with the error
+// until an Attach succeeds.
 func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	x, err := newExtension(c, opts)
 	if err != nil {
@@ -89,8 +89,8 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 //  2. Colly reads its http.Client. Before that, hooks make sure that the
 //     transport of the client is the guard (client.go).
 //  3. The http.Client calls guard.RoundTrip (transport.go), which calls the
-//     robotsmw.Transport that Attach has made. That checks robots.txt, and the
-//     politeness.Transport in it waits for the host.
+//     robotsmw.Transport that Attach has made. The robotsmw.Transport checks
+//     robots.txt, and the politeness.Transport in it waits for the host.
 //  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
 //     the request through the transport of the program (guard.go).
 //  5. Colly calls onResponseHeaders and, when it has read the body,
@@ -109,7 +109,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 		if g.x.failed == nil {
 			return nil, errAttached
 		}
-		g.release() // of an Attach that failed
+		g.release() // undoes an Attach that failed
 	}
 	wrap := opts.Wrap
 	opts.Wrap = nil // NewTransport would return an error

@@ -72,7 +72,7 @@ func removeCached429(dir string, u *url.URL) bool {
 	if err != nil {
 		return false
 	}
-	var cached struct{ StatusCode int } // of a colly.Response
+	var cached struct{ StatusCode int } // the part of a colly.Response that is needed
 	err = gob.NewDecoder(file).Decode(&cached)
 	file.Close() // before Remove, as Windows requires
 	if err != nil || !httpstatus.IsThrottled(cached.StatusCode) {

@@ -35,9 +35,10 @@ func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Dur
 	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	g.replaceClient()
-	// If there is a main guard, this backend is that of an added collector, or
-	// a new one from Collector.Init (see guardFor). The transport for the main
-	// guard itself has been chosen by chooseTransport.
+	// If there is already a main guard, the backend belongs to an added
+	// collector or is from Collector.Init (see guardFor), and its client may
+	// have a transport. The transport of the main guard itself is chosen by
+	// chooseTransport.
 	if set := g.client.Transport; set != nil && x.mainGuard != nil {
 		g.setTransport(set)
 	}
@@ -128,7 +129,7 @@ func copyChange[T any](programs, lastSeen, own *T) {
 	}
 }
 
-// Match makes the guard the ruleHook of its backend.
+// Match implements ruleHook. It calls syncClient and returns true.
 func (g *guard) Match(string) bool {
 	g.syncClient()
 	return true

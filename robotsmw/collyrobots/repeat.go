@@ -103,15 +103,15 @@ func newRepeat(r *colly.Request, repeats int) *colly.Request {
 	return &again
 }
 
-// maxHops is the number of times that a request may be refused after a redirect
-// before it is given up. Each repeat begins with the redirect, which may itself
-// be the reason why the host is not due.
+// maxHops is the number of refusals after a redirect at which a request is
+// given up. Each repeat begins with the redirect, which may itself be the
+// reason why the host is not due.
 const maxHops = 5
 
 // putBackDelayed puts back a request that the Limiter refused.
 func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.DelayError) {
 	mark := repeatMarkFor(r)
-	if !mark.willRepeat { // markFailed has decided
+	if !mark.willRepeat { // as decided by markFailed
 		if mark.hops == maxHops {
 			a.tally(&a.counts.GivenUp, 1)
 		}

@@ -69,8 +69,8 @@ func seal(r *colly.Request) *sealed {
 	s := &sealed{Context: req.Context()}
 	if mark, ok := req.Body.(*repeatMark); ok {
 		s.repeated = mark
-		// Here and not in RoundTrip, because the http.Client may give RoundTrip
-		// a copy of the request.
+		// The body is restored here and not in RoundTrip, because the
+		// http.Client may pass a copy of the request to RoundTrip.
 		mark.restore(req)
 		s.Context = mark.restoreContext(s.Context)
 	}
@@ -95,8 +95,8 @@ func unseal(ctx context.Context) context.Context {
 }
 
 // unsealRedirect returns a CheckRedirect that calls f with the request's
-// context unsealed, because f may use it, such as for a lookup. Afterwards the
-// request is sealed again.
+// context unsealed, because f may use the context, for example for a DNS
+// lookup. Afterwards the request is sealed again.
 func unsealRedirect(f func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		s := sealFrom(req.Context())

@@ -238,7 +238,7 @@ func includes(a, b robotsmeta.Directives) bool {
 }
 
 // storeAnswer stores the page, which may be nil, together with resp. If resp is
-// not fresh, only the page is stored.
+// not fresh or must not be stored, only the page is stored.
 func (v *visit) storeAnswer(
 	resp *http.Response, page *cachedResponse, f freshness.Freshness, now time.Time,
 ) {
