@@ -45,9 +45,10 @@ type Counts struct {
 	Lost int64
 
 	// Waited is the sum of the times for which requests waited before they were
-	// sent: for the Limiter, for robots.txt and for LimitRules, but not while
-	// they were put back. If several requests wait at the same time, all their
-	// waits are added.
+	// sent: for the Limiter, for robots.txt and for LimitRules. It does not
+	// include the time for which they were put back, or for which a Retry
+	// waited until it was allowed. If several requests wait at the same time,
+	// all their waits are added.
 	Waited time.Duration
 
 	// LongestWait is the longest of these waits. Each hop of a redirect has a
