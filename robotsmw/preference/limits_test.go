@@ -245,7 +245,7 @@ func TestLimits(t *testing.T) {
 			name:    "257 licenses",
 			in:      Input{Robots: parse(licenses(257)), RSL: []*RSL{rsl}},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "257 licenses in a header",
@@ -254,7 +254,7 @@ func TestLimits(t *testing.T) {
 				RSL:    []*RSL{rsl},
 			},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "a Link that is too long",
@@ -263,7 +263,7 @@ func TestLimits(t *testing.T) {
 				RSL:    []*RSL{rsl},
 			},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "257 lines, the first of which denies",
