@@ -161,13 +161,13 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		change  func(event, line string) string
 		found   string // one of the things that are found, at least
 	}{
-		{"a page to which no robots.txt applies", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"not-applicable"}`), "names no robots.txt"},
-		{"a page that is robots.txt itself", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"robots-txt"}`), "names no robots.txt"},
+		{"a page to which no robots.txt applies", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"not-applicable"}`), "contains no robots_url"},
+		{"a page that is robots.txt itself", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"robots-txt"}`), "contains no robots_url"},
 		{"a page as a request for robots.txt", false, on("request", page, `,"start"`, `,"robots":true,"start"`), "is for a page"},
 		{"a decision by the robots.txt of another origin", false, on("request", page, `http://a.example/robots.txt`, `http://b.example/robots.txt`), "another origin"},
 		{"an override that there is not", false, on("request", page, `"robots_url":"[^"]*","sha256"`, `"sha256"`), "no such override"},
 		{"another override", false, on("robot", "", `("http://mine.example":")[0-9a-f]{8}`, `${1}00000000`), "no such override"},
-		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "its limiter says"},
+		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "that of its limiter"},
 		{"a shorter Crawl-delay, and a start that keeps it", false, on("request", page, `(?s)"start":"([^"]*:)(\d\d)(\.[^"]*)"(.*)"crawl_delay":5`, `"start":"${1}02${3}"$4"crawl_delay":1`), "gap"},
 		{"a Crawl-delay that was agreed, and no settings of single hosts", false, on("request", page, `"crawl_delay":5`, `"crawl_delay":1,"crawl_delay_agreed":true`), "no settings of single hosts"},
 		{"a fetch with another status", false, on("fetch", "a.example", `"status":200`, `"status":404`), "is not that in"},
@@ -180,7 +180,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		{"rules that came later", false, on("robots", "a.example", `"time":"2000-01-01T00:00`, `"time":"2000-01-01T00:02`), "no fetch"},
 		{"a longer lifetime", false, on("robots", "a.example", `"expires":"2000`, `"expires":"2001`), "24 hours"},
 		{"a decision with another lifetime", false, on("request", page, `"expires":"2000-01-02`, `"expires":"2000-01-05`), "disagree"},
-		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "names no robots.txt"},
+		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "contains no robots_url"},
 		{"the pace of another host", false, on("request", page, `"host":"a.example"`, `"host":"z.example"`), "another host"},
 		{"a page that is left out", false, drop("request", page), "is missing"},
 		{"another URL", false, on("request", page, "/3", "/private/3"), "disallowed"},

@@ -157,8 +157,8 @@ func (l *timeline) at(t int64) *file {
 	return l.versions[n-1].file
 }
 
-// A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
-// a redirect.
+// A file is the interpreted response to a request for robots.txt: a robots.txt,
+// a status, or a redirect.
 type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
@@ -185,7 +185,7 @@ func newFile(c *capture) *file {
 		f.text = c.body[:min(len(c.body), robotstxt.MaxSize+1)]
 	case 3:
 		f.to = c.to
-		if f.to == "" { // the redirect leads nowhere
+		if f.to == "" { // the redirect has no valid target
 			f.status = 404
 		}
 	}
@@ -268,8 +268,8 @@ func (f *file) judge(r *rules, url string) robotstxt.Match {
 	return m
 }
 
-// ruleText returns the rule that decided, such as "Disallow: /a", or "" if
-// none did.
+// ruleText returns the text of the rule that determined m, or "" if there is no
+// such rule. The text has the form "Disallow: /a".
 func ruleText(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""

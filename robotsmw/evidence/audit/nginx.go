@@ -64,7 +64,7 @@ func (m members) nginx() (*fields, error) {
 	f.peer = m.first(nginxClients...)
 	f.forwardedFor = m.first(nginxForwarded...)
 	f.host = m.first(nginxHosts...)
-	if f.host == "_" || f.host == "localhost" { // the server_name of a default server
+	if f.host == "_" || f.host == "localhost" { // the server_name of a default server is not a host
 		f.host = ""
 	}
 	f.status, _ = strconv.Atoi(m.first(nginxStatuses...))
