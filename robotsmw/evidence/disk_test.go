@@ -134,7 +134,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// mustRead2 does what mustRead does, for a record that may have lost robots.txt
+// mustRead2 is like mustRead, but for a record that may have lost robots.txt
 // files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
@@ -197,7 +197,7 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 }
 
 // A record stays within MaxBytes: the Recorder begins new segments and deletes
-// the oldest ones. Each segment names the crawler and its Limiter.
+// the oldest ones. Each segment has the robot and limiter lines.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -247,8 +247,9 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 	}
 }
 
-// The test kills a crawling process twenty times. Each time, the chain is good
-// up to the line that is cut off, and the next process continues the chain.
+// The test kills a crawling process twenty times. Each time, the chain must be
+// valid up to the incomplete line, and the next process must continue the
+// chain.
 func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -329,7 +330,8 @@ func crawlUntilKilled(dir string) {
 }
 
 // After a power loss, a segment may lack its end, or have zeros in it. The next
-// session records where the good part ends, and continues the chain from there.
+// session records where the valid part ends, and continues the chain from the
+// last valid line.
 func TestACutIsSaidAndSkipped(t *testing.T) {
 	tests := []struct {
 		name string
@@ -379,8 +381,8 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 	}
 }
 
-// The next process may be killed when it has made its segment, but has not
-// written a line.
+// The next process may be killed after it has created its segment, but before
+// it has written a line.
 func TestACutBeforeAnEmptySegmentIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	web, opts := quickly()

@@ -86,13 +86,13 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord reads a record and checks what the package doc promises. It uses
-// none of the code that wrote the record. tail is how many bytes follow the
-// last good line.
+// readRecord reads a record, and checks that it has the documented form. It
+// shares no code with the Recorder. tail is the number of bytes after the last
+// valid line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
-// readAll does what readRecord does. But if whole is false, the record may lack
-// robots.txt files that its lines name.
+// readAll is like readRecord, but if whole is false, the record may lack
+// robots.txt files whose hashes its lines contain.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
 	files := make(map[string]string)
@@ -209,8 +209,7 @@ func (v *recordLine) checkWARC(dir string) error {
 	return nil
 }
 
-// mustRead does what readRecord does, for a record that must be good to its
-// end.
+// mustRead is like readRecord, but for a record that must be valid to its end.
 func mustRead(t testing.TB, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readRecord(dir)
@@ -273,9 +272,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// For each request, the record has the decision that allowed the request, the
-// interval that the Limiter kept, and the reason for this interval. A request
-// that a browser makes under an Admission is recorded as one of an http.Client.
+// For each request, the record contains the decision that allowed the request,
+// the interval that the Limiter applied, and the reason for this interval. A
+// request that a browser makes under an Admission is recorded as one of an
+// http.Client.
 func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	t.Run("http.Client", func(t *testing.T) {
 		testReasons(t, func(t testing.TB, client *http.Client, _ http.RoundTripper, page string) { get(t, client, page) })
@@ -386,8 +386,8 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 	})
 }
 
-// The record has each text of a robots.txt once and byte for byte, even if two
-// origins serve the same text.
+// The record contains each robots.txt once and byte for byte, even if two
+// origins serve the same file.
 func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -434,8 +434,8 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 }
 
 // The WARC file has metadata records about the crawler, its Limiter, each
-// request for a robots.txt, the state of that robots.txt, and each answer that
-// paused a host. It has no metadata records about requests for pages.
+// request for a robots.txt, the state of that robots.txt, and each response
+// that paused a host. It has no metadata records about requests for pages.
 func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -511,8 +511,8 @@ func TestNewExchange_ContentEncoding(t *testing.T) {
 
 // If a body was not read to its end, the record of its response has a
 // WARC-Truncated (WARC 1.1: "When a 'response' is known to have been truncated,
-// this shall be noted using the WARC-Truncated field"). Some of the answers are
-// chunked, because most bodies of errors are chunked and have no
+// this shall be noted using the WARC-Truncated field"). Some of the responses
+// are chunked, because most bodies of errors are chunked and have no
 // Content-Length.
 func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	answers := []struct {
@@ -614,8 +614,8 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	}
 }
 
-// If a robots.txt comes from the Store, because an earlier process fetched it,
-// the record contains the text of the file, and that the file came from the
+// If a robots.txt is loaded from the Store, because an earlier process fetched
+// it, the record contains the text of the file, and shows that it is from the
 // Store.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
@@ -634,7 +634,7 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the answer
+		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the response
 	}
 	var from []string
 	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that the record has the text of the robots.txt
@@ -645,7 +645,8 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	}
 }
 
-// A reader notices a flipped bit in any byte of a segment or of its WARC file.
+// A reader can detect a flipped bit in any byte of a segment or of its WARC
+// file.
 func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -685,7 +686,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 }
 
 // Open and Observe return an error if two processes or two crawlers would share
-// the record, if no request could be recorded, or if the options are wrong.
+// the record, if no request could be recorded, or if the options are invalid.
 func TestOpenAndObserveRefuse(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoding/json reads what appendMembers has written, and gets the same values.
+// encoding/json decodes the output of appendMembers to the same values.
 func FuzzText(f *testing.F) {
 	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
 	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))

@@ -9,7 +9,7 @@ import (
 )
 
 // parse returns the directives in a text, which must be the same in the content
-// of a meta and in a header line.
+// of a meta element and in a header line.
 func parse(t *testing.T, text string) Directives {
 	t.Helper()
 	d := ParseContent(text)

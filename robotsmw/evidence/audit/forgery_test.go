@@ -25,10 +25,11 @@ import (
 )
 
 // honestCrawl crawls a small web and records it. It returns the record's
-// directory. The web has most things that a robots.txt can be: rules with a
-// Crawl-delay, none, a redirect to another host's, one that fails, and one that
-// the operator overrides. The second session begins ten seconds after the
-// first. If fromEnd is set, intervals count from the end of a request.
+// directory. The hosts of the web differ in their robots.txt: it has rules with
+// a Crawl-delay, does not exist, redirects to another host, is unreachable, or
+// is overridden by the operator. The second session begins ten seconds after
+// the first. If fromEnd is set, intervals are measured from the end of a
+// request.
 func honestCrawl(t *testing.T, fromEnd bool, between time.Duration) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,8 +89,8 @@ func honestCrawl(t *testing.T, fromEnd bool, between time.Duration) string {
 	return dir
 }
 
-// forge changes each line of a record that begins with the event, and then
-// makes all numbers and hashes again. A line that becomes empty is left out.
+// forge applies change to each line of a record, and then computes all numbers
+// and hashes again. A line is omitted if change returns "".
 func forge(t *testing.T, dir string, change func(event, line string) string) fstest.MapFS {
 	t.Helper()
 	forged := make(fstest.MapFS)
@@ -125,7 +126,8 @@ func forge(t *testing.T, dir string, change func(event, line string) string) fst
 	return forged
 }
 
-// auditOf audits a record, and returns what it finds in words.
+// auditOf audits a record. found contains a line for each violation and each
+// fault.
 func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
 	t.Helper()
 	var b strings.Builder
@@ -139,8 +141,8 @@ func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
 	return a.Result(), b.String()
 }
 
-// Who can write all files of a record can make its hashes again. But then the
-// lines contradict each other, or say themselves what the crawler did wrong.
+// An attacker who can write all files of a record can compute its hashes again.
+// However, the lines then contradict each other, or contain a violation.
 func TestReadRecord_Forgeries(t *testing.T) {
 	// on returns a change of the lines that match. old is a regular expression.
 	on := func(event, has, old, with string) func(string, string) string {
@@ -206,8 +208,9 @@ func TestReadRecord_Forgeries(t *testing.T) {
 	}
 }
 
-// A session begins with an empty Limiter, which knows nothing of the pages of
-// the session before. The site sees that they come too soon.
+// A session begins with a new Limiter, which does not delay requests because of
+// the pages of the previous session. If a page of the new session follows too
+// soon, the audit reports a gap.
 func TestReadRecord_SessionsSoonAfterEachOther(t *testing.T) {
 	dir := t.TempDir()
 	for i, wait := range []time.Duration{0, time.Second, 6 * time.Second} {
@@ -311,7 +314,8 @@ func TestReadRecord_Head(t *testing.T) {
 	}
 }
 
-// keep writes a forged record into the directory FORGERIES, for other audits.
+// keep writes a forged record to the directory in the environment variable
+// FORGERIES, if it is set, so that other programs can audit the record.
 func keep(t *testing.T, dir fstest.MapFS) {
 	if to := os.Getenv("FORGERIES"); to != "" {
 		if err := os.CopyFS(filepath.Join(to, filepath.Base(t.Name())), dir); err != nil {
@@ -320,8 +324,8 @@ func keep(t *testing.T, dir fstest.MapFS) {
 	}
 }
 
-// A record and the site's own log have the same requests. A request that only
-// one of them has is named.
+// A record and the log of the site must contain the same requests. A request
+// that only one of them contains is reported.
 func TestReadRecord_AgainstALog(t *testing.T) {
 	dir := honestCrawl(t, false, 10*time.Second)
 	var lines []string

@@ -15,8 +15,8 @@ import (
 
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcText returns a record. fields has further header fields, each with CR LF
-// at its end.
+// warcText returns a record. fields contains further header fields, each of
+// which ends with CR LF.
 func warcText(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
@@ -120,8 +120,8 @@ func TestRead_WARC(t *testing.T) {
 	}
 }
 
-// RobotsTxts reads the robots.txt files of a WARC file. If the history has one
-// host, a log without hosts is about that host.
+// RobotsTxts reads the robots.txt files of a WARC file. If they are all of one
+// host, that host is assumed for the lines of a log that do not contain a host.
 func TestRobotsTxts(t *testing.T) {
 	file := warcOf(
 		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
@@ -146,7 +146,7 @@ func TestRobotsTxts(t *testing.T) {
 	}
 }
 
-// historyOf gives the robots.txt files of a WARC file to a history.
+// historyOf returns a history with the robots.txt files of a WARC file.
 func historyOf(t *testing.T, warc string) (h *history, broken []error) {
 	t.Helper()
 	h = new(history)
@@ -171,8 +171,8 @@ func historyOf(t *testing.T, warc string) (h *history, broken []error) {
 	return h, broken
 }
 
-// If a file ends within a record, that record is broken. A robots.txt without
-// its end must not count as one that allows everything.
+// If a file ends within a record, that record is broken. A robots.txt whose end
+// is missing must not be treated as one that allows everything.
 func TestRead_WARCCutShort(t *testing.T) {
 	const date, bot = "2026-11-20T10:00:00Z", "ExampleBot/1.0"
 	robots := pair("https://a.example/robots.txt", date, bot, "200 OK", shut)
@@ -266,8 +266,8 @@ func TestWARCReader_BadInput(t *testing.T) {
 	}
 }
 
-// A record of 64 MiB, and a robots.txt that decompresses to 64 MiB, take time
-// but little memory.
+// A record of 64 MiB, and a robots.txt that decompresses to 64 MiB, must not be
+// read into memory.
 func TestRead_ZipBomb(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")
