@@ -54,7 +54,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	line, hash, _ := strings.Cut(rec.Head(), ":")
-	fmt.Println("to deposit: the hash of line", line, "with", len(hash), "digits")
+	fmt.Println("to store: the hash of line", line, "with", len(hash), "digits")
 
 	f, err := os.Open(filepath.Join(dir, "evidence-000001.jsonl"))
 	if err != nil {

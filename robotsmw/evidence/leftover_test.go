@@ -42,7 +42,7 @@ func TestOpen_AfterAWARCFileWasLeftBehind(t *testing.T) {
 			}
 		}
 		if text, err := os.ReadFile(left); string(text) != "left" {
-			t.Errorf("%s now has %d bytes, %v", name, len(text), err)
+			t.Errorf("%s has changed: %d bytes (error %v), want %q", name, len(text), err, "left")
 		}
 	}
 }

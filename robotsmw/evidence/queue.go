@@ -96,9 +96,9 @@ type queue struct {
 	next    batch
 	running bool
 	closed  bool
-	idle    sync.Cond // of mu; signals that queue.running has become false
+	idle    sync.Cond                  // of mu; signals that queue.running has become false
 	written map[[sha256.Size]byte]bool // hashes of the keys for which isNew returned true
-	maxSize int // in bytes
+	maxSize int                        // in bytes
 	write   func(*batch)
 }
 

@@ -171,8 +171,8 @@ type Options struct {
 //   - interval (always present): the larger of delay (always present) and
 //     crawl_delay. Two requests to the host start at least the interval apart.
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
-//     "crawl-delay". crawl_delay_agreed: crawl_delay, which may be missing,
-//     comes from the Limiter's PerHost, and not from robots.txt
+//     "crawl-delay". crawl_delay_agreed: crawl_delay, which may be missing, was
+//     set by the Limiter's PerHost instead of robots.txt
 //   - paused_until: when the latest pause of the host ends
 //   - waited: how long the request waited; waited_for: the reason for the
 //     longest part of that wait, as a [politeness.Reason]

@@ -35,8 +35,8 @@ type exchange struct {
 	body      []byte
 	protocol  string // "h2" for HTTP/2, otherwise ""
 	truncated string // the value of WARC-Truncated; "" if the body is complete
-	renewed   bool // the response is a 304 to a conditional request
-	whole     bool // a 2xx whose body was read without an error; a later 304 may confirm it
+	renewed   bool   // the response is a 304 to a conditional request
+	whole     bool   // a 2xx whose body was read without an error; a later 304 may confirm it
 }
 
 func (x *exchange) size() int {

@@ -37,7 +37,7 @@ func TestMemoryOfResponses(t *testing.T) {
 		}
 	}
 	if len(w.known) != n {
-		t.Fatalf("%d responses are remembered, want %d", len(w.known), n)
+		t.Fatalf("the warcFile keeps %d responses, want %d", len(w.known), n)
 	}
 	grown := int64(testmain.Heap()) - int64(before)
 	if limit := int64(n * 1000); grown > limit {
@@ -65,7 +65,7 @@ func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
 		w.out = nil
 		w.addExchange(&exchange{url: tt.url, host: tt.host, header: head, renewed: true})
 		if got := strings.Contains(unpacked(t, w.out), "WARC-Refers-To: "); got != tt.refers || len(first) != 1 {
-			t.Errorf("%s %s: refers to the first response: %v", tt.url, tt.host, got)
+			t.Errorf("the revisit of %s with the Host %q refers to the first response: %t, want %t", tt.url, tt.host, got, tt.refers)
 		}
 	}
 }

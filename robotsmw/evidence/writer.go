@@ -62,7 +62,8 @@ func cutMember(segment int, offset, rest int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, segment, offset, rest)
 }
 
-// resume finds the end of the record in the directory.
+// resume finds the end of the existing record, so that the next segment
+// continues its chain. Without a record, the chain begins with line 1.
 func (w *writer) resume() error {
 	w.end = chain.Start()
 	w.reason = "open"

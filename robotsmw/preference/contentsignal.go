@@ -10,13 +10,13 @@ import (
 // uses.
 var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-input": AIInput}
 
-// signalAnswers maps the values of these labels to answers.
+// signalAnswers maps the values of the labels in signalLabels to answers.
 var signalAnswers = map[string]Answer{"yes": Allow, "1": Allow, "no": Deny, "0": Deny}
 
 // useLabel is the label of Content-Signal whose values are contentUses.
 const useLabel = "use"
 
-// contentUses are the values of the label "use", from the least to the
+// contentUses contains the values of the label "use", from the least to the
 // greatest.
 var contentUses = []string{"immediate", "reference", "full"}
 

@@ -101,7 +101,8 @@ func cutPath(value string) (path, rest string) {
 	return value[:end], strings.Trim(value[end:], " \t")
 }
 
-// pattern returns the pattern that the target must match.
+// pattern returns the pattern that the target must match, which is "/" if the
+// statement is for all paths.
 func (s Statement) pattern() string {
 	if s.Path == "" {
 		return "/"

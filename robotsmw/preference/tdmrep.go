@@ -39,7 +39,8 @@ func (in Input) tdmRep() []Statement {
 	return unanswered
 }
 
-// newReservation returns a statement with the given value of tdm-reservation.
+// newReservation returns the statement of a tdm-reservation with the given
+// value. It has no answer unless the value is 0 or 1.
 func newReservation(where string, line int, raw, value string) Statement {
 	s := Statement{
 		Use:    TrainAI,

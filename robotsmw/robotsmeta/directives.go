@@ -97,8 +97,8 @@ func (d Directives) Limit(name string) string {
 	return strconv.Itoa(int(limit))
 }
 
-// imagePreviews are the values of max-image-preview, from the strictest to the
-// most permissive.
+// imagePreviews contains the values of max-image-preview, from the strictest to
+// the most permissive.
 var imagePreviews = []string{"none", "standard", "large"}
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false

@@ -191,7 +191,8 @@ func (p *parser) parseValue(name string, d directive, start int, colon token) in
 	return end
 }
 
-// parseWordValue parses a value that is a single word, and returns its end.
+// parseWordValue parses a value that is a single word, and returns its end. ok
+// is false if the value is invalid.
 func (p *parser) parseWordValue(d directive, start int) (end int, ok bool) {
 	end = indexFrom(p.text, start, space+",;:")
 	if end == start {
@@ -204,7 +205,7 @@ func (p *parser) parseWordValue(d directive, start int) (end int, ok bool) {
 }
 
 // parseDateValue parses a date, which may contain commas and spaces, and
-// returns its end.
+// returns its end. ok is false if there is no valid date at start.
 func (p *parser) parseDateValue(start int) (end int, ok bool) {
 	t, length := parseDatePrefix(p.text[start:])
 	if length == 0 {

@@ -1,6 +1,5 @@
 package robotsmeta
 
-// A tokenKind is the kind of a [token].
 type tokenKind uint8
 
 const (

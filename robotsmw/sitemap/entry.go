@@ -30,8 +30,8 @@ var (
 type Entry struct {
 	// Loc is the URL, without entities and control characters and without white
 	// space around it, but otherwise verbatim. It is never empty, because an
-	// entry without a URL is skipped. It should be absolute, but it may be
-	// anything.
+	// entry without a URL is skipped. According to the protocol, Loc is an
+	// absolute URL, but Read does not check the URLs in markup.
 	Loc string
 
 	// LastMod is when the page or sitemap was last changed, in UTC, according

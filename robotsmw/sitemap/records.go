@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A markup finds the records in the markup of a sitemap or feed.
+// A markup parses the markup of a sitemap or feed, and passes the entries in it
+// to pass.
 type markup struct {
 	tokenizer
 	pass    func(Entry) error // receives the entries
@@ -127,7 +128,8 @@ func (n name) isStructural() bool {
 	return false
 }
 
-// addText adds a text to the open field.
+// addText adds a text to the open field, if there is one and it does not become
+// too long.
 func (m *markup) addText(text []byte) {
 	f := &m.field
 	if !m.inField() {
@@ -263,7 +265,8 @@ func (m *markup) endElement(n name) error {
 	return nil
 }
 
-// closePath removes an element and the elements in it from the path.
+// closePath removes an element and the elements in it from the path. It has no
+// effect if the element is not open.
 func (m *markup) closePath(n name) {
 	for i := len(m.path) - 1; i >= 0; i-- {
 		if m.path[i] == n {

@@ -51,7 +51,8 @@ type scan struct {
 	entries int
 }
 
-// entry yields an entry.
+// entry yields an entry. It returns errStopped if the caller has left the loop,
+// and ErrTooManyURLs if there are too many entries.
 func (s *scan) entry(e Entry) error {
 	if s.entries == MaxURLs {
 		return ErrTooManyURLs

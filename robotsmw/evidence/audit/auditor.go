@@ -251,7 +251,8 @@ func (a *Auditor) pace(s *site, address string) *pace {
 	return p
 }
 
-// judge judges a request.
+// judge counts a request and reports its violations. If a.each is not nil,
+// judge only passes the request to a.each.
 func (a *Auditor) judge(e *event) {
 	if a.each != nil {
 		a.each(e)

@@ -94,7 +94,7 @@ func TestIdentify(t *testing.T) {
 		{"Nov 20 10:00:00 web-1 nginx: unix: - -", "", ""},
 	} {
 		if got := new(parser).identify([]byte(tt.names)); got.host != tt.host || got.client != tt.client {
-			t.Errorf("%q: host %q, client %q, want %q, %q", tt.names, got.host, got.client, tt.host, tt.client)
+			t.Errorf("identify(%q) returns the host %q and the client %q, want %q and %q", tt.names, got.host, got.client, tt.host, tt.client)
 		}
 	}
 }
@@ -129,11 +129,11 @@ func FuzzIdentify(f *testing.F) {
 			return // identify may return any result, but must not panic
 		}
 		if want.client == "" || want.host != "" {
-			t.Errorf("%q: %+v", names, want)
+			t.Errorf("identify(%q) = %+v, want a client and no host", names, want)
 		}
 		for _, prefix := range shipped {
 			if got := new(parser).identify([]byte(prefix + names)); got != want {
-				t.Errorf("%q behind %q: %+v, want %+v", names, prefix, got, want)
+				t.Errorf("identify(%q) = %+v, want %+v", prefix+names, got, want)
 			}
 		}
 	})

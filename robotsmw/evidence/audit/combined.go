@@ -27,10 +27,11 @@ var (
 	errRequest = errors.New(`the request line is not of the form "GET /a HTTP/1.1"`)
 )
 
-// cutDate splits a line of the combined format, such as `names [date]
-// "request…`, into the names, the time in nanoseconds, and the rest, which
-// begins with the quote. The user's name may contain brackets, but no quote.
-// Therefore the first `] "` is the end of the date.
+// cutDate splits a line of the combined format at its date. names is the part
+// before the date, at is the time in nanoseconds, and rest is the part after
+// the date, which begins with a quote. A user's name in names may contain
+// brackets, but no quote. Therefore the first bracket that is followed by a
+// space and a quote is the end of the date.
 func (p *parser) cutDate(line []byte) (names []byte, at int64, rest []byte, ok bool) {
 	const dateLength = len("[20/Nov/2026:10:00:00 +0000")
 	i := bytes.Index(line, []byte(`] "`))

@@ -85,7 +85,7 @@ func accused(got audited) (list []string) {
 func wantAccused(t *testing.T, got audited, want ...string) {
 	t.Helper()
 	if list := accused(got); !slices.Equal(list, want) {
-		t.Errorf("accused are %q, want %q; the first: %.3v", list, want, got.violations)
+		t.Errorf("the violations are %q, want %q; the first ones are %.3v", list, want, got.violations)
 	}
 }
 
@@ -241,7 +241,7 @@ Disallow: /
 				t.Fatal(err)
 			}
 			if r := a.Result(); len(r.Robots) != 1 || r.Robots[0].Name != tt.name {
-				t.Fatalf("the robot is %+v", r.Robots)
+				t.Fatalf("the robots are %+v, want only %s", r.Robots, tt.name)
 			}
 			var urls []string
 			for _, v := range got.violations {
@@ -255,7 +255,7 @@ Disallow: /
 				want = []string{"/yandex/", "/google/", "/slurp/", "/baidu/", "/example/", "/"}
 			}
 			if !slices.Equal(urls, want) {
-				t.Errorf("forbidden were %q, want %q", urls, want)
+				t.Errorf("the violations are about %q, want %q", urls, want)
 			}
 		})
 	}
@@ -323,7 +323,7 @@ func TestFair_NoOrder(t *testing.T) {
 	}
 	got := read(t, always("User-agent: *\nCrawl-delay: 100\nDisallow: /private/\n"), strings.Join(lines, "\n"))
 	if wantAccused(t, got, "GuiltyBot disallowed"); got.result.Counts["jumps"] == 0 {
-		t.Error("it does not say that lines are out of order")
+		t.Error("jumps is 0, want it to count the lines that are out of order")
 	}
 }
 
@@ -363,7 +363,7 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 		21T12:00:00 GuiltyBot/1 /private/a`)
 	wantAccused(t, read(t, changed, log), "GuiltyBot stale") // ABot may continue to use its copy, because its later fetch failed
 	if got := read(t, nil, combined("10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /a")); got.result.Counts["unaudited"] != 0 {
-		t.Errorf("that there is no robots.txt is known from the log: %+v", got.result)
+		t.Errorf("after a 404 for robots.txt, the result is %+v, want no unaudited requests", got.result)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
 		21T12:00:00 ABot/1 /private/b
 		21T12:01:01 ABot/1 /private/c`))
 	if want := "14:30:00 ABot /b/b disallowed\n12:01:01 ABot /private/c disallowed\n"; got.String() != want || got.result.Counts["not_shown"] != 5 {
-		t.Errorf("%v; got\n%swant\n%s", got.result.Counts, got, want)
+		t.Errorf("the counts are %v, want 5 not_shown; got\n%swant\n%s", got.result.Counts, got, want)
 	}
 }
 
@@ -410,7 +410,7 @@ func TestFair_CrawlDelayThatIsNew(t *testing.T) {
 			continue
 		}
 		if v.Rule != "Crawl-delay: 1" || v.Line != 2 || v.Want != time.Second {
-			t.Fatalf("got the violation %+v, want it to name Crawl-delay: 1 in line 2, and 1 s", v)
+			t.Fatalf("got the violation %+v, want the Rule Crawl-delay: 1, line 2 and 1 s", v)
 		}
 	}
 }
@@ -559,7 +559,7 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 		got := read(t, always(rulesOfSite), line+"\n")
 		wantAccused(t, got, "GuiltyBot disallowed")
 		if len(got.broken) != 0 {
-			t.Errorf("%s: the line is broken: %v", server, got.broken)
+			t.Errorf("%s: the line is reported as broken: %v", server, got.broken)
 		}
 		if address := got.violations[0].Address; address != "192.0.2.1" {
 			t.Errorf("%s: the violation has the address %q, want 192.0.2.1", server, address)
@@ -567,7 +567,7 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 	}
 	message := `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}` + "\n"
 	if got := read(t, always(rulesOfSite), message); len(got.broken) != 0 {
-		t.Errorf("a message of Caddy is broken: %v", got.broken)
+		t.Errorf("a message of Caddy is reported as broken: %v", got.broken)
 	}
 }
 
@@ -594,7 +594,7 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 	}
 	r := a.Result()
 	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.Counts["not_shown"] != 0 {
-		t.Errorf("%+v; got\n%swant\n%s", r, got, want)
+		t.Errorf("the result is %+v, want 4 requests, 2 violations, 2 robots and no not_shown; got\n%swant\n%s", r, got, want)
 	}
 }
 
@@ -656,7 +656,7 @@ func TestRead_WhatVisitorsInvent(t *testing.T) {
 			most = max(most, live()) - begin
 			t.Logf("%d MiB for %d lines, %d robots, %d hosts", most>>20, lines, len(r.Robots), len(r.Hosts))
 			if r.Requests != lines || name != "addresses" && r.Violations != lines || most > 96<<20 {
-				t.Errorf("%d MiB, %d requests and %d violations of %d lines", most>>20, r.Requests, r.Violations, lines)
+				t.Errorf("got %d MiB, %d requests and %d violations for %d lines, want at most 96 MiB, and one of each for a line", most>>20, r.Requests, r.Violations, lines)
 			}
 		})
 	}

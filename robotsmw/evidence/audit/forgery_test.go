@@ -195,7 +195,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 			dir := forge(t, dirs[tt.fromEnd], tt.change)
 			keep(t, dir)
 			if r, found := auditOf(t, dir); r.Violations+r.Counts["broken"] == 0 || !strings.Contains(found, tt.found) {
-				t.Errorf("it is not said that %q: %d violations, %d broken\n%s", tt.found, r.Violations, r.Counts["broken"], found)
+				t.Errorf("the audit does not report %q, but %d violations and %d faults:\n%s", tt.found, r.Violations, r.Counts["broken"], found)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		later := forge(t, dir, func(_, line string) string { return line + `,"later":{"version":1}` })
 		r, found := auditOf(t, later)
 		if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 || r.Records[0].Counts["overridden"] != 2 {
-			t.Errorf("an honest record with members that a later version has, from end %v: %+v\n%s", fromEnd, r, found)
+			t.Errorf("an unforged record with a member of a later version, from end %t: got %+v, want no violations, faults or unaudited requests\n%s", fromEnd, r, found)
 		}
 	}
 }
@@ -351,12 +351,12 @@ func TestReadRecord_AgainstALog(t *testing.T) {
 		return a.Result(), b.String()
 	}
 	if r, found := against(lines); found != "" || r.Records[0].Counts["both"] != len(lines) {
-		t.Errorf("the whole log: %v\n%s", r.Records[0].Counts, found)
+		t.Errorf("the whole log: the counts are %v, want %d of both and no faults:\n%s", r.Records[0].Counts, len(lines), found)
 	}
 	missing := slices.Concat(lines[:4], lines[5:])
 	more := strings.Replace(lines[4], "GET /", "GET /private/", 1)
 	r, found := against(append(missing, more, strings.Replace(more, "ExampleBot", "OtherBot", 1)))
 	if n := r.Records[0].Counts; n["only_log"] != 1 || n["only_record"] != 1 || r.Counts["broken"] != 2 || !strings.Contains(found, "only the log has the request for \""+strings.Fields(lines[4])[0][:5]) {
-		t.Errorf("another log: %v\n%s", n, found)
+		t.Errorf("a changed log: the counts are %v, want one only_log and one only_record:\n%s", n, found)
 	}
 }

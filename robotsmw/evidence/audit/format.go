@@ -53,7 +53,8 @@ func (e *FormatError) Error() string {
 
 var errFormat = errors.New("the line is in no known format")
 
-// line reads a line. If Auditor.Format is "", it detects the format.
+// line parses a line in the format p.format. If p.format is "", line detects
+// the format.
 func (p *parser) line(line []byte) (entry, error) {
 	switch p.format {
 	case "":

@@ -316,7 +316,7 @@ func TestParser_Formats(t *testing.T) {
 			text = "browser"
 		}
 		if text != tt.want {
-			t.Errorf("%s: %s, want %s (%v)", tt.name, text, tt.want, err)
+			t.Errorf("%s: got %s (error %v), want %s", tt.name, text, err, tt.want)
 		}
 	}
 }
@@ -343,7 +343,7 @@ func TestRead_W3CConcatenated(t *testing.T) {
 		wantAccused(t, got, "GuiltyBot gap")
 		counts := got.result.Counts
 		if got.result.Requests != len(hits) || counts["broken"] != 0 || counts["jumps"] != 0 {
-			t.Errorf("%d requests, %d broken, %d jumps; want %d, 0, 0",
+			t.Errorf("got %d requests, %d broken lines and %d jumps, want %d, 0 and 0",
 				got.result.Requests, counts["broken"], counts["jumps"], len(hits))
 		}
 	}
@@ -370,10 +370,10 @@ func FuzzFormats(f *testing.F) {
 				got, err := p.line([]byte(line))
 				again, err2 := p.line([]byte(line))
 				if (err == nil) != (err2 == nil) || got.event != nil && *got.event != *again.event {
-					t.Fatalf("%q: %+v, %v, and then %+v, %v", line, got.event, err, again.event, err2)
+					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v)", line, got.event, err, again.event, err2)
 				}
 				if err == nil && got.isRequest && (!ok || at != got.at) {
-					t.Fatalf("%q: %d, %t, and then %d", line, at, ok, got.at)
+					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d", line, at, ok, got.at)
 				}
 				e := got.event
 				if e == nil {

@@ -34,8 +34,8 @@ func (h *history) onlyHost() string {
 }
 
 // isFailure reports whether a status means that robots.txt is unreachable, so
-// an older copy stays in use (RFC 9309 §2.3.1.4). nginx logs 444 and 499 for
-// requests without a response.
+// that an older copy may still be used (RFC 9309 §2.3.1.4). nginx logs 444 and
+// 499 for requests without a response.
 func isFailure(status int) bool {
 	return status/100 == 5 || httpstatus.IsThrottled(status) || status == 444 || status == 499
 }
@@ -123,7 +123,7 @@ type version struct {
 	file *file
 }
 
-// until returns the number of versions that came into force at t or earlier.
+// until returns the number of versions that came into force at or before t.
 func (l *timeline) until(t int64) int {
 	n := len(l.versions)
 	if n > 0 && l.versions[n-1].from <= t { // the most frequent case

@@ -136,7 +136,7 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 			}
 			r := a.Result()
 			if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["cut"] > 0 || r.Counts["unaudited"] > 0 || r.Requests < 60 {
-				t.Errorf("%d requests, %d violations, %d broken, %d unaudited\n%s", r.Requests, r.Violations, r.Counts["broken"], r.Counts["unaudited"], found.String())
+				t.Errorf("got %d requests, %d violations, %d faults and %d unaudited requests, want at least 60, 0, 0 and 0\n%s", r.Requests, r.Violations, r.Counts["broken"], r.Counts["unaudited"], found.String())
 			}
 		})
 	}
@@ -264,7 +264,7 @@ func TestReadRecord_RedirectToAStaleCopy(t *testing.T) {
 	}
 	r := a.Result()
 	if r.Requests != 6 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 {
-		t.Errorf("%d requests, %d broken, %d unaudited; want 6, 0, 0",
+		t.Errorf("got %d requests, %d faults and %d unaudited requests, want 6, 0 and 0",
 			r.Requests, r.Counts["broken"], r.Counts["unaudited"])
 	}
 }

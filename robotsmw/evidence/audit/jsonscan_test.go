@@ -46,7 +46,7 @@ func checkEveryMember(t *testing.T, line []byte) {
 	})
 	want, wantOK := everyMemberSlow(line)
 	if ok != wantOK || ok && !slices.Equal(got, want) {
-		t.Fatalf("%.1000q: %v, %t, want %v, %t", line, got, ok, want, wantOK)
+		t.Fatalf("everyMember(%.1000q) finds %v and returns %t, want %v and %t", line, got, ok, want, wantOK)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestEveryMember_DamagedLines(t *testing.T) {
 		}
 	}
 	if valid == 0 || valid == 256*len(caddySample) {
-		t.Errorf("%d lines are valid", valid)
+		t.Errorf("%d lines are valid, want some, but not all", valid)
 	}
 }
 

@@ -100,7 +100,8 @@ func (m members) nginxTime() (end, rounded int64) {
 	return never, 1e9
 }
 
-// nginxRequest returns the method and the URL.
+// nginxRequest returns the method and the URL of the request, or "" if the line
+// does not contain them.
 func (m members) nginxRequest() (method, url string) {
 	if line := m.first(nginxRequests...); line != "" {
 		if method, url, ok := parseRequest([]byte(line)); ok {

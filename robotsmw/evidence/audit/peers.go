@@ -18,7 +18,7 @@ type peers struct {
 // A peer contains the robots that have sent requests from one address. If the
 // address is known to be that of a proxy, robots is nil.
 type peer struct {
-	robots []uint64 // hashes of the names of the robots; all browsers are one
+	robots []uint64 // hashes of the names of the robots; all browsers together are one robot
 }
 
 const (

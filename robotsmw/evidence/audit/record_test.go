@@ -364,18 +364,18 @@ func TestReadRecord_AnyByte(t *testing.T) {
 			changed := []byte(text)
 			changed[i] ^= flip
 			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-				t.Fatalf("byte %d of the record, %q, is %q: not noticed", i, text[i], changed[i])
+				t.Fatalf("byte %d of the record was changed from %q to %q, which is not reported", i, text[i], changed[i])
 			}
 		}
 	}
 	if got := readRecord(t, dir([]byte(text), []byte(warc+"\n"))); got.result.Counts["cut"] != 1 || got.result.Counts["broken"] != 1 {
-		t.Errorf("a byte more at the end of the WARC file: %+v %v", got.result, got.broken)
+		t.Errorf("with another byte at the end of the WARC file, got %+v and the faults %v, want one fault", got.result, got.broken)
 	}
 	for i := range warc {
 		changed := []byte(warc)
 		changed[i] ^= 1
 		if got := readRecord(t, dir([]byte(text), changed)); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-			t.Fatalf("byte %d of the WARC file: not noticed", i)
+			t.Fatalf("a change of byte %d of the WARC file is not reported", i)
 		}
 	}
 }
@@ -418,14 +418,14 @@ func TestReadRecord_WhileSegmentsAreDeleted(t *testing.T) {
 			var a Auditor
 			a.OnBroken = func(_ string, _ int, err error) {
 				if !strings.HasPrefix(err.Error(), "cut: ") {
-					t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, err)
+					t.Errorf("segments %d to %d are deleted: got the fault %v, want only cut", first, first+deleted-1, err)
 				}
 			}
 			if err := a.ReadRecord(t.Context(), "record", deletedFiles{whole, first, first + deleted}); err != nil {
 				t.Error(err)
 			}
 			if counts := a.Result().Records[0].Counts; counts["faults"] != deleted || counts["lines"] == 0 {
-				t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, counts)
+				t.Errorf("segments %d to %d are deleted: the counts are %v, want %d faults and some lines", first, first+deleted-1, counts, deleted)
 			}
 		}
 	}

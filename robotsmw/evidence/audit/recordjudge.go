@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// judge judges a line. It returns an error if the record is faulty.
+// judge judges the event of a line and reports violations. It returns an error
+// if the line contradicts the record.
 func (j *recordReader) judge(v *recordLine) error {
 	switch v.Event {
 	case "robot":

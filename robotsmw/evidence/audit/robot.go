@@ -71,7 +71,8 @@ func newProduct(name string, more map[string][]string) product {
 	return product{groups: []string{name}, family: key}
 }
 
-// browsers are names of products in the User-Agents of browsers.
+// browsers contains the names of products in the User-Agents of browsers, in
+// lower case.
 var browsers = []string{
 	"mozilla", "applewebkit", "khtml", "gecko", "chrome", "safari", "firefox",
 	"version", "mobile", "edg", "opr", "opera", "msie", "konqueror",

@@ -146,7 +146,7 @@ func TestSimulatedSite(t *testing.T) {
 						}
 						got := read(t, always(simulatedRobotsTxt), logs...)
 						if list := accused(got); !slices.Equal(list, want) || got.result.Counts["broken"] > 0 || got.result.Counts["jumps"] > 0 {
-							t.Errorf("%s, CDN %t: accused are %q, want %q; %d broken, %d jumps", name, cdn, list, want, got.result.Counts["broken"], got.result.Counts["jumps"])
+							t.Errorf("%s, CDN %t: the violations are %q, want %q; %d lines are broken and %d jump", name, cdn, list, want, got.result.Counts["broken"], got.result.Counts["jumps"])
 						}
 					}
 				}

@@ -36,7 +36,7 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 
 // unescaped decodes the escapes that logs use for quotes, control characters
 // and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache). A text with
-// other escapes stays unchanged.
+// other escapes is returned unchanged.
 func unescaped(s []byte) string {
 	if bytes.IndexByte(s, '\\') >= 0 {
 		if text, err := strconv.Unquote(`"` + string(s) + `"`); err == nil {

@@ -122,7 +122,7 @@ func FuzzLine(f *testing.F) {
 			entry, err := p.line(line)
 			got := entry.event
 			if ok != (err == nil) || (want == nil) != (got == nil) || got != nil && *got != *want {
-				t.Fatalf("%q: %+v, %v; want %+v, %t", line, got, err, want, ok)
+				t.Fatalf("%q: the event is %+v (error %v), want %+v (ok %t)", line, got, err, want, ok)
 			}
 		}
 	})
@@ -144,7 +144,7 @@ func TestDate(t *testing.T) {
 			want, err := time.Parse("02/Jan/2006:15:04:05 -0700", date)
 			isKnown := err == nil && want.Year() > 1970 && want.Year() < 2262 && date[2] == '/'
 			if ok != isKnown || ok && got != want.UnixNano() {
-				t.Errorf("%s after %s: %d, %t, want %d, %t", date, before, got, ok, want.UnixNano(), isKnown)
+				t.Errorf("the date %s after %s is %d, %t, want %d, %t", date, before, got, ok, want.UnixNano(), isKnown)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func FuzzCaddy(f *testing.F) {
 		}
 		var l caddyLine
 		if !l.split(line) {
-			t.Fatalf("%s: invalid", line)
+			t.Fatalf("split returns false for %s, want true", line)
 		}
 		for name, got := range map[string][]byte{
 			"logger": l.logger, "msg": l.message, "request": l.request, "ts": l.ts, "duration": l.duration, "remote_ip": l.remoteIP, "remote_addr": l.remoteAddr,

@@ -132,7 +132,7 @@ func TestRobotsTxts(t *testing.T) {
 	)
 	h, broken := historyOf(t, gzipped(file))
 	if len(broken) != 1 || len(h.hosts) != 1 {
-		t.Fatalf("%v, %d hosts", broken, len(h.hosts))
+		t.Fatalf("got the errors %v and %d hosts, want one error and one host", broken, len(h.hosts))
 	}
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a
@@ -196,7 +196,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 				got := read(t, nil, file)
 				r := got.result
 				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Counts["cut"] != 1 || r.Requests != tt.requests || r.Counts["unaudited"] != tt.unaudited || len(r.Robots) != tt.robots {
-					t.Errorf("%s%v\n%+v", got, got.broken, r)
+					t.Errorf("got\n%sbroken %v, result %+v, want no violations, record %d broken, %d requests, %d unaudited and %d robots",
+						got, got.broken, r, tt.record, tt.requests, tt.unaudited, tt.robots)
 				}
 			}
 		})
@@ -204,7 +205,7 @@ func TestRead_WARCCutShort(t *testing.T) {
 
 	file := answer("https://a.example/robots.txt", date, "200 OK", shut)
 	if h, broken := historyOf(t, file[:len(file)-12]); len(broken) != 1 || len(h.hosts) != 0 || !errors.Is(broken[0], io.ErrUnexpectedEOF) {
-		t.Errorf("a history that is cut short: %v, %d hosts", broken, len(h.hosts))
+		t.Errorf("a truncated file: got the errors %v and %d hosts, want io.ErrUnexpectedEOF and no host", broken, len(h.hosts))
 	}
 }
 
@@ -260,7 +261,7 @@ func TestWARCReader_BadInput(t *testing.T) {
 			}
 			cut = !errors.Is(err, io.EOF)
 			if n != tt.good || broken != tt.broken || cut != tt.cut {
-				t.Errorf("%d good, %d broken, cut %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
+				t.Errorf("%d records are valid, %d are broken, and the file is cut: %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
 			}
 		})
 	}
@@ -295,7 +296,7 @@ func TestRead_ZipBomb(t *testing.T) {
 	})
 	r := a.Result()
 	if r.Requests != 3 || r.Violations != 1 || r.Counts["broken"] != 0 {
-		t.Errorf("%d requests, %d violations, %d broken; want 3, 1, 0", r.Requests, r.Violations, r.Counts["broken"])
+		t.Errorf("got %d requests, %d violations and %d broken records, want 3, 1 and 0", r.Requests, r.Violations, r.Counts["broken"])
 	}
 	if allocated > 32<<20 {
 		t.Errorf("%d bytes were allocated, want at most 32 MiB", allocated)
