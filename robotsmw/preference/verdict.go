@@ -115,7 +115,7 @@ func (in Input) ContentUse() (least string, by Statement) {
 			continue
 		}
 		if s.truncated {
-			s.Raw = useLabel + "=" + contentUses[0] + ", because the signal " + s.Raw
+			s.Raw = useLabel + "=" + contentUses[0] + ", because it " + s.Raw
 			return contentUses[0], s
 		}
 		if s.Use != useLabel {

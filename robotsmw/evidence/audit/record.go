@@ -80,7 +80,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	}
 	r.endSession()
 	if a.Head != "" && r.sums.Counts["head"] == 0 {
-		r.reportFault(&recordFault{incomplete, "the record does not contain the line of the given head, so it is incomplete or is another record"})
+		r.reportFault(&recordFault{incomplete, "the line of the given head is missing, so the record is incomplete or is another record"})
 	}
 	if r.sent != nil {
 		return r.compare(ctx, logs)
