@@ -16,7 +16,7 @@ type Input struct {
 	Target string          // the path and query of the page, or its URL; if empty, "/"
 
 	Header http.Header           // the header of the response
-	Page   robotsmeta.Directives // the directives of the header and the meta elements, from robotsmw.PageDirectives
+	Page   robotsmeta.Directives // the directives of header and meta elements; see robotsmw.PageDirectives
 
 	// PolicyTokens maps a use to the policy tokens for it, such as {TrainAI:
 	// {"Google-Extended"}}. There is no default, because new policy tokens are

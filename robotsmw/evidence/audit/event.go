@@ -32,7 +32,7 @@ type event struct {
 	robot   string // the name in the User-Agent
 	address string // the client's
 	status  int
-	wait    int64    // the pause after the response that a Retry-After requests, in nanoseconds; 0 means none
+	wait    int64    // the pause that a Retry-After requests, in nanoseconds; 0 means none
 	capture *capture // the response to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
 	notGet  bool     // its method is not GET, so the response contains no robots.txt
@@ -68,7 +68,7 @@ func (p *eventPool) put(e *event) {
 type capture struct {
 	status int
 	body   []byte
-	to     string // the origin to which a redirect leads, as returned by redirect; "" if there is none
+	to     string // the target of a redirect, as returned by redirect; "" if there is none
 }
 
 // time returns the time by which a log is sorted: the end or, if the end is not
