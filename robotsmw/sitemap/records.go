@@ -284,7 +284,8 @@ func isRoot(n name) bool {
 	return false
 }
 
-// endField closes the open field and adds its text to the entry.
+// endField closes the open field and sets the field of the entry that its text
+// is for.
 func (m *markup) endField() {
 	m.decodeRaw()
 	f := m.field

@@ -56,7 +56,8 @@ func ExampleRobotsTxts() {
 	// https://example.com/robots.txt 200 "User-agent: *\nDisallow: /private/\n"
 }
 
-// A log in another format is an error, which shows its first line.
+// If no line of a log is in a known format, Read returns a FormatError, which
+// contains the first line.
 func ExampleFormatError() {
 	var judge audit.Auditor
 	log := strings.NewReader("Nov 20 10:00:00 mail postfix: connect from a.example\n")

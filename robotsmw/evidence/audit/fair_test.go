@@ -114,7 +114,7 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 }
 
 // If no robot requests robots.txt in the log, a cache in front of the server
-// may answer these requests.
+// may have answered these requests.
 func TestFair_RobotsTxtFromACDN(t *testing.T) {
 	log := combined(`
 		20T00:00:00 Googlebot/2.1 /a

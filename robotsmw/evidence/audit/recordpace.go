@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxDisorder = 10 * time.Second // how far out of order a line about the pace may be
+	maxDisorder = 10 * time.Second // how far out of order the lines about requests may be
 	maxEvents   = 1 << 16          // of those that are not judged yet
 	maxInFlight = 1 << 16
 
@@ -20,7 +20,8 @@ const (
 	// line. The lines of events within this time before the end of a session
 	// may be missing.
 	maxWriteDelay = time.Second
-	// maxClockStep is how much the wall clocks of two sessions may differ.
+	// maxClockStep is the assumed maximum difference between the wall clocks of
+	// two sessions.
 	maxClockStep = time.Second
 )
 

@@ -26,10 +26,10 @@ type Result struct {
 // A Tally counts requests: those of a robot, to a host, on a day, in a span or
 // in a record.
 type Tally struct {
-	// Name is the name of a robot (as first seen: names that differ only in
-	// case are one robot), of a host ("" if the log does not contain it), or of
-	// a record, or a date. The Tally "…" counts everything beyond the limits on
-	// the number of names.
+	// Name is the name of a robot, a host or a record, or a date. If the names
+	// of a robot differ in case, it is the first of them. It is "" for a host
+	// that the log does not contain. A Tally with the Name "…" counts
+	// everything beyond the limits on the number of names.
 	Name        string
 	Requests    int
 	Violations  int

@@ -17,8 +17,8 @@ type product struct {
 // with other names or share the files that they fetch. The keys are the names
 // in the User-Agent, in lower case. Google documents the groups of its robots
 // at developers.google.com/crawling/docs/crawlers-fetchers, in
-// google-common-crawlers and google-special-case-crawlers. They share fetched
-// files according to Google's specification of robots.txt, at
+// google-common-crawlers and google-special-case-crawlers. These robots share
+// fetched files according to Google's specification of robots.txt, at
 // developers.google.com/crawling/docs/robots-txt/robots-txt-spec.
 var products = map[string]product{
 	"googlebot":             {groups: []string{"Googlebot"}, family: "google"},

@@ -12,7 +12,8 @@ func cutWord(s []byte) (word, rest []byte) {
 }
 
 // quoted splits s after the quoted text at its beginning. A backslash in the
-// text escapes the next character.
+// text escapes the next character. ok is false if s does not begin with a
+// quoted text.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false

@@ -150,8 +150,8 @@ func TestDate(t *testing.T) {
 	}
 }
 
-// memberSlow is a slow version of caddyLine.split, which searches a line for
-// one member.
+// memberSlow is a slow version of caddyLine.split that searches a line for one
+// member.
 func memberSlow(line []byte, name string) []byte {
 	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
 	value = bytes.TrimLeft(value, " [")

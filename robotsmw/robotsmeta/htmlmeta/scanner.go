@@ -173,7 +173,7 @@ func (s *Scanner) search() {
 }
 
 // beginsMeta reports whether b, which begins with "<", begins with a meta tag.
-// It must have at least len("<meta ") bytes.
+// b must have at least len("<meta ") bytes.
 func beginsMeta(b []byte) bool {
 	if !strings.EqualFold(string(b[1:len("<meta")]), "meta") {
 		return false
