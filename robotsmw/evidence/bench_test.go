@@ -13,7 +13,7 @@ import (
 )
 
 // aRequest returns a function that reports one request to rec, as a crawl does:
-// its start with a decision, its answer, and its end.
+// its start with a decision, its response, and its end.
 func aRequest(tb testing.TB, rec *Recorder) func() {
 	tb.Helper()
 	var web robotstest.Internet

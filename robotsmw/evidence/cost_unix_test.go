@@ -17,8 +17,8 @@ import (
 // BenchmarkCost measures how much CPU time it takes to record a request. It
 // reads the time of the whole process, in user space and in the kernel, with
 // getrusage(2). This includes the goroutine of the request, the writer's
-// goroutine and the garbage collector. Waiting for a disk takes no CPU time, so
-// it does not count.
+// goroutine and the garbage collector. The time of waiting for a disk is not
+// included.
 //
 // An operation is a pair of rounds. Both rounds send the same requests through
 // a client over a network in memory: the first round without a record, the

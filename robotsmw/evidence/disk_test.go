@@ -117,30 +117,30 @@ func TestAFullDisk(t *testing.T) {
 			get(t, client, fmt.Sprint("http://a.example/again/", i))
 		}
 		if err := rec.Close(); err == nil {
-			t.Fatal("nothing lost")
+			t.Fatal("Close returns no error, want one, because lines were lost")
 		}
 		lines := mustRead2(t, dir)
 		lost := 0
 		for _, l := range of(lines, "loss") {
 			from, err := time.Parse(time.RFC3339Nano, l.From)
 			if err != nil || from.After(full) || l.To.Before(from) || l.Cause == "" {
-				t.Errorf("a loss that is none: %+v", l)
+				t.Errorf("the loss line %+v has invalid times or no cause", l)
 			}
 			lost += l.Lost["request"]
 		}
 		if n := len(of(lines, "request")); n+lost != 61 || lost == 0 || n < 30 {
-			t.Errorf("%d requests are there, %d are lost, of 61", n, lost)
+			t.Errorf("%d requests are recorded and %d are lost, want a sum of 61, at least 30 recorded and some lost", n, lost)
 		}
 	}
 }
 
-// mustRead2 does what mustRead does, for a record that may have lost robots.txt
+// mustRead2 is like mustRead, but for a record that may have lost robots.txt
 // files.
 func mustRead2(t *testing.T, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readAll(dir, false)
 	if err != nil || tail > 0 {
-		t.Fatalf("%v, and %d bytes at the end that are no line", err, tail)
+		t.Fatalf("reading the record: error %v, and %d bytes after the last valid line, want none", err, tail)
 	}
 	return lines
 }
@@ -166,7 +166,7 @@ func TestASlowDisk(t *testing.T) {
 	disk.slow.Store(nil)
 	close(hang)
 	if err := rec.Close(); err == nil {
-		t.Error("nothing lost")
+		t.Error("Close returns no error, want one, because lines were lost")
 	}
 	lines := mustRead2(t, dir)
 	lost := 0
@@ -174,7 +174,7 @@ func TestASlowDisk(t *testing.T) {
 		lost += l.Lost["request"]
 	}
 	if n := len(of(lines, "request")); n+lost != 201 || lost < 100 {
-		t.Errorf("%d requests are there, %d are lost, of 201", n, lost)
+		t.Errorf("%d requests are recorded and %d are lost, want a sum of 201, and at least 100 lost", n, lost)
 	}
 }
 
@@ -183,11 +183,11 @@ func TestASlowDisk(t *testing.T) {
 func TestADiskThatIsFullFromTheStart(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := open(dir, Options{Logger: quiet()}, new(fullDisk).create); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Open returns no error, want one, because the disk is full")
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 || left[0].Name() != "lock" {
-		t.Errorf("%v is left, %v", left, err)
+		t.Errorf("the directory contains %v (error %v), want only the file lock", left, err)
 	}
 	rec := mustOpen(t, dir, Options{})
 	if err := rec.Close(); err != nil {
@@ -197,7 +197,7 @@ func TestADiskThatIsFullFromTheStart(t *testing.T) {
 }
 
 // A record stays within MaxBytes: the Recorder begins new segments and deletes
-// the oldest ones. Each segment names the crawler and its Limiter.
+// the oldest ones. Each segment has the robot and limiter lines.
 func TestARecordIsRotatedAndBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -214,11 +214,11 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if most > 200_000 || most < 100_000 {
-		t.Errorf("it took %d bytes", most)
+		t.Errorf("the record had at most %d bytes, want 100,000 to 200,000", most)
 	}
 	all, err := chain.Segments(os.DirFS(dir))
 	if err != nil || len(all) < 3 || all[0] == 1 {
-		t.Fatalf("segments %v, %v", all, err)
+		t.Fatalf("the segments are %v (error %v), want at least 3 without the first one", all, err)
 	}
 	var end chain.Link
 	for i, n := range all {
@@ -228,13 +228,13 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 		}
 		next, good, err := chain.Scan(bytes.NewReader(text))
 		if err != nil || good != int64(len(text)) {
-			t.Fatalf("segment %d: %d bytes of %d are good, %v", n, good, len(text), err)
+			t.Fatalf("segment %d: %d of %d bytes are valid (error %v), want all", n, good, len(text), err)
 		}
 		var events []string
 		for line := range lines(text) {
 			prev, at, ok := chain.Check(line)
 			if !ok || i > 0 && prev != end {
-				t.Fatalf("segment %d does not go on where the last one ended", n)
+				t.Fatalf("segment %d does not continue the chain of the previous one", n)
 			}
 			end = at
 			if len(events) < 3 {
@@ -242,13 +242,14 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 			}
 		}
 		if end != next || fmt.Sprint(events) != "[segment robot limiter]" {
-			t.Errorf("segment %d begins with %v", n, events)
+			t.Errorf("segment %d begins with the lines %v, want [segment robot limiter]", n, events)
 		}
 	}
 }
 
-// The test kills a crawling process twenty times. Each time, the chain is good
-// up to the line that is cut off, and the next process continues the chain.
+// The test kills a crawling process twenty times. Each time, the chain must be
+// valid up to the incomplete line, and the next process must continue the
+// chain.
 func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -265,7 +266,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("the process does not begin")
+				t.Fatal("the process has not begun a segment within a minute")
 			}
 		}
 		time.Sleep(time.Duration(rand.Int64N(int64(40 * time.Millisecond))))
@@ -278,13 +279,13 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		}
 		lines, tail, err := readRecord(dir)
 		if err != nil {
-			t.Fatalf("after %d: %v", i+1, err)
+			t.Fatalf("after %d processes, reading the record returns the error %v", i+1, err)
 		}
 		if len(lines) < seen {
-			t.Fatalf("after %d: %d lines, and there were %d", i+1, len(lines), seen)
+			t.Fatalf("after %d processes, the record has %d lines, want at least %d", i+1, len(lines), seen)
 		}
 		seen = len(lines)
-		t.Logf("%d lines, and %d bytes that are cut", seen, tail)
+		t.Logf("%d lines, and %d bytes of an incomplete line", seen, tail)
 	}
 	rec := mustOpen(t, dir, Options{})
 	if err := rec.Close(); err != nil {
@@ -300,7 +301,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 	// A process that is killed before it has written its first line has no
 	// session.
 	if n := len(of(lines, "request")); sessions < 15 || n < 20 {
-		t.Errorf("%d sessions, %d requests", sessions, n)
+		t.Errorf("there are %d sessions with %d requests, want at least 15 and 20", sessions, n)
 	}
 }
 
@@ -329,7 +330,8 @@ func crawlUntilKilled(dir string) {
 }
 
 // After a power loss, a segment may lack its end, or have zeros in it. The next
-// session records where the good part ends, and continues the chain from there.
+// session records where the valid part ends, and continues the chain from the
+// last valid line.
 func TestACutIsSaidAndSkipped(t *testing.T) {
 	tests := []struct {
 		name string
@@ -379,8 +381,8 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 	}
 }
 
-// The next process may be killed when it has made its segment, but has not
-// written a line.
+// The next process may be killed after it has created its segment, but before
+// it has written a line.
 func TestACutBeforeAnEmptySegmentIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	web, opts := quickly()

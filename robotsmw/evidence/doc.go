@@ -1,8 +1,8 @@
 // Package evidence writes a record of a crawl that a third party can check. The
 // record contains each robots.txt that the crawl received, byte for byte, the
 // decisions, and the reason why each request waited. The operator of a crawler
-// can answer a complaint with it, and an archive can preserve the robots.txt
-// files.
+// can use it to respond to a complaint, and an archive can preserve its
+// robots.txt files.
 //
 //	rec, err := evidence.Open("record", evidence.Options{})
 //	...
@@ -34,7 +34,7 @@
 // A segment does not change after the next one has begun. If a new segment
 // could make the record larger than [Options.MaxBytes], the oldest segments are
 // deleted with their WARC files. Lines are numbered from 1, so a record whose
-// first line has a larger number is missing deleted lines.
+// first line has a larger number lacks the lines of deleted segments.
 //
 // # Lines
 //

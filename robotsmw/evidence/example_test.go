@@ -54,7 +54,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	line, hash, _ := strings.Cut(rec.Head(), ":")
-	fmt.Println("to deposit: the hash of line", line, "with", len(hash), "digits")
+	fmt.Println("to store: the hash of line", line, "with", len(hash), "digits")
 
 	f, err := os.Open(filepath.Join(dir, "evidence-000001.jsonl"))
 	if err != nil {
@@ -73,16 +73,16 @@ func Example() {
 		}
 		switch line.Event {
 		case "request":
-			fmt.Println("asked for", line.URL, "after", line.Interval, "s,", line.Interval_why)
+			fmt.Println("requested", line.URL, "after", line.Interval, "s,", line.Interval_why)
 		case "decision":
-			fmt.Println("not asked for", line.URL+":", line.Decision.Rule)
+			fmt.Println("not requested", line.URL+":", line.Decision.Rule)
 		}
 	}
 	// Output:
-	// to deposit: the hash of line 12 with 64 digits
-	// asked for http://shop.example/robots.txt after 0.01 s, delay
-	// asked for http://shop.example/ after 0.1 s, crawl-delay
-	// not asked for http://shop.example/cart: Disallow: /cart
+	// to store: the hash of line 12 with 64 digits
+	// requested http://shop.example/robots.txt after 0.01 s, delay
+	// requested http://shop.example/ after 0.1 s, crawl-delay
+	// not requested http://shop.example/cart: Disallow: /cart
 }
 
 // A crawler that uses a Limiter without a Transport calls Pace to record its

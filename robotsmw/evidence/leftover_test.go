@@ -8,9 +8,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-// The lines of a record were moved to an archive, and a WARC file was left
-// behind. Or the process was killed while it removed the files of a segment
-// that a full disk had no room for. The next session begins at another number.
+// The segments of a record were moved to an archive, but a WARC file was not.
+// Alternatively, the process was killed while it removed the files of a segment
+// because the disk was full. The next session begins with a larger number than
+// that of the WARC file.
 func TestOpen_AfterAWARCFileWasLeftBehind(t *testing.T) {
 	for _, name := range []string{chain.WARCName(1), chain.WARCName(3)} {
 		dir := t.TempDir()
@@ -41,7 +42,7 @@ func TestOpen_AfterAWARCFileWasLeftBehind(t *testing.T) {
 			}
 		}
 		if text, err := os.ReadFile(left); string(text) != "left" {
-			t.Errorf("%s now has %d bytes, %v", name, len(text), err)
+			t.Errorf("%s has changed: %d bytes (error %v), want %q", name, len(text), err, "left")
 		}
 	}
 }

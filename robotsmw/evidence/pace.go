@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// limiterObserver returns an Observer that records what a Limiter does. limiter
-// is the Limiter's number in the session.
+// limiterObserver returns an Observer that records the events of a Limiter.
+// limiter is the number of the Limiter in the session.
 func limiterObserver(q *queue, limiter int) *politeness.Observer {
 	newLine := func(kind string, e *politeness.Event, members ...any) entry {
 		line := newEntry(kind, "limiter", limiter, "request", int(e.Request))
@@ -73,7 +73,8 @@ func limiterObserver(q *queue, limiter int) *politeness.Observer {
 	}
 }
 
-// intervalReason returns which setting determines the interval.
+// intervalReason returns the value of the member interval_why: the reason for
+// the larger of the event's Delay and CrawlDelay.
 func intervalReason(e *politeness.Event) politeness.Reason {
 	if e.CrawlDelay > e.Delay {
 		return politeness.ReasonCrawlDelay

@@ -15,8 +15,8 @@ type entry struct {
 	exchange *exchange // nil unless kind is "fetch"
 }
 
-// newEntry returns a line with the current time. The members are pairs, as
-// those of appendMembers.
+// newEntry returns an entry of the given kind with the current time. members
+// are alternating names and values, as for appendMembers.
 func newEntry(kind string, members ...any) entry {
 	now := time.Now()
 	size := 256
@@ -85,8 +85,8 @@ func (l *loss) merge(other *loss) {
 // lost.
 const maxQueueBytes = 16 << 20
 
-// maxWritten limits queue.written. When the limit is reached, all entries are
-// removed.
+// maxWritten is the maximum number of entries of queue.written. When it is
+// reached, all entries are removed.
 const maxWritten = 100_000
 
 // A queue passes lines from requests to the writer, so that no request waits
@@ -96,9 +96,9 @@ type queue struct {
 	next    batch
 	running bool
 	closed  bool
-	idle    sync.Cond // of mu; signals that queue.running has become false
-	written map[[sha256.Size]byte]bool
-	maxSize int // in bytes
+	idle    sync.Cond                  // of mu; signals that queue.running has become false
+	written map[[sha256.Size]byte]bool // hashes of the keys for which isNew returned true
+	maxSize int                        // in bytes
 	write   func(*batch)
 }
 
@@ -152,8 +152,8 @@ func (q *queue) run() {
 	q.idle.Broadcast()
 }
 
-// isNew reports whether the file or decision that key identifies has not been
-// written, and remembers it as written.
+// isNew reports whether the file or decision identified by key still has to be
+// written, and marks it as written.
 func (q *queue) isNew(key string) bool {
 	hash := sha256.Sum256([]byte(key))
 	q.mu.Lock()
@@ -176,8 +176,9 @@ func (q *queue) clearWritten() {
 	q.written = nil
 }
 
-// close closes the queue and waits until its lines have been written or lost.
-// Later lines are dropped. close returns false if the queue was already closed.
+// close closes the queue and waits until its lines have been written or counted
+// as lost. Later calls of put have no effect. close returns false if the queue
+// was already closed.
 func (q *queue) close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -86,13 +86,13 @@ type recordLine struct {
 	} `json:"warc"`
 }
 
-// readRecord reads a record and checks what the package doc promises. It uses
-// none of the code that wrote the record. tail is how many bytes follow the
-// last good line.
+// readRecord reads a record, and checks that it has the documented form. It
+// shares no code with the Recorder. tail is the number of bytes after the last
+// valid line.
 func readRecord(dir string) (lines []recordLine, tail int64, err error) { return readAll(dir, true) }
 
-// readAll does what readRecord does. But if whole is false, the record may lack
-// robots.txt files that its lines name.
+// readAll is like readRecord, but if whole is false, the record may lack
+// robots.txt files whose hashes its lines contain.
 func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error) {
 	prev, n := strings.Repeat("0", 64), uint64(0)
 	files := make(map[string]string)
@@ -125,7 +125,7 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			rest = after
 			if v.Event == "segment" && v.Cut != nil {
 				if tail != v.Cut.Bytes || v.Cut.Segment >= segment {
-					return nil, 0, fmt.Errorf("line %d speaks of a cut %+v, and there are %d bytes",
+					return nil, 0, fmt.Errorf("line %d contains the cut %+v, want one of %d bytes in an earlier segment",
 						n, *v.Cut, tail)
 				}
 				tail = 0
@@ -140,13 +140,13 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 					text = string(b)
 				}
 				if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != v.SHA256 {
-					return nil, 0, fmt.Errorf("line %d: the file is not %s", n, v.SHA256)
+					return nil, 0, fmt.Errorf("line %d: the hash of the file is not %s", n, v.SHA256)
 				}
 				files[v.SHA256] = text
 			}
 			for _, hash := range v.needs() {
 				if _, ok := files[hash]; whole && hash != "" && !ok {
-					return nil, 0, fmt.Errorf("line %d: no file %s before it", n, hash)
+					return nil, 0, fmt.Errorf("line %d: no file line before it has the hash %s", n, hash)
 				}
 			}
 			if err := v.checkWARC(dir); err != nil {
@@ -155,7 +155,7 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 			lines = append(lines, v)
 		}
 		if tail > 0 && len(text) > 0 {
-			return nil, 0, fmt.Errorf("%d bytes before segment %d continue no segment, and are not recorded as lost",
+			return nil, 0, fmt.Errorf("%d bytes before segment %d are not valid lines, and no cut describes them",
 				tail, segment)
 		}
 		tail += int64(len(text)) - good
@@ -183,13 +183,13 @@ func (v *recordLine) checkWARC(dir string) error {
 	}
 	check := func(data []byte, want string) error {
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != want {
-			return fmt.Errorf("%s is not what it was", v.WARC.File)
+			return fmt.Errorf("the bytes of %s do not match their hash", v.WARC.File)
 		}
 		return nil
 	}
 	if v.WARC.SHA256 != "" {
 		if v.WARC.Bytes != int64(len(text)) {
-			return fmt.Errorf("%s has %d bytes, not %d", v.WARC.File, len(text), v.WARC.Bytes)
+			return fmt.Errorf("%s has %d bytes, want %d", v.WARC.File, len(text), v.WARC.Bytes)
 		}
 		return check(text, v.WARC.SHA256)
 	}
@@ -199,7 +199,7 @@ func (v *recordLine) checkWARC(dir string) error {
 	}{v.WARC.Request, v.WARC.Response, v.WARC.Revisit} {
 		if p != nil {
 			if p.Offset+p.Length > int64(len(text)) {
-				return fmt.Errorf("%s ends before %d", v.WARC.File, p.Offset+p.Length)
+				return fmt.Errorf("%s ends before offset %d", v.WARC.File, p.Offset+p.Length)
 			}
 			if err := check(text[p.Offset:p.Offset+p.Length], p.SHA256); err != nil {
 				return err
@@ -209,13 +209,12 @@ func (v *recordLine) checkWARC(dir string) error {
 	return nil
 }
 
-// mustRead does what readRecord does, for a record that must be good to its
-// end.
+// mustRead is like readRecord, but for a record that must be valid to its end.
 func mustRead(t testing.TB, dir string) []recordLine {
 	t.Helper()
 	lines, tail, err := readRecord(dir)
 	if err != nil || tail > 0 {
-		t.Fatalf("%v, and %d bytes at the end that are no line", err, tail)
+		t.Fatalf("reading the record: error %v, and %d bytes after the last valid line, want none", err, tail)
 	}
 	return lines
 }
@@ -273,9 +272,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// For each request, the record has the decision that allowed the request, the
-// interval that the Limiter kept, and the reason for this interval. A request
-// that a browser makes under an Admission is recorded as one of an http.Client.
+// For each request, the record contains the decision that allowed the request,
+// the interval that the Limiter applied, and the reason for this interval. A
+// request that a browser makes under an Admission is recorded as one of an
+// http.Client.
 func TestARequestIsRecordedWithItsReasons(t *testing.T) {
 	t.Run("http.Client", func(t *testing.T) {
 		testReasons(t, func(t testing.TB, client *http.Client, _ http.RoundTripper, page string) { get(t, client, page) })
@@ -348,7 +348,7 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 				)
 			}
 			if !l.PausedUntil.IsZero() {
-				s += fmt.Sprintf(", rested until %v before", l.Start.Sub(l.PausedUntil))
+				s += fmt.Sprintf(", paused until %v before", l.Start.Sub(l.PausedUntil))
 			}
 			got = append(got, s)
 		}
@@ -357,7 +357,7 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 			`/ every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1]`,
 			`/cart/help every 7: crawl-delay, rule "Allow: /cart/help" 3 of [ExampleBot] [1]`,
 			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1]`,
-			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1], rested until 0s before`,
+			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1], paused until 0s before`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -365,29 +365,29 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 
 		refused := of(lines, "decision")
 		if len(refused) != 1 || refused[0].Decision.Allowed || refused[0].Decision.Rule != "Disallow: /cart" || refused[0].Decision.Line != 2 {
-			t.Errorf("refusals: %+v", refused)
+			t.Errorf("the decision lines are %+v, want one by the rule Disallow: /cart in line 2", refused)
 		}
 		answers, pauses := of(lines, "answer"), of(lines, "pause")
 		if len(answers) != 1 || answers[0].Status != 429 || answers[0].RetryAfter != "40" || answers[0].Asks != 40 {
-			t.Errorf("answers: %+v", answers)
+			t.Errorf("the answer lines are %+v, want one with status 429 and a Retry-After of 40", answers)
 		}
 		if len(pauses) != 1 || pauses[0].Until.Sub(pauses[0].Time).Round(time.Millisecond) != 40*time.Second {
-			t.Errorf("pauses: %+v", pauses)
+			t.Errorf("the pause lines are %+v, want one of 40 s", pauses)
 		}
 		if n := len(of(lines, "done")); n != len(want) {
-			t.Errorf("%d requests ended, of %d", n, len(want))
+			t.Errorf("there are %d done lines, want %d", n, len(want))
 		}
 		if fetched := of(lines, "robots"); len(fetched) != 1 || fetched[0].From != "fetch" {
-			t.Errorf("robots: %+v", fetched)
+			t.Errorf("the robots lines are %+v, want one from a fetch", fetched)
 		}
 		if last := lines[len(lines)-1]; last.Event != "close" || fmt.Sprint(last.N, ":", last.Hash) != rec.Head() {
-			t.Errorf("the last line is %+v, the head %s", last, rec.Head())
+			t.Errorf("the last line is %+v, want a close line with the number and hash of Head, %s", last, rec.Head())
 		}
 	})
 }
 
-// The record has each text of a robots.txt once and byte for byte, even if two
-// origins serve the same text.
+// The record contains each robots.txt once and byte for byte, even if two
+// origins serve the same file.
 func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -425,17 +425,17 @@ func TestARobotsTxtIsRecordedOnceAndExactly(t *testing.T) {
 	}
 	for host, text := range texts {
 		if text = text[:min(len(text), 512_001)]; files[text] != 1 {
-			t.Errorf("the file of %s is there %d times", host, files[text])
+			t.Errorf("the record contains the robots.txt of %s %d times, want once", host, files[text])
 		}
 	}
 	if len(files) != len(texts)-1 {
-		t.Errorf("%d files", len(files))
+		t.Errorf("the record contains %d different files, want %d", len(files), len(texts)-1)
 	}
 }
 
 // The WARC file has metadata records about the crawler, its Limiter, each
-// request for a robots.txt, the state of that robots.txt, and each answer that
-// paused a host. It has no metadata records about requests for pages.
+// request for a robots.txt, the state of that robots.txt, and each response
+// that paused a host. It has no metadata records about requests for pages.
 func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -476,7 +476,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 		}
 		var line struct{ Event string }
 		if err := json.Unmarshal([]byte(strings.TrimSpace(block)), &line); err != nil {
-			t.Errorf("%q: %v", block, err)
+			t.Errorf("the block %q of a metadata record is not JSON: %v", block, err)
 		}
 		_, about, _ := strings.Cut(head, "WARC-Target-URI: ")
 		about, _, _ = strings.Cut(about, "\r\n")
@@ -484,7 +484,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 	}
 	robots := " http://a.example/robots.txt"
 	if want := []string{"robot", "limiter", "request" + robots, "robots" + robots, "answer", "pause"}; !slices.Equal(got, want) {
-		t.Errorf("metadata records: %q, want %q", got, want)
+		t.Errorf("the metadata records are %q, want %q", got, want)
 	}
 }
 
@@ -511,8 +511,8 @@ func TestNewExchange_ContentEncoding(t *testing.T) {
 
 // If a body was not read to its end, the record of its response has a
 // WARC-Truncated (WARC 1.1: "When a 'response' is known to have been truncated,
-// this shall be noted using the WARC-Truncated field"). Some of the answers are
-// chunked, because most bodies of errors are chunked and have no
+// this shall be noted using the WARC-Truncated field"). Some of the responses
+// are chunked, because most bodies of errors are chunked and have no
 // Content-Length.
 func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	answers := []struct {
@@ -609,13 +609,13 @@ func TestTheWARCFileSaysWhatIsTruncated(t *testing.T) {
 	}
 	for _, a := range answers {
 		if got, want := found["http://"+a.name+".example/robots.txt"], fmt.Sprintf("%q, %d bytes", a.want, a.bytes); got != want {
-			t.Errorf("%s: truncated %s, want %s", a.name, got, want)
+			t.Errorf("%s: WARC-Truncated and the length of the body are %s, want %s", a.name, got, want)
 		}
 	}
 }
 
-// If a robots.txt comes from the Store, because an earlier process fetched it,
-// the record contains the text of the file, and that the file came from the
+// If a robots.txt is loaded from the Store, because an earlier process fetched
+// it, the record contains the text of the file, and shows that it is from the
 // Store.
 func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 	dir := t.TempDir()
@@ -634,18 +634,19 @@ func TestARobotsTxtOfTheStoreIsRecorded(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the answer
+		time.Sleep(10 * time.Millisecond) // until the robots.txt has been stored, which happens after the response
 	}
 	var from []string
 	for _, l := range of(mustRead(t, dir), "robots") { // mustRead checks that the record has the text of the robots.txt
 		from = append(from, l.From)
 	}
 	if fmt.Sprint(from) != "[fetch store]" {
-		t.Errorf("from %v", from)
+		t.Errorf("the robots lines are from %v, want [fetch store]", from)
 	}
 }
 
-// A reader notices a flipped bit in any byte of a segment or of its WARC file.
+// A reader can detect a flipped bit in any byte of a segment or of its WARC
+// file.
 func TestAnyFlippedByteIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -673,7 +674,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lines, tail, err := readRecord(dir); err == nil && tail == 0 && len(lines) == whole {
-				t.Fatalf("byte %d of %s: not noticed", i, name)
+				t.Fatalf("a change of byte %d of %s is not detected", i, name)
 			}
 			text[i] ^= bit
 		}
@@ -685,7 +686,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 }
 
 // Open and Observe return an error if two processes or two crawlers would share
-// the record, if no request could be recorded, or if the options are wrong.
+// the record, if no request could be recorded, or if the options are invalid.
 func TestOpenAndObserveRefuse(t *testing.T) {
 	dir := t.TempDir()
 	rec := mustOpen(t, dir, Options{})
@@ -743,7 +744,7 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.err(); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want one that says %q", err, tt.want)
+				t.Errorf("got the error %v, want one that contains %q", err, tt.want)
 			}
 		})
 	}
@@ -764,11 +765,11 @@ func TestPaceTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := rec.Close(); err != nil {
-		t.Errorf("a second Close: %v", err)
+		t.Errorf("the second Close returns the error %v, want nil", err)
 	}
 	get(t, client, "http://a.example/late") // after Close, a request is not recorded and causes no panic
 	if n := len(of(mustRead(t, dir), "request")); n != 2 {
-		t.Errorf("%d requests", n)
+		t.Errorf("there are %d request lines, want 2", n)
 	}
 }
 

@@ -171,8 +171,8 @@ type Options struct {
 //   - interval (always present): the larger of delay (always present) and
 //     crawl_delay. Two requests to the host start at least the interval apart.
 //     Jitter makes this time longer. interval_why: "delay", "adaptive delay",
-//     "crawl-delay". crawl_delay_agreed: crawl_delay, which may be missing,
-//     comes from the Limiter's PerHost, and not from robots.txt
+//     "crawl-delay". crawl_delay_agreed: crawl_delay, which may be missing, was
+//     set by the Limiter's PerHost instead of robots.txt
 //   - paused_until: when the latest pause of the host ends
 //   - waited: how long the request waited; waited_for: the reason for the
 //     longest part of that wait, as a [politeness.Reason]
@@ -322,14 +322,15 @@ func open(dir string, opts Options, create func(string) (file, error)) (*Recorde
 	return r, nil
 }
 
-// Observe adds observers to opts and to its Limiter, which record the Limiter
-// and all Transports and Checkers that are created with opts afterwards.
+// Observe adds an observer to opts and, by calling Pace, one to opts.Limiter.
+// They record the requests of the Limiter, and the decisions and robots.txt
+// fetches of all Transports and Checkers that are created with opts afterwards.
 // Existing observers remain in use. Observe must be called before NewTransport,
 // NewClient, NewChecker or collyrobots.Attach.
 //
 // If the Limiter is in opts.Base and not in opts.Limiter, Pace must be called
 // with that Limiter first. Observe returns an error if there is no Limiter,
-// because requests could not be recorded, and if the options are invalid. A
+// because requests could not be recorded, or if the options are invalid. A
 // record is about one crawler, so Observe also returns an error if the options
 // of an earlier call result in a different robot line.
 func (r *Recorder) Observe(opts *robotsmw.Options) error {
@@ -364,9 +365,10 @@ func (r *Recorder) Observe(opts *robotsmw.Options) error {
 	return nil
 }
 
-// Pace adds an observer to a Limiter, which records its requests. It must be
-// called before the first use of the Limiter. A second call for the same
-// Limiter has no effect. Observe calls Pace for the Limiter of its options.
+// Pace adds an observer to a Limiter. The observer records the requests of the
+// Limiter. Pace must be called before the first use of the Limiter. A second
+// call for the same Limiter has no effect. Observe calls Pace for the Limiter
+// of its options.
 //
 // Requests of a Transport, including those admitted by Admit, are recorded with
 // the decision that allowed them. Requests of a crawler that uses a Checker
@@ -386,9 +388,9 @@ func (r *Recorder) Pace(l *politeness.Limiter) {
 }
 
 // Head returns the number and the hash of the line that was written last, such
-// as "17:9f86…". A copy in another place proves later that neither this line
-// nor any line before it was changed or removed: robotscheck audit accepts it
-// as its flag -head.
+// as "17:9f86…". If a copy of the result is stored in another place, an audit
+// can verify that neither this line nor an earlier one has been changed since.
+// The flag -head of robotscheck audit accepts the copy.
 func (r *Recorder) Head() string { return r.head.Load().String() }
 
 // Close waits until all lines are written, and ends the session. Later requests
@@ -403,7 +405,8 @@ func (r *Recorder) Close() error {
 	return errors.Join(err, unlock(r.lock))
 }
 
-// robotMembers returns the members of the line about the crawler.
+// robotMembers returns the members of the robot line for a crawler with the
+// given options. It returns an error if the options are invalid.
 func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	plain := *opts
 	plain.Observer = nil
@@ -428,7 +431,8 @@ func robotMembers(opts *robotsmw.Options) ([]any, error) {
 	return members, nil
 }
 
-// limiterLine returns the line about a Limiter.
+// limiterLine returns the limiter line for l. number is the number of the
+// Limiter in the session.
 func limiterLine(number int, l *politeness.Limiter) entry {
 	key := "host"
 	if l.Key != nil {

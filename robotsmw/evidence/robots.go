@@ -16,9 +16,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// robotsObserver returns an Observer that records what a Transport or Checker
-// does. Of the decisions, only those that disallow a URL are recorded: a
-// request line contains the decision that allowed it.
+// robotsObserver returns an Observer that records the robots.txt fetches and
+// the decisions of a Transport or Checker. Only a decision that disallows a URL
+// gets its own line, because a request line contains the decision that allowed
+// the request.
 func robotsObserver(q *queue) *robotsmw.Observer {
 	putState := func(f robotsmw.Fetch, from string) {
 		next := f.Next
@@ -66,8 +67,8 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 				q.put(newEntry("file",
 					"sha256", sha256,
 					"size", len(text),
-					"base64", asJSON(text),
-				)) // as JSON has []byte
+					"base64", asJSON(text), // encoding/json encodes a []byte in base64
+				))
 			}
 		},
 		Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
@@ -78,7 +79,8 @@ func robotsObserver(q *queue) *robotsmw.Observer {
 	}
 }
 
-// countControls counts the control characters that JSON escapes with six bytes.
+// countControls counts the control characters other than tabs and line breaks.
+// In JSON, most of them need an escape of six bytes.
 func countControls(text []byte) int {
 	n := 0
 	for _, c := range text {
@@ -93,7 +95,9 @@ func countControls(text []byte) int {
 	return n
 }
 
-// fetchLine returns the line of a request for a robots.txt.
+// fetchLine returns the fetch line of a request for a robots.txt. body is the
+// part of the response's body that was read, and err is the error of the
+// request or of reading the body.
 func fetchLine(robotsURL string, resp *http.Response, body []byte, err error) entry {
 	now := time.Now()
 	x := newExchange(resp, body, err, now)
@@ -134,7 +138,8 @@ func fetchLine(robotsURL string, resp *http.Response, body []byte, err error) en
 // field, an error, or the value of a user-agent line.
 const maxTextBytes = 8 << 10
 
-// shorten returns at most maxTextBytes of a text.
+// shorten returns the first maxTextBytes bytes of a text, or all of a shorter
+// text.
 func shorten(text string) string { return text[:min(len(text), maxTextBytes)] }
 
 // maxAgents is the maximum number of user-agent lines of a group that are

@@ -10,9 +10,9 @@ import (
 )
 
 // appendMembers appends members of a JSON object, each after a comma. pairs are
-// alternating names and values. Values that are 0, "", false or a zero time are
-// omitted, but never a float64. A duration is written in seconds, and a
-// json.RawMessage verbatim.
+// alternating names and values. A member whose value is 0, "", false, the zero
+// time or an empty json.RawMessage is omitted, but a float64 is always written.
+// A duration is written in seconds, and a json.RawMessage verbatim.
 func appendMembers(b []byte, pairs ...any) []byte {
 	for i := 0; i < len(pairs); i += 2 {
 		start := len(b)
@@ -54,14 +54,15 @@ func appendMembers(b []byte, pairs ...any) []byte {
 }
 
 // asJSON encodes a slice or a map of strings and numbers, which cannot fail. It
-// is not part of appendMembers, because all values of all lines would then
-// escape to the heap.
+// is separate from appendMembers, because all values of all lines would
+// otherwise escape to the heap.
 func asJSON(v any) json.RawMessage {
 	text, _ := json.Marshal(v)
 	return text
 }
 
-// seconds returns a duration as a number, which is written even if it is 0.
+// seconds returns a duration in seconds. Because the result is a float64,
+// appendMembers writes it even if it is 0.
 func seconds(d time.Duration) float64 { return float64(d) / 1e9 }
 
 const timestampLayout = "2006-01-02T15:04:05.000000000Z"

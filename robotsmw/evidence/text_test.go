@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoding/json reads what appendMembers has written, and gets the same values.
+// encoding/json decodes the output of appendMembers to the same values.
 func FuzzText(f *testing.F) {
 	f.Add("https://example.com/a?b=<c>&d", int64(1), int64(0))
 	f.Add("\x00\x1f\"\\\n\r\t\x7f\u2028ツ\xff\xc3", int64(-5), int64(-1))
@@ -35,7 +35,7 @@ func FuzzText(f *testing.F) {
 			Time    string
 		}
 		if err := json.Unmarshal(b, &v); err != nil {
-			t.Fatalf("%s: %v", b, err)
+			t.Fatalf("%s is not valid JSON: %v", b, err)
 		}
 		want := text
 		if !utf8.ValidString(text) {
@@ -43,15 +43,15 @@ func FuzzText(f *testing.F) {
 			json.Unmarshal(j, &want)
 		}
 		if v.Text != want {
-			t.Errorf("%q came back as %q", want, v.Text)
+			t.Errorf("the text is decoded as %q, want %q", v.Text, want)
 		}
 		if ns > -1<<53 && ns < 1<<53 { // of longer durations, the last digits are rounded
 			if d, err := time.ParseDuration(v.Seconds.String() + "s"); err != nil || d != time.Duration(ns) {
-				t.Errorf("%d ns came back as %v, %v", ns, d, err)
+				t.Errorf("the duration is decoded as %v (error %v), want %d ns", d, err, ns)
 			}
 		}
 		if got, err := time.Parse(time.RFC3339Nano, v.Time); !at.IsZero() && (err != nil || !got.Equal(at)) {
-			t.Errorf("%v came back as %v, %v", at, v.Time, err)
+			t.Errorf("the time is decoded as %v (error %v), want %v", v.Time, err, at)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func TestRedacted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := redacted(u); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+			t.Errorf("redacted(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

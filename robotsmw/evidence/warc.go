@@ -34,9 +34,9 @@ type exchange struct {
 	header    []byte // the header of the response, with the status line; nil without a response
 	body      []byte
 	protocol  string // "h2" for HTTP/2, otherwise ""
-	truncated string
-	renewed   bool // the response is a 304 to a conditional request
-	whole     bool // a 2xx that was read without an error; a later 304 may confirm it
+	truncated string // the value of WARC-Truncated; "" if the body is complete
+	renewed   bool   // the response is a 304 to a conditional request
+	whole     bool   // a 2xx whose body was read without an error; a later 304 may confirm it
 }
 
 func (x *exchange) size() int {
@@ -99,8 +99,8 @@ func isConditional(req *http.Request) bool {
 	return req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
 }
 
-// isDecoded reports whether Observer.Asked receives a decoded body. Otherwise
-// the body has its content coding.
+// isDecoded reports whether the body that Observer.Asked receives is decoded.
+// Otherwise it still has the content coding of the response.
 func isDecoded(resp *http.Response) bool {
 	status := resp.StatusCode
 	return resp.Uncompressed || status/100 == 2 || status/100 == 4 && !httpstatus.IsThrottled(status)
@@ -116,8 +116,9 @@ const (
 	maxErrorBytes = 16 << 10
 )
 
-// truncated returns the value of WARC-Truncated if only read bytes of a body
-// were read, or "".
+// truncated returns the value of WARC-Truncated for a response, or "" if its
+// whole body is recorded. read is the number of recorded bytes, and err is the
+// error of the request or of reading the body.
 func truncated(resp *http.Response, read int, err error) string {
 	coded := len(resp.Header["Content-Encoding"]) > 0
 	decoded := coded && isDecoded(resp)
@@ -141,8 +142,8 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// message returns a request or a response up to its body. The first line has no
-// line break.
+// message returns the part of an HTTP/1.1 message that precedes the body.
+// firstLine is the request line or status line, without its line break.
 func message(firstLine string, h http.Header) []byte {
 	b := []byte(clean(firstLine) + "\r\n")
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -157,17 +158,18 @@ func message(firstLine string, h http.Header) []byte {
 
 var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ", "\x00", " ")
 
-// clean replaces characters that would break a header.
+// clean replaces line breaks and NUL, which a header must not contain, with
+// spaces.
 func clean(text string) string { return lineBreaks.Replace(text) }
 
 // A warcFile is the WARC file of the open segment.
 type warcFile struct {
 	name  string
 	info  string                         // the ID of the warcinfo record
-	out   []byte                         // records that were not written to the file yet
-	good  int64                          // how many bytes were written
-	sum   hash.Hash                      // the hash of the bytes that were written
-	known map[[sha256.Size]byte]response // by a hash of URL and Host, because a URL may be long
+	out   []byte                         // records that have not yet been written to the file
+	good  int64                          // the number of bytes in the file
+	sum   hash.Hash                      // the hash of the bytes in the file
+	known map[[sha256.Size]byte]response // whole responses by a hash of URL and Host, because a URL may be long
 	zip   *gzip.Writer                   // nil before the first record
 }
 
@@ -191,8 +193,8 @@ func (w *warcFile) begin(name string, now time.Time) {
 	w.add("warcinfo", w.info, now, []byte("software: "+software()+"\r\n"+
 		"format: WARC File Format 1.1\r\n"+
 		"conformsTo: https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n"+
-		"robots: obeyed as RFC 9309 says\r\n"+
-		"description: robots.txt as the crawl saw it; the metadata records are lines of "+lines+"\r\n"),
+		"robots: obeyed according to RFC 9309\r\n"+
+		"description: robots.txt files as the crawler received them; the metadata records are lines of "+lines+"\r\n"),
 		"WARC-Filename", name, "Content-Type", "application/warc-fields")
 }
 
@@ -230,8 +232,8 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// addExchange adds the records of an exchange. It returns the JSON member
-// "warc" with the positions of these records, after a comma.
+// addExchange adds the records of an exchange. It returns a comma and the JSON
+// member "warc", which contains the positions of these records.
 func (w *warcFile) addExchange(x *exchange) []byte {
 	requestID := w.id()
 	responseID := w.id()
@@ -325,7 +327,7 @@ func (w *warcFile) add(kind, id string, at time.Time, block []byte, fields ...st
 	}
 	var packed bytes.Buffer
 	if w.zip == nil {
-		w.zip = gzip.NewWriter(&packed) // allocating it takes long
+		w.zip = gzip.NewWriter(&packed) // reused, because it is expensive to allocate
 	}
 	w.zip.Reset(&packed)
 	w.zip.Write(slices.Concat(head, []byte("\r\n"), block, []byte("\r\n\r\n"))) // writing to memory never fails
@@ -361,7 +363,8 @@ func escapeURI(url string) string {
 	return string(b)
 }
 
-// software returns the module path and version of this package.
+// software returns the path of this module, followed by a space and its version
+// if the version is known.
 var software = sync.OnceValue(func() string {
 	const path = "github.com/goodbots/courtesy"
 	info, ok := debug.ReadBuildInfo()

@@ -14,9 +14,9 @@ import (
 )
 
 // A crawl is redirected to thousands of robots.txt files whose URLs have 8 KiB
-// each. What a WARC file remembers of them for later revisit records does not
-// grow with the length of their URLs: with 100,000 of them, it would take 800
-// MB.
+// each. The memory that a warcFile needs for later revisit records must not
+// depend on the length of these URLs. Otherwise 100,000 of them would require
+// 800 MB.
 func TestMemoryOfResponses(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector takes memory of its own")
@@ -37,7 +37,7 @@ func TestMemoryOfResponses(t *testing.T) {
 		}
 	}
 	if len(w.known) != n {
-		t.Fatalf("%d responses are remembered, want %d", len(w.known), n)
+		t.Fatalf("the warcFile keeps %d responses, want %d", len(w.known), n)
 	}
 	grown := int64(testmain.Heap()) - int64(before)
 	if limit := int64(n * 1000); grown > limit {
@@ -46,8 +46,8 @@ func TestMemoryOfResponses(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
-// A second request for a file refers to the first one, whatever the host, and a
-// request with another Host does not.
+// A revisit record refers to the earlier response for the same URL and Host,
+// and to no other response.
 func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
 	for _, tt := range []struct {
 		url, host string
@@ -65,7 +65,7 @@ func TestRevisitRefersToTheSameURLAndHost(t *testing.T) {
 		w.out = nil
 		w.addExchange(&exchange{url: tt.url, host: tt.host, header: head, renewed: true})
 		if got := strings.Contains(unpacked(t, w.out), "WARC-Refers-To: "); got != tt.refers || len(first) != 1 {
-			t.Errorf("%s %s: refers to the first response: %v", tt.url, tt.host, got)
+			t.Errorf("the revisit of %s with the Host %q refers to the first response: %t, want %t", tt.url, tt.host, got, tt.refers)
 		}
 	}
 }

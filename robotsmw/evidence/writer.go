@@ -37,7 +37,7 @@ type writer struct {
 	reason      string          // why the next segment begins
 
 	repeated     [][]byte   // the robot and limiter lines, which each segment repeats
-	out          []byte     // lines that were not written to the file yet
+	out          []byte     // lines that have not yet been written to the file
 	outEnd       chain.Link // the end of the chain, including the lines in writer.out
 	lost         loss
 	lostLines    int              // in the session
@@ -46,7 +46,7 @@ type writer struct {
 	setHead      func(chain.Link) // called when writer.end has changed
 }
 
-// A file contains the lines of a segment or the records of its WARC file.
+// A file is a segment or its WARC file, open for writing.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -62,7 +62,8 @@ func cutMember(segment int, offset, rest int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"segment":%d,"offset":%d,"bytes":%d}`, segment, offset, rest)
 }
 
-// resume finds the end of the record in the directory.
+// resume finds the end of the existing record, so that the next segment
+// continues its chain. Without a record, the chain begins with line 1.
 func (w *writer) resume() error {
 	w.end = chain.Start()
 	w.reason = "open"
@@ -102,9 +103,10 @@ func (w *writer) resume() error {
 	return err
 }
 
-// lastWARC returns the largest number of a WARC file in a directory, or 0. It
-// is larger than that of the last segment if only segments were moved away. The
-// next segment gets a larger number, because files are never overwritten.
+// lastWARC returns the largest number of the WARC files in a directory, or 0 if
+// there are none. If segments were moved away without their WARC files, it is
+// larger than the number of the last segment. The next segment then needs an
+// even larger number, because files are never overwritten.
 func lastWARC(dir string) (int, error) {
 	last := 0
 	entries, err := os.ReadDir(dir)
@@ -262,8 +264,9 @@ func (w *writer) rotate() {
 	}
 }
 
-// open begins the next segment. It returns false if the files cannot be
-// written.
+// open begins the next segment. It returns false if its files cannot be
+// written, or without an attempt if a disk error occurred less than a second
+// ago.
 func (w *writer) open(now time.Time) bool {
 	if time.Now().Before(w.retryAt) {
 		return false
@@ -389,7 +392,7 @@ func (w *writer) close(now time.Time) error {
 		w.rotate()
 	}
 	if w.lostLines > 0 {
-		return fmt.Errorf("evidence: %d lines of the record in %s were lost; its loss lines contain the spans of time",
+		return fmt.Errorf("evidence: %d lines of the record in %s were lost; the times of the loss are in the loss lines of the record",
 			w.lostLines, w.dir)
 	}
 	return nil

@@ -17,13 +17,13 @@
 // A link may be followed unless
 //
 //   - the page has the directive "nofollow" or "none", in its header or in a
-//     meta, which also applies to its refresh;
+//     meta element. The directive also applies to the refresh of the page;
 //   - the link has rel="nofollow";
 //   - robots.txt disallows the URL, or cannot be checked. This condition does
 //     not apply if the Checker is nil.
 //
 // rel="ugc" and rel="sponsored" describe who placed a link, and do not exclude
-// it. Crawlers that want to skip such links can use [Link].Rel.
+// the link. Crawlers that want to skip such links can use [Link].Rel.
 //
 // If a page has several links to the same URL, [Page.Queue] includes the URL if
 // any of them may be followed, because nofollow is about the link and not about
@@ -32,12 +32,12 @@
 // # What is a link
 //
 // Links are <a>, <area>, <iframe>, <frame>, and the first <meta
-// http-equiv="refresh">, also within <noscript>, but not within <template>.
-// URLs are resolved against the first <base href>, and fragments are removed.
-// Links are omitted if their scheme is not http or https, or if net/url cannot
-// parse them, such as "/50%-off".
+// http-equiv="refresh">, including those within <noscript>, but not those
+// within <template>. URLs are resolved against the first <base href>, and
+// fragments are removed. Links are omitted if their scheme is not http or
+// https, or if net/url cannot parse them, such as "/50%-off".
 //
-// Because resolving makes URLs longer, a page with a long base could require
+// Because resolved URLs contain the base, a page with a long base could require
 // much memory. If the base adds more than 64 MiB to the URLs of a page, the
 // remaining links are omitted, and [Page].Truncated is true.
 package pagelinks

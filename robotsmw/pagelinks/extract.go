@@ -9,8 +9,8 @@ import (
 
 func inTemplate(s *goquery.Selection) bool { return s.Closest("template").Length() > 0 }
 
-// findBase sets p.base to the href of the first <base> that has one (WHATWG
-// HTML §4.2.3), if it is a valid http or https URL.
+// findBase sets p.base to the URL of the first <base href> (WHATWG HTML
+// §4.2.3), if that is a valid http or https URL.
 func (p *Page) findBase(root *goquery.Selection) {
 	root.Find("base[href]").EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if inTemplate(s) {
@@ -137,7 +137,7 @@ func (p *Page) resolve(ref string) *url.URL {
 func resolve(base *url.URL, ref string) *url.URL {
 	target, _, _ := strings.Cut(newlineRemover.Replace(strings.Trim(ref, space)), "#")
 	if len(target) < len(ref) {
-		target = strings.Clone(target) // a queue keeps the URL, but not a long fragment
+		target = strings.Clone(target) // so that a stored URL does not retain a long fragment
 	}
 	u, err := base.Parse(target)
 	if err != nil || u.Host == "" {

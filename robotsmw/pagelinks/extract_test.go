@@ -14,7 +14,7 @@ import (
 
 // TestFromHTML_LongBase checks pages with a long base and many short links. The
 // memory for the links would be quadratic in the size of such a page, but is
-// limited, and Truncated reports that links are missing.
+// limited, and Truncated reports that links may be missing.
 func TestFromHTML_LongBase(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")

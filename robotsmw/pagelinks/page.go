@@ -19,9 +19,9 @@ type Page struct {
 	Canonical *url.URL      // the <link rel="canonical">; nil if there is none
 	Licenses  []*url.URL    // each <link rel="license">, in RSL 1.0 or another format
 
-	// Truncated reports that links are missing, because the page has more than
-	// 16 MiB, because resolved URLs are too long, or because a noscript is
-	// nested too deeply.
+	// Truncated reports whether links may be missing, because the page has more
+	// than 16 MiB, because resolved URLs are too long, or because the elements
+	// in a <noscript> are nested too deeply.
 	Truncated bool
 
 	checker       *robotsmw.Checker
@@ -81,7 +81,8 @@ func (p *Page) excludes(l Link) bool { return p.Says.NoFollow() || l.NoFollow }
 // of a server, because most origins are on different servers.
 const maxParallelChecks = 64
 
-// check sets Decision and Err of the links that nofollow does not exclude.
+// check sets Decision and Err of the links that nofollow does not exclude. It
+// returns an error if ctx is canceled.
 func (p *Page) check(ctx context.Context) error {
 	byOrigin := make(map[string][]*Link)
 	for i := range p.Links {

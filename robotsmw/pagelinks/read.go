@@ -21,9 +21,9 @@ const maxBytes = 16 << 20
 // body, and returns the links of the page as FromHTML does. If the body has
 // more than 16 MiB, the rest is not read and Page.Truncated is true.
 //
-// Read does not read a response that is not HTML, because it has no links, and
-// a response that is certainly from bot protection (robotsmw.Page.Refusal),
-// because its links are not those of the site. The Page then has no links.
+// If the response is not HTML, or is certainly from bot protection
+// (robotsmw.Page.Refusal), Read returns a Page without links, because the links
+// of a bot-protection page are not those of the site.
 //
 // If the body cannot be read, Read returns an error and no Page. It also
 // returns an error if the body has a Content-Encoding, which happens only if
@@ -51,8 +51,8 @@ func Read(ctx context.Context, resp *http.Response, checker *robotsmw.Checker) (
 		return nil, fmt.Errorf("pagelinks: reading %s: %w", u, err)
 	}
 	resp.Body.Close()
-	// Now the directives include those of the body, and a match of a rule of
-	// Options.Refusals.
+	// After the body has been read, the directives include those of the body,
+	// and Refusal includes a match of a rule of Options.Refusals.
 	directives = robotsmw.PageDirectives(resp)
 	if directives.Refusal.Sure {
 		return &Page{URL: u, Says: directives, checker: checker, base: u}, nil

@@ -82,8 +82,8 @@ func rules(d robotsmeta.Directives) (all []rule) {
 	return all
 }
 
-// treeDirectives parses a page and returns the directives of the metas in its
-// tree.
+// treeDirectives parses a page and returns the directives of the meta elements
+// in its tree.
 func treeDirectives(t testing.TB, html string) (d robotsmeta.Directives) {
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(html))
 	if err != nil {
@@ -106,7 +106,7 @@ func treeDirectives(t testing.TB, html string) (d robotsmeta.Directives) {
 }
 
 // TestRealHeads_AgreeWithTree compares htmlmeta.Scan, which does not parse a
-// page, with the metas in the tree of the page.
+// page, with the meta elements in the tree of the page.
 func TestRealHeads_AgreeWithTree(t *testing.T) {
 	pages, listed := realPages(t)
 	withRules := 0
@@ -142,8 +142,8 @@ func TestRealHeads_Directives(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want robotsmeta.Directives
-		// The list also has metas in HTML comments and, for one page, metas
-		// beyond the window. These do not count.
+		// The list also contains meta elements in HTML comments and, for one
+		// page, some beyond the window, which Scan does not report.
 		head := pages[name]
 		head = head[:min(len(head), htmlmeta.Window)]
 		head = collapse(comment.ReplaceAllString(head, ""))
@@ -157,9 +157,10 @@ func TestRealHeads_Directives(t *testing.T) {
 		if gotRules, wantRules := rules(got), rules(want); !slices.Equal(gotRules, wantRules) {
 			t.Errorf("page %s: Scan returns the rules\n%v, want\n%v", name, gotRules, wantRules)
 		}
-		// The list's flags name directives in the metas. The flag value-attr
-		// means that a directive may be in the attribute "value" of a meta,
-		// where it has no meaning, so pages with this flag are skipped.
+		// The flags in the list are the directives in the meta elements. The
+		// flag value-attr means that a directive may be in the attribute
+		// "value" of a meta element, where it has no meaning, so pages with
+		// this flag are skipped.
 		flags := strings.Split(fields[5], ",")
 		if slices.Contains(flags, "value-attr") {
 			continue

@@ -7,12 +7,13 @@ import (
 	"github.com/PuerkitoBio/goquery"
 )
 
-// space has the white space of HTML.
+// space contains the white space characters of HTML.
 const space = " \t\r\n\f"
 
 // parseRefresh parses <meta http-equiv="refresh" content="5; url=/next"> more
-// leniently than WHATWG HTML §4.2.5.3. A delay of more than a day may be
-// shortened, but not to less than a day.
+// leniently than WHATWG HTML §4.2.5.3. ok is false if s is not a valid refresh.
+// ref is "" if the refresh has no URL, which means the URL of the page. A delay
+// of more than a day may be shortened, but not to less than a day.
 func parseRefresh(s *goquery.Selection) (delay time.Duration, ref string, ok bool) {
 	if !strings.EqualFold(strings.TrimSpace(s.AttrOr("http-equiv", "")), "refresh") {
 		return 0, "", false
@@ -27,7 +28,8 @@ func parseRefresh(s *goquery.Selection) (delay time.Duration, ref string, ok boo
 	return delay, parseRefreshURL(rest), true
 }
 
-// parseDelay parses the digits at the beginning of s as seconds.
+// parseDelay parses the digits at the beginning of s as a number of seconds,
+// and returns the rest of s.
 func parseDelay(s string) (delay time.Duration, rest string) {
 	for s != "" && '0' <= s[0] && s[0] <= '9' {
 		if delay < 24*time.Hour { // prevents an overflow

@@ -56,9 +56,9 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 			if key == "skip_ref" {
 				continue
 			}
-			// The project tamnd/gao lets the longest location decide, and
+			// The project tamnd/gao uses the longest location that matches, and
 			// compares it with the whole path. In TDMRep, the first location
-			// that matches decides, and a location matches like a path in
+			// that matches applies, and a location matches like a path in
 			// robots.txt. According to these rules, everything is reserved in
 			// the cases of gao.
 			if c.TDMRep != nil && strings.HasPrefix(c.Source, "tamnd/gao") {

@@ -10,13 +10,13 @@ import (
 // uses.
 var signalLabels = map[string]Use{"search": Search, "ai-train": TrainAI, "ai-input": AIInput}
 
-// signalAnswers maps the values of these labels to answers.
+// signalAnswers maps the values of the labels in signalLabels to answers.
 var signalAnswers = map[string]Answer{"yes": Allow, "1": Allow, "no": Deny, "0": Deny}
 
 // useLabel is the label of Content-Signal whose values are contentUses.
 const useLabel = "use"
 
-// contentUses are the values of the label "use", from the least to the
+// contentUses contains the values of the label "use", from the least to the
 // greatest.
 var contentUses = []string{"immediate", "reference", "full"}
 
@@ -62,7 +62,7 @@ func (s Statement) parseSignal() []Statement {
 		other := s.withAnswer(use, Unknown)
 		other.Raw = label + "=" + value
 		if label == useLabel && slices.Contains(contentUses, value) {
-			// All values are needed by ContentUse, but each of them only once.
+			// ContentUse needs each different value once.
 			if !hasContentUse[value] {
 				hasContentUse[value] = true
 				all = append(all, other)
@@ -83,8 +83,8 @@ func (s Statement) parseSignal() []Statement {
 }
 
 // labels yields the labels and values of a Content-Signal. They should be
-// separated by commas, but some sites use white space or semicolons. These are
-// accepted because a "no" must not be missed.
+// separated by commas, but some sites use white space or semicolons. These
+// separators are accepted so that no "no" is missed.
 func labels(text string) iter.Seq2[string, string] {
 	const separators = ",; \t"
 	return func(yield func(label, value string) bool) {

@@ -74,7 +74,7 @@ func (set signals) add(in preference.Input) {
 	}
 }
 
-// addTokens adds the answers of policy tokens that a robots.txt file names.
+// addTokens adds the answers of policy tokens in a robots.txt file.
 func (set signals) addTokens(file *robotstxt.File) {
 	for _, token := range []string{"Google-Extended", "Applebot-Extended"} {
 		m := file.Rules(token).Match("/")

@@ -13,10 +13,11 @@
 //		log.Print(v) // deny by Content-Usage in robots.txt, line 2: train-ai=n
 //	}
 //
-// The result for a use is an [Answer], which is allow, deny or unknown, and the
-// statements of the owner that it is based on. The package sends no requests,
-// and it does not determine what a crawler may fetch, which depends only on the
-// rules of robots.txt. What to do if the answer is unknown is up to the caller.
+// The result for a use is a [Verdict]. It contains an [Answer], which is allow,
+// deny or unknown, and the statements of the owner on which the answer is
+// based. The package sends no requests, and it does not determine what a
+// crawler may fetch, which depends only on the rules of robots.txt. What to do
+// if the answer is unknown is up to the caller.
 //
 // # Signals
 //
@@ -43,11 +44,11 @@
 // allows it, the answer is allow. Otherwise the answer is unknown. Invalid
 // input is part of the evidence, but never allows a use.
 //
-// Each use is answered separately. For example, "ai-use=n" denies [AIInput],
-// but does not affect [TrainAI] or [Search]. According to the vocabulary of
-// AIPREF (§4.3), the other labels do not apply to a use that meets all
-// conditions of search. A search engine should therefore query only Search, and
-// a crawler with several purposes should query each of them.
+// The answers for different uses are independent. For example, "ai-use=n"
+// denies [AIInput], but does not affect [TrainAI] or [Search]. According to the
+// vocabulary of AIPREF (§4.3), the other labels do not apply to a use that
+// meets all conditions of search. A search engine should therefore query only
+// Search, and a crawler with several purposes should query each of them.
 //
 // # Limits
 //
@@ -58,7 +59,7 @@
 //	Content-Usage lines, Content-Signal lines      256 each, of the robot's groups
 //	one such line                                  64 KiB
 //	all lines of a header field                    64 KiB
-//	X-Robots-Tag and metas                         see robotsmeta.Directives.Truncated
+//	X-Robots-Tag and meta elements                 see robotsmeta.Directives.Truncated
 //	tdmrep.json                                    1 MiB, 1,000 entries, 64 KiB for a location
 //	License lines and Links, if Input.RSL is set   256
 //	an RSL file                                    1 MiB, 30,000 tags, 64 KiB for a url: ParseRSL fails

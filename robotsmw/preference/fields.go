@@ -34,7 +34,8 @@ func (in Input) headerFields(signal string) (lines []Statement, ok bool) {
 // robotsFields returns, as statements without answers, the lines of robots.txt
 // that apply to the crawler, have one of the given names, and have the longest
 // path that matches the target. If a limit was exceeded, truncated describes
-// it, because a line that was not parsed may have a longer path.
+// the limit, because a line that was not parsed may have a longer path.
+// Otherwise truncated is nil.
 func (in Input) robotsFields(
 	signal string, names ...string,
 ) (longest []Statement, truncated *Statement) {
@@ -75,8 +76,8 @@ func (in Input) robotsFields(
 	return longest, truncated
 }
 
-// truncatedRobots returns a statement that robots.txt exceeds the limit of
-// package robotstxt. ok is false if it does not.
+// truncatedRobots reports whether robots.txt exceeds the size limit of package
+// robotstxt, and returns a statement that describes the limit.
 func (in Input) truncatedRobots(signal string) (s Statement, ok bool) {
 	s = Statement{
 		Signal:    signal,
@@ -100,7 +101,8 @@ func cutPath(value string) (path, rest string) {
 	return value[:end], strings.Trim(value[end:], " \t")
 }
 
-// pattern returns the pattern that the target must match.
+// pattern returns the pattern that the target must match, which is "/" if the
+// statement is for all paths.
 func (s Statement) pattern() string {
 	if s.Path == "" {
 		return "/"

@@ -18,7 +18,8 @@ func (in Input) Licenses() []License {
 	return all
 }
 
-// licenses returns the result of Licenses, and whether a limit was exceeded.
+// licenses returns the result of Licenses. truncated reports whether licenses
+// may be missing, because a limit was exceeded.
 func (in Input) licenses() (all []License, truncated bool) {
 	if in.Robots != nil {
 		truncated = in.Robots.Truncated()

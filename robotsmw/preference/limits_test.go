@@ -21,8 +21,8 @@ func repeated(n int, format string) string {
 	return b.String()
 }
 
-// metaAfter returns the directives of n unknown metas, followed by a meta with
-// the given name and content.
+// metaAfter returns the directives of n unknown meta elements, followed by one
+// with the given name and content.
 func metaAfter(n int, name, content string) (d robotsmeta.Directives) {
 	for i := range n {
 		d = d.Union(robotsmeta.ParseMeta("robots", fmt.Sprint("unknown", i), 1))
@@ -245,7 +245,7 @@ func TestLimits(t *testing.T) {
 			name:    "257 licenses",
 			in:      Input{Robots: parse(licenses(257)), RSL: []*RSL{rsl}},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "257 licenses in a header",
@@ -254,7 +254,7 @@ func TestLimits(t *testing.T) {
 				RSL:    []*RSL{rsl},
 			},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "a Link that is too long",
@@ -263,7 +263,7 @@ func TestLimits(t *testing.T) {
 				RSL:    []*RSL{rsl},
 			},
 			want:    Unknown,
-			because: "more addresses of RSL files",
+			because: "more RSL files than Licenses returns",
 		},
 		{
 			name: "257 lines, the first of which denies",
@@ -293,7 +293,7 @@ func TestLimits(t *testing.T) {
 
 // TestParseRSL_Limits checks that a file that exceeds a limit is an error, and
 // is not used in part. Otherwise, a shorter url that permits training could
-// decide instead of a longer one that prohibits it.
+// apply instead of a longer one that prohibits it.
 func TestParseRSL_Limits(t *testing.T) {
 	file := func(url, text string) []byte {
 		return []byte(rslFile(

@@ -10,9 +10,9 @@ import (
 // bytes.
 const maxPattern = 64 << 10
 
-// matches reports whether a pattern matches a target in the same way as a
-// pattern in robots.txt. As a special case, no pattern matches /robots.txt,
-// because it is always allowed.
+// matches reports whether a target matches a pattern, which is interpreted as
+// in a rule of robots.txt. No pattern matches /robots.txt, because package
+// robotstxt always allows that target.
 func matches(pattern, target string) bool {
 	return !allowed("Disallow: "+escapePattern(pattern), target)
 }
@@ -24,9 +24,10 @@ func isLonger(a, b, target string) bool {
 	return !allowed("Allow: "+escapePattern(b)+"\nDisallow: "+escapePattern(a), target)
 }
 
-// appendLongest adds x to the elements of longest, all of which have the same
-// length of pattern, unless the pattern of x is shorter or does not match the
-// target. If it is longer, x replaces the other elements.
+// appendLongest appends x to longest, whose elements have patterns of equal
+// length, and returns the result. If the pattern of x is shorter or does not
+// match the target, x is not appended. If the pattern of x is longer, x
+// replaces all elements.
 func appendLongest[T any](longest []T, x T, target string, pattern func(T) string) []T {
 	p := pattern(x)
 	if !matches(p, target) {

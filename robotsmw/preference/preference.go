@@ -1,13 +1,13 @@
 package preference
 
-// A Use is a purpose that a page may be used for.
+// A Use is a purpose for which a page may be used.
 type Use string
 
 const (
 	Search        Use = "search"          // a search application that links to its results
 	TrainAI       Use = "train-ai"        // training an AI model
-	TrainAIImages Use = "train-ai-images" // like TrainAI, for images: also denied by noimageai
-	AIInput       Use = "ai-input"        // input to the output of a model (grounding, retrieval)
+	TrainAIImages Use = "train-ai-images" // like TrainAI, but for images; also denied by noimageai
+	AIInput       Use = "ai-input"        // input from which an AI model generates its output (grounding, retrieval)
 )
 
 var uses = []Use{Search, TrainAI, TrainAIImages, AIInput}
@@ -22,8 +22,8 @@ const (
 	Deny    Answer = "deny"
 )
 
-// combine returns the answer of two statements: deny overrides allow, and allow
-// overrides unknown.
+// combine returns the combined answer of two statements. Deny overrides Allow,
+// and Allow overrides Unknown.
 func combine(a, b Answer) Answer {
 	if a == Deny || b == Deny {
 		return Deny
@@ -43,8 +43,9 @@ const (
 	rsl            = "RSL"
 )
 
-// drafts maps a signal to the specifications that may still change. The
-// versions of specifications must not occur elsewhere in this module.
+// drafts maps a signal to the version of its specification, if that may still
+// change. These versions must not occur elsewhere in this module, so that an
+// update changes only this map.
 var drafts = map[string]string{
 	contentUsage:   "draft-ietf-aipref-attach-05 (2026-08-19), draft-ietf-aipref-vocab-08 (2026-09-13)",
 	policyToken:    "draft-kelley-aipref-training-preference-signal-00 (2026-10-30)",

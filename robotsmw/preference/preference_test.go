@@ -598,8 +598,8 @@ func TestNoAI(t *testing.T) {
 	}
 }
 
-// TestNoAI_AfterManyRules checks directives that robotsmeta reports by Says,
-// but not by Rules, because a page has more than 256 rules.
+// TestNoAI_AfterManyRules checks directives that Directives.Says reports, but
+// that Rules does not yield, because a page has more than 256 rules.
 func TestNoAI_AfterManyRules(t *testing.T) {
 	many := strings.Repeat("a,", 300)
 	for text, want := range map[string]string{

@@ -44,7 +44,8 @@ type rslTerm struct {
 
 const usageTerm = "usage"
 
-// UnmarshalXML implements [xml.Unmarshaler]. It sets the line.
+// UnmarshalXML implements [xml.Unmarshaler]. It also sets the line, which
+// encoding/xml does not provide.
 func (t *rslTerm) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 	t.line, _ = d.InputPos()
 	type withoutMethods rslTerm
@@ -78,16 +79,17 @@ const (
 // payment (including attribution), a license server, reporting, and a limit to
 // some users or countries. Within a license, "prohibits" overrides "permits".
 // If a content element has several licenses, a license that permits a use
-// overrides others that prohibit it, because users may choose. A use that is
-// not mentioned has no answer.
+// overrides others that prohibit it, because users may choose. A license that
+// does not mention a use has no effect on the answer for that use.
 //
 // # License lines and caching
 //
 // License lines in robots.txt apply to the whole site, as in RSL's guide to
 // robots.txt, even if they are within a group. According to the errata
 // (rslstandard.org/rsl/errata), their association with groups was clarified on
-// 2026-01-16, but the clarified text has not been found. How long an RSL file
-// may be cached is up to the caller; HTTP caching is a good default.
+// 2026-01-16, but the clarified text has not been found. The caller decides how
+// long an RSL file may be cached. The HTTP caching rules (RFC 9111) are a good
+// default.
 func ParseRSL(body []byte) (*RSL, error) {
 	if len(body) > maxRSL {
 		return nil, fmt.Errorf("preference: parsing RSL file: file has %d bytes, maximum is %d",
@@ -168,7 +170,7 @@ var rslUses = map[string][]Use{
 	"search":   {Search},
 }
 
-// usageWords returns the words of a usage term in lower case, and nil for any
+// usageWords returns the words of a usage term in lower case, or nil for any
 // other term.
 func (t rslTerm) usageWords() []string {
 	if t.Type != usageTerm {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// rslStatements returns the statements of the RSL files. If a limit hides the
-// addresses of further files, each use also gets the answer Unknown.
+// rslStatements returns the statements of the RSL files. If there may be RSL
+// files that Licenses does not return because of a limit, rslStatements adds a
+// statement with the answer Unknown for each use.
 func (in Input) rslStatements() []Statement {
 	if len(in.RSL) == 0 {
 		return nil // RSL is not used
@@ -31,7 +32,7 @@ func (in Input) rslStatements() []Statement {
 				Signal:    rsl,
 				Where:     "robots.txt or header",
 				truncated: true,
-				Raw:       unreadablePrefix + "there are more addresses of RSL files than Licenses returns",
+				Raw:       unreadablePrefix + "there may be more RSL files than Licenses returns",
 			})
 		}
 	}
@@ -71,7 +72,7 @@ func (c rslContent) statements(use Use) []Statement {
 }
 
 // termStatements returns a statement without an answer for each of the terms of
-// a license that are about a use. Raw has the words of the term.
+// a license that are about a use. Raw contains the words of the term.
 func (c rslContent) termStatements(use Use, l rslLicense, terms []rslTerm) []Statement {
 	policy := strings.TrimSpace(cmp.Or(l.Payment.Custom, l.Payment.Standard))
 	var all []Statement
@@ -95,7 +96,7 @@ func (c rslContent) termStatements(use Use, l rslLicense, terms []rslTerm) []Sta
 }
 
 // conditions returns the conditions of the permissions of a license, as text
-// for Statement.Raw, or "" if they are free and for everyone.
+// for Statement.Raw, or "" if there are none.
 func (c rslContent) conditions(l rslLicense) string {
 	text := ""
 	payment := strings.ToLower(strings.TrimSpace(l.Payment.Type))

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Statement is a statement of an owner about a use.
+// A Statement is an owner's preference about a use, as expressed by a single
+// signal, such as a line of robots.txt.
 type Statement struct {
 	Use    Use    `json:"use"` // an unknown label is also a Use, in lower case
 	Answer Answer `json:"answer"`
@@ -57,11 +58,13 @@ func (s Statement) appliesTo(use Use) bool {
 	return s.Use == use || use == TrainAIImages && s.Use == TrainAI
 }
 
-// unreadablePrefix begins Statement.Raw if the input cannot be parsed.
+// unreadablePrefix is the prefix of Statement.Raw for input that is invalid or
+// exceeds a limit.
 const unreadablePrefix = "cannot be read: "
 
-// unreadable returns statements without an answer about all uses that a field
-// with the given labels may be about, because the field s cannot be parsed.
+// unreadable returns a statement without an answer for each use that has a
+// label in labels. The result replaces the statements of the field s, which is
+// invalid or exceeds a limit.
 func (s Statement) unreadable(labels map[string]Use) []Statement {
 	s.Raw = unreadablePrefix + s.Raw
 	var all []Statement

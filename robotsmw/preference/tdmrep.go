@@ -15,9 +15,10 @@ const (
 	maxTDMEntries = 1000
 )
 
-// tdmRep returns the statements of TDMRep: those of the first source that has
-// an answer, or those of all sources if there is no answer. All of them are
-// about training, which requires text and data mining.
+// tdmRep returns the statements of TDMRep. The first source that has an answer
+// contributes one statement with that answer, and later sources are ignored.
+// The sources before it contribute all of their statements. All statements are
+// about training, because training requires text and data mining.
 func (in Input) tdmRep() []Statement {
 	sources := []func() (all []Statement, complete bool){in.tdmMetas, in.tdmHeader, in.tdmFile}
 	var unanswered []Statement
@@ -38,7 +39,8 @@ func (in Input) tdmRep() []Statement {
 	return unanswered
 }
 
-// newReservation returns a statement with the given value of tdm-reservation.
+// newReservation returns the statement of a tdm-reservation with the given
+// value. It has no answer unless the value is 0 or 1.
 func newReservation(where string, line int, raw, value string) Statement {
 	s := Statement{
 		Use:    TrainAI,
@@ -57,7 +59,8 @@ func newReservation(where string, line int, raw, value string) Statement {
 	return s
 }
 
-// newTruncatedTDM returns a statement that the input exceeds a limit.
+// newTruncatedTDM returns a statement without an answer, for input that exceeds
+// a limit.
 func newTruncatedTDM(where string, line int, raw string) Statement {
 	s := newReservation(where, line, unreadablePrefix+raw, "")
 	s.truncated = true
@@ -115,8 +118,8 @@ type tdmEntry struct {
 	Policy      json.RawMessage `json:"tdm-policy"`      // a string
 }
 
-// policy returns the tdm-policy, or "" if it is not a string. The reservation
-// of the entry applies all the same.
+// policy returns the tdm-policy, or "" if it is not a string. An invalid policy
+// does not invalidate the reservation of the entry.
 func (e *tdmEntry) policy() string {
 	var policy string
 	if json.Unmarshal(e.Policy, &policy) != nil {
@@ -126,8 +129,8 @@ func (e *tdmEntry) policy() string {
 }
 
 // tdmFile returns the statement of the first entry that has a valid reservation
-// and a location that matches. If a limit is exceeded before that entry,
-// tdmFile returns a statement without an answer.
+// and a location that matches. If the file is invalid, or exceeds a limit
+// before that entry, tdmFile returns a statement without an answer.
 func (in Input) tdmFile() (all []Statement, complete bool) {
 	const where = "tdmrep.json"
 	if in.TDMRep == nil {

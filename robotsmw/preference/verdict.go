@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Verdict is the answer about a use, with the statements that it is based on.
+// A Verdict is the answer for a use, with the statements on which it is based.
 type Verdict struct {
 	Use      Use         `json:"use"`
 	Answer   Answer      `json:"answer"`
@@ -55,10 +55,10 @@ func (v Verdict) String() string {
 // # TDMRep
 //
 // The values of tdm-reservation are 1 (reserved, which denies training) and 0
-// (not reserved). Other values do not affect the answer. A meta overrides the
-// header, and the header overrides the file. If several metas or header lines
-// have different values, 1 applies. In the file, the first entry whose location
-// matches applies.
+// (not reserved). Other values do not affect the answer. A meta element
+// overrides the header, and the header overrides the file. If several meta
+// elements or header lines have different values, 1 applies. In the file, the
+// first entry whose location matches applies.
 //
 // # Policy tokens
 //
@@ -105,9 +105,9 @@ func (in Input) Says() []Statement {
 // ContentUse returns the least value of the label "use" of Content-Signal, and
 // the statement that contains it. From the least to the greatest, the values
 // are "immediate" (neither stored nor reused), "reference" (indexed, quoted and
-// linked to) and "full" (summarized and reproduced). The result is empty if
-// there is no such label. If the input exceeds a limit of this package, the
-// result is "immediate", and the statement includes the limit.
+// linked to) and "full" (summarized and reproduced). If there is no such label,
+// both results are zero values. If the input exceeds a limit of this package,
+// the result is "immediate", and the statement includes the limit.
 func (in Input) ContentUse() (least string, by Statement) {
 	leastIndex := len(contentUses)
 	for _, s := range in.statements() {

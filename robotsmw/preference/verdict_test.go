@@ -436,8 +436,8 @@ func TestContentUse(t *testing.T) {
 }
 
 // FuzzFor_Equivalents checks that the signals that can express the same
-// statements have the same meaning. The bytes of answers are "y", "n" or
-// others, for Search, TrainAI and AIInput.
+// statements have the same meaning. The bytes of answers are the answers for
+// Search, TrainAI and AIInput: "y", "n", or any other byte for none.
 func FuzzFor_Equivalents(f *testing.F) {
 	f.Add("ny-", "", "/a", false)
 	f.Add("-yn", "x=1, ", "/", true)

@@ -2,7 +2,7 @@ package robotsmeta
 
 import "strings"
 
-// space has the white space of HTML.
+// space contains the white space characters of HTML.
 const space = " \t\r\n\f"
 
 func isSpace(c byte) bool {
@@ -25,8 +25,8 @@ func trim(s string) string {
 	return strings.Trim(s, space)
 }
 
-// indexFrom returns the index of the first of the chars in s[start:], or
-// len(s).
+// indexFrom returns the index in s of the first character of s[start:] that is
+// in chars, or len(s) if there is none.
 func indexFrom(s string, start int, chars string) int {
 	if i := strings.IndexAny(s[start:], chars); i >= 0 {
 		return start + i
@@ -35,8 +35,10 @@ func indexFrom(s string, start int, chars string) int {
 }
 
 // equalASCII reports whether name equals the lower-case ASCII word, ignoring
-// the case of ASCII letters. Unlike strings.EqualFold, it does not match other
-// letters that fold to ASCII, such as U+017F to s, because HTML does not.
+// the case of ASCII letters. Like HTML, and unlike strings.EqualFold alone, it
+// does not match other letters that fold to ASCII letters, such as U+017F,
+// which folds to s. Such a letter has more than one byte, so that the lengths
+// differ.
 func equalASCII(name, word string) bool {
 	return len(name) == len(word) && strings.EqualFold(name, word)
 }

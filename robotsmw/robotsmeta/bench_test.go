@@ -79,7 +79,7 @@ func BenchmarkDate(b *testing.B) {
 	}
 }
 
-// BenchmarkHostileHeader parses lines that were made to be slow. None should
+// BenchmarkHostileHeader parses lines that are designed to be slow. None should
 // take more than a few milliseconds.
 func BenchmarkHostileHeader(b *testing.B) {
 	for _, unit := range []string{

@@ -68,7 +68,7 @@ func TestDates(t *testing.T) {
 		{"Jan 1 0000 00:00 +0100", "", ""},
 		{"29 Feb 2024", "2024-02-29T00:00:00Z", ""},
 
-		// The longest date counts
+		// The longest prefix that is a date
 		{"2024-01-01, 360Spider: noindex", "2024-01-01T00:00:00Z", ", 360Spider: noindex"},
 		{"2024-01-01 15:00:00,360Spider: noindex", "2024-01-01T15:00:00Z", ",360Spider: noindex"},
 		{"25 Jun 2010 15:00:00 PST noindex", "2010-06-25T23:00:00Z", " noindex"},
@@ -85,7 +85,7 @@ func TestDates(t *testing.T) {
 		},
 		{"25 Jun 2010; noindex", "2010-06-25T00:00:00Z", "; noindex"},
 
-		// Texts that are no dates
+		// Texts that are not dates
 		{"", "", ""},
 		{"not-a-date", "", ""},
 		{"tomorrow", "", ""},

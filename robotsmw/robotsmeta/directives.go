@@ -15,7 +15,7 @@ import (
 // Directives are immutable, and safe for concurrent use by multiple goroutines.
 type Directives struct {
 	flags  flags
-	limits [numLimits]int32 // indexed by kind; valid if the flag of the kind is set; -1: no limit
+	limits [numLimits]int32 // indexed by kind; valid if the flag of the kind is set; -1 means no limit
 	after  time.Time        // the earliest unavailable_after; valid if hasAfter is set
 	rules  []Rule           // shared by copies, so it must not be modified
 }
@@ -68,7 +68,7 @@ func (d Directives) NoFollow() bool { return d.flags&noFollow != 0 }
 // implies noarchive, noai implies noimageai, and max-snippet:0 implies
 // nosnippet. Says returns false for unknown directives, and for directives
 // without effect such as "index". The name "tdm-reservation" is also accepted:
-// Says reports whether a meta with this name has the content "1".
+// Says then reports whether a meta element with this name has the content "1".
 func (d Directives) Says(name string) bool {
 	if name == "tdm-reservation" {
 		return d.flags&tdmReserved != 0
@@ -83,7 +83,8 @@ func (d Directives) Says(name string) bool {
 // Limit returns the smallest value of the directive with the given name:
 // max-snippet (in characters), max-video-preview (in seconds) or
 // max-image-preview ("none", "standard" or "large"). "-1" means no limit, and
-// "" that there is no such directive. Numbers are capped at 67108863.
+// "" means that there is no such directive. Numbers that are larger than
+// 67108863 are returned as 67108863.
 func (d Directives) Limit(name string) string {
 	dir := directives[name]
 	if dir.kind >= numLimits || d.flags&dir.flags == 0 {
@@ -96,8 +97,8 @@ func (d Directives) Limit(name string) string {
 	return strconv.Itoa(int(limit))
 }
 
-// imagePreviews are the values of max-image-preview, from the strictest to the
-// most permissive.
+// imagePreviews contains the values of max-image-preview, from the strictest to
+// the most permissive.
 var imagePreviews = []string{"none", "standard", "large"}
 
 // UnavailableAfter returns the earliest unavailable_after, in UTC. ok is false
@@ -107,9 +108,9 @@ func (d Directives) UnavailableAfter() (t time.Time, ok bool) {
 }
 
 // Truncated reports whether the input exceeded a limit, so that there may be
-// further directives: 8 KiB for a header line or meta, 64 KiB for all lines of
-// a field, or htmlmeta.Window for the head of a page. Crawlers that must not
-// miss a directive should treat the page as noindex.
+// further directives: 8 KiB for a header line or meta element, 64 KiB for all
+// lines of a field, or htmlmeta.Window for the head of a page. Crawlers that
+// must not miss a directive should treat the page as noindex.
 func (d Directives) Truncated() bool { return d.flags&truncated != 0 }
 
 // Rules yields the first 256 directives for the robot, in the order of the
@@ -142,8 +143,8 @@ func (d Directives) Union(other Directives) Directives {
 }
 
 // concatRules returns the first maxRules rules of a and b. It does not modify
-// them, and does not copy a if the result is the same as a, because a page may
-// have thousands of metas.
+// them. It does not copy a if the result equals a, because a page may have
+// thousands of meta elements.
 func concatRules(a, b []Rule) []Rule {
 	if len(a) == 0 {
 		return b
@@ -155,7 +156,7 @@ func concatRules(a, b []Rule) []Rule {
 	return slices.Concat(a, b)
 }
 
-// A directive is the meaning of a word in a header or meta.
+// A directive is the meaning of a word in a header or meta element.
 type directive struct {
 	kind  directiveKind
 	flags flags // added to Directives.flags; 0 if the directive has no effect
@@ -176,7 +177,7 @@ const (
 
 var limitFlags = [numLimits]flags{hasSnippet, hasVideo, hasImage}
 
-// directives are the known directives.
+// directives maps the names of the known directives to their meanings.
 var directives = map[string]directive{
 	"max-snippet":       {snippetKind, hasSnippet},
 	"max-video-preview": {videoPreviewKind, hasVideo},
@@ -208,7 +209,7 @@ var directives = map[string]directive{
 	"nositelinkssearchbox": {flagKind, 0},
 }
 
-// lookup returns the directive with the given name, ignoring case, and the name
+// lookup returns the directive whose name is word, ignoring case, and the name
 // in lower case.
 func lookup(word string) (name string, d directive, ok bool) {
 	name = strings.ToLower(word)
@@ -266,8 +267,8 @@ func (d *Directives) addLimit(dir directive, n int32) {
 	d.flags |= dir.flags
 }
 
-// isStricter reports whether the limit n replaces the limit old. If old is -1,
-// any limit replaces it.
+// isStricter reports whether the limit n should replace the limit old, because
+// it is smaller. If old is -1, which means no limit, any n should replace it.
 func isStricter(n, old int32) bool {
 	if old < 0 {
 		return true

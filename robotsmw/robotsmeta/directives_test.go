@@ -9,7 +9,7 @@ import (
 )
 
 // parse returns the directives in a text, which must be the same in the content
-// of a meta and in a header line.
+// of a meta element and in a header line.
 func parse(t *testing.T, text string) Directives {
 	t.Helper()
 	d := ParseContent(text)
@@ -133,8 +133,8 @@ func TestUnavailableAfter(t *testing.T) {
 	}
 }
 
-// TestUnion checks that the union of two contents is the same as a single
-// content with both.
+// TestUnion checks that the union of the directives of two texts equals the
+// directives of a text that contains both.
 func TestUnion(t *testing.T) {
 	contents := []string{
 		"",
@@ -260,9 +260,9 @@ func TestParseMeta(t *testing.T) {
 	}
 }
 
-// TestTruncated checks the limits of header lines. They bound the work and the
-// memory for a malicious server, and Truncated must report whether directives
-// may be missing.
+// TestTruncated checks the limits of header lines, which bound the work and the
+// memory that a malicious server can cause. Truncated must report whether
+// directives may be missing.
 func TestTruncated(t *testing.T) {
 	long := strings.Repeat("noarchive, ", 1000)
 	for _, test := range []struct {

@@ -38,9 +38,9 @@
 //
 // All directives that apply to a robot are combined, whether they are in the
 // header or in the page, and whether they are for all robots or for the robot
-// by name. The most restrictive directive counts: "index" does not cancel
+// by name. The most restrictive directive applies: "index" does not cancel
 // "noindex", and the smaller of two limits and the earlier of two dates apply.
-// In contrast, Yandex lets the permissive directive win.
+// Yandex, in contrast, applies the permissive directive.
 //
 // # X-Robots-Tag
 //
@@ -71,5 +71,5 @@
 //	Robots-Tag: *;nosnippet, ExampleBot;noindex
 //
 // A directive without a product token is for all robots. If a response has both
-// headers, they are combined.
+// headers, their directives are combined.
 package robotsmeta

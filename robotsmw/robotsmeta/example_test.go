@@ -28,7 +28,7 @@ func ExampleParseHeader() {
 
 func ExampleParseContent() {
 	d := robotsmeta.ParseContent("index, noindex; nofollow")
-	fmt.Println(d.NoIndex(), d.NoFollow()) // "index" does not lift "noindex"
+	fmt.Println(d.NoIndex(), d.NoFollow()) // "index" does not cancel "noindex"
 	// Output: true true
 }
 
@@ -73,8 +73,8 @@ func ExampleDirectives_Rules() {
 	// nofollow: by the element on line 7 of the page
 }
 
-// A frame that must not be kept by itself may be kept as a part of the page
-// around it.
+// A frame that should not be stored by itself may be stored as a part of the
+// page that contains it.
 func ExampleDirectives_Says() {
 	frame := robotsmeta.ParseContent("noindex, indexifembedded")
 	fmt.Println("by itself:", !frame.NoIndex())

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// jsonDirectives is the JSON form of Directives. Content has the directives as
-// the content of a meta, because Rules contains only the first 256.
+// jsonDirectives is the JSON form of Directives. Content contains the
+// directives in the syntax of a robots meta element's content attribute,
+// because Rules contains only the first 256.
 type jsonDirectives struct {
 	Content     string `json:"says,omitempty"`
 	Truncated   bool   `json:"truncated,omitempty"`
@@ -18,7 +19,8 @@ type jsonDirectives struct {
 	Rules       []Rule `json:"rules,omitempty"`
 }
 
-// MarshalJSON implements [json.Marshaler]. The result contains all of d.
+// MarshalJSON implements [json.Marshaler]. UnmarshalJSON restores all of d from
+// the result.
 func (d Directives) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonDirectives{
 		Content:     d.content(),
@@ -28,7 +30,8 @@ func (d Directives) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// content returns the directives as the content of a meta.
+// content returns the directives in the syntax of a robots meta element's
+// content attribute.
 func (d Directives) content() string {
 	var items []string
 	for _, name := range slices.Sorted(maps.Keys(directives)) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDirectives_JSON checks that UnmarshalJSON returns what MarshalJSON was
-// given.
+// TestDirectives_JSON checks that UnmarshalJSON restores the Directives from
+// the result of MarshalJSON.
 func TestDirectives_JSON(t *testing.T) {
 	for name, d := range map[string]Directives{
 		"no directives": {},

@@ -42,7 +42,7 @@ func ParseContent(content string) Directives {
 //     is ignored;
 //   - "tdm-reservation" or "tdm-policy": the content is the Value of a [Rule].
 //
-// For any other name, the result is zero.
+// For any other name, ParseMeta returns the zero value.
 func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	name = trim(name)
 	p := parser{source: Meta, line: line, applies: true}
@@ -61,7 +61,7 @@ func ParseMeta(name, content string, line int, tokens ...string) Directives {
 	return p.result()
 }
 
-// addTDM adds a rule for a meta of the TDM Reservation Protocol.
+// addTDM adds a rule for a meta element of the TDM Reservation Protocol.
 func (p *parser) addTDM(name, content string) {
 	value := trim(content)
 	if len(value) > maxLine {
@@ -79,9 +79,9 @@ func (p *parser) addTDM(name, content string) {
 	})
 }
 
-// IsMetaName reports whether the result of [ParseMeta] is not zero for a meta
-// with the given name and the robot with one of the given product tokens. It
-// does not allocate.
+// IsMetaName reports whether [ParseMeta] interprets a meta element with the
+// given name, for the robot with one of the given product tokens. It does not
+// allocate.
 func IsMetaName(name string, tokens ...string) bool {
 	return classifyMeta(trim(name), tokens) != otherMeta
 }
@@ -105,12 +105,13 @@ func classifyMeta(name string, tokens []string) metaKind {
 	return otherMeta
 }
 
-// classifyCommonMeta is classifyMeta without product tokens.
+// classifyCommonMeta is like classifyMeta, but does not recognize product
+// tokens.
 func classifyCommonMeta(name string) metaKind {
 	if name == "" {
 		return otherMeta
 	}
-	switch name[0] | ' ' { // most metas need only this comparison
+	switch name[0] | ' ' { // most names need only this comparison
 	case 'r':
 		if equalASCII(name, "robots") {
 			return robotsMeta

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	maxLine  = 8 << 10  // maximum size of a header line or meta, in bytes
+	maxLine  = 8 << 10  // maximum size of a header line or content attribute, in bytes
 	maxLines = 64 << 10 // maximum size of all lines of a field, in bytes
 )
 
-// A parser parses texts, which are header lines or the content of a meta, and
-// adds the directives to its Directives. Between tokens, white space is
-// allowed. The syntax is:
+// A parser parses texts, which are header lines or the content of a meta
+// element, and adds the directives to its Directives. White space is allowed
+// between tokens. The syntax is:
 //
 //	text   = item *( ( "," / ";" ) item )
 //	item   = *word [ scope ":" ] [ rule ]
@@ -32,8 +32,8 @@ type parser struct {
 	applies     bool   // whether the scope includes the caller's robot
 }
 
-// truncate returns s if it has at most n bytes. Otherwise it returns the
-// complete items of the first n bytes.
+// truncate returns s if it has at most n bytes. Otherwise it returns a prefix
+// of at most n bytes that ends before a comma, and sets the flag truncated.
 func (p *parser) truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -91,7 +91,8 @@ func (p *parser) parse(text string, productTokens []string) {
 	}
 }
 
-// addWords adds words without values.
+// addWords adds each of the words as a directive without a value, or as an
+// unknown directive.
 func (p *parser) addWords(words []token) {
 	for _, word := range words {
 		raw := p.text[word.start:word.end]
@@ -159,9 +160,10 @@ func (p *parser) addLeadingFlags(words []token) []token {
 	return words
 }
 
-// isTimeOfDay reports whether a digit follows the colon. Then the text is part
-// of an invalid date, and the words before the colon are not a name. Otherwise,
-// the rest of the line would be for a robot named "3 Dec 2025 13".
+// isTimeOfDay reports whether a digit follows the colon, as in a time of day.
+// The words before the colon are then part of an invalid date, and are not the
+// name of a robot. If they were taken for a name, such as "3 Dec 2025 13", the
+// directives in the rest of the line would not apply to other robots.
 func (p *parser) isTimeOfDay(colon token) bool {
 	return colon.end < len(p.text) && isDigit(p.text[colon.end])
 }
@@ -189,20 +191,21 @@ func (p *parser) parseValue(name string, d directive, start int, colon token) in
 	return end
 }
 
-// parseWordValue parses a value that is a single word, and returns its end.
+// parseWordValue parses a value that is a single word, and returns its end. ok
+// is false if the value is invalid.
 func (p *parser) parseWordValue(d directive, start int) (end int, ok bool) {
 	end = indexFrom(p.text, start, space+",;:")
 	if end == start {
 		return end, false
 	}
 	if end < len(p.text) && p.text[end] == ':' {
-		return end, false // the word is a name
+		return end, false // the word is the name of a robot
 	}
 	return end, !p.applies || p.set(d, p.text[start:end])
 }
 
 // parseDateValue parses a date, which may contain commas and spaces, and
-// returns its end.
+// returns its end. ok is false if there is no valid date at start.
 func (p *parser) parseDateValue(start int) (end int, ok bool) {
 	t, length := parseDatePrefix(p.text[start:])
 	if length == 0 {

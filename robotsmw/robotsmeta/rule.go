@@ -17,9 +17,9 @@ type Rule struct {
 	Name string `json:"name"`
 
 	// Value is the value of the directive, such as "20" for "max-snippet: 20".
-	// For tdm-reservation and tdm-policy, it is the content of the meta. It is
-	// empty if the directive is not known, takes no value, or has an invalid
-	// value.
+	// For tdm-reservation and tdm-policy, Value is the content of the meta
+	// element. Value is empty if the directive is not known, takes no value, or
+	// has an invalid value.
 	Value string `json:"value,omitempty"`
 
 	// Known reports whether the directive is known and its value is valid. A
@@ -34,8 +34,8 @@ type Rule struct {
 	Scope string `json:"scope,omitempty"`
 
 	// Line is the number, counted from 1, of the header line among the lines of
-	// the same field, or of the line of the page in which the meta begins. It
-	// is 0 for a text passed to ParseContent.
+	// the same field, or of the line of the page in which the meta element
+	// begins. It is 0 for a text passed to ParseContent.
 	Line int `json:"line,omitempty"`
 
 	// Raw is the text of the directive, such as "Max-Snippet : 20". White
@@ -44,8 +44,8 @@ type Rule struct {
 }
 
 // clone returns a copy of the rule that does not retain the text that was
-// parsed. Programs may store Directives for as long as they know a page, and a
-// header line may be a megabyte long.
+// parsed. Programs may keep Directives for a long time, and a header line may
+// be a megabyte long.
 func (rule Rule) clone() Rule {
 	if rule.Known && rule.Raw == rule.Name {
 		rule.Raw = rule.Name // no copy, because the names of directives are constants

@@ -1,6 +1,5 @@
 package robotsmeta
 
-// A tokenKind is the kind of a [token].
 type tokenKind uint8
 
 const (
@@ -10,10 +9,11 @@ const (
 	colonToken               // ":"
 )
 
-// A token is a lexical element of a header line or of the content of a meta.
+// A token is a lexical element of a header line or of the content of a meta
+// element.
 type token struct {
 	kind       tokenKind
-	start, end int // position in the text
+	start, end int // text[start:end] is the token
 }
 
 // nextToken returns the first token at or after text[pos].

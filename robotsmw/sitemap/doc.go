@@ -3,7 +3,7 @@
 //
 //	for entry, err := range sitemap.Read(resp.Body) {
 //		if err != nil {
-//			return err // the entries before the error are good
+//			return err // the entries before the error are valid
 //		}
 //		fmt.Println(entry.Loc, entry.LastMod, entry.Index)
 //	}
@@ -39,7 +39,7 @@
 //	func main() {
 //		transport, err := robotsmw.NewTransport(robotsmw.Options{
 //			UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
-//			Limiter:   &politeness.Limiter{}, // without it, nothing delays requests
+//			Limiter:   &politeness.Limiter{}, // without a Limiter, requests are not delayed
 //		})
 //		if err != nil {
 //			log.Fatal(err)
@@ -73,7 +73,7 @@
 //		for entry, err := range sitemap.Walk(ctx, fetch, sitemaps...) {
 //			if err != nil {
 //				log.Printf("%s: %v", entry.Loc, err)
-//				continue // Walk goes on with the next sitemap
+//				continue // Walk continues with the next sitemap
 //			}
 //			page, err := fetch(ctx, entry.Loc)
 //			if err != nil {
@@ -104,23 +104,24 @@
 //
 //   - Bytes that are not in the declared charset become U+FFFD. UTF-8, UTF-16
 //     with a byte order mark, ISO-8859-1 and Windows-1252 are decoded. In any
-//     other charset, all that is not ASCII becomes U+FFFD, unless it is valid
-//     UTF-8.
-//   - Control characters are left out of URLs.
-//   - & and < need no escape, and an entity that XML does not define is text.
-//   - A URL may be in CDATA sections, and may have comments within.
+//     other charset, each sequence of bytes that is neither ASCII nor valid
+//     UTF-8 becomes U+FFFD.
+//   - Control characters are removed from URLs.
+//   - & and < need not be escaped, and an entity that XML does not define is
+//     text.
+//   - A URL may be in CDATA sections, and may contain comments.
 //   - The version may be 1.1, and the namespace may be missing or wrong.
 //   - End tags may be missing, and text may precede the first tag.
 //
-// A file that breaks off gives all complete entries. An error follows only if
-// the reader or gzip returns one.
+// If the end of a file is missing, Read yields all complete entries. They are
+// followed by an error only if the reader or the gzip decoder returns one.
 //
 // # Limits
 //
 // The protocol allows [MaxURLs] entries and [MaxBytes] bytes in a file. If a
-// file exceeds a limit, Read returns an error. It keeps one entry in memory, so
-// that malicious files have a low cost. Walk also has the limits [MaxDepth] and
-// [MaxSitemaps], and a limit of 32 MiB for the URLs of sitemaps.
+// file exceeds a limit, Read yields an error. Read keeps only one entry in
+// memory, which limits the cost of malicious files. Walk also has the limits
+// [MaxDepth] and [MaxSitemaps], and a limit of 32 MiB for the URLs of sitemaps.
 //
 // # Politeness
 //
@@ -133,5 +134,6 @@
 //
 // According to the protocol, a sitemap may list only URLs of its host and below
 // its directory, unless a robots.txt lists the sitemap. This package does not
-// check this rule, because it does not know the URL of a file.
+// check this rule, because it does not know which sitemaps are listed by a
+// robots.txt.
 package sitemap

@@ -6,21 +6,23 @@ import (
 )
 
 const (
-	// MaxURLs is how many entries the protocol allows in one file.
+	// MaxURLs is the maximum number of entries that the protocol allows in one
+	// file.
 	MaxURLs = 50_000
 
-	// MaxBytes is how many bytes the protocol allows in one file after
+	// MaxBytes is the maximum size of a file that the protocol allows, after
 	// decompression: 50 MB.
 	MaxBytes = 50 << 20
 )
 
-// Errors of [Read]. Each ends the sequence; the entries before it are good.
+// Errors of [Read]. Each ends the sequence. The entries before the error are
+// valid.
 var (
 	ErrTooManyURLs = errors.New("sitemap: more than 50,000 URLs")
 	ErrTooLarge    = errors.New("sitemap: larger than 50 MB")
 
 	// ErrNotSitemap means that the file is markup of another kind, such as an
-	// HTML page. It comes only if the file has no entries.
+	// HTML page. Read yields it only if the file has no entries.
 	ErrNotSitemap = errors.New("sitemap: not a sitemap")
 )
 
@@ -28,13 +30,14 @@ var (
 type Entry struct {
 	// Loc is the URL, without entities and control characters and without white
 	// space around it, but otherwise verbatim. It is never empty, because an
-	// entry without a URL is skipped. It should be absolute, but it may be
-	// anything.
+	// entry without a URL is skipped. According to the protocol, Loc is an
+	// absolute URL, but Read does not check the URLs in markup.
 	Loc string
 
 	// LastMod is when the page or sitemap was last changed, in UTC, according
-	// to the site. It is the zero time if that is missing or unreadable. If
-	// the site gives a day, it is midnight.
+	// to the site. It is the zero time if the time is missing or invalid. If
+	// the site gives only a day, month or year, LastMod is the beginning of
+	// that period.
 	LastMod time.Time
 
 	// Index reports whether Loc is a sitemap, which an index lists.
@@ -42,11 +45,12 @@ type Entry struct {
 }
 
 const (
-	// maxLine is the length in bytes of the longest line of a text, and of the
-	// longest URL. The protocol requires URLs of less than 2,048 characters.
+	// maxLine is the maximum length of a line of a text file, and of the text
+	// of an element, in bytes. Longer ones are ignored. The protocol requires
+	// URLs of less than 2,048 characters.
 	maxLine = 64 << 10
 
-	// maxLayers is how often a file may be compressed. Some servers compress
-	// what is compressed already.
+	// maxLayers is the maximum number of layers of gzip compression. Some
+	// servers compress files that are already compressed.
 	maxLayers = 2
 )

@@ -21,7 +21,7 @@ func ExampleRead() {
 </urlset>`
 	for entry, err := range sitemap.Read(strings.NewReader(file)) {
 		if err != nil {
-			fmt.Println(err) // the entries before it are good
+			fmt.Println(err) // the entries before the error are valid
 			break
 		}
 		fmt.Println(entry.Loc, entry.LastMod.Format("2006-01-02"))
@@ -31,7 +31,7 @@ func ExampleRead() {
 	// https://example.com/about 0001-01-01
 }
 
-// A crawler of sitemaps that obeys robots.txt and the pace of each host.
+// This crawler of sitemaps obeys robots.txt and the delay of each host.
 func ExampleWalk() {
 	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: site})
 	if err != nil {
@@ -66,7 +66,7 @@ func ExampleWalk() {
 	// page: http://example.com/2
 }
 
-// site is an http.RoundTripper that takes the place of the internet.
+// site is an http.RoundTripper that simulates the internet.
 var site = func() *robotstest.Internet {
 	web := new(robotstest.Internet)
 	web.Handle("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -63,10 +63,10 @@ func TestRead_WhiteSpace(t *testing.T) {
 		kept = append(kept, e.Loc)
 	}
 	if grown := testmain.Heap() - before; grown > 2<<20 {
-		t.Errorf("200 URLs take %d bytes", grown)
+		t.Errorf("200 URLs take %d bytes, want at most 2 MiB", grown)
 	}
 	if len(kept) != 200 || kept[199] != "http://a.example/199" {
-		t.Errorf("%d URLs", len(kept))
+		t.Errorf("Read yields %d URLs, want 200, the last of which ends with 199", len(kept))
 	}
 	runtime.KeepAlive(kept)
 	runtime.KeepAlive(text)

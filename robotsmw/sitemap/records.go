@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// A markup finds the records in the markup of a sitemap or feed.
+// A markup parses the markup of a sitemap or feed, and passes the entries in it
+// to pass.
 type markup struct {
 	tokenizer
 	pass    func(Entry) error // receives the entries
 	isFeed  bool              // whether the root element is that of RSS or Atom
-	isKnown bool              // whether there is an element of a sitemap or feed
-	hasTags bool              // whether there is a tag
+	isKnown bool              // whether the text has an element of a sitemap or feed
+	hasTags bool              // whether the text has a tag
 
 	path   []name // the open elements, at most maxNesting
 	record record // the open record
@@ -38,7 +39,8 @@ type field struct {
 	isTooLong bool   // whether the text exceeds maxLine
 }
 
-// maxNesting is the maximum length of markup.path. Sitemaps need five elements.
+// maxNesting is the maximum length of markup.path. Sitemaps nest at most five
+// elements.
 const maxNesting = 100
 
 // readMarkup calls pass for each entry of a text. It returns io.EOF at the end
@@ -59,7 +61,7 @@ func readMarkup(text *bufio.Reader, pass func(Entry) error) error {
 	return io.EOF
 }
 
-// tag handles a tag, without its angle brackets.
+// tag implements handler.
 func (m *markup) tag(tag []byte) error {
 	m.hasTags = true
 	text, isEnd := strings.CutPrefix(string(tag), "/")
@@ -126,7 +128,8 @@ func (n name) isStructural() bool {
 	return false
 }
 
-// addText adds a text to the open field.
+// addText adds a text to the open field, if there is one and it does not become
+// too long.
 func (m *markup) addText(text []byte) {
 	f := &m.field
 	if !m.inField() {
@@ -209,7 +212,8 @@ func (m *markup) isRecord(n name) bool {
 }
 
 // isField reports whether an element is a child of the open record whose text
-// is needed. A child of another namespace, such as image:loc, is not.
+// is needed. Children in another namespace, such as image:loc, are not needed,
+// except for dc:date in a feed.
 func (m *markup) isField(n name) bool {
 	r := m.record.name
 	if r == (name{}) || m.parent() != r {
@@ -230,7 +234,7 @@ func (m *markup) isField(n name) bool {
 	return false
 }
 
-// parent returns the innermost open element.
+// parent returns the innermost open element, or the zero name if there is none.
 func (m *markup) parent() name {
 	if len(m.path) == 0 {
 		return name{}
@@ -261,7 +265,8 @@ func (m *markup) endElement(n name) error {
 	return nil
 }
 
-// closePath removes an element and the elements in it from the path.
+// closePath removes an element and the elements in it from the path. It has no
+// effect if the element is not open.
 func (m *markup) closePath(n name) {
 	for i := len(m.path) - 1; i >= 0; i-- {
 		if m.path[i] == n {
@@ -279,7 +284,8 @@ func isRoot(n name) bool {
 	return false
 }
 
-// endField closes the open field and adds its text to the entry.
+// endField closes the open field and sets the field of the entry that its text
+// is for.
 func (m *markup) endField() {
 	m.decodeRaw()
 	f := m.field

@@ -14,8 +14,8 @@ import (
 
 // Read returns the entries of a sitemap, in order. The sequence ends with an
 // error if r returns one, if the gzip data are malformed, or with
-// [ErrTooManyURLs], [ErrTooLarge] or [ErrNotSitemap]. With an error, the Entry
-// is zero. An empty file has no entries, and no error.
+// [ErrTooManyURLs], [ErrTooLarge] or [ErrNotSitemap]. The Entry that is yielded
+// with an error is zero. An empty file has no entries, and no error.
 //
 // Read reads r while the caller ranges over the sequence, so that the sequence
 // can be used only once. It does not close r.
@@ -51,7 +51,8 @@ type scan struct {
 	entries int
 }
 
-// entry yields an entry.
+// entry yields an entry. It returns errStopped if the caller has left the loop,
+// and ErrTooManyURLs if there are too many entries.
 func (s *scan) entry(e Entry) error {
 	if s.entries == MaxURLs {
 		return ErrTooManyURLs
@@ -80,8 +81,8 @@ func openText(r io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(bodycode.NewTextReader(text), maxLine), nil
 }
 
-// A limitedReader is like io.LimitedReader, but returns ErrTooLarge if there is
-// more than the limit.
+// A limitedReader is like io.LimitedReader, but returns ErrTooLarge if the
+// source has more bytes than the limit.
 type limitedReader struct {
 	r    io.Reader
 	left int // number of bytes until the limit
@@ -130,7 +131,7 @@ func isMarkup(text *bufio.Reader) bool {
 // lines yields the lines that are URLs. It ignores other lines, and lines that
 // are longer than maxLine.
 func (s *scan) lines() error {
-	isRest := false // whether the line is the rest of one that is too long
+	isRest := false // whether the next piece is the rest of a line that is too long
 	for {
 		line, err := s.text.ReadSlice('\n')
 		isPart := err == bufio.ErrBufferFull

@@ -651,7 +651,7 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// TestRead_Break checks that a caller may leave the loop.
+// TestRead_Break checks that Read stops when the caller leaves the loop.
 func TestRead_Break(t *testing.T) {
 	n := 0
 	for range Read(strings.NewReader(sample)) {

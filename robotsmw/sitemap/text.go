@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httptime"
 )
 
-// cleanLoc returns the URL in the text of an element or a line, whose entities
-// are decoded.
+// cleanLoc returns the URL in a line, or in the text of an element after its
+// entities have been decoded. charset is as for decode.
 func cleanLoc(text []byte, charset string) string {
 	loc := decode(text, charset)
 	loc = strings.TrimPrefix(strings.TrimSpace(loc), "\ufeff")
@@ -22,12 +22,13 @@ func cleanLoc(text []byte, charset string) string {
 	}, loc)
 	trimmed := strings.TrimSpace(loc)
 	if len(trimmed) < len(text)/2 {
-		trimmed = strings.Clone(trimmed) // does not retain the white space
+		trimmed = strings.Clone(trimmed) // so that the white space is not retained
 	}
 	return trimmed
 }
 
-// decode converts a text to UTF-8. charset is that of the XML declaration.
+// decode converts a text to UTF-8. charset is the charset in the XML
+// declaration, or "" if there is none.
 func decode(text []byte, charset string) string {
 	if isASCII(text) {
 		return string(text)
@@ -48,7 +49,7 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// windows1252 has the characters of the bytes 0x80 to 0x9f. In ISO-8859-1,
+// windows1252 contains the characters of the bytes 0x80 to 0x9f. In ISO-8859-1,
 // these bytes are control characters, so browsers treat ISO-8859-1 as
 // Windows-1252.
 const windows1252 = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"
@@ -67,7 +68,7 @@ func decodeWindows1252(text []byte) string {
 	return b.String()
 }
 
-// maxEntity is the length of the longest entity in bytes.
+// maxEntity is the maximum length of an entity in bytes. A longer one is text.
 const maxEntity = len("&#x0010FFFF;")
 
 // entity returns the text and the length of the entity at the beginning of s.
@@ -113,8 +114,8 @@ func entityRune(name string) (rune, bool) {
 	return rune(n), true
 }
 
-// w3cLayouts are the formats of https://www.w3.org/TR/NOTE-datetime, of which
-// the most frequent are first. RFC3339 includes fractions of a second.
+// w3cLayouts contains the formats of https://www.w3.org/TR/NOTE-datetime, with
+// the most frequent ones first. RFC3339 includes fractions of a second.
 var w3cLayouts = []string{
 	time.RFC3339,
 	time.DateOnly,

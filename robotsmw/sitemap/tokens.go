@@ -16,7 +16,7 @@ type tokenizer struct {
 // A handler receives the tags and the text. It does not receive comments,
 // declarations and processing instructions.
 type handler interface {
-	addText(text []byte)  // a piece of text that is not decoded
+	addText(text []byte)  // adds a piece of text, which has not been decoded
 	startCDATA()          // the next pieces of text are in a CDATA section
 	endCDATA()            // the text since startCDATA ends with endOfCDATA
 	tag(tag []byte) error // a tag without its angle brackets
@@ -28,7 +28,8 @@ const (
 	maxTag     = 64 << 10 // maximum size of a tag in bytes
 )
 
-// read processes the whole text. It never returns nil.
+// read processes the whole text. It returns io.EOF at the end of the text, and
+// never nil.
 func (t *tokenizer) read() error {
 	for {
 		text, err := t.text.ReadSlice('<')
@@ -68,10 +69,10 @@ func (t *tokenizer) parseMarkup() error {
 	return nil
 }
 
-// skip skips the text through end.
+// skip skips the text up to and including end.
 func (t *tokenizer) skip(end string) error { return t.until(end, func([]byte) {}) }
 
-// until passes the text through end to use, in pieces.
+// until calls use for each piece of the text up to and including end.
 func (t *tokenizer) until(end string, use func([]byte)) error {
 	last := end[len(end)-1]
 	var tail []byte // the last bytes of the pieces so far
@@ -165,8 +166,9 @@ func (t *tokenizer) readTag() error {
 	}
 }
 
-// brokenTag processes a text that begins like a tag, up to the next "<". It is
-// a tag if it contains a ">", which follows a quote that is not closed.
+// brokenTag processes text that begins like a tag but is followed by another
+// "<". If the text contains a ">", which must be in a quoted value without a
+// closing quote, the part before the ">" is a tag.
 func (t *tokenizer) brokenTag(text []byte) error {
 	if tag, rest, ok := bytes.Cut(text, []byte(">")); ok {
 		if err := t.handler.tag(tag); err != nil {
@@ -186,7 +188,8 @@ func isNameByte(c byte) bool {
 	return isNameStart(c) || '0' <= c && c <= '9' || c == '-' || c == '.' || c == ':'
 }
 
-// attribute returns the value of an attribute in a tag, or "".
+// attribute returns the value of the attribute with the wanted name in a tag,
+// or "" if there is none.
 func attribute(tag, wanted string) string {
 	rest := tag
 	for {

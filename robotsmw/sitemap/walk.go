@@ -14,7 +14,7 @@ const (
 	MaxDepth = 5
 
 	// MaxSitemaps is the maximum number of files that Walk reads. The protocol
-	// allows as many in an index.
+	// allows the same number of files in an index.
 	MaxSitemaps = 50_000
 )
 
@@ -31,7 +31,7 @@ var (
 //
 // fetch returns the body of the sitemap at loc, which may be any text, because
 // the authors of indexes are not trusted. fetch should return an error if the
-// URL should not be fetched, and if the status of the response is not 200. Walk
+// URL should not be fetched, or if the status of the response is not 200. Walk
 // closes the body.
 //
 // Walk reads a file completely and closes the body before it yields the first
@@ -106,8 +106,8 @@ func (w *walk) add(loc string, depth int) error {
 	return nil
 }
 
-// readFile returns the entries of a file. With an error, these are the entries
-// before the error.
+// readFile returns the entries of a file. If there is an error, it returns the
+// entries before the error, too.
 func readFile(
 	ctx context.Context,
 	fetch func(context.Context, string) (io.ReadCloser, error),

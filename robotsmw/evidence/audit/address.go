@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// maxAddress is how many bytes an address with a port and a zone may have.
+// maxAddress is the maximum length of an address with a port and a zone, in
+// bytes.
 const maxAddress = 80
 
 // parseAddress reads an IP address, which may have a port. It returns the same
@@ -36,8 +37,8 @@ func parseAddress(word []byte) (address string, ok bool) {
 	return ip.String(), true
 }
 
-// mayBeAddress is a quick test, which most words do not pass. A zone may have
-// any byte, but a comma belongs to a list of addresses.
+// mayBeAddress quickly excludes most words that are not addresses. A zone may
+// contain any byte, but a comma belongs to a list of addresses.
 func mayBeAddress(word []byte) bool {
 	if len(word) < 2 || len(word) > maxAddress || !mayBeginAddress(word[0]) {
 		return false
@@ -67,8 +68,8 @@ var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 // forwardedFor returns the client in the value of an X-Forwarded-For: the first
 // public address or, if there is none, the first address. It returns "" if the
-// value does not begin with an address, because the others are those of
-// proxies.
+// value does not begin with an address, because the later addresses are those
+// of proxies.
 func forwardedFor(value string) (client string) {
 	if len(value) < 2 {
 		return "" // mostly "-"

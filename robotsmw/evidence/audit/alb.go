@@ -37,8 +37,8 @@ func isALBAddress(word []byte) bool {
 	return string(word) == "-" || ok && bytes.IndexByte(word, ':') > 0
 }
 
-// cutALBStamp splits a line after its time, and leaves out the type of the
-// connection, which may be before the time.
+// cutALBStamp returns the time of a line, and the part of the line after it.
+// The type of the connection may precede the time, and is left out.
 func cutALBStamp(line []byte) (stamp, rest []byte) {
 	word, rest := cutWord(line)
 	switch string(word) {
@@ -95,7 +95,8 @@ func (p *parser) alb(line []byte) (entry, error) {
 // albDuration returns the sum of the three durations of a request, in
 // nanoseconds: until the balancer had sent the request to the target, until the
 // target responded, and until the balancer had sent the response. ok is false
-// if one of them is -1, which means that the request did not get so far.
+// if one of them is -1, which means that the balancer did not complete that
+// step.
 func albDuration(words [][]byte) (sum int64, ok bool) {
 	for _, word := range words {
 		duration, ok := parseDuration(word)
@@ -108,7 +109,8 @@ func albDuration(words [][]byte) (sum int64, ok bool) {
 }
 
 // albCreation returns the time at which the balancer had received the request,
-// which is a field of its own. rest follows the User-Agent.
+// or "never" if the line does not contain it. rest is the part of the line
+// after the User-Agent.
 func albCreation(rest []byte) int64 {
 	for word := range strings.FieldsSeq(string(rest)) {
 		if isStamp([]byte(word)) {

@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// audited contains what an audit reports. Its method String returns lines such
-// as "10:00:02 ExampleBot /a disallowed".
+// audited contains the result of an audit and the arguments of its callbacks.
+// Its method String returns a line for each violation and for each call of
+// OnBroken.
 type audited struct {
 	violations []Violation
 	broken     []broken
@@ -77,15 +78,15 @@ func read(t testing.TB, h *history, inputs ...string) audited {
 	return got
 }
 
-// give does what AddRobotsTxt does.
+// give adds a robots.txt to a history, as AddRobotsTxt does.
 func give(h *history, host string, from time.Time, status int, body []byte) {
 	a := Auditor{given: *h}
 	a.AddRobotsTxt(host, from, status, body)
 	*h = a.given
 }
 
-// always returns a history in which one robots.txt is in force on all hosts, at
-// all times.
+// always returns a history in which the given robots.txt is in force on all
+// hosts, at all times.
 func always(text string) *history {
 	h := new(history)
 	give(h, "", time.Time{}, 200, []byte(text))
@@ -251,8 +252,8 @@ func TestViolation_JSON(t *testing.T) {
 	}
 }
 
-// If no robots.txt is known for a request, the request is unaudited, and does
-// not count as allowed.
+// A request for which no robots.txt is known is unaudited, and is not counted
+// as allowed.
 func TestRead_Unaudited(t *testing.T) {
 	h := new(history)
 	give(h, "", time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC), 200, []byte(rulesOfSite))
@@ -342,8 +343,8 @@ func TestRead_Caddy(t *testing.T) {
 	}
 }
 
-// A robot may write texts like members of Caddy's JSON into its request. They
-// are not mistaken for the members.
+// The request of a robot may contain text that resembles members of Caddy's
+// JSON. The parser must not take such text for members.
 func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	h := new(history)
 	give(h, "a.example", time.Time{}, 200, []byte("User-agent: *\nDisallow: /private/\n"))
@@ -369,7 +370,8 @@ func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 	}
 }
 
-// The parts of a log give the same violations in any order, compressed or not.
+// An audit of several parts of a log reports the same violations for any order
+// of the parts, and whether or not they are compressed.
 func TestRead_Parts(t *testing.T) {
 	parts := []string{
 		combined("10:00:00 SlowBot/1.0 /robots.txt\n10:00:01 SlowBot/1.0 /a\n"),
@@ -493,7 +495,7 @@ func TestLineReader_LongestLine(t *testing.T) {
 	}
 }
 
-// Memory grows neither with the length of a log nor with the length of a line.
+// The memory of an audit does not grow with the number or length of the lines.
 func TestRead_Memory(t *testing.T) {
 	line := combined("10:00:00 ExampleBot/1.0 /a\n")
 	a := Auditor{given: *always(rulesOfSite)}

@@ -14,9 +14,9 @@ import (
 type Auditor struct {
 	// Groups maps the name in a robot's User-Agent to the names of the groups
 	// that the robot obeys: the first of them that is in robots.txt, else "*".
-	// It adds to the built-in list, which has Googlebot-Image and others. A
-	// fetch of robots.txt by the robot with the last name counts for this robot
-	// too.
+	// It adds to the built-in list, which contains Googlebot-Image and others.
+	// Robots whose lists have the same last name are assumed to share the
+	// robots.txt files that they fetch.
 	Groups map[string][]string
 	// Only requests from Since on and before Until are judged and counted.
 	// Earlier fetches of robots.txt are taken into account. A zero time means
@@ -24,7 +24,7 @@ type Auditor struct {
 	Since, Until time.Time
 	// Head identifies a line that a record must contain, as
 	// evidence.Recorder.Head returns it: a hash, or a number and a hash
-	// separated by a colon. "" means no line.
+	// separated by a colon. "" means that no line is required.
 	Head string
 	// Format is the format of all logs, one of [Formats]. If "", the format of
 	// each line is detected.
@@ -67,7 +67,7 @@ type Auditor struct {
 	records    []*Tally
 }
 
-// A robot is what is known about one robot.
+// A robot is the state of the audit for one robot.
 type robot struct {
 	name    string
 	product product
@@ -79,8 +79,8 @@ type robot struct {
 // always if that time is zero. host is "example.com", or "https://example.com"
 // if http and https have different files; "" means every host. status is the
 // status of the response. With a 2xx, body is the file, and with a 3xx, the
-// target of the redirect. A 304, a 429 and a 5xx change nothing, and any other
-// status allows everything.
+// target of the redirect. A 304, 429, 444, 499 or 5xx has no effect, and any
+// other status allows everything.
 //
 // AddRobotsTxt must be called before Read. A host without such a file is judged
 // by the robots.txt files in WARC files.
@@ -121,7 +121,8 @@ func (a *Auditor) Result() *Result {
 	return r
 }
 
-// add adds an event, and judges the events that no later line can precede.
+// add adds an event to the window, and judges the events that no event of a
+// later line can precede.
 func (a *Auditor) add(e *event) {
 	a.window.push(e)
 	for e := a.window.pop(false); e != nil; e = a.window.pop(false) {
@@ -146,7 +147,7 @@ func (a *Auditor) init() {
 	a.first = never
 }
 
-// noteLine notes the time of a line, which may be the earliest.
+// noteLine updates a.first with the time of a line.
 func (a *Auditor) noteLine(at int64) {
 	if a.first == never || at < a.first {
 		a.first = at
@@ -250,7 +251,8 @@ func (a *Auditor) pace(s *site, address string) *pace {
 	return p
 }
 
-// judge judges a request.
+// judge counts a request and reports its violations. If a.each is not nil,
+// judge only passes the request to a.each.
 func (a *Auditor) judge(e *event) {
 	if a.each != nil {
 		a.each(e)
@@ -339,7 +341,7 @@ func (a *Auditor) addAddress(t *Tally, address string) {
 	t.Addresses = append(t.Addresses, address)
 }
 
-// fetch notes a request for robots.txt.
+// fetch processes a request for robots.txt.
 func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 	v := s.visits
 	at := e.time()
@@ -388,9 +390,9 @@ func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 var noFile = newFile(&capture{status: 404})
 
 // inForce returns the file that was in force when a request was made, or nil if
-// none is known. After a 404 or 410, no file is in force until a 2xx. Another
-// 4xx may concern only the robot that received it, so robots that have received
-// the file since the log began still obey that file.
+// none is known. After a 404 or 410, no file is in force until a 2xx or 304.
+// Another 4xx may concern only the robot that received it, so robots that have
+// received the file since the log began still obey that file.
 func (a *Auditor) inForce(e *event, s *site) *file {
 	if s.host.gone != 0 && e.capture == nil {
 		isGoneForAll := s.host.gone == 404 || s.host.gone == 410
@@ -449,7 +451,8 @@ func (a *Auditor) page(e *event, r *robot, s *site, p *pace, isLate bool) {
 
 // hasNoFile reports whether a robot that requests a page cannot have received
 // robots.txt: it has not requested the file since the input began, which was
-// more than 24 hours before, and no shared cache can have answered it instead.
+// more than 24 hours before, and no shared cache can have responded to the
+// robot instead.
 func (a *Auditor) hasNoFile(e *event, s *site) bool {
 	if s.visits.hasFetch || s.accused || !a.hasFetch {
 		return false
@@ -458,8 +461,8 @@ func (a *Auditor) hasNoFile(e *event, s *site) bool {
 	return hasPassedDay && (e.isAtEdge || s.host.cache.isDirect(e.at))
 }
 
-// judgePace compares a request for a page with earlier events: the other pages,
-// and a response with a Retry-After.
+// judgePace compares the time of a request for a page with that of the previous
+// page, and with the pause that an earlier Retry-After requested.
 func (a *Auditor) judgePace(e *event, r *robot, s *site, p *pace) {
 	obeyed := a.obeyed(e, r, s)
 	previous := p.latest
@@ -487,8 +490,8 @@ func (a *Auditor) judgePace(e *event, r *robot, s *site, p *pace) {
 	}
 }
 
-// obeyed returns the rules with the shortest Crawl-delay of those that the
-// robot may obey.
+// obeyed returns, of the rules that the robot may obey, those with the shortest
+// Crawl-delay.
 func (a *Auditor) obeyed(e *event, r *robot, s *site) *rules {
 	obeyed := cmp.Or(s.rules, noRules)
 	if obeyed.delay <= 0 {
@@ -629,13 +632,14 @@ func (a *Auditor) audited(s *site) {
 	}
 }
 
-// endSpan adds a span to the Result.
+// endSpan adds a span to the Result. The last span covers all spans beyond
+// maxSpans.
 func (a *Auditor) endSpan(s Tally) {
 	if len(a.spans) < maxSpans {
 		a.spans = append(a.spans, s)
 		return
 	}
-	last := &a.spans[maxSpans-1] // covers all further spans
+	last := &a.spans[maxSpans-1]
 	last.Name = rest
 	last.Requests += s.Requests
 	last.include(s.First.UnixNano())

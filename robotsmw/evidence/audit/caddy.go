@@ -22,7 +22,7 @@ import (
 
 var errCaddy = errors.New("the object has no request with a time (ts), host and uri")
 
-// isCaddy reports whether a line of JSON is from Caddy.
+// isCaddy reports whether a line resembles one of Caddy's log.
 func isCaddy(line []byte) bool {
 	if line[0] != '{' || !bytes.Contains(line, []byte(`"ts":`)) {
 		return false
@@ -65,8 +65,8 @@ func (l *caddyLine) split(line []byte) bool {
 	})
 }
 
-// member returns where the value of a member belongs, or nil for a member that
-// is not used.
+// member returns the field for the value of a member, or nil if the member is
+// not used.
 func (l *caddyLine) member(name []byte) *[]byte {
 	switch string(name) {
 	case "logger":

@@ -15,8 +15,8 @@ type identity struct {
 	client string // peer or, if that is a proxy, the client according to the proxy
 }
 
-// identifyAt reads the client at the beginning of some words. There must be at
-// least two words. ok is false if they do not begin with a client.
+// identifyAt reads the client at the beginning of words, which must contain at
+// least two elements. ok is false if words does not begin with a client.
 func identifyAt(words [][]byte) (id identity, ok bool) {
 	if isList(words[0]) {
 		return identifyList(words), true
@@ -55,7 +55,7 @@ func identifyList(words [][]byte) identity {
 // identifyPair reads the two addresses before the user names. If the first has
 // a port, as in the format vhost_combined, it is the host, and the second is
 // the client. Otherwise, if exactly one is private, that is the address of a
-// proxy. If not, the two together identify the client.
+// proxy. Otherwise the two addresses together identify the client.
 func identifyPair(word []byte, first, second string) identity {
 	if bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")) {
 		_, host := splitOrigin(copied(word))
@@ -84,16 +84,17 @@ func identifyName(word []byte) identity {
 	return identity{peer: name, client: name}
 }
 
-// copied returns the beginning of a word that may be the name of a host or of a
-// client. Parts of the result stay in memory, so it must not be long.
+// copied returns a copy of the beginning of a word that may be the name of a
+// host or of a client. The length of the copy is limited because parts of it
+// stay in memory.
 func copied(word []byte) string { return string(word[:min(len(word), 4*maxName)]) }
 
 // unknownClients are the texts that logs contain if the client is not known:
 // "-" if a header is missing, and "unknown" according to RFC 7239 §6.2.
 var unknownClients = []string{"", "-", "unknown", "(null)", "0.0.0.0", "::"}
 
-// isUnknown reports whether a log contains this text because it does not know
-// the client. nginx writes "unix:" for a Unix domain socket.
+// isUnknown reports whether logs contain name instead of a client that is not
+// known. nginx writes "unix:" for a Unix domain socket.
 func isUnknown(name string) bool {
 	return strings.HasPrefix(name, "unix:") || slices.Contains(unknownClients, strings.ToLower(name))
 }
@@ -109,8 +110,8 @@ func hasPort(word []byte) bool {
 }
 
 // isHost reports whether a word before an address may be the host that was
-// requested: it has a port or a dot. Otherwise it may be the name of a machine
-// that a log shipper has added.
+// requested: it has a port or a dot. A word without them may be the name of a
+// machine that a log shipper has added.
 func isHost(word []byte) bool {
 	if bytes.ContainsAny(word, `/=|<>(),;"`) {
 		return false

@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// The log of a shipper or of a server behind proxies: "address web-1" and "Nov"
-// were taken for clients, so that several clients were one that is too fast.
-// And of "client, proxy", the client was taken for the host, so that the site's
-// robots.txt did not count.
+// In the logs of shippers and of servers behind proxies, "address web-1" or
+// "Nov" must not be taken for the client: several clients would become a single
+// one that is too fast. In "client, proxy", the client must not be taken for
+// the host: the robots.txt of the site would not apply to the request.
 func TestIdentify(t *testing.T) {
 	for _, tt := range []struct{ names, host, client string }{
 		{"192.0.2.1 - -", "", "192.0.2.1"},
 		{"192.0.2.1 - frank", "", "192.0.2.1"},
 		{"192.0.2.1 - John Smith", "", "192.0.2.1"},
-		{"192.0.2.1 - 198.51.100.7 - x", "", "192.0.2.1"}, // the user's name has an address
+		{"192.0.2.1 - 198.51.100.7 - x", "", "192.0.2.1"}, // the name of the user contains an address
 		{"192.0.2.1", "", "192.0.2.1"},
 		{"2001:DB8::1 - -", "", "2001:db8::1"},
 		{"192.0.2.1:60162 - -", "", "192.0.2.1"},
@@ -34,7 +34,7 @@ func TestIdentify(t *testing.T) {
 		{"client.example - John Smith", "", ""},
 		{"client.example -", "", ""},
 
-		// Nobody.
+		// The client is unknown.
 		{"- - -", "", ""},
 		{"unix: - -", "", ""},
 		{"unix:/run/nginx.sock - -", "", ""},
@@ -42,7 +42,7 @@ func TestIdentify(t *testing.T) {
 		{"0.0.0.0 - -", "", ""},
 		{"", "", ""},
 
-		// The host that was requested.
+		// The requested host precedes the client.
 		{"a.example:443 192.0.2.1 - -", "a.example", "192.0.2.1"},
 		{"A.example. 192.0.2.1 - frank", "a.example", "192.0.2.1"},
 		{"a.example:8080 192.0.2.1:60162 - -", "a.example:8080", "192.0.2.1"},
@@ -51,11 +51,11 @@ func TestIdentify(t *testing.T) {
 		{"web-1 192.0.2.1 - -", "", "192.0.2.1"},
 		{"a.example:80 unix: - -", "a.example", ""},
 		{"a.example:443 - - -", "a.example", ""},
-		{"Nov 20 10:00:00 web-1 nginx: 2001:db8::1 - a b", "", "2001:db8::1"}, // a user with a space
+		{"Nov 20 10:00:00 web-1 nginx: 2001:db8::1 - a b", "", "2001:db8::1"}, // the name of the user contains a space
 		{"::%1 - a b", "", ""},
 		{"unix: - John Smith", "", ""},
 
-		// Proxies.
+		// The client is behind proxies.
 		{"192.0.2.1, 10.0.0.1 - -", "", "192.0.2.1"},
 		{"192.0.2.1, 198.51.100.7, 10.0.0.1 - -", "", "192.0.2.1"},
 		{"10.1.2.3, 192.0.2.1, 10.0.0.1 - -", "", "192.0.2.1"},
@@ -66,7 +66,7 @@ func TestIdentify(t *testing.T) {
 		{"192.0.2.1 198.51.100.7 - -", "", "192.0.2.1 198.51.100.7"},
 		{"a.example:80 192.0.2.1, 10.0.0.1 - -", "a.example", "192.0.2.1"},
 
-		// Log shippers.
+		// A log shipper has added a prefix.
 		{"Nov 20 10:00:00 web-1 nginx: 192.0.2.1 - -", "", "192.0.2.1"},
 		{"Nov  2 10:00:00 web-1 nginx[42]: 192.0.2.1 - -", "", "192.0.2.1"},
 		{"Nov 20 10:00:00 10.0.0.5 nginx: 192.0.2.1 - -", "", "192.0.2.1"},
@@ -94,12 +94,12 @@ func TestIdentify(t *testing.T) {
 		{"Nov 20 10:00:00 web-1 nginx: unix: - -", "", ""},
 	} {
 		if got := new(parser).identify([]byte(tt.names)); got.host != tt.host || got.client != tt.client {
-			t.Errorf("%q: host %q, client %q, want %q, %q", tt.names, got.host, got.client, tt.host, tt.client)
+			t.Errorf("identify(%q) returns the host %q and the client %q, want %q and %q", tt.names, got.host, got.client, tt.host, tt.client)
 		}
 	}
 }
 
-// shipped are prefixes that log shippers write.
+// shipped contains prefixes that log shippers write.
 var shipped = []string{
 	"Nov 20 10:00:00 web-1 nginx: ", "Nov 20 10:00:00 10.0.0.5 nginx[42]: ", "<190>Nov 20 10:00:00 web-1 nginx: ",
 	"<190>1 2026-11-20T10:00:00.000Z web-1 nginx 42 - - ", `<190>1 2026-11-20T10:00:00Z 10.0.0.5 - - - [meta a="b"] `,
@@ -107,13 +107,13 @@ var shipped = []string{
 	"[pod/web-1/nginx] ", "2\tweb-1\t10.0.0.5\tnginx\t",
 }
 
-// isNotLogged reports whether servers escape a character in the name of a user,
-// or whether it separates what log shippers write.
+// isNotLogged reports whether a character cannot be part of a user's name in a
+// log, because servers escape it or log shippers use it as a separator.
 func isNotLogged(r rune) bool {
 	return r == '"' || r == '|' || unicode.IsControl(r) || unicode.IsSpace(r) && r != ' '
 }
 
-// Behind any prefix, a client is the same.
+// FuzzIdentify checks that no prefix of a log shipper changes the client.
 func FuzzIdentify(f *testing.F) {
 	f.Add("192.0.2.1", "frank")
 	f.Add("2001:db8::1", "a 198.51.100.7 - b")
@@ -126,21 +126,22 @@ func FuzzIdentify(f *testing.F) {
 		isLogged := !strings.ContainsFunc(client+user, isNotLogged) && !strings.Contains(client, " ")
 		isNamed := user != "" && user[0] != ' '
 		if !isAddress || !isLogged || !isNamed {
-			return // any result will do, but there is one
+			return // identify may return any result, but must not panic
 		}
 		if want.client == "" || want.host != "" {
-			t.Errorf("%q: %+v", names, want)
+			t.Errorf("identify(%q) = %+v, want a client and no host", names, want)
 		}
 		for _, prefix := range shipped {
 			if got := new(parser).identify([]byte(prefix + names)); got != want {
-				t.Errorf("%q behind %q: %+v, want %+v", names, prefix, got, want)
+				t.Errorf("identify(%q) = %+v, want %+v", prefix+names, got, want)
 			}
 		}
 	})
 }
 
-// gapHits are requests of a robot with 20 machines, each with its own pace, and
-// of a guilty one. Each machine is in the log under a name of its own.
+// gapHits returns the requests of GuiltyBot, which is too fast, and of
+// PoliteBot, which has 20 machines with different addresses. Each machine obeys
+// a Crawl-delay of 10 seconds.
 func gapHits() []hit {
 	hits := pages("GuiltyBot/1.0", "192.0.2.66", morning, 30, every(2*time.Second))
 	for i := range 20 {
@@ -149,8 +150,9 @@ func gapHits() []hit {
 	return hits
 }
 
-// A shipper's prefix, a list of proxies or a port does not change who is
-// accused, and by which address.
+// A prefix of a log shipper, a list of proxies or a port changes neither the
+// robots for which violations are reported, nor the addresses in the
+// violations.
 func TestRead_ClientsOfOtherForms(t *testing.T) {
 	forms := map[string]func(i int, line string) string{
 		"a list": func(_ int, line string) string { return strings.Replace(line, " - - ", ", 10.0.0.1 - - ", 1) },
@@ -209,7 +211,7 @@ func TestRead_Anonymous(t *testing.T) {
 		}
 		got := read(t, always("User-agent: *\nCrawl-delay: 10\nDisallow: /private/\n"), linesOf(all, hit.precise))
 		wantAccused(t, got, "GuiltyBot disallowed")
-		if n := got.result.Counts["anonymous"]; n != len(all)-1 { // without the browser's
+		if n := got.result.Counts["anonymous"]; n != len(all)-1 { // all but the request of the browser
 			t.Errorf("%s: %d requests are anonymous, want %d", address, n, len(all)-1)
 		}
 		if v := got.violations[0]; v.Address != "" {
@@ -225,8 +227,8 @@ func TestRead_Anonymous(t *testing.T) {
 	wantAccused(t, read(t, always("User-agent: *\nCrawl-delay: 10\n"), linesOf(few, hit.precise)), "Bot0 gap", "Bot1 gap")
 }
 
-// The address of a proxy that names its clients in some lines represents many
-// clients in the other lines too.
+// If some lines contain a client behind the address of a proxy, that address
+// represents many clients in the other lines, too.
 func TestRead_ProxyThatNamesSomeClients(t *testing.T) {
 	var log strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(linesOf(pages("PoliteBot/1.0", "10.0.0.1", morning, 40, every(time.Second)), hit.precise)), "\n") {

@@ -24,13 +24,14 @@ import (
 var (
 	errLine    = errors.New("the line is not in the combined format")
 	errCommon  = errors.New("the line has no User-Agent: configure the server to log in the combined format")
-	errRequest = errors.New(`the request line of a robot is not like "GET /a HTTP/1.1"`)
+	errRequest = errors.New(`the request line is not of the form "GET /a HTTP/1.1"`)
 )
 
-// cutDate splits a line of the combined format, such as `names [date]
-// "request…`, into the names, the time in nanoseconds, and the rest, which
-// begins with the quote. The user's name may contain brackets, but no quote.
-// Therefore the first `] "` is the end of the date.
+// cutDate splits a line of the combined format at its date. names is the part
+// before the date, at is the time in nanoseconds, and rest is the part after
+// the date, which begins with a quote. A user's name in names may contain
+// brackets, but no quote. Therefore the first bracket that is followed by a
+// space and a quote is the end of the date.
 func (p *parser) cutDate(line []byte) (names []byte, at int64, rest []byte, ok bool) {
 	const dateLength = len("[20/Nov/2026:10:00:00 +0000")
 	i := bytes.Index(line, []byte(`] "`))
@@ -76,8 +77,8 @@ func (p *parser) splitCombined(line []byte) (l combinedLine, err error) {
 	return l, nil
 }
 
-// cutStatus reads the status and the size at the beginning of a text, such as
-// " 200 512", or " 200 -" if nothing was sent.
+// cutStatus reads the status and the size at the beginning of a text such as "
+// 200 512". The size is "-" if the response had no body.
 func cutStatus(s []byte) (status int, rest []byte, ok bool) {
 	if len(s) < 6 || s[0] != ' ' || s[4] != ' ' {
 		return 0, nil, false
@@ -164,8 +165,8 @@ func cutForwarded(s []byte) (client string, rest []byte) {
 // cutTimes reads $msec and $request_time, if the line contains them, and
 // returns what follows them. Many logs contain two durations there instead,
 // such as $request_time and $upstream_response_time. If a duration is read as
-// $msec, the result is a time in 1970. That is far from the line's date, so
-// cutTimes ignores it.
+// $msec, the result is a time in 1970. Because that is far from the line's
+// date, cutTimes ignores it.
 func (e *event) cutTimes(rest []byte) []byte {
 	const maxOffset = int64(24 * time.Hour) // the date in the line may have a wrong time zone
 	end, after, ok := cutSeconds(rest)
@@ -204,8 +205,9 @@ func cutSeconds(s []byte) (n int64, rest []byte, ok bool) {
 	return int64(whole*1e3+thousandths) * 1e6, s[1+len(field):], true
 }
 
-// parseRequest returns the method and the URL of a request line. A line of
-// HTTP/0.9 has no version. In an invalid line, the URL may contain spaces.
+// parseRequest returns the method and the URL of a request line. ok is false if
+// the line has no method or no URL. A line of HTTP/0.9 has no version. In an
+// invalid line, the URL may contain spaces.
 func parseRequest(line []byte) (method, url string, ok bool) {
 	first, rest, ok := bytes.Cut(line, []byte(" "))
 	method = string(first)
@@ -234,8 +236,8 @@ func withoutVersion(s []byte) []byte {
 	return s[:i]
 }
 
-// date reads "20/Nov/2026:10:00:00 +0000". The date is often in the same minute
-// as that of the previous line, whose minute is therefore cached.
+// date reads "20/Nov/2026:10:00:00 +0000". The result for the latest minute is
+// cached, because consecutive lines often have the same minute.
 func (p *parser) date(s []byte) (int64, bool) {
 	if !p.isSameMinute(s) {
 		t, err := time.Parse("02/Jan/2006:15:04:05 -0700", string(s))
@@ -253,11 +255,11 @@ func (p *parser) date(s []byte) (int64, bool) {
 	return p.minute + (10*tens+ones)*1e9, true
 }
 
-// secondIndex is where the seconds are in a date.
+// secondIndex is the index of the seconds in a date.
 const secondIndex = len("20/Nov/2026:10:00:")
 
-// isSameMinute reports whether a date differs from p.stamp in its seconds at
-// most.
+// isSameMinute reports whether a date and p.stamp are equal, or differ only in
+// their seconds.
 func (p *parser) isSameMinute(s []byte) bool {
 	if len(s) != len(p.stamp) {
 		return false

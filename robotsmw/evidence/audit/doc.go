@@ -15,18 +15,19 @@
 // # Robots
 //
 // The name of a robot is the beginning of its User-Agent, up to the first
-// character other than A-Z a-z 0-9 _ . and -. If that is Mozilla, the name is
-// the word after "compatible;", else a product whose name contains "bot",
-// "crawl" or "spider", else the product before a URL such as
-// "+https://example.com/bot". All other User-Agents are browsers, which are
-// counted but not judged. The same is true of health checks, such as
-// kube-probe, ELB-HealthChecker and GoogleHC. Names that differ only in case
-// are one robot.
+// character other than A-Z a-z 0-9 _ . and -. If the User-Agent begins with
+// Mozilla, the name is instead the word after "compatible;" or, if there is
+// none, a product whose name contains "bot", "crawl" or "spider" or, if there
+// is none, the product before a URL such as "+https://example.com/bot". All
+// other User-Agents are treated as browsers, which are counted but not judged.
+// The same is true of health checks, such as kube-probe, ELB-HealthChecker and
+// GoogleHC. Names that differ only in case are one robot.
 //
-// A robot obeys the group with its name, else with another name that its
-// operator has published (Applebot: Googlebot), else "*". AdsBot-Google and
-// similar robots obey only groups that name them. Auditor.Groups adds to this
-// list.
+// A robot obeys the group with its name. If there is none, it obeys the group
+// with another name that its operator has published, such as Googlebot for
+// Applebot, and otherwise the group "*". AdsBot-Google and similar robots obey
+// only groups that name them. [Auditor.Groups] contains the groups of further
+// robots.
 //
 // # Requests
 //
@@ -34,20 +35,22 @@
 // that was in force on the host at the time of the request. [Violation]
 // describes what is reported.
 //
-// After a 404 or 410 for robots.txt, no file is in force until a 200. Another
-// 4xx means this only for robots that have not received the file since the
-// input began. A 429, a 5xx, and nginx's 444 and 499 for requests without a
-// response change nothing. Only a GET counts as a fetch of robots.txt.
+// After a 404 or 410 for robots.txt, no file is in force until a 2xx or 304.
+// After another 4xx, the same is true only for robots that have not received
+// the file since the input began. A 429, a 5xx, and nginx's 444 and 499 for
+// requests without a response do not change which file is in force. Only a GET
+// counts as a fetch of robots.txt.
 //
 // A request is unaudited if no robots.txt is known for its host and time, or if
 // the robot may have obeyed a file that is not known. It is counted, and its
-// time is part of a span. A log does not contain the target of a redirect, so
-// after a redirect of robots.txt, a request for a disallowed page is unaudited
-// if the redirect may have led there. This applies to one URL per host.
+// time is part of one of [Result].Spans. A log does not contain the target of a
+// redirect, so after a redirect of robots.txt, a request for a disallowed page
+// is unaudited if the redirect may have led to that page. This applies to one
+// URL per host.
 //
-// If the robot may have received robots.txt before the input began, a page is
-// counted as "not_shown". It is a violation if all files of AddRobotsTxt that
-// were in force in the 24 hours before disallow it.
+// If the robot may have received robots.txt before the input began, a request
+// for a page is counted as "not_shown". The request is a violation if all files
+// of AddRobotsTxt that were in force in the 24 hours before disallow it.
 //
 // # Clients
 //
@@ -60,10 +63,10 @@
 // compose, journald, Papertrail) are skipped.
 //
 // The client is unknown if a line contains "-" or "unix:" instead, or the
-// address of a machine that represents many clients: other lines with that
-// address name clients, or the address has more robots than one machine would
-// run. Such requests prove no gap and violate no Retry-After. They are counted
-// as "anonymous".
+// address of a machine that represents many clients. An address is assumed to
+// represent many clients if another line contains a client behind it, or if it
+// has more robots than one machine would run. Such requests prove no gap and
+// violate no Retry-After. They are counted as "anonymous".
 //
 // # Cost
 //

@@ -12,8 +12,9 @@ import (
 // first bytes. The formats of logs are those of [Formats]. Logs and WARC files
 // may be compressed with gzip.
 //
-// A log is read twice. If Reader is neither an io.ReaderAt that can seek, such
-// as a file, nor a WARC file, Read copies it into a temporary file first.
+// A log is read twice. Therefore, Read copies a log into a temporary file if
+// Reader does not implement io.ReaderAt and io.Seeker, as an [os.File] does, or
+// if the log is compressed and not in the order of time.
 type Input struct {
 	Name   string
 	Reader io.Reader
@@ -31,10 +32,10 @@ type event struct {
 	robot   string // the name in the User-Agent
 	address string // the client's
 	status  int
-	wait    int64    // nanoseconds after the answer that a Retry-After requests; 0 means none
-	capture *capture // the answer to a request for robots.txt; nil means not known
+	wait    int64    // the pause that a Retry-After requests, in nanoseconds; 0 means none
+	capture *capture // the response to a request for robots.txt; nil means not known
 	isFile  bool     // it is for robots.txt
-	notGet  bool     // its method is not GET, so the answer contains no robots.txt
+	notGet  bool     // its method is not GET, so the response contains no robots.txt
 
 	hasAgent    bool // in a WARC file: it has a User-Agent, or its crawler is known
 	isAnonymous bool // the log does not identify the client
@@ -46,7 +47,7 @@ type event struct {
 // A nil pool is empty.
 type eventPool struct{ judged []*event }
 
-// get returns an event without contents.
+// get returns an event whose fields are zero.
 func (p *eventPool) get() *event {
 	if p == nil || len(p.judged) == 0 {
 		return new(event)
@@ -63,18 +64,19 @@ func (p *eventPool) put(e *event) {
 	p.judged = append(p.judged, e)
 }
 
-// A capture is an answer to a request for robots.txt.
+// A capture is a response to a request for robots.txt.
 type capture struct {
 	status int
 	body   []byte
-	to     string // if status is a redirect: the origin, as the function redirect returns it
+	to     string // the target of a redirect, as returned by redirect; "" if there is none
 }
 
 // time returns the time by which a log is sorted: the end or, if the end is not
 // known, the start.
 func (e *event) time() int64 { return max(e.at, e.end) }
 
-// size returns approximately how many bytes of memory the event takes.
+// size returns the approximate number of bytes of memory that the event
+// occupies.
 func (e *event) size() int { return len(e.url) + len(e.host) + 200 }
 
 // before reports whether e is judged before f. A request for robots.txt
@@ -93,7 +95,7 @@ const fresh = 24 * time.Hour
 // never is the value of a time that is not known.
 const never = math.MinInt64
 
-// asTime converts a time in nanoseconds.
+// asTime converts a Unix time in nanoseconds to a Time in UTC.
 func asTime(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }
 
 // isRobots reports whether a URL is that of a robots.txt.

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// This program reads the access log of a site, and prints which robots broke
-// the site's rules.
+// This program reads the access log of a site, and prints the requests that
+// violated the rules of the site.
 func Example() {
 	judge := audit.Auditor{
 		OnViolation: func(v audit.Violation) {
@@ -56,7 +56,8 @@ func ExampleRobotsTxts() {
 	// https://example.com/robots.txt 200 "User-agent: *\nDisallow: /private/\n"
 }
 
-// A log in another format is an error, which shows its first line.
+// If no line of a log is in a known format, Read returns a FormatError, which
+// contains the first line.
 func ExampleFormatError() {
 	var judge audit.Auditor
 	log := strings.NewReader("Nov 20 10:00:00 mail postfix: connect from a.example\n")
@@ -70,8 +71,8 @@ func ExampleFormatError() {
 	// [combined caddy nginx traefik w3c alb logpush]
 }
 
-// A log in JSON is read in the format that is named. A line in another format
-// is then broken instead of being guessed at.
+// This program sets the format of a log in JSON. A line in another format is
+// then passed to OnBroken, and its format is not detected.
 func ExampleAuditor_format() {
 	judge := audit.Auditor{
 		Format:      "caddy",
@@ -92,8 +93,7 @@ func ExampleAuditor_format() {
 	// 1 request
 }
 
-// The site's own monitor may request what it likes. Its requests are counted,
-// and not judged.
+// The requests of the site's own monitor should be counted, but not judged.
 func ExampleAuditor_ignore() {
 	judge := audit.Auditor{
 		Ignore:      []string{"examplemonitor"},
@@ -114,7 +114,7 @@ func ExampleAuditor_ignore() {
 }
 
 // This program counts the requests of each robot by the hour, as a report with
-// a time axis does. It counts all requests, and not only violations.
+// a time axis does. It counts all requests, whether or not they are violations.
 func ExampleAuditor_onRequest() {
 	hours := make(map[string]int)
 	judge := audit.Auditor{
@@ -130,7 +130,7 @@ func ExampleAuditor_onRequest() {
 	if err := judge.Read(context.Background(), audit.Input{Name: "access.log", Reader: strings.NewReader(log)}); err != nil {
 		fmt.Println(err)
 	}
-	judge.Result() // judges the requests that are still kept
+	judge.Result() // judges the requests that have not been judged yet
 	for _, hour := range slices.Sorted(maps.Keys(hours)) {
 		fmt.Println(hour, hours[hour])
 	}

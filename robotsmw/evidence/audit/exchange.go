@@ -12,16 +12,16 @@ import (
 // are two records near each other, in either order. Each may contain the
 // other's ID in its WARC-Concurrent-To.
 type half struct {
-	ids       []string // the IDs of the record, and of the records named in it
+	ids       []string // the IDs of the record, and of the records in its WARC-Concurrent-To
 	isRequest bool
 	event     *event
 }
 
-// exchanges joins the requests and answers of a WARC file.
+// exchanges joins the requests and responses of a WARC file.
 type exchanges struct {
 	each    func(*event)
 	parser  parser
-	agent   string                     // the User-Agent in warcinfo, for answers without a request record
+	agent   string                     // the User-Agent in warcinfo, for responses without a request record
 	pending []*half                    // those that lack the other half, the oldest first
 	hops    map[[sha256.Size]byte]bool // hashes of URLs to which a request for robots.txt was redirected
 }
@@ -100,7 +100,7 @@ func (x *exchanges) emit(h *half) {
 	x.each(h.event)
 }
 
-// matchesByID reports whether a request and an answer belong together, because
+// matchesByID reports whether a request and a response belong together, because
 // they have a record ID in common.
 func (h *half) matchesByID(other *half) bool {
 	if h.isRequest == other.isRequest {
@@ -109,8 +109,9 @@ func (h *half) matchesByID(other *half) bool {
 	return slices.ContainsFunc(h.ids, func(id string) bool { return slices.Contains(other.ids, id) })
 }
 
-// matchesByURL reports whether a request and an answer belong together, because
-// they have the same URL, and neither contains the ID of another record.
+// matchesByURL reports whether a request and a response belong together,
+// because they have the same URL, and neither contains the ID of another
+// record.
 func (h *half) matchesByURL(other *half) bool {
 	if h.isRequest == other.isRequest || h.event.url != other.event.url {
 		return false
@@ -118,9 +119,9 @@ func (h *half) matchesByURL(other *half) bool {
 	return len(h.ids) <= 1 && len(other.ids) <= 1
 }
 
-// join returns the request with its answer. The date of the request's record is
-// the start of the request. If the answer's record has a later date, that date
-// is the end of the request.
+// join returns the request with the data of its response. The date of the
+// request's record is the start of the request. If the response's record has a
+// later date, that date is the end of the request.
 func (h *half) join(other *half) *half {
 	if !h.isRequest {
 		return other.join(h)
@@ -194,10 +195,11 @@ func (x *exchanges) response(r *warcRecord, e *event) error {
 	return err
 }
 
-// redirect returns the origin of the robots.txt that a redirect leads to, and
-// the URL that is requested next. Both are "" if the redirect leads nowhere. If
-// the redirect leads to a path other than /robots.txt, the returned origin has
-// the scheme "unknown". No robots.txt is known for such an origin.
+// redirect returns the origin of the robots.txt to which a redirect leads, and
+// the URL that is requested next. Both are "" if the target is missing,
+// invalid, or not an http or https URL. If the redirect leads to a path other
+// than /robots.txt, the returned origin has the scheme "unknown". No robots.txt
+// is known for such an origin.
 func redirect(from, location string) (origin, hop string) {
 	base, err := url.Parse(from)
 	if err != nil || location == "" {

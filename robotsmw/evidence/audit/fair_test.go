@@ -14,10 +14,10 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// These tests have an innocent robot, of which an audit could be wrong, and
-// beside it a guilty one.
+// Each of these tests has a robot that obeys the rules although its requests
+// resemble violations, and a robot that violates the rules in a similar way.
 
-// A hit is a request as the servers of a site see it.
+// A hit is a request in the log of a site.
 type hit struct {
 	at      time.Time // when it arrived
 	took    time.Duration
@@ -58,7 +58,8 @@ func linesOf(hits []hit, line func(hit) string) string {
 
 var morning = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
-// pages returns requests for pages, each an interval after the one before.
+// pages returns n requests for pages. interval(i) is the time between request i
+// and the next one.
 func pages(agent, address string, from time.Time, n int, interval func(i int) time.Duration) (hits []hit) {
 	for i := range n {
 		hits = append(hits, hit{from, 20 * time.Millisecond, address, "site.example", agent, fmt.Sprintf("/page/%d", i), 200})
@@ -69,7 +70,8 @@ func pages(agent, address string, from time.Time, n int, interval func(i int) ti
 
 func every(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
-// accused returns "robot kind" for each robot and kind that an audit reports.
+// accused returns "robot kind" for each robot and kind of violation that an
+// audit reports.
 func accused(got audited) (list []string) {
 	for _, v := range got.violations {
 		if one := v.Robot + " " + v.Kind; !slices.Contains(list, one) {
@@ -83,7 +85,7 @@ func accused(got audited) (list []string) {
 func wantAccused(t *testing.T, got audited, want ...string) {
 	t.Helper()
 	if list := accused(got); !slices.Equal(list, want) {
-		t.Errorf("accused are %q, want %q; the first: %.3v", list, want, got.violations)
+		t.Errorf("the violations are %q, want %q; the first ones are %.3v", list, want, got.violations)
 	}
 }
 
@@ -112,7 +114,7 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 }
 
 // If no robot requests robots.txt in the log, a cache in front of the server
-// may answer these requests.
+// may have answered these requests.
 func TestFair_RobotsTxtFromACDN(t *testing.T) {
 	log := combined(`
 		20T00:00:00 Googlebot/2.1 /a
@@ -127,8 +129,9 @@ func TestFair_RobotsTxtFromACDN(t *testing.T) {
 	}
 }
 
-// A fetch counts from whatever address and at whatever front end; that of
-// Googlebot serves Googlebot-Image.
+// A robot may fetch robots.txt from another address and through another front
+// end than its pages. Googlebot-Image may use a file that Googlebot has
+// fetched.
 func TestFair_RobotsTxtByAnotherOfTheFamily(t *testing.T) {
 	first := combined("20T00:00:00 OtherBot/1.0 /robots.txt\n21T20:00:00 OtherBot/1.0 /robots.txt\n21T20:05:00 OtherBot/1.0 /robots.txt\n22T00:00:00 Googlebot/2.1 /robots.txt")
 	second := combined("22T00:00:00 Googlebot-Image/1.0 /a.png\n22T00:00:00 Googlebot/2.1 /a\n22T00:00:00 bingbot/2.0 /a")
@@ -137,8 +140,9 @@ func TestFair_RobotsTxtByAnotherOfTheFamily(t *testing.T) {
 	}
 }
 
-// Requests arrive with jitter. Only a run of them proves that the pace was not
-// kept. RunBot is 5 % too fast, BurstBot sends three at once.
+// Requests arrive with jitter, so only a series of them proves that the gaps
+// were too short. RunBot is 5 % too fast. BurstBot sends three requests at
+// once.
 func TestFair_Jitter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	jitter := func(d time.Duration) func(int) time.Duration {
@@ -158,8 +162,8 @@ func TestFair_Jitter(t *testing.T) {
 	}
 }
 
-// A robot goes on by its copy while it asks for robots.txt again, which may
-// take longer than a page.
+// A robot continues to use its copy of robots.txt while it fetches the file
+// again, which may take longer than the fetch of a page.
 func TestFair_SlowRobotsTxt(t *testing.T) {
 	early := func(i int) time.Duration { return 2*time.Second - time.Duration(1-i%2*2)*100*time.Millisecond }
 	hits := slices.Concat(pages("PoliteBot/1.0", "192.0.2.1", morning.Add(2*time.Second), 20, early), pages("GuiltyBot/1.0", "192.0.2.2", morning.Add(2*time.Second), 20, every(time.Second)))
@@ -194,7 +198,8 @@ func TestFair_UsersOfOneLibrary(t *testing.T) {
 	}
 }
 
-// The name in a User-Agent is not always the name in robots.txt.
+// A robot may obey a group in robots.txt whose name is not that in its
+// User-Agent.
 func TestFair_NamesInRobotsTxt(t *testing.T) {
 	const rules = `User-agent: Yandex
 Disallow: /yandex/
@@ -236,7 +241,7 @@ Disallow: /
 				t.Fatal(err)
 			}
 			if r := a.Result(); len(r.Robots) != 1 || r.Robots[0].Name != tt.name {
-				t.Fatalf("the robot is %+v", r.Robots)
+				t.Fatalf("the robots are %+v, want only %s", r.Robots, tt.name)
 			}
 			var urls []string
 			for _, v := range got.violations {
@@ -250,15 +255,15 @@ Disallow: /
 				want = []string{"/yandex/", "/google/", "/slurp/", "/baidu/", "/example/", "/"}
 			}
 			if !slices.Equal(urls, want) {
-				t.Errorf("forbidden were %q, want %q", urls, want)
+				t.Errorf("the violations are about %q, want %q", urls, want)
 			}
 		})
 	}
 	wantAccused(t, read(t, always("User-agent: AdsBot-Google\nDisallow: /\n"), combined("10:00:00 AdsBot-Google /robots.txt\n10:00:01 AdsBot-Google /a")), "AdsBot-Google disallowed")
 }
 
-// Servers write logs in buffers, and front ends each their own. However lines
-// are out of order, the result is that of the sorted log.
+// The lines of a log are out of order if workers or front ends write them
+// through separate buffers. The result is the same as for the sorted log.
 func TestFair_LinesOutOfOrder(t *testing.T) {
 	t.Parallel()
 	var hits []hit
@@ -274,7 +279,7 @@ func TestFair_LinesOutOfOrder(t *testing.T) {
 			history := always("User-agent: *\nCrawl-delay: 10\n")
 			want := read(t, history, strings.Join(sorted, ""))
 			wantAccused(t, want, "FastBot gap")
-			// Three workers write their buffers when they are full.
+			// Each of three workers writes its buffer when the buffer is full.
 			buffered := func(size int) string {
 				var out strings.Builder
 				workers := make([][]string, 3)
@@ -305,8 +310,8 @@ func TestFair_LinesOutOfOrder(t *testing.T) {
 	}
 }
 
-// A log that is out of order everywhere says so, and nobody is accused by the
-// order of its lines.
+// If a log is completely out of order, the result contains jumps, and no
+// violation is reported because of the order of the lines.
 func TestFair_NoOrder(t *testing.T) {
 	hits := pages("PoliteBot/1.0", "192.0.2.1", morning, 2000, every(120*time.Second))
 	hits = append(hits, hit{morning.Add(time.Second), 0, "192.0.2.2", "", "GuiltyBot/1.0", "/private/", 200})
@@ -318,11 +323,12 @@ func TestFair_NoOrder(t *testing.T) {
 	}
 	got := read(t, always("User-agent: *\nCrawl-delay: 100\nDisallow: /private/\n"), strings.Join(lines, "\n"))
 	if wantAccused(t, got, "GuiltyBot disallowed"); got.result.Counts["jumps"] == 0 {
-		t.Error("it does not say that lines are out of order")
+		t.Error("jumps is 0, want it to count the lines that are out of order")
 	}
 }
 
-// What robots.txt was, as the log shows it.
+// The status of a request for robots.txt in the log determines which file is in
+// force afterwards.
 func TestFair_StatusOfRobotsTxt(t *testing.T) {
 	tests := []struct {
 		name, log, want string
@@ -355,14 +361,14 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 		21T10:00:00 ABot/1 /robots.txt 503
 		21T12:00:00 ABot/1 /private/a
 		21T12:00:00 GuiltyBot/1 /private/a`)
-	wantAccused(t, read(t, changed, log), "GuiltyBot stale") // the copy of ABot stays in use, because it asked again
+	wantAccused(t, read(t, changed, log), "GuiltyBot stale") // ABot may continue to use its copy, because its later fetch failed
 	if got := read(t, nil, combined("10:00:00 ABot/1 /robots.txt 404\n10:00:01 ABot/1 /a")); got.result.Counts["unaudited"] != 0 {
-		t.Errorf("that there is no robots.txt is known from the log: %+v", got.result)
+		t.Errorf("after a 404 for robots.txt, the result is %+v, want no unaudited requests", got.result)
 	}
 }
 
-// A robot may have got robots.txt before the log began. So a change counts for
-// it when it can have no older copy any more.
+// A robot may have received robots.txt before the log began. Therefore, a new
+// file is in force for that robot only when an older copy must have expired.
 func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
 	changed := new(history)
 	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nDisallow: /private/\n"))
@@ -375,12 +381,12 @@ func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
 		21T12:00:00 ABot/1 /private/b
 		21T12:01:01 ABot/1 /private/c`))
 	if want := "14:30:00 ABot /b/b disallowed\n12:01:01 ABot /private/c disallowed\n"; got.String() != want || got.result.Counts["not_shown"] != 5 {
-		t.Errorf("%v; got\n%swant\n%s", got.result.Counts, got, want)
+		t.Errorf("the counts are %v, want 5 not_shown; got\n%swant\n%s", got.result.Counts, got, want)
 	}
 }
 
-// A robot may keep its copy for 24 hours, so it need not know of a Crawl-delay
-// that is new.
+// A robot may use its copy of robots.txt for 24 hours, and need not obey a
+// newer Crawl-delay during this time.
 func TestFair_CrawlDelayThatIsNew(t *testing.T) {
 	changed := new(history)
 	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nCrawl-delay: 1\n"))
@@ -404,13 +410,13 @@ func TestFair_CrawlDelayThatIsNew(t *testing.T) {
 			continue
 		}
 		if v.Rule != "Crawl-delay: 1" || v.Line != 2 || v.Want != time.Second {
-			t.Fatalf("got the violation %+v, want it to name Crawl-delay: 1 in line 2, and 1 s", v)
+			t.Fatalf("got the violation %+v, want the Rule Crawl-delay: 1, line 2 and 1 s", v)
 		}
 	}
 }
 
-// The combined format has the end of a request. What the robot knew when it
-// sent the request counts.
+// The combined format contains the end of a request. The request is judged by
+// the files that the robot may have had when the request began.
 func TestFair_RequestsThatTakeLong(t *testing.T) {
 	changed := new(history)
 	give(changed, "", morning.Add(-90*time.Hour), 200, []byte("User-agent: *\nDisallow:\n"))
@@ -433,8 +439,9 @@ func TestFair_RequestsThatTakeLong(t *testing.T) {
 	}
 }
 
-// A log does not say where a redirect leads. What a robot asks for next may be
-// the file itself. Only one URL is excused so.
+// A log does not contain the target of a redirect. After a redirect of
+// robots.txt, the next request of the robot may therefore be for the file
+// itself, and is not a violation. This applies to only one URL.
 func TestFair_RedirectOfRobotsTxt(t *testing.T) {
 	got := read(t, always("User-agent: *\nCrawl-delay: 1000\nDisallow: /static/\n"), combined(`
 		20T10:00:00 ABot/1 /robots.txt 301
@@ -454,8 +461,8 @@ func TestFair_RedirectOfRobotsTxt(t *testing.T) {
 	}
 }
 
-// A robot that no group names obeys "*", also if "*" shares a group with
-// another robot.
+// A robot that is named by no group obeys "*", even if "*" and another robot
+// share a group.
 func TestFair_AnotherRobotBesideEveryone(t *testing.T) {
 	const rules = "User-agent: OtherBot\nUser-agent: *\nDisallow: /\n\nUser-agent: Googlebot\nDisallow: /google/\n"
 	got := read(t, always(rules), combined(`
@@ -469,7 +476,7 @@ func TestFair_AnotherRobotBesideEveryone(t *testing.T) {
 	}
 }
 
-// A violation is reported whatever the robot writes as the name of a user.
+// A violation is reported for any name of a user that the robot sends.
 func TestRead_ForgedUser(t *testing.T) {
 	h := hit{morning, 0, "192.0.2.66", "", "GuiltyBot/1.0", "/private/a", 200}
 	for name, line := range map[string]string{
@@ -507,8 +514,8 @@ func TestRead_EquivalentPaths(t *testing.T) {
 	}
 }
 
-// Only a GET counts as a fetch of robots.txt. A 404 for another method does not
-// mean that there is no file.
+// Only a GET is a fetch of robots.txt. A 404 for another method does not mean
+// that there is no robots.txt.
 func TestRead_MethodOfRobotsTxt(t *testing.T) {
 	for _, method := range []string{"POST", "HEAD"} {
 		refused := strings.Replace(combined("10:00:01 GuiltyBot/1.0 /robots.txt 404"), "GET", method, 1)
@@ -541,7 +548,7 @@ func TestRobotName_LikeBrowsers(t *testing.T) {
 	}
 }
 
-// JSON of other servers than Caddy is read, and a message of Caddy is not
+// The JSON of servers other than Caddy is read, and a message of Caddy is not
 // mistaken for a request.
 func TestRead_JSONOfOtherServers(t *testing.T) {
 	for server, line := range map[string]string{
@@ -552,7 +559,7 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 		got := read(t, always(rulesOfSite), line+"\n")
 		wantAccused(t, got, "GuiltyBot disallowed")
 		if len(got.broken) != 0 {
-			t.Errorf("%s: the line is broken: %v", server, got.broken)
+			t.Errorf("%s: the line is reported as broken: %v", server, got.broken)
 		}
 		if address := got.violations[0].Address; address != "192.0.2.1" {
 			t.Errorf("%s: the violation has the address %q, want 192.0.2.1", server, address)
@@ -560,12 +567,12 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 	}
 	message := `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}` + "\n"
 	if got := read(t, always(rulesOfSite), message); len(got.broken) != 0 {
-		t.Errorf("a message of Caddy is broken: %v", got.broken)
+		t.Errorf("a message of Caddy is reported as broken: %v", got.broken)
 	}
 }
 
-// Only what is between Since and Until counts, but what is before says what
-// robots knew.
+// Only requests between Since and Until are judged and counted, but robots.txt
+// files that robots fetched before Since are taken into account.
 func TestAuditor_SinceAndUntil(t *testing.T) {
 	log := combined(`
 		19T10:00:00 PoliteBot/1.0 /private/yesterday
@@ -587,12 +594,12 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 	}
 	r := a.Result()
 	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.Counts["not_shown"] != 0 {
-		t.Errorf("%+v; got\n%swant\n%s", r, got, want)
+		t.Errorf("the result is %+v, want 4 requests, 2 violations, 2 robots and no not_shown; got\n%swant\n%s", r, got, want)
 	}
 }
 
-// Memory depends on nothing that visitors can invent: names, hosts, addresses,
-// or long URLs, of which gzip makes a short log.
+// Visitors cannot exhaust the memory with invented names, hosts and addresses,
+// or with long URLs, which take little space in a compressed log.
 func TestRead_WhatVisitorsInvent(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector takes memory of its own")
@@ -649,7 +656,7 @@ func TestRead_WhatVisitorsInvent(t *testing.T) {
 			most = max(most, live()) - begin
 			t.Logf("%d MiB for %d lines, %d robots, %d hosts", most>>20, lines, len(r.Robots), len(r.Hosts))
 			if r.Requests != lines || name != "addresses" && r.Violations != lines || most > 96<<20 {
-				t.Errorf("%d MiB, %d requests and %d violations of %d lines", most>>20, r.Requests, r.Violations, lines)
+				t.Errorf("got %d MiB, %d requests and %d violations for %d lines, want at most 96 MiB, and one of each for a line", most>>20, r.Requests, r.Violations, lines)
 			}
 		})
 	}

@@ -25,10 +25,11 @@ import (
 )
 
 // honestCrawl crawls a small web and records it. It returns the record's
-// directory. The web has most things that a robots.txt can be: rules with a
-// Crawl-delay, none, a redirect to another host's, one that fails, and one that
-// the operator overrides. The second session begins ten seconds after the
-// first. If fromEnd is set, intervals count from the end of a request.
+// directory. The hosts of the web differ in their robots.txt: it has rules with
+// a Crawl-delay, does not exist, redirects to another host, is unreachable, or
+// is overridden by the operator. The second session begins ten seconds after
+// the first. If fromEnd is set, intervals are measured from the end of a
+// request.
 func honestCrawl(t *testing.T, fromEnd bool, between time.Duration) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,8 +89,8 @@ func honestCrawl(t *testing.T, fromEnd bool, between time.Duration) string {
 	return dir
 }
 
-// forge changes each line of a record that begins with the event, and then
-// makes all numbers and hashes again. A line that becomes empty is left out.
+// forge applies change to each line of a record, and then computes all numbers
+// and hashes again. A line is omitted if change returns "".
 func forge(t *testing.T, dir string, change func(event, line string) string) fstest.MapFS {
 	t.Helper()
 	forged := make(fstest.MapFS)
@@ -125,7 +126,8 @@ func forge(t *testing.T, dir string, change func(event, line string) string) fst
 	return forged
 }
 
-// auditOf audits a record, and returns what it finds in words.
+// auditOf audits a record. found contains a line for each violation and each
+// fault.
 func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
 	t.Helper()
 	var b strings.Builder
@@ -139,8 +141,8 @@ func auditOf(t *testing.T, dir fstest.MapFS) (r *audit.Result, found string) {
 	return a.Result(), b.String()
 }
 
-// Who can write all files of a record can make its hashes again. But then the
-// lines contradict each other, or say themselves what the crawler did wrong.
+// An attacker who can write all files of a record can compute its hashes again.
+// However, the lines then contradict each other, or contain a violation.
 func TestReadRecord_Forgeries(t *testing.T) {
 	// on returns a change of the lines that match. old is a regular expression.
 	on := func(event, has, old, with string) func(string, string) string {
@@ -161,16 +163,16 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		change  func(event, line string) string
 		found   string // one of the things that are found, at least
 	}{
-		{"a page to which no robots.txt applies", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"not-applicable"}`), "names no robots.txt"},
-		{"a page that is robots.txt itself", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"robots-txt"}`), "names no robots.txt"},
-		{"a page as a request for robots.txt", false, on("request", page, `,"start"`, `,"robots":true,"start"`), "is for a page"},
+		{"a page to which no robots.txt applies", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"not-applicable"}`), "contains no robots_url"},
+		{"a page that is robots.txt itself", false, on("request", page, decision, `"decision":{"allowed":true,"decided":"2000-01-01T00:00:05Z","reason":"robots-txt"}`), "contains no robots_url"},
+		{"a page as a request for robots.txt", false, on("request", page, `,"start"`, `,"robots":true,"start"`), "marked as one for a robots.txt"},
 		{"a decision by the robots.txt of another origin", false, on("request", page, `http://a.example/robots.txt`, `http://b.example/robots.txt`), "another origin"},
 		{"an override that there is not", false, on("request", page, `"robots_url":"[^"]*","sha256"`, `"sha256"`), "no such override"},
 		{"another override", false, on("robot", "", `("http://mine.example":")[0-9a-f]{8}`, `${1}00000000`), "no such override"},
-		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "its limiter says"},
+		{"no delay", false, on("request", page, `"interval":5,"interval_why":"crawl-delay","delay":1`, `"interval":0,"interval_why":"delay","delay":0`), "that of its limiter"},
 		{"a shorter Crawl-delay, and a start that keeps it", false, on("request", page, `(?s)"start":"([^"]*:)(\d\d)(\.[^"]*)"(.*)"crawl_delay":5`, `"start":"${1}02${3}"$4"crawl_delay":1`), "gap"},
-		{"a Crawl-delay that was agreed, and no settings of single hosts", false, on("request", page, `"crawl_delay":5`, `"crawl_delay":1,"crawl_delay_agreed":true`), "no settings of single hosts"},
-		{"a fetch with another status", false, on("fetch", "a.example", `"status":200`, `"status":404`), "is not that in"},
+		{"a Crawl-delay that was agreed, and no settings of single hosts", false, on("request", page, `"crawl_delay":5`, `"crawl_delay":1,"crawl_delay_agreed":true`), "no PerHost"},
+		{"a fetch with another status", false, on("fetch", "a.example", `"status":200`, `"status":404`), "differs from the response in"},
 		{"a fetch of another file", false, on("fetch", "a.example", `"bytes":\d+,"sha256":"[0-9a-f]{8}`, `"bytes":9,"sha256":"00000000`), "contradicts"},
 		{"a robots line with another status", false, on("robots", "a.example", `"status":200,"sha256":"[0-9a-f]*"`, `"status":404`), "no fetch"},
 		{"a robots line without a fetch", false, drop("fetch", "a.example"), "no fetch"},
@@ -180,7 +182,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		{"rules that came later", false, on("robots", "a.example", `"time":"2000-01-01T00:00`, `"time":"2000-01-01T00:02`), "no fetch"},
 		{"a longer lifetime", false, on("robots", "a.example", `"expires":"2000`, `"expires":"2001`), "24 hours"},
 		{"a decision with another lifetime", false, on("request", page, `"expires":"2000-01-02`, `"expires":"2000-01-05`), "disagree"},
-		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "names no robots.txt"},
+		{"a page without robots_url", false, on("request", page, `"robots_url":"[^"]*",|"sha256":"[^"]*",`, ""), "contains no robots_url"},
 		{"the pace of another host", false, on("request", page, `"host":"a.example"`, `"host":"z.example"`), "another host"},
 		{"a page that is left out", false, drop("request", page), "is missing"},
 		{"another URL", false, on("request", page, "/3", "/private/3"), "disallowed"},
@@ -193,7 +195,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 			dir := forge(t, dirs[tt.fromEnd], tt.change)
 			keep(t, dir)
 			if r, found := auditOf(t, dir); r.Violations+r.Counts["broken"] == 0 || !strings.Contains(found, tt.found) {
-				t.Errorf("it is not said that %q: %d violations, %d broken\n%s", tt.found, r.Violations, r.Counts["broken"], found)
+				t.Errorf("the audit does not report %q, but %d violations and %d faults:\n%s", tt.found, r.Violations, r.Counts["broken"], found)
 			}
 		})
 	}
@@ -201,13 +203,14 @@ func TestReadRecord_Forgeries(t *testing.T) {
 		later := forge(t, dir, func(_, line string) string { return line + `,"later":{"version":1}` })
 		r, found := auditOf(t, later)
 		if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 || r.Records[0].Counts["overridden"] != 2 {
-			t.Errorf("an honest record with members that a later version has, from end %v: %+v\n%s", fromEnd, r, found)
+			t.Errorf("an unforged record with a member of a later version, from end %t: got %+v, want no violations, faults or unaudited requests\n%s", fromEnd, r, found)
 		}
 	}
 }
 
-// A session begins with an empty Limiter, which knows nothing of the pages of
-// the session before. The site sees that they come too soon.
+// A session begins with a new Limiter, which does not delay requests because of
+// the pages of the previous session. If a page of the new session follows too
+// soon, the audit reports a gap.
 func TestReadRecord_SessionsSoonAfterEachOther(t *testing.T) {
 	dir := t.TempDir()
 	for i, wait := range []time.Duration{0, time.Second, 6 * time.Second} {
@@ -311,7 +314,8 @@ func TestReadRecord_Head(t *testing.T) {
 	}
 }
 
-// keep writes a forged record into the directory FORGERIES, for other audits.
+// keep writes a forged record to the directory in the environment variable
+// FORGERIES, if it is set, so that other programs can audit the record.
 func keep(t *testing.T, dir fstest.MapFS) {
 	if to := os.Getenv("FORGERIES"); to != "" {
 		if err := os.CopyFS(filepath.Join(to, filepath.Base(t.Name())), dir); err != nil {
@@ -320,8 +324,8 @@ func keep(t *testing.T, dir fstest.MapFS) {
 	}
 }
 
-// A record and the site's own log have the same requests. A request that only
-// one of them has is named.
+// A record and the log of the site must contain the same requests. A request
+// that only one of them contains is reported.
 func TestReadRecord_AgainstALog(t *testing.T) {
 	dir := honestCrawl(t, false, 10*time.Second)
 	var lines []string
@@ -347,12 +351,12 @@ func TestReadRecord_AgainstALog(t *testing.T) {
 		return a.Result(), b.String()
 	}
 	if r, found := against(lines); found != "" || r.Records[0].Counts["both"] != len(lines) {
-		t.Errorf("the whole log: %v\n%s", r.Records[0].Counts, found)
+		t.Errorf("the whole log: the counts are %v, want %d of both and no faults:\n%s", r.Records[0].Counts, len(lines), found)
 	}
 	missing := slices.Concat(lines[:4], lines[5:])
 	more := strings.Replace(lines[4], "GET /", "GET /private/", 1)
 	r, found := against(append(missing, more, strings.Replace(more, "ExampleBot", "OtherBot", 1)))
 	if n := r.Records[0].Counts; n["only_log"] != 1 || n["only_record"] != 1 || r.Counts["broken"] != 2 || !strings.Contains(found, "only the log has the request for \""+strings.Fields(lines[4])[0][:5]) {
-		t.Errorf("another log: %v\n%s", n, found)
+		t.Errorf("a changed log: the counts are %v, want one only_log and one only_record:\n%s", n, found)
 	}
 }

@@ -22,13 +22,14 @@ const (
 	FormatTraefik = "traefik"
 	// FormatW3C is the W3C extended log file format of IIS and CloudFront.
 	FormatW3C = "w3c"
-	// FormatALB is that of AWS Application and Classic Load Balancers.
+	// FormatALB is the format of AWS Application and Classic Load Balancers.
 	FormatALB = "alb"
 	// FormatLogpush is Cloudflare Logpush's data set http_requests, as JSON.
 	FormatLogpush = "logpush"
 )
 
-// Formats returns the names of the formats of logs that Read knows.
+// Formats returns the names of the formats of logs that [Auditor.Read]
+// supports.
 func Formats() []string {
 	return []string{FormatCombined, FormatCaddy, FormatNginx, FormatTraefik, FormatW3C, FormatALB, FormatLogpush}
 }
@@ -40,7 +41,7 @@ type FormatError struct {
 	Line   string // the first line that is not empty, or its beginning
 }
 
-// Error shows the first line and lists the known formats.
+// Error returns a message with the first line and the known formats.
 func (e *FormatError) Error() string {
 	which := "one of the known formats"
 	if e.Format != "" {
@@ -52,7 +53,8 @@ func (e *FormatError) Error() string {
 
 var errFormat = errors.New("the line is in no known format")
 
-// line reads a line. If Auditor.Format is "", it detects the format.
+// line parses a line in the format p.format. If p.format is "", line detects
+// the format.
 func (p *parser) line(line []byte) (entry, error) {
 	switch p.format {
 	case "":
@@ -91,9 +93,10 @@ func (p *parser) detect(line []byte) (entry, error) {
 	return e, err
 }
 
-// glance reads the time of a line without reading the whole line. It also
-// returns a part of the line that contains the URL. at is "never" if the line
-// has no time. isQuick is false for the formats that must be read in whole.
+// glance returns the time of a line without parsing the whole line, and a part
+// of the line that contains the URL. at is "never" if the line has no time.
+// isQuick is false if the format of the line requires that the whole line is
+// parsed.
 func (p *parser) glance(line []byte) (at int64, request []byte, isQuick bool) {
 	if p.isCombined(line) {
 		_, at, rest, ok := p.cutDate(line)
@@ -110,8 +113,8 @@ func (p *parser) glance(line []byte) (at int64, request []byte, isQuick bool) {
 	return never, nil, false
 }
 
-// isCombined reports whether a line cannot be in any other format than the
-// combined one.
+// isCombined reports whether the combined format is the only one in which a
+// line may be.
 func (p *parser) isCombined(line []byte) bool {
 	if p.format != "" {
 		return p.format == FormatCombined
@@ -134,8 +137,8 @@ func shorten(line []byte) string {
 }
 
 // json reads a line that is a JSON object. If format is "", it is derived from
-// the members. If the object is that of docker or a log shipper, and contains
-// the line of another format, json reads that line.
+// the members. If the object is that of docker or a log shipper, and contains a
+// line in another format, json reads the inner line.
 func (p *parser) json(line []byte, format string) (entry, error) {
 	if line[0] != '{' {
 		return entry{}, errJSON
@@ -170,7 +173,7 @@ func (p *parser) json(line []byte, format string) (entry, error) {
 	return p.entry(m.nginx())
 }
 
-// formatDocker is the JSON of docker, whose member "log" is a line of another
+// formatDocker is the JSON of docker, whose member "log" is a line in another
 // format.
 const formatDocker = "docker"
 
@@ -198,8 +201,8 @@ func (p *parser) nested(line string) (entry, error) {
 	return p.detect(inner)
 }
 
-// knownMembers contains the names of the members that some format uses. The map
-// returns the name itself, so that the name in a line is not copied.
+// knownMembers maps the names of the members that some format uses to
+// themselves, so that the name in a line need not be copied.
 var knownMembers = func() map[string]string {
 	all := make(map[string]string)
 	for _, names := range [][]string{traefikMembers, logpushMembers, nginxMembers, {"log", "stream"}} {

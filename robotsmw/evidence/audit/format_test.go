@@ -15,14 +15,15 @@ import (
 // A logFormat writes requests as a server does.
 type logFormat struct {
 	name   string
-	format string // its name in Formats
-	header string // what a log begins with
+	format string // the name in Formats
+	header string // the beginning of a log
 	line   func(hit) string
 }
 
 func (h hit) end() time.Time { return h.at.Add(h.took) }
 
-// jsonLine returns members, as name and value in turn, as a line of JSON.
+// jsonLine returns a line of JSON with the given members, which are alternating
+// names and values.
 func jsonLine(members ...any) string {
 	var b strings.Builder
 	for i := 0; i < len(members); i += 2 {
@@ -50,7 +51,7 @@ func (h hit) nginxLocal() string {
 		"request", "GET "+h.url+" HTTP/1.1", "status", h.status, "http_user_agent", h.agent)
 }
 
-// nginxELK has the names of logstash, and a fraction of a second.
+// nginxELK uses the names of Logstash, and times with a fraction of a second.
 func (h hit) nginxELK() string {
 	path, query, _ := strings.Cut(h.url, "?")
 	return jsonLine("@timestamp", h.end().Format("2006-01-02T15:04:05.000Z07:00"), "clientip", h.address, "method", "GET", "uri", path, "args", query, "vhost", h.host,
@@ -124,7 +125,7 @@ func shippedBy(prefix string, line func(hit) string) func(hit) string {
 
 func plainCombined(h hit) string { return h.combined("-") }
 
-// logFormats are all formats, some of them in several forms.
+// logFormats contains all formats, some of them in several forms.
 var logFormats = []logFormat{
 	{"combined", FormatCombined, "", plainCombined},
 	{"combined with times", FormatCombined, "", hit.precise},
@@ -155,7 +156,8 @@ var logFormats = []logFormat{
 	{"CloudFront", FormatW3C, cloudFrontHeader, hit.cloudFront},
 }
 
-// A polite robot and a guilty one have the same verdict in every format.
+// The results for a polite robot and for a guilty one are the same in every
+// format.
 func TestRead_Formats(t *testing.T) {
 	hits := []hit{
 		{morning, 5 * time.Millisecond, "192.0.2.1", "site.example", "PoliteBot/1.0 (a crawler; +https://polite.example/bot)", "/robots.txt", 200},
@@ -225,7 +227,7 @@ func TestRead_NoSuchFormat(t *testing.T) {
 	}
 }
 
-// What each format contains, and what a line is that is none.
+// Each row is a line of a log, and the event that the parser returns for it.
 func TestParser_Formats(t *testing.T) {
 	const t0 = 1795168800 // 2026-11-20T10:00:00Z
 	elb := hit{morning, time.Second, "192.0.2.1", "a.example", "Bot/1", "/a", 200}.elb()
@@ -314,7 +316,7 @@ func TestParser_Formats(t *testing.T) {
 			text = "browser"
 		}
 		if text != tt.want {
-			t.Errorf("%s: %s, want %s (%v)", tt.name, text, tt.want, err)
+			t.Errorf("%s: got %s (error %v), want %s", tt.name, text, err, tt.want)
 		}
 	}
 }
@@ -341,15 +343,15 @@ func TestRead_W3CConcatenated(t *testing.T) {
 		wantAccused(t, got, "GuiltyBot gap")
 		counts := got.result.Counts
 		if got.result.Requests != len(hits) || counts["broken"] != 0 || counts["jumps"] != 0 {
-			t.Errorf("%d requests, %d broken, %d jumps; want %d, 0, 0",
+			t.Errorf("got %d requests, %d broken lines and %d jumps, want %d, 0 and 0",
 				got.result.Requests, counts["broken"], counts["jumps"], len(hits))
 		}
 	}
 }
 
-// For any line, in any format, a parser returns a valid event or an error, and
-// returns the same for a repeated line. Both passes over a log find the same
-// time.
+// For any line, in any format, a parser returns a valid event or an error. If
+// the line is repeated, the result is the same. Both passes over a log read the
+// same time.
 func FuzzFormats(f *testing.F) {
 	h := hit{morning, 5 * time.Millisecond, "192.0.2.1", "site.example", "Mozilla/5.0 (compatible; Bot/2.1; +http://bot.example/)", "/a?b", 200}
 	for _, format := range logFormats {
@@ -368,10 +370,10 @@ func FuzzFormats(f *testing.F) {
 				got, err := p.line([]byte(line))
 				again, err2 := p.line([]byte(line))
 				if (err == nil) != (err2 == nil) || got.event != nil && *got.event != *again.event {
-					t.Fatalf("%q: %+v, %v, and then %+v, %v", line, got.event, err, again.event, err2)
+					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v)", line, got.event, err, again.event, err2)
 				}
 				if err == nil && got.isRequest && (!ok || at != got.at) {
-					t.Fatalf("%q: %d, %t, and then %d", line, at, ok, got.at)
+					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d", line, at, ok, got.at)
 				}
 				e := got.event
 				if e == nil {

@@ -34,8 +34,8 @@ func (h *history) onlyHost() string {
 }
 
 // isFailure reports whether a status means that robots.txt is unreachable, so
-// an older copy stays in use (RFC 9309 §2.3.1.4). nginx logs 444 and 499 for
-// requests without a response.
+// that an older copy may still be used (RFC 9309 §2.3.1.4). nginx logs 444 and
+// 499 for requests without a response.
 func isFailure(status int) bool {
 	return status/100 == 5 || httpstatus.IsThrottled(status) || status == 444 || status == 499
 }
@@ -123,7 +123,7 @@ type version struct {
 	file *file
 }
 
-// until returns the number of versions that came into force at t or earlier.
+// until returns the number of versions that came into force at or before t.
 func (l *timeline) until(t int64) int {
 	n := len(l.versions)
 	if n > 0 && l.versions[n-1].from <= t { // the most frequent case
@@ -157,8 +157,8 @@ func (l *timeline) at(t int64) *file {
 	return l.versions[n-1].file
 }
 
-// A file is the meaning of an answer for robots.txt: a robots.txt, a status, or
-// a redirect.
+// A file is the interpreted response to a request for robots.txt: a robots.txt,
+// a status, or a redirect.
 type file struct {
 	status int
 	to     string // the origin to whose robots.txt a redirect leads
@@ -185,7 +185,7 @@ func newFile(c *capture) *file {
 		f.text = c.body[:min(len(c.body), robotstxt.MaxSize+1)]
 	case 3:
 		f.to = c.to
-		if f.to == "" { // the redirect leads nowhere
+		if f.to == "" { // the redirect has no valid target
 			f.status = 404
 		}
 	}
@@ -268,8 +268,8 @@ func (f *file) judge(r *rules, url string) robotstxt.Match {
 	return m
 }
 
-// ruleText returns the rule that decided, such as "Disallow: /a", or "" if
-// none did.
+// ruleText returns the text of the rule that determined m, or "" if there is no
+// such rule. The text has the form "Disallow: /a".
 func ruleText(m robotstxt.Match) string {
 	if m.Kind == robotstxt.NoRule {
 		return ""

@@ -23,8 +23,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// oddWeb is a web with all that a robots.txt can be. Its pages and hosts have
-// names that a record and an audit may read in two ways.
+// oddWeb returns a web with all kinds of responses to a request for robots.txt.
+// The names of its hosts and pages have several spellings, which a record and
+// an audit could interpret differently.
 func oddWeb(isDown *atomic.Bool) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	rules := "User-agent: *\nDisallow: /private\nCrawl-delay: 2\n"
@@ -82,8 +83,8 @@ var oddURLs = []string{
 	"http://broken.example/25", "http://a.example/busy", "http://a.example/26", "http://a.example/robots.txt", "http://a.example/robots.txt?x", "http://a.example",
 }
 
-// A record of a crawler that obeys has no fault, whatever its options and the
-// web are.
+// An audit reports nothing about the record of a crawler that obeys the rules,
+// for various options and hosts.
 func TestReadRecord_HonestCrawlers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -135,14 +136,14 @@ func TestReadRecord_HonestCrawlers(t *testing.T) {
 			}
 			r := a.Result()
 			if r.Violations > 0 || r.Counts["broken"] > 0 || r.Counts["cut"] > 0 || r.Counts["unaudited"] > 0 || r.Requests < 60 {
-				t.Errorf("%d requests, %d violations, %d broken, %d unaudited\n%s", r.Requests, r.Violations, r.Counts["broken"], r.Counts["unaudited"], found.String())
+				t.Errorf("got %d requests, %d violations, %d faults and %d unaudited requests, want at least 60, 0, 0 and 0\n%s", r.Requests, r.Violations, r.Counts["broken"], r.Counts["unaudited"], found.String())
 			}
 		})
 	}
 }
 
-// oddSettings are settings of hosts that are shorter, and longer, than those of
-// the Limiter and of robots.txt.
+// oddSettings returns settings of a host that are shorter or longer than those
+// of the Limiter and of robots.txt.
 func oddSettings(key string) politeness.HostSettings {
 	switch key {
 	case "a.example":
@@ -210,8 +211,9 @@ func crawlOdd(t *testing.T, web http.RoundTripper, dir, kept string, opts robots
 	}
 }
 
-// A robots.txt may redirect to a host that rests, and whose copy has run out.
-// The record of the origin that redirects says that this copy was used.
+// The robots.txt of one host redirects to that of another host, which is paused
+// and whose copy has expired. The record of the first host shows that the
+// expired copy was used, which is not a fault.
 func TestReadRecord_RedirectToAStaleCopy(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -262,7 +264,7 @@ func TestReadRecord_RedirectToAStaleCopy(t *testing.T) {
 	}
 	r := a.Result()
 	if r.Requests != 6 || r.Counts["broken"] > 0 || r.Counts["unaudited"] > 0 {
-		t.Errorf("%d requests, %d broken, %d unaudited; want 6, 0, 0",
+		t.Errorf("got %d requests, %d faults and %d unaudited requests, want 6, 0 and 0",
 			r.Requests, r.Counts["broken"], r.Counts["unaudited"])
 	}
 }

@@ -98,8 +98,8 @@ func eachMember(line []byte, each func(name, value []byte)) bool {
 	return len(s) > 0 && len(trimSpace(s[1:])) == 0
 }
 
-// valueLength returns how many bytes the JSON value at the beginning of s has,
-// or 0 if there is none.
+// valueLength returns the length of the JSON value at the beginning of s in
+// bytes, or 0 if there is none.
 func valueLength(s []byte) int {
 	if len(s) == 0 {
 		return 0
@@ -129,8 +129,8 @@ func isLiteralByte(b byte) bool {
 	return b == '-' || b == '+' || b == '.' || b == 'E'
 }
 
-// nestedLength returns how many bytes the object or array at the beginning of s
-// has, or 0 if it does not end.
+// nestedLength returns the length of the object or array at the beginning of s
+// in bytes, or 0 if its end is missing.
 func nestedLength(s []byte) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -163,8 +163,8 @@ func trimSpace(s []byte) []byte {
 // members contains the members of a line that some format uses, by their names.
 type members map[string][]byte
 
-// first returns the value of the first of these members that the line contains
-// and that is not empty or "-", without its quotes. Otherwise it returns "".
+// first returns the first value of these members that is neither empty nor "-",
+// without its quotes. If there is none, it returns "".
 func (m members) first(names ...string) string {
 	for _, name := range names {
 		if s := plain(m[name]); s != "" && s != "-" {

@@ -1,6 +1,6 @@
 package audit
 
-// maxJSONDepth is how many objects and arrays may be within each other, as in
+// maxJSONDepth is the maximum nesting depth of objects and arrays, as in
 // encoding/json.
 const maxJSONDepth = 10_000
 
@@ -10,12 +10,12 @@ const maxJSONDepth = 10_000
 type jsonScan struct {
 	line  []byte
 	next  int // the index of the next byte
-	depth int // how many objects and arrays contain the next byte
+	depth int // the number of objects and arrays that contain the next byte
 	each  func(name, rest []byte)
 }
 
 // value skips a value. Like the other methods, it returns false if the syntax
-// is wrong.
+// is invalid.
 func (s *jsonScan) value() bool {
 	s.skipSpace()
 	switch s.peek() {
@@ -96,8 +96,8 @@ func (s *jsonScan) text() bool {
 	return false
 }
 
-// escapeLength returns how many bytes the escape at the beginning of s has, or
-// 0 if JSON has no such escape.
+// escapeLength returns the length of the escape sequence at the beginning of s
+// in bytes, or 0 if it is invalid.
 func escapeLength(s []byte) int {
 	if len(s) < len(`\n`) {
 		return 0
@@ -162,13 +162,14 @@ func (s *jsonScan) literal(word string) bool {
 	return true
 }
 
-// accept skips a byte and the spaces before it, if they follow.
+// accept skips white space and then the byte b. It returns false if b does not
+// follow.
 func (s *jsonScan) accept(b byte) bool {
 	s.skipSpace()
 	return s.skip(b)
 }
 
-// skip skips a byte, if it follows.
+// skip skips the byte b. It returns false if b does not follow.
 func (s *jsonScan) skip(b byte) bool {
 	if s.peek() != b {
 		return false

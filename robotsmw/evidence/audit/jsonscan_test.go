@@ -13,11 +13,11 @@ import (
 // A foundMember is a call of everyMember's function.
 type foundMember struct {
 	name string
-	rest int // how many bytes the rest has
+	rest int // the length of the rest in bytes
 }
 
-// everyMemberSlow is the slow twin of everyMember: json.Valid checks the line,
-// and a member's name is a quoted text with a colon behind it.
+// everyMemberSlow is a slow version of everyMember: json.Valid checks the line,
+// and each quoted text that is followed by a colon is the name of a member.
 func everyMemberSlow(line []byte) (found []foundMember, ok bool) {
 	if !json.Valid(line) {
 		return nil, false
@@ -46,14 +46,14 @@ func checkEveryMember(t *testing.T, line []byte) {
 	})
 	want, wantOK := everyMemberSlow(line)
 	if ok != wantOK || ok && !slices.Equal(got, want) {
-		t.Fatalf("%.1000q: %v, %t, want %v, %t", line, got, ok, want, wantOK)
+		t.Fatalf("everyMember(%.1000q) finds %v and returns %t, want %v and %t", line, got, ok, want, wantOK)
 	}
 }
 
 const caddySample = `{"level":"info","ts":1795168800.123,"logger":"http.log.access.log0","msg":"handled request","request":{"remote_ip":"192.0.2.1","method":"GET","host":"a.example",` +
 	`"uri":"/\u00e9\"?q=\\","headers":{"User-Agent":["B/1","C"],"X":[]},"tls":{"resumed":false,"proto":null}},"bytes_read":-0,"duration":5.25e-05,"size":10900,"status":200,"resp_headers":{}}`
 
-// jsonSamples are texts in which each rule of JSON's syntax is kept or broken.
+// jsonSamples contains valid and invalid texts for each rule of JSON's syntax.
 var jsonSamples = []string{
 	caddySample, "", " ", "{", "}", "{}", "[]", "{ }", " {\t} \r\n", "{}x", "{}{}", "{},", "null", "nul", "nulL", "true", "false", "truefalse", "tru e",
 	`{"a":1,}`, `{,"a":1}`, `{"a" 1}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":1;"b":2}`, `{"a":1,"a":2}`, `{"a" :1}`, `{"a": 1}`, `{1:1}`, `{"a":"b":"c"}`,
@@ -74,8 +74,8 @@ func TestEveryMember_Samples(t *testing.T) {
 	}
 }
 
-// A server that stops in the middle of a line, and a disk that changes a byte
-// of it, leave no line whose verdict differs from that of json.Valid.
+// If a line is truncated, or a byte of it has changed, everyMember and
+// json.Valid agree on whether the line is valid.
 func TestEveryMember_DamagedLines(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")
@@ -95,7 +95,7 @@ func TestEveryMember_DamagedLines(t *testing.T) {
 		}
 	}
 	if valid == 0 || valid == 256*len(caddySample) {
-		t.Errorf("%d lines are valid", valid)
+		t.Errorf("%d lines are valid, want some, but not all", valid)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-// maxLine is how many bytes a line may have. A longer one is broken.
+// maxLine is the maximum length of a line in bytes. A longer line is reported
+// to Auditor.OnBroken.
 const maxLine = 1 << 20
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
@@ -24,7 +25,7 @@ type lineReader struct {
 // next returns the next line without its LF or CR LF. It is valid until the
 // next call. If the line is too long, the error is errLong, and later lines can
 // still be read. At the end of the stream, the error is io.EOF. If the stream
-// cannot be read, the error is the Reader's.
+// cannot be read, the error is that of the underlying reader.
 func (l *lineReader) next() ([]byte, error) {
 	line, size, err := chain.ReadLine(l.in, maxLine+2)
 	if err != nil && (size == 0 || !errors.Is(err, io.EOF)) {

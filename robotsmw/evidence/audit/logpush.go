@@ -4,7 +4,7 @@ import "strconv"
 
 // This is a line of Cloudflare's Logpush, data set http_requests, with line
 // breaks added. Cloudflare writes such a line for each request of a client,
-// whether Cloudflare's cache answers or the site's server.
+// whether Cloudflare's cache or the site's server responds.
 //
 //	{"ClientIP":"192.0.2.1","ClientRequestHost":"example.com",
 //	 "ClientRequestMethod":"GET","ClientRequestURI":"/a?b",

@@ -9,9 +9,9 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// Each line of a log has a megabyte: a robot's name that is followed by a long
-// text, a long address, or the URL of a host with a long path. The Auditor
-// keeps the names, and not the lines.
+// Each line of a log is a megabyte long, because of a long text after a robot's
+// name, a long address, or a long path in the URL. The Auditor must retain the
+// names, but not the lines.
 func TestMemoryOfLongLines(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")
@@ -48,9 +48,10 @@ func TestMemoryOfLongLines(t *testing.T) {
 	}
 }
 
-// Each line has a megabyte. The events in the window, which are sorted by time,
-// must not refer to parts of these lines, because the window's limit includes
-// only the length of a name, and not that of the text that contained the name.
+// Each line is a megabyte long. The events in the window, which are sorted by
+// time, must not refer to parts of these lines, because the window's limit
+// includes only the length of a name, and not that of the text that contained
+// the name.
 func TestMemoryOfLongLines_InWindow(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: the race detector needs memory of its own")

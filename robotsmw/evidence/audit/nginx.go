@@ -64,7 +64,7 @@ func (m members) nginx() (*fields, error) {
 	f.peer = m.first(nginxClients...)
 	f.forwardedFor = m.first(nginxForwarded...)
 	f.host = m.first(nginxHosts...)
-	if f.host == "_" || f.host == "localhost" { // the server_name of a default server
+	if f.host == "_" || f.host == "localhost" { // the server_name of a default server is not a host
 		f.host = ""
 	}
 	f.status, _ = strconv.Atoi(m.first(nginxStatuses...))
@@ -100,7 +100,8 @@ func (m members) nginxTime() (end, rounded int64) {
 	return never, 1e9
 }
 
-// nginxRequest returns the method and the URL.
+// nginxRequest returns the method and the URL of the request, or "" if the line
+// does not contain them.
 func (m members) nginxRequest() (method, url string) {
 	if line := m.first(nginxRequests...); line != "" {
 		if method, url, ok := parseRequest([]byte(line)); ok {

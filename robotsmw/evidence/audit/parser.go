@@ -19,14 +19,14 @@ type parser struct {
 	minute    int64             // when the minute of stamp began
 }
 
-// An entry is what a line of a log contains, in any format.
+// An entry contains the parsed contents of a line of a log, in any format.
 type entry struct {
 	isRequest bool   // the line is about a request, by a robot or not
 	hasAgent  bool   // the request had a User-Agent
 	at        int64  // the time by which the log is sorted
-	robot     string // "" if it is no robot
-	event     *event // nil if it is no robot
-	identity         // only if it is a robot, or if the parser surveys
+	robot     string // "" if the client is not a robot
+	event     *event // nil if the client is not a robot
+	identity         // set only if the client is a robot, or if parser.surveys is true
 }
 
 // columns are the indexes of the columns of a W3C log, from 0. -1 means that
@@ -50,10 +50,10 @@ type columns struct {
 	isCloudFront bool
 }
 
-// fields are what all formats but the combined one contain about a request.
-// Texts may be parts of the line.
+// fields contains the data about a request in a line of any format but the
+// combined one. Texts may be parts of the line.
 type fields struct {
-	begin, end    int64 // "never" means not known; one of them is known
+	begin, end    int64 // "never" means not known; at least one of them is known
 	rounded       int64 // how much these times may have been rounded down, in nanoseconds
 	agent         []byte
 	method        string
@@ -113,8 +113,8 @@ func (p *parser) entry(f *fields, err error) (entry, error) {
 	return out, nil
 }
 
-// hasAgent reports whether a User-Agent in a log is that of a request. Logs
-// contain "-" for a request without the header.
+// hasAgent reports whether a request had a User-Agent. agent is its value in
+// the log, which is "-" for a request without the header.
 func hasAgent(agent []byte) bool { return len(agent) > 0 && string(agent) != "-" }
 
 // identity returns the client and the host of the request.
@@ -162,13 +162,13 @@ func (p *parser) address(word []byte) (address string, ok bool) {
 	return address, true
 }
 
-// identify reads what is before the date in a line of the combined format: the
-// client, the user of identd and the user of HTTP, as in "192.0.2.1 - frank".
-// The host may be before the client (Apache's vhost_combined), and the prefix
-// of a log shipper before all. The client is an address, a list such as
-// "192.0.2.1, 10.0.0.1" of a client and its proxies or, if there are exactly
-// three words, any name. The name of the HTTP user may contain any bytes, so
-// only the first address is used.
+// identify reads the part of a line in the combined format that precedes the
+// date, such as "192.0.2.1 - frank": the client, the user of identd and the
+// user of HTTP. The host may be before the client (Apache's vhost_combined),
+// and the prefix of a log shipper before all. The client is an address, a list
+// such as "192.0.2.1, 10.0.0.1" of a client and its proxies or, if there are
+// exactly three words, any name. The name of the HTTP user may contain any
+// bytes, so only the first address is used.
 func (p *parser) identify(names []byte) identity {
 	first, rest := cutWord(names)
 	if peer, ok := p.address(first); ok && !beginsWithAddress(rest) {
@@ -202,7 +202,7 @@ func (p *parser) agent(s []byte) string {
 	if name, ok := p.agents[string(s)]; ok {
 		return name
 	}
-	name := strings.Clone(robotName(unescaped(s))) // an event keeps the name, and s may be long
+	name := strings.Clone(robotName(unescaped(s))) // so that an event does not retain s, which may be long
 	if len(s) <= maxCacheKey {
 		if p.agents == nil || len(p.agents) >= maxCacheEntries {
 			p.agents = make(map[string]string)

@@ -15,23 +15,24 @@ type peers struct {
 	seed      maphash.Seed
 }
 
-// A peer contains the robots with an address that is not known to be that of a
-// proxy.
+// A peer contains the robots that have sent requests from one address. If the
+// address is known to be that of a proxy, robots is nil.
 type peer struct {
-	robots []uint64 // hashes of the names of the robots; all browsers are one
+	robots []uint64 // hashes of the names of the robots; all browsers together are one robot
 }
 
 const (
-	// maxRobots is how many robots one client may run; all browsers together
-	// are one. An address with more robots represents several clients. A
-	// developer may test several robots on one machine.
+	// maxRobots is the maximum number of robots that one client is assumed to
+	// run. All browsers together count as one robot. An address with more
+	// robots represents several clients. A developer may test several robots on
+	// one machine.
 	maxRobots = 7
 	// maxPrivateRobots replaces maxRobots for a private address. Clients on the
 	// Internet do not have one, so it is mostly that of a proxy.
 	maxPrivateRobots = 2
-	// surveyedLines is how many lines of each log are searched for proxies from
-	// its beginning on, and after them one of surveyInterval lines. A proxy has
-	// very many lines.
+	// surveyedLines is the number of lines at the beginning of each log that
+	// are searched for proxies. Of the lines after them, one in surveyInterval
+	// is searched, which is sufficient because a proxy has very many lines.
 	surveyedLines  = 5_000
 	surveyInterval = 16
 )
@@ -39,7 +40,7 @@ const (
 // isSurveyed reports whether the line with this number is searched for proxies.
 func isSurveyed(line int) bool { return line <= surveyedLines || line%surveyInterval == 0 }
 
-// add notes who sent a request. robot is "" for a browser.
+// add records the client and the robot of a request. robot is "" for a browser.
 func (p *peers) add(id identity, robot string) {
 	if id.client == "" {
 		return
@@ -82,7 +83,7 @@ func (p *peers) at(address string) *peer {
 	return found
 }
 
-// addProxy notes that a known address represents many clients.
+// addProxy records that an address in p.byAddress represents many clients.
 func (p *peers) addProxy(address string) {
 	p.byAddress[address].robots = nil
 	p.proxies[strings.Clone(address)] = true

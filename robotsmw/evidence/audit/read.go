@@ -21,14 +21,15 @@ import (
 // ends, if a temporary file cannot be written, if a.Format is unknown or, as a
 // [FormatError], if no line of a log is in a known format.
 //
-// In Caddy's log, a request starts at its "ts" minus its "duration". In the
-// combined format, the start is known if $msec and $request_time follow. The
-// dates in a WARC file are starts. A robot may have sent a request up to a
-// second before it arrived, so a gap is proved by a series of requests: more
-// than the Crawl-delay allows in their time and a second. Otherwise, the
-// combined format contains only the second in which a request ended. A request
-// may then have begun up to a minute before, but not before the robot's first
-// fetch of robots.txt from its address.
+// In Caddy's log, a request starts at its "ts" minus its "duration". The dates
+// in a WARC file are starts. In the combined format, the start is known if
+// $msec and $request_time follow the User-Agent. Otherwise the line contains
+// only the second in which the request ended; the request may have begun up to
+// a minute before, but not before the robot's first fetch of robots.txt from
+// its address. Even if the start is known, the robot may have sent the request
+// up to a second before. Therefore, a gap is reported only if a series of
+// requests contains more of them than the Crawl-delay allows in the duration of
+// the series plus one second.
 //
 // Lines of a log may be up to 90 seconds out of order. Where the time decreases
 // by more, the log is divided, because it may be a concatenation of the logs of
@@ -50,16 +51,17 @@ func (a *Auditor) Read(ctx context.Context, inputs ...Input) error {
 		}
 		parts = append(parts, opened...)
 	}
-	// Only now is it known when the first line was, and whether any robot
-	// requests robots.txt.
+	// The requests are judged only after all inputs have been opened, because
+	// judging needs the time of the first line, and whether any robot requests
+	// robots.txt.
 	for e := range merge(parts) {
 		a.add(e)
 	}
 	return ctx.Err()
 }
 
-// merge returns the events of all parts in the order of time, if each part is
-// in order.
+// merge returns the events of all parts. They are in the order of time if each
+// part is in order.
 func merge(parts []iter.Seq[*event]) iter.Seq[*event] {
 	if len(parts) == 1 {
 		return parts[0] // iter.Pull would switch coroutines twice per event
@@ -143,7 +145,7 @@ func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 	if len(parts) == 1 {
 		return []iter.Seq[*event]{o.log(in, nil, nil, failed)}, nil
 	}
-	if isGzip { // its sections cannot be read in any order
+	if isGzip { // the sections of a compressed log cannot be read in any order
 		file, _, failed, err = o.copy(in)
 		if err != nil {
 			return nil, err
@@ -152,7 +154,7 @@ func (o *opener) open(r io.Reader) ([]iter.Seq[*event], error) {
 	var all []iter.Seq[*event]
 	for _, p := range parts {
 		all = append(all, o.log(bufio.NewReaderSize(bytes.NewReader(nil), 64<<10), file, p.sections, failed))
-		failed = nil // it is reported once
+		failed = nil // so that the error is reported only once
 	}
 	return all, nil
 }
@@ -296,8 +298,8 @@ var errNoFormat = errors.New("unknown format")
 var errJump = errors.New("the time is more than 90 s before that of earlier lines, so gaps are not checked")
 
 // countRequest counts a request, and reports it if it is too far out of order.
-// newest is the latest time of the requests before it. The result is the latest
-// time including this request.
+// newest is the latest time of the previous requests, or "never". The result is
+// the later one of newest and at.
 func (o *opener) countRequest(number int, at, newest int64) int64 {
 	if o.a.counts(at) {
 		o.a.total.Requests++
@@ -327,12 +329,12 @@ func (p *part) accepts(at int64) bool { return p.newest <= at+maxLogDisorder }
 // A section is a series of consecutive lines of a file.
 type section struct {
 	begin, end int64    // offsets in the file, in bytes
-	line       int      // how many lines are before it
-	columns    *columns // of the W3C format, from lines before it
+	line       int      // the number of lines before it
+	columns    *columns // the columns of the W3C format, from the lines before the section
 }
 
-// maxParts limits the number of parts. If a line fits into none of them, it is
-// added to the same part as the previous line.
+// maxParts is the maximum number of parts. If there are so many and none
+// accepts a line, the line is added to the same part as the previous line.
 const maxParts = 64
 
 // choosePart returns the index of the part for a line with the given time, and
@@ -349,7 +351,7 @@ func choosePart(parts []part, current int, at int64) ([]part, int) {
 	}
 	best := -1
 	if parts[current].accepts(at) {
-		best = current // if several parts have the same time
+		best = current // preferred if several parts have the same time
 	}
 	for i := range parts {
 		if !parts[i].accepts(at) {
@@ -412,7 +414,7 @@ func (a *Auditor) divide(ctx context.Context, in *bufio.Reader) (parts []part, u
 	return parts, unknown
 }
 
-// survey reads a line for divide. It returns the time of the line. ok is false
+// survey reads a line for divide, and returns the time of the line. ok is false
 // if the line has no time.
 func (a *Auditor) survey(p *parser, line []byte, number int) (at int64, ok bool) {
 	if len(line) == 0 {

@@ -20,14 +20,15 @@ import (
 var errNoRecord = errors.New("the directory contains no record; if it contains logs, pass the names of the logs")
 
 // ReadRecord judges a crawl by its record, a directory that package evidence
-// has written.
+// has written. name identifies the record in the Result and in the calls of
+// OnBroken.
 //
 // First, the record must be intact. Each line must contain the hash of the
 // previous line. Each robots.txt and each part of a WARC file must have the
-// hash that a line contains for it. No line may contradict the one that it is
-// based on: a robots line its fetch, a fetch its part of the WARC file, a
-// decision the robots.txt of its URL's origin, an override the robot line, a
-// request the limiter line.
+// hash that a line contains for it. No line may contradict the data on which it
+// is based. A robots line is based on a fetch, a fetch on its part of the WARC
+// file, a decision on the robots.txt of its URL's origin or, if that is
+// overridden, on the robot line, and a request on the limiter line.
 //
 // Second, the crawl must have followed the rules. The robots.txt in force must
 // allow each request for a page. A decision, with its group, rule and line,
@@ -37,14 +38,15 @@ var errNoRecord = errors.New("the directory contains no record; if it contains l
 // stale and the file was fetched at most 24 hours before. The gap between two
 // requests to a host must be long enough, and no page may be requested during a
 // pause. If the record contains another Crawl-delay that was agreed with the
-// owner of a host, that one applies, and the requests count as "agreed". Times
-// of two sessions are compared by the wall clock, to the second.
+// owner of a host, the agreed Crawl-delay applies, and the requests are counted
+// as "agreed". Times of two sessions are compared by the wall clock, to the
+// second.
 //
 // Each fault in the record is passed to OnBroken as an error that begins with
 // "changed: ", "contradicts: " or "cut: ". Requests that a loss line counts are
 // unaudited. ReadRecord returns an error if ctx ends or if there is no record.
 //
-// If logs of a site are given that the robot visited, ReadRecord also reports
+// If logs of a site that the robot visited are given, ReadRecord also reports
 // requests that are only in the record or only in these logs. The clocks may
 // differ by two minutes.
 func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs ...Input) error {
@@ -78,7 +80,7 @@ func (a *Auditor) ReadRecord(ctx context.Context, name string, dir fs.FS, logs .
 	}
 	r.endSession()
 	if a.Head != "" && r.sums.Counts["head"] == 0 {
-		r.reportFault(&recordFault{incomplete, "the line of the given head is missing, so this is not the whole record, or another one"})
+		r.reportFault(&recordFault{incomplete, "the line of the given head is missing, so the record is incomplete or is another record"})
 	}
 	if r.sent != nil {
 		return r.compare(ctx, logs)
@@ -93,9 +95,10 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 	file, err := r.dir.Open(r.file)
 	if err != nil {
 		// If the crawler is still running, it may have deleted the oldest
-		// segments of its record, which is not a change of the next line.
+		// segments of its record. Then the next line is not reported as
+		// changed.
 		r.reportFault(&recordFault{incomplete, fmt.Sprintf(
-			"the segment cannot be opened: if the record is still written, it was deleted meanwhile: %v", err)})
+			"the segment cannot be opened; if the crawler is still running, it may have deleted the segment: %v", err)})
 		r.after = true
 		r.partial = true
 		return nil
@@ -123,7 +126,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		switch {
 		case good >= 0 && offset > good: // according to the next segment, the process died here
 			if ok {
-				r.reportFault(errChanged)
+				r.reportFault(errBeyondEnd)
 				return nil
 			}
 		case ok:
@@ -141,7 +144,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 }
 
 // checkLink checks that the next line of the chain follows the previous one,
-// and notes whether it is the line of Auditor.Head.
+// and counts the line as "head" if it is the line of Auditor.Head.
 func (r *recordReader) checkLink(before, after chain.Link) {
 	if !r.after {
 		isFirst := r.end.N == 0
@@ -166,7 +169,7 @@ func (r *recordReader) checkLink(before, after chain.Link) {
 
 // goodPart returns how many bytes of the first segment were written before the
 // process died, as recorded in the first line of the next segment that is not
-// empty. It returns -1 if that line does not record this.
+// empty. It returns -1 if that line does not contain this number.
 func (r *recordReader) goodPart(left []int) int64 {
 	for _, next := range left[1:] {
 		file, err := r.dir.Open(chain.LinesName(next))

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/internal/chain"
 )
 
-// The type "recorded" makes the lines of a record, with their numbers and
-// hashes.
+// A recorded writes the lines of a record. It contains the number and the hash
+// of the latest line.
 type recorded struct {
 	n    int
 	prev string
@@ -26,7 +26,8 @@ type recorded struct {
 
 var robotsForm = regexp.MustCompile(`^"event":"robots","time":"([^"]*)","robots_url":"([^"]*)"(?:,"from":"fetch")?,"status":(\d+)(?:,"sha256":"([^"]*)")?`)
 
-// answered puts a fetch line before each robots line that is not from a Store.
+// answered inserts a fetch line before each robots line that is not from a
+// Store.
 func answered(members []string) (all []string) {
 	for _, m := range members {
 		if f := robotsForm.FindStringSubmatch(m); f != nil {
@@ -100,7 +101,7 @@ func pageLine(start, path, fetched, text string) string {
 		start, path, hashOf(text), fetched, "", date)
 }
 
-// perHost is a limiter line with settings of single hosts.
+// perHost is the limiter line of a Limiter with a PerHost.
 var perHost = limits + `,"per_host":true`
 
 // agreed is like pageLine, for a host with a delay of 0.1 s and with a
@@ -131,8 +132,8 @@ func recordOf(members ...string) fstest.MapFS {
 	return fstest.MapFS{"evidence-000001.jsonl": {Data: []byte(r.lines(members...))}, "lock": {}}
 }
 
-// In each row, a crawler breaks at most one promise. The audit reports exactly
-// the requests that break it.
+// In each row, a crawler violates at most one rule. The audit must report
+// exactly the requests that violate the rule.
 func TestReadRecord_BrokenPromises(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -229,9 +230,9 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 	}
 }
 
-// If something in a record is missing or changed, the audit reports the line at
-// which it notices this. The crawler itself may have recorded a loss of lines.
-// For such a loss, the audit reports no line.
+// If a part of a record is missing or changed, the audit reports the line at
+// which it detects the fault. The crawler itself may have recorded a loss of
+// lines. For such a loss, the audit reports no line.
 func TestReadRecord_Incomplete(t *testing.T) {
 	begin := []string{opened, crawler, limits, fetchLine("10:00:00"), fileLine(rulesThen), robotsLine("10:00:01", rulesThen)}
 	good := pageLine("10:00:01.5", "/a", "10:00:01", rulesThen)
@@ -363,18 +364,18 @@ func TestReadRecord_AnyByte(t *testing.T) {
 			changed := []byte(text)
 			changed[i] ^= flip
 			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-				t.Fatalf("byte %d of the record, %q, is %q: not noticed", i, text[i], changed[i])
+				t.Fatalf("byte %d of the record was changed from %q to %q, which is not reported", i, text[i], changed[i])
 			}
 		}
 	}
 	if got := readRecord(t, dir([]byte(text), []byte(warc+"\n"))); got.result.Counts["cut"] != 1 || got.result.Counts["broken"] != 1 {
-		t.Errorf("a byte more at the end of the WARC file: %+v %v", got.result, got.broken)
+		t.Errorf("with another byte at the end of the WARC file, got %+v and the faults %v, want one fault", got.result, got.broken)
 	}
 	for i := range warc {
 		changed := []byte(warc)
 		changed[i] ^= 1
 		if got := readRecord(t, dir([]byte(text), changed)); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-			t.Fatalf("byte %d of the WARC file: not noticed", i)
+			t.Fatalf("a change of byte %d of the WARC file is not reported", i)
 		}
 	}
 }
@@ -384,7 +385,7 @@ func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte(r.lines(opened, crawler, limits, fileLine(rulesThen), robotsLine("10:00:01", rulesThen), pageLine("10:00:01.5", "/a", "10:00:01", rulesThen), closed)), true)
 	f.Add([]byte(opened+"\n"+limits+"\n"+closed+"\n"), false)
 	f.Fuzz(func(t *testing.T, text []byte, raw bool) {
-		if !raw { // give the lines the right numbers and hashes
+		if !raw { // compute correct numbers and hashes
 			var r recorded
 			text = []byte(r.lines(strings.Split(string(text), "\n")...))
 		}
@@ -396,8 +397,8 @@ func FuzzReadRecord(f *testing.F) {
 	})
 }
 
-// A crawler still writes a record, and deletes its oldest segments while the
-// record is read. This is not reported as a change of the record.
+// While the audit reads a record, the crawler is still running and deletes the
+// oldest segments. The audit must not report this as a change of the record.
 func TestReadRecord_WhileSegmentsAreDeleted(t *testing.T) {
 	var r recorded
 	whole := make(fstest.MapFS)
@@ -417,20 +418,21 @@ func TestReadRecord_WhileSegmentsAreDeleted(t *testing.T) {
 			var a Auditor
 			a.OnBroken = func(_ string, _ int, err error) {
 				if !strings.HasPrefix(err.Error(), "cut: ") {
-					t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, err)
+					t.Errorf("segments %d to %d are deleted: got the fault %v, want only cut", first, first+deleted-1, err)
 				}
 			}
 			if err := a.ReadRecord(t.Context(), "record", deletedFiles{whole, first, first + deleted}); err != nil {
 				t.Error(err)
 			}
 			if counts := a.Result().Records[0].Counts; counts["faults"] != deleted || counts["lines"] == 0 {
-				t.Errorf("segments %d to %d are deleted: %v", first, first+deleted-1, counts)
+				t.Errorf("segments %d to %d are deleted: the counts are %v, want %d faults and some lines", first, first+deleted-1, counts, deleted)
 			}
 		}
 	}
 }
 
-// deletedFiles has some segments only in its list of files.
+// A deletedFiles is a file system that lists some segments, but cannot open
+// them.
 type deletedFiles struct {
 	fstest.MapFS
 	from, to int

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// maxDifference limits the difference between the times of a request in the
-// record and in the log: that of the two clocks, and the request's duration.
+// maxDifference is the maximum difference between the times of a request in the
+// record and in the log. The two clocks may differ, and the log may contain the
+// time at which the request ended.
 const maxDifference = 2 * time.Minute
 
 func newSentRequests() *sentRequests {
@@ -59,7 +60,8 @@ func (s *sentRequests) find(e *event) bool {
 	at := asTime(e.at)
 	path := pathKey(e.url)
 	sent := s.byPath[path]
-	// Later lines of the log do not match the first requests either.
+	// Requests that have been found, or are too old for this line, do not match
+	// any later line either.
 	for len(sent) > 0 && (sent[0].found || at.Sub(sent[0].at) > maxDifference) {
 		sent = sent[1:]
 	}
@@ -77,8 +79,9 @@ func (s *sentRequests) find(e *event) bool {
 	return false
 }
 
-// maxUnmatched is how many requests are reported that are only in the record,
-// and how many that are only in the log. Further ones are counted.
+// maxUnmatched is the maximum number of reported requests that only the record
+// contains, and of reported requests that only the log contains. Further ones
+// are only counted.
 const maxUnmatched = 100
 
 // compare reads the site's logs, and reports the requests that are only in the

@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// judge judges a line. It returns an error if the record is faulty.
+// judge judges the event of a line and reports violations. It returns an error
+// if the line contradicts the record.
 func (j *recordReader) judge(v *recordLine) error {
 	switch v.Event {
 	case "robot":
@@ -52,7 +53,7 @@ func (j *recordReader) request(v *recordLine) {
 		return
 	}
 	if v.Robots {
-		j.reportFault(contradiction("the request is for a page, and not for a robots.txt"))
+		j.reportFault(contradiction("the request is marked as one for a robots.txt, but its URL is that of a page"))
 	} else if v.Decision != nil && isExempt(v.Target, v.Decision.Reason) {
 		return
 	}
@@ -69,8 +70,8 @@ func (j *recordReader) request(v *recordLine) {
 	}
 }
 
-// isExempt reports whether no robots.txt applies to a URL for the reason of a
-// decision.
+// isExempt reports whether the reason of a decision is that no robots.txt
+// applies to the URL, and whether this reason is correct.
 func isExempt(target, reason string) bool {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -131,7 +132,7 @@ func (j *recordReader) page(v *recordLine) error {
 }
 
 // checkDecision checks the crawler's decision about a page that robots.txt
-// allows. m is the result of robots.txt.
+// allows. m is the result of robots.txt for the page.
 func (j *recordReader) checkDecision(v *recordLine, in state, m robotstxt.Match) error {
 	d := v.Decision
 	if !d.Allowed {
@@ -154,8 +155,9 @@ func (j *recordReader) checkDecision(v *recordLine, in state, m robotstxt.Match)
 	return nil
 }
 
-// stateFor returns the state by which a page is judged, or nil if it was
-// requested before there was one.
+// stateFor returns the state by which a page is judged. If the page was
+// requested before the record contains a state, stateFor reports a violation,
+// once per host, and returns nil.
 func (j *recordReader) stateFor(v *recordLine, d *recordDecision) (*state, error) {
 	if d.RobotsURL == "" { // an override
 		return &state{recordLine: &recordLine{SHA256: d.SHA256, Status: 200}}, nil
@@ -175,7 +177,7 @@ func (j *recordReader) stateFor(v *recordLine, d *recordDecision) (*state, error
 }
 
 // refusal judges a decision line. It returns an error if the decision does not
-// follow from the robots.txt that it names.
+// follow from the robots.txt on which it is based.
 func (j *recordReader) refusal(target string, d *recordDecision) error {
 	if j.partial {
 		return nil

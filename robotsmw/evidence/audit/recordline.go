@@ -83,7 +83,8 @@ type recordCut struct {
 	Offset  int64 `json:"offset"`
 }
 
-// recordPieces are the positions of parts of a WARC file, or its size and hash.
+// recordPieces contains the positions of parts of a WARC file, or the size and
+// hash of the file.
 type recordPieces struct {
 	File     string       `json:"file"`
 	Request  *recordPiece `json:"request"`
@@ -125,8 +126,8 @@ const (
 	maxText       = 8 << 10
 )
 
-// matches reports whether d names the rule, line and group of m, the result of
-// its robots.txt for the URL.
+// matches reports whether d contains the rule, line and group of m, which is
+// the result of its robots.txt for the URL.
 func (d *recordDecision) matches(m robotstxt.Match) bool {
 	var agents []string
 	var lines []int
@@ -138,8 +139,8 @@ func (d *recordDecision) matches(m robotstxt.Match) bool {
 	return isSameRule && slices.Equal(d.Group, agents) && slices.Equal(d.GroupLines, lines)
 }
 
-// inJSON returns a text as it is read after it was written as JSON, with each
-// byte that is not UTF-8 replaced by U+FFFD.
+// inJSON returns the result of encoding a text as JSON and decoding it: each
+// byte that is not UTF-8 is replaced by U+FFFD.
 func inJSON(text string) string { return string([]rune(text)) }
 
 // A recordFault is a fault in the record itself.
@@ -161,10 +162,11 @@ func contradiction(format string, args ...any) error {
 }
 
 var (
-	errChanged   = &recordFault{changed, "the line does not have the hash that it names"}
-	errMissing   = &recordFault{changed, "the line does not follow the one before it"}
-	errFile      = &recordFault{changed, "the bytes of the robots.txt have another hash"}
-	errCut       = &recordFault{incomplete, "the record ends in a line that is not whole: what came after is not known"}
-	errUnclosed  = &recordFault{incomplete, "the session did not end here in order: what came after is not known"}
-	errBeginning = &recordFault{incomplete, "the record does not begin here: what was before is not known"}
+	errChanged   = &recordFault{changed, "the line does not match the hash that it contains"}
+	errBeyondEnd = &recordFault{changed, "the line is beyond the recorded end of the segment"}
+	errMissing   = &recordFault{changed, "the line does not contain the hash of the previous line"}
+	errFile      = &recordFault{changed, "the robots.txt does not match its hash"}
+	errCut       = &recordFault{incomplete, "the line is incomplete, so the events after it may be missing"}
+	errUnclosed  = &recordFault{incomplete, "the session has no close line, so the events after this line may be missing"}
+	errBeginning = &recordFault{incomplete, "the lines at the beginning of the record are missing"}
 )

@@ -13,15 +13,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// recordOrigins is what is known about the robots.txt of each origin from the
-// lines read so far.
+// recordOrigins contains the states of the robots.txt of each origin, according
+// to the lines read so far.
 type recordOrigins struct {
 	robot          recordLine                  // the latest robot line
 	files          map[string]*robotstxt.Rules // by the hash of the file
 	origins        map[string]*recordOrigin    // by the URL of robots.txt
 	hops           map[[sha256.Size]byte]bool  // where redirects of robots.txt lead; see hopKey
 	hopsIncomplete bool                        // hops was full, or a URL was not known
-	partial        bool                        // lines are missing, so other lines may be based on them
+	partial        bool                        // lines are missing, on which other lines may be based
 }
 
 func newRecordOrigins() recordOrigins {
@@ -43,14 +43,13 @@ func (k *recordOrigins) addFile(sha256 string, text []byte) {
 	k.files[sha256] = robotstxt.Parse(bodycode.Text(text, robotstxt.MaxSize)).Rules(k.robot.Tokens...)
 }
 
-// A recordOrigin is what is known about the robots.txt of one origin.
+// A recordOrigin contains the states of the robots.txt of one origin.
 type recordOrigin struct {
-	states  []state       // the latest ones
+	states  []state       // the latest maxStates ones, the oldest first
 	fetches []*recordLine // the fetches on which no robots line is based yet
 }
 
-// A state is what was known about an origin's robots.txt from the time of a
-// robots line on.
+// A state describes an origin's robots.txt from the time of a robots line on.
 type state struct {
 	*recordLine
 	since    time.Time // when this series of failures began, if there is a Cause
@@ -70,8 +69,8 @@ const (
 )
 
 var (
-	errDecision = &recordFault{contradicts, "the decision does not follow from the robots.txt that it names"}
-	errFetch    = &recordFault{contradicts, "the decision rests on a robots.txt that the record does not have"}
+	errDecision = &recordFault{contradicts, "the decision does not follow from the robots.txt on which it is based"}
+	errFetch    = &recordFault{contradicts, "the decision is based on a robots.txt that the record does not contain"}
 
 	// errUnknown means that lines are missing on which a decision may be based.
 	errUnknown = errors.New("the decision cannot be judged")
@@ -87,8 +86,8 @@ func (k *recordOrigins) addFetch(v *recordLine) {
 }
 
 // addHop adds the URL to which a redirect of a robots.txt leads, because a
-// request for that URL is not one for a page. A nil URL is one that the record
-// does not contain: then any request may be for it.
+// request for that URL is not one for a page. If to is nil, because the record
+// does not contain the URL, any later request may be for that URL.
 func (k *recordOrigins) addHop(to *url.URL) {
 	if to == nil {
 		k.hopsIncomplete = true
@@ -121,7 +120,7 @@ func (v *recordLine) redirectTarget() *url.URL {
 	return to
 }
 
-// isGood reports whether a fetch has read a whole 2xx.
+// isGood reports whether a fetch received a 2xx and read its whole body.
 func (v *recordLine) isGood() bool { return v.Status/100 == 2 && v.Error == "" }
 
 // hopKey returns the same key for all spellings of a URL. The key is a hash,
@@ -139,8 +138,8 @@ func (k *recordOrigins) isForRobots(target string) bool {
 	return isUnknown || isRobots(target) || k.hops[hopKey(u)]
 }
 
-// robots adds a state. It returns an error if the state does not follow from a
-// fetch.
+// robots adds the state that a robots line describes. It returns an error if
+// the state does not follow from a fetch.
 func (k *recordOrigins) robots(v *recordLine) error {
 	o := at(k.origins, v.URL)
 	s := state{recordLine: v, since: v.Time}
@@ -223,9 +222,10 @@ func (k *recordOrigins) isBasis(fetch, v *recordLine) bool {
 }
 
 // inForce returns the state in force when a decision was made. In the first
-// seconds after a change, the decision may still name the previous state, which
-// then counts as the one in force. If the decision names a file that was
-// fetched later, the wall clock was set back in between, and that file counts.
+// seconds after a change, the decision may still be based on the previous
+// state, which inForce then returns. If the decision is based on a file with a
+// later fetch time than the decision, the wall clock was set back in between,
+// and inForce returns the state with that file.
 func (o *recordOrigin) inForce(d *recordDecision) state {
 	in := o.states[0]
 	for _, s := range o.states {
@@ -240,8 +240,8 @@ func (o *recordOrigin) inForce(d *recordDecision) state {
 	return in
 }
 
-// isStale reports whether the file that a decision names was too old. A file
-// that was not in force was too old. A file in force was too old if its
+// isStale reports whether the file on which a decision is based was too old. A
+// file that was not in force was too old. A file in force was too old if its
 // lifetime had ended more than five seconds before the decision. There are two
 // exceptions for the file in force: a later fetch had failed before the
 // decision, or the decision is marked stale and was made at most 24 hours after
@@ -338,20 +338,21 @@ func hasOddHost(u *url.URL) bool {
 	return '0' <= lastLabel[0] && lastLabel[0] <= '9' // such as 0x7f.1
 }
 
-// checkGrounds returns an error if a decision about a URL names a robots.txt
-// that does not apply to the URL, or that the record does not contain in this
-// form. It returns errUnknown if the record may have lost that robots.txt.
+// checkGrounds returns an error if a decision about a URL is based on a
+// robots.txt that does not apply to the URL, or that the record does not
+// contain in this form. It returns errUnknown if the record may have lost that
+// robots.txt.
 func (k *recordOrigins) checkGrounds(target string, d *recordDecision) error {
 	u, err := url.Parse(target)
 	isOdd := err != nil || hasOddHost(u)
 	if d.RobotsURL == "" {
 		if !k.hasOverride(target, d.SHA256, isOdd) {
-			return contradiction("the decision names no robots.txt, and the robot line has no such override for its origin")
+			return contradiction("the decision contains no robots_url, and the robot line has no such override for the origin of the URL")
 		}
 		return nil
 	}
 	if d.RobotsURL != robotsURL(target) && !isOdd {
-		return contradiction("the decision is by the robots.txt of another origin, %.200q", d.RobotsURL)
+		return contradiction("the decision is based on the robots.txt of another origin, %.200q", d.RobotsURL)
 	}
 	o := k.origins[d.RobotsURL]
 	if d.Fetched.IsZero() || o == nil || len(o.states) == 0 {
@@ -369,8 +370,9 @@ func (k *recordOrigins) checkGrounds(target string, d *recordDecision) error {
 	return errFetch
 }
 
-// followsFrom reports whether a decision follows from a state. While fetches
-// fail, the state has the status of the failure, so the status is not compared.
+// followsFrom reports whether a decision contains the file and status of a
+// state. While fetches fail, the state has the status of the failure, so the
+// status is not compared.
 func (d *recordDecision) followsFrom(s state) bool {
 	isSameFile := s.SHA256 == d.SHA256 && s.Fetched.Equal(d.Fetched) && s.Expires.Equal(d.Expires)
 	return isSameFile && (s.Status == d.Status || s.Cause != "")

@@ -9,22 +9,24 @@ import (
 )
 
 const (
-	maxDisorder = 10 * time.Second // how far out of order a line about the pace may be
+	maxDisorder = 10 * time.Second // how far out of order the lines about requests may be
 	maxEvents   = 1 << 16          // of those that are not judged yet
 	maxInFlight = 1 << 16
 
-	// maxEndDelay limits the time between the moment at which a slot is free
-	// and the recorded end of its request.
+	// maxEndDelay is the maximum time between the release of a slot and the
+	// recorded end of its request.
 	maxEndDelay = 10 * time.Millisecond
-	// maxWriteDelay is how late a line may be written. At the end of a session,
-	// it may be too late for the record.
+	// maxWriteDelay is the maximum time between an event and the writing of its
+	// line. The lines of events within this time before the end of a session
+	// may be missing.
 	maxWriteDelay = time.Second
-	// maxClockStep is how much the wall clocks of two sessions may differ.
+	// maxClockStep is the assumed maximum difference between the wall clocks of
+	// two sessions.
 	maxClockStep = time.Second
 )
 
-// endSession judges the pace to the end of a session. The next session has new
-// Limiters and clocks.
+// endSession judges the remaining events of a session, and removes the state of
+// the session, because the next session has new Limiters and clocks.
 func (p *recordReader) endSession() {
 	for _, e := range p.events {
 		if e.at.Before(p.newest.Add(-maxWriteDelay)) {
@@ -121,7 +123,7 @@ func (p *recordReader) checkNumber(e *paceEvent) {
 	}
 	l := at(p.limiters, e.Limiter)
 	if l.request > 0 && e.Request > l.request+1 && !p.partial {
-		p.reportFault(contradiction("request %d of limiter %d is missing, or more of them", l.request+1, e.Limiter))
+		p.reportFault(contradiction("request %d of limiter %d is missing, and perhaps others after it", l.request+1, e.Limiter))
 	}
 	l.request = max(l.request, e.Request)
 }
@@ -134,11 +136,11 @@ func (p *recordReader) checkLimiter(v *recordLine) {
 	l := at(p.limiters, v.Limiter)
 	switch {
 	case v.Agreed && !l.PerHost:
-		p.reportFault(contradiction("the request says that its Crawl-delay was agreed, its limiter has no settings of single hosts"))
+		p.reportFault(contradiction("the Crawl-delay of the request is marked as agreed, but its limiter has no PerHost"))
 	case v.Delay < l.Delay && !l.PerHost:
-		p.reportFault(contradiction("the request says that the delay is %v s, its limiter says %v s", v.Delay, l.Delay))
+		p.reportFault(contradiction("the delay of the request is %v s, but that of its limiter is %v s", v.Delay, l.Delay))
 	case l.Key == "host" && !isHostKey(v.Host, v.Target):
-		p.reportFault(contradiction("the request has the pace of %.100q, which is another host", v.Host))
+		p.reportFault(contradiction("the request is delayed together with those to another host, %.100q", v.Host))
 	}
 }
 
@@ -149,8 +151,8 @@ func isHostKey(key, target string) bool {
 	return err != nil || hasOddHost(u) || key == hostKey(u)
 }
 
-// judgePace judges the pace of a request. Answers and pauses determine when the
-// host is paused.
+// judgePace judges the start of a request. The other events determine when
+// later requests may start.
 func (p *recordReader) judgePace(e *paceEvent) {
 	l := at(p.limiters, e.Limiter)
 	if e.Event == "done" {
@@ -280,9 +282,10 @@ func (p *recordReader) judgeFirstPage(e *paceEvent) {
 	})
 }
 
-// endRequest notes the end of a request. With EndToStart, the interval is
-// measured from there, and with one slot, the next request must not have begun
-// before. A request that takes longer than its lease loses its slot.
+// endRequest processes the end of a request. With EndToStart, the interval is
+// measured from the end and, if the host has only one slot, the next request
+// must not start before the end. A request that takes longer than its lease
+// loses its slot.
 func (p *recordReader) endRequest(e *paceEvent, l *recordLimiter) {
 	request := p.inFlight[e.id()]
 	delete(p.inFlight, e.id())
@@ -304,7 +307,8 @@ func (p *recordReader) endRequest(e *paceEvent, l *recordLimiter) {
 	}
 }
 
-// end measures the next interval from the given time.
+// end sets the time from which the next interval is measured, unless that time
+// is already later.
 func (k *mark) end(at time.Time) {
 	if at.After(k.from) {
 		k.from = at

@@ -38,7 +38,8 @@ type paceEvent struct {
 	next *paceEvent  // of a start: the next start at the host
 }
 
-// A recordPace is what is known about the pace of a record's requests.
+// A recordPace is the state that is needed to judge the times of a record's
+// requests.
 type recordPace struct {
 	limiters map[int]*recordLimiter // by the Limiter's number
 	hosts    map[hostID]*recordHost
@@ -68,7 +69,7 @@ type hostID struct {
 	host    string
 }
 
-// A recordHost is the pace of one host.
+// A recordHost contains the latest requests to one host, and its latest pause.
 type recordHost struct {
 	latest     mark       // of all requests
 	page       mark       // of requests for pages
@@ -117,7 +118,8 @@ func (r *recordReader) reportFault(err error) {
 	r.a.reportBroken(r.sums.Name+"/"+r.file, max(r.line, 1), err)
 }
 
-// site returns where requests for a URL are counted.
+// site returns the robot of the record, and the site to which requests for a
+// URL belong.
 func (r *recordReader) site(url string) (*robot, *site) {
 	robot := r.a.robot(r.name)
 	_, host := splitOrigin(url)

@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// checkPieces checks the WARC file that a line names. For a fetch line, it also
-// compares the line with the answer in the WARC file.
+// checkPieces checks the parts of a WARC file that a line refers to. It also
+// compares a fetch line with the response in the WARC file.
 func (v *recordLine) checkPieces(dir fs.FS) error {
 	in := v.Pieces
 	if in == nil || in.File == "" {
@@ -40,16 +40,17 @@ func (v *recordLine) checkPieces(dir fs.FS) error {
 		return err
 	}
 	if !v.isAnswer(packed) {
-		return contradiction("the fetch is not that in %s", in.File)
+		return contradiction("the fetch line differs from the response in %s", in.File)
 	}
 	return nil
 }
 
-// maxAnswer is how many bytes the answer to a fetch can have in a WARC file.
+// maxAnswer is the maximum size of the response to a fetch in a WARC file, in
+// bytes.
 const maxAnswer = 2 << 20
 
-// isAnswer reports whether a WARC record contains the URL, status and body of a
-// fetch line. It also sets v.hasRules.
+// isAnswer reports whether a WARC record contains the URL, the status and a
+// body with the hash of a fetch line. It also sets v.hasRules.
 func (v *recordLine) isAnswer(packed io.Reader) bool {
 	in, err := newWARCReader(packed)
 	if err != nil {
@@ -85,11 +86,11 @@ func isPlain(url string) bool {
 	return !strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// checkPiece checks the hash of a part of a WARC file, and copies the part. If
-// to is nil, the part is the whole file.
+// checkPiece checks the hash of a part of a WARC file, and copies the part to
+// the Writer. If to is nil, the part is the whole file.
 func checkPiece(dir fs.FS, name string, p *recordPiece, to io.Writer) error {
 	if !fs.ValidPath(name) || strings.Contains(name, "/") {
-		return contradiction("%.100q is no file of the record", name)
+		return contradiction("%.100q is not a file of the record", name)
 	}
 	file, err := dir.Open(name)
 	if err != nil {
@@ -106,11 +107,11 @@ func checkPiece(dir fs.FS, name string, p *recordPiece, to io.Writer) error {
 		_, err = io.CopyN(io.MultiWriter(hash, cmp.Or(to, io.Discard)), file, p.Length)
 	}
 	if err != nil || hex.EncodeToString(hash.Sum(nil)) != p.SHA256 {
-		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s have another hash than the line says",
+		return &recordFault{changed, fmt.Sprintf("bytes %d to %d of %s do not match the hash in the line",
 			p.Offset, p.Offset+p.Length, name)}
 	}
 	if n, err := io.CopyN(io.Discard, file, 1); to == nil && (n > 0 || !errors.Is(err, io.EOF)) {
-		return &recordFault{changed, fmt.Sprintf("%s has more than the %d bytes that the line says", name, p.Length)}
+		return &recordFault{changed, fmt.Sprintf("%s has more bytes than the %d in the line", name, p.Length)}
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Result is the result of an audit. Its Tally is the total; its Requests are
-// those of robots and browsers.
+// A Result is the result of an audit. The embedded Tally contains the totals.
+// Its Requests include those of browsers.
 type Result struct {
 	Tally
 	Robots []*Tally // those with the most violations first
@@ -17,8 +17,8 @@ type Result struct {
 	// Spans are periods in which requests to a host could not be judged, mostly
 	// because no robots.txt is known. A span ends with the next request that
 	// can be judged. A period in which a record has lost requests is a span
-	// with the Name "". After 1,000 spans, a last one named "…" covers the
-	// others.
+	// with the Name "". If there are more than 1,000 spans, one with the Name
+	// "…" covers all that ended after the first 999.
 	Spans   []Tally
 	Records []*Tally // in the order in which they were read
 }
@@ -26,10 +26,10 @@ type Result struct {
 // A Tally counts requests: those of a robot, to a host, on a day, in a span or
 // in a record.
 type Tally struct {
-	// Name is the name of a robot (as first seen: names that differ only in
-	// case are one robot), of a host ("" if the log does not contain it), or of
-	// a record, or a date. The Tally "…" counts everything beyond the limits on
-	// the number of names.
+	// Name is the name of a robot, a host or a record, or a date. If the names
+	// of a robot differ in case, it is the first of them. It is "" for a host
+	// that the log does not contain. A Tally with the Name "…" counts
+	// everything beyond the limits on the number of names.
 	Name        string
 	Requests    int
 	Violations  int
@@ -124,7 +124,8 @@ func (r *Result) sort() {
 	}
 }
 
-// day returns the Tally of a robot for the day of a time.
+// day returns the element of t.Days for the day of a time, and adds it if it is
+// new.
 func (t *Tally) day(nanos int64) *Tally {
 	const day = int64(24 * time.Hour)
 	if t.today == nil || nanos < t.dayStart || nanos-t.dayStart >= day {
@@ -173,13 +174,15 @@ func (t *Tally) addGap(gap, want time.Duration) {
 //     the server, such as a CDN, can have answered the robot: in the 24 hours
 //     before, two requests for robots.txt arrived from one network within 10
 //     minutes, the second of which a cache would have answered. For the log of
-//     a CDN, this proof is not necessary. A fetch from any address counts.
+//     a CDN, this proof is not necessary. A request for robots.txt from any
+//     address of the robot is sufficient.
 //   - gap: one address requested more pages of a host than one in each
 //     Crawl-delay. If the robot may still use an older robots.txt with a
-//     shorter Crawl-delay, that one counts.
-//   - retry-after: a 429, a 503 or a redirect to this address had a Retry-After
-//     that was not over. More than 24 hours count as 24 hours. The combined
-//     format does not contain this header.
+//     shorter Crawl-delay, the shorter one applies.
+//   - retry-after: this address had received a 429, a 503 or a redirect with a
+//     Retry-After, and the requested pause was not over. A pause of more than
+//     24 hours is treated as one of 24 hours. Logs in the combined format do
+//     not contain Retry-After.
 type Violation struct {
 	Time    time.Time `json:"time"`              // when the request began or, if that is unknown, when it ended
 	Robot   string    `json:"robot"`             // the name in the User-Agent

@@ -8,8 +8,8 @@ import (
 )
 
 // A Retry-After in an unusual form, such as that of time.RFC1123 or a fraction,
-// requests a pause too. In each case, the robot's next request is half a minute
-// after the response; it is a violation if the Retry-After requests a minute.
+// requests a pause, too. In each row, the robot's next request is half a minute
+// after the response, and is a violation if the Retry-After requests a minute.
 func TestRead_FormsOfRetryAfter(t *testing.T) {
 	const t0 = 1795168800 // Fri, 20 Nov 2026 10:00:00 GMT
 	line := func(ts float64, uri string, status int, header string) string {

@@ -13,11 +13,12 @@ type product struct {
 	family   string   // the robots of a family share the files that they have fetched
 }
 
-// products are the robots whose operators have published other groups than the
-// robot's name, by the name in the User-Agent in lower case. Those of Google
-// are at developers.google.com/crawling/docs/crawlers-fetchers, in
-// google-common-crawlers and google-special-case-crawlers. They share fetched
-// files according to Google's specification of robots.txt, at
+// products contains the robots that, according to their operators, obey groups
+// with other names or share the files that they fetch. The keys are the names
+// in the User-Agent, in lower case. Google documents the groups of its robots
+// at developers.google.com/crawling/docs/crawlers-fetchers, in
+// google-common-crawlers and google-special-case-crawlers. These robots share
+// fetched files according to Google's specification of robots.txt, at
 // developers.google.com/crawling/docs/robots-txt/robots-txt-spec.
 var products = map[string]product{
 	"googlebot":             {groups: []string{"Googlebot"}, family: "google"},
@@ -35,15 +36,16 @@ var products = map[string]product{
 	"adsbot-google-mobile": {groups: []string{"AdsBot-Google-Mobile"}, skipsAll: true, family: "google"},
 	"mediapartners-google": {groups: []string{"Mediapartners-Google"}, skipsAll: true, family: "google"},
 	"apis-google":          {groups: []string{"APIs-Google"}, skipsAll: true, family: "google"},
-	"google-safety":        {skipsAll: true, family: "google"}, // obeys no robots.txt
+	"google-safety":        {skipsAll: true, family: "google"}, // ignores robots.txt
 	// https://support.apple.com/119829
 	"applebot": {groups: []string{"Applebot", "Googlebot"}, family: "applebot"},
 	// blogs.bing.com/webmaster/2010/06/28/bing-crawler-bingbot-on-the-horizon
 	"bingbot": {groups: []string{"bingbot", "msnbot"}, family: "bingbot"},
 }
 
-// families are robots that obey the group of their own name or, if there is
-// none, that of the family. Their names begin with the key.
+// families maps prefixes of the names of robots, in lower case, to the name of
+// a family. Such a robot obeys the group with its own name or, if there is
+// none, that with the name of the family.
 var families = map[string]string{
 	"yandex":      "Yandex",      // https://yandex.com/support/webmaster/en/controlling-robot/robots-txt
 	"baiduspider": "Baiduspider", // https://www.baidu.com/search/robots_english.html
@@ -69,7 +71,8 @@ func newProduct(name string, more map[string][]string) product {
 	return product{groups: []string{name}, family: key}
 }
 
-// browsers are names of products in the User-Agents of browsers.
+// browsers contains the names of products in the User-Agents of browsers, in
+// lower case.
 var browsers = []string{
 	"mozilla", "applewebkit", "khtml", "gecko", "chrome", "safari", "firefox",
 	"version", "mobile", "edg", "opr", "opera", "msie", "konqueror",
@@ -81,10 +84,11 @@ func isBrowser(name string) bool {
 
 // robotName returns the name of the robot with this User-Agent, or "" for a
 // browser and for an empty User-Agent, which is "-" in a log. The name is the
-// beginning of the User-Agent. If that is Mozilla, the name is the word after
-// "compatible;", else a product such as "bingbot/2.0" whose name contains
-// "bot", "crawl" or "spider", else the product before a URL such as
-// "+https://example.com/bot", else the host of that URL.
+// beginning of the User-Agent. If the User-Agent begins with Mozilla, the name
+// is instead the first of these that exists: the word after "compatible;", a
+// product such as "bingbot/2.0" whose name contains "bot", "crawl" or "spider",
+// the product before a URL such as "+https://example.com/bot", and the host of
+// that URL.
 //
 // Health checks are not robots: they request a page of a site on behalf of its
 // owner, and follow no links.
@@ -141,7 +145,8 @@ func productName(userAgent string) string {
 // healthChecks are the prefixes of the User-Agents of health checks, as their
 // vendors document them: load balancers, clusters, hosting platforms, and
 // monitors that a site runs itself. CloudFront sends "Amazon CloudFront"
-// instead of the client's User-Agent, unless it is configured to forward that.
+// instead of the client's User-Agent, unless it is configured to forward the
+// latter.
 var healthChecks = []string{
 	"kube-probe/",                         // Kubernetes
 	"ELB-HealthChecker/",                  // AWS Elastic Load Balancing

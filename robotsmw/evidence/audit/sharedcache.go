@@ -14,14 +14,15 @@ const cacheTime = int64(600e9)
 // A cacheProof is the proof that no shared cache, such as a CDN, answers the
 // requests for robots.txt to a host. The proof is that two of them are from one
 // network, and that such a cache would have answered the second one, because it
-// would still have had the answer to the first. Requests from several networks
-// prove nothing, because a CDN has a cache in each of its locations.
+// would still have stored the response to the first. Requests from several
+// networks prove nothing, because a CDN has a cache in each of its locations.
 type cacheProof struct {
-	recent []cacheable // the latest ones, each from another network
+	recent []cacheable // the latest ones, each from a different network
 	direct int64       // the latest time at which a cache would have answered; 0 means never
 }
 
-// A cacheable is a request for robots.txt whose answer a cache would keep.
+// A cacheable is a request for robots.txt whose response a shared cache would
+// store.
 type cacheable struct {
 	network string
 	at      int64
@@ -49,8 +50,8 @@ func (c *cacheProof) add(e *event) {
 	c.recent = newest(append(c.recent, cacheable{network, e.at}), maxCacheables)
 }
 
-// isCacheable reports whether a cache would keep the answer to a request for
-// robots.txt: a 2xx or 304, for a GET without a query.
+// isCacheable reports whether a shared cache would store the response to a
+// request for robots.txt, which must be a 2xx or 304 to a GET without a query.
 func isCacheable(e *event) bool {
 	hasFile := e.status/100 == 2 || e.status == 304
 	return hasFile && !e.notGet && !strings.Contains(e.url, "?")

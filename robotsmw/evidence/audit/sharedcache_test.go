@@ -71,7 +71,7 @@ func TestFair_SharedCache(t *testing.T) {
 }
 
 // Two requests for robots.txt from one network, within the time for which a
-// cache keeps an answer, prove that no cache answers them.
+// shared cache stores a response, prove that there is no such cache.
 func TestCacheProof(t *testing.T) {
 	at := func(clock string) int64 {
 		t.Helper()

@@ -13,8 +13,8 @@ import (
 //	web-1  |                                              docker compose
 //	[pod/web-1/nginx]                                     kubectl logs --prefix
 //
-// Columns that end with tabs are removed too. If the prefix is unknown, the
-// text stays unchanged.
+// Columns that end with tabs are removed too. Text with an unknown prefix is
+// returned unchanged.
 func withoutPrefix(s []byte) []byte {
 	s = s[bytes.LastIndexByte(s, '\t')+1:]
 	if word, rest := cutWord(s); isPodName(word) {

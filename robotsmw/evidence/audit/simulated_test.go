@@ -15,10 +15,10 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A simulated site has 50 robots for two days, of which some break one rule
-// each. It is logged in all formats, by three front ends, through jitter and
-// buffers, into files that are rotated. No polite robot may be accused, and
-// every other one must be, of what it does and of nothing else.
+// A simulated site is visited by 50 robots for two days, some of which violate
+// one rule each. Three front ends log the requests in all formats, with jitter
+// and through buffers, and rotate the files. The audit must report all of these
+// violations, and no others.
 const simulatedRobotsTxt = `User-agent: *
 Disallow: /private/
 Crawl-delay: 2
@@ -27,14 +27,14 @@ Disallow: /private/
 Crawl-delay: 5
 `
 
-// A crawl is what a simulated robot does.
+// A crawl describes the requests of a simulated robot.
 type crawl struct {
 	agent     string
 	addresses []string
 	delay     time.Duration
 	begin     time.Duration
-	cached    bool   // it got robots.txt before the log begins
-	rude      string // what it is guilty of
+	cached    bool   // the robot has received robots.txt before the log begins
+	rude      string // the kind of its violations; "" if it obeys all rules
 }
 
 func crawls(random *rand.Rand) (list []crawl) {
@@ -44,7 +44,7 @@ func crawls(random *rand.Rand) (list []crawl) {
 			c.addresses = append(c.addresses, fmt.Sprintf("198.51.%d.%d", i, j))
 		}
 		switch {
-		case i < 5: // users of one library, each with a pace of his own
+		case i < 5: // users of one library, each of whom obeys the Crawl-delay
 			c.agent, c.cached, c.begin = "Library/2.0", true, time.Duration(i)*time.Hour
 			c.addresses = c.addresses[:1]
 		case i == 5:
@@ -75,11 +75,11 @@ func (c crawl) hits(random *rand.Rand, start time.Time) (hits []hit) {
 	if c.rude != "before-robots-txt" {
 		if at := start.Add(c.begin); !c.cached {
 			ask(at.Add(-40*time.Second), c.addresses[0], "/robots.txt")
-		} else if c.begin == 0 { // it asks again when its copy has run out
+		} else if c.begin == 0 { // the robot fetches robots.txt again before its copy expires
 			ask(at.Add(20*time.Hour), c.addresses[0], "/robots.txt")
 		}
 	}
-	for i, address := range c.addresses { // each machine of the robot has its pages and its pace
+	for i, address := range c.addresses { // each machine of the robot fetches its own pages at its own pace
 		at := start.Add(c.begin + time.Duration(i)*time.Second)
 		for n := range 150 {
 			url := fmt.Sprintf("/page/%d?machine=%d", n, i)
@@ -136,7 +136,7 @@ func TestSimulatedSite(t *testing.T) {
 						break
 					}
 					seen, want := hits, guilty
-					if cdn { // it answers all requests for robots.txt itself
+					if cdn { // the CDN responds to all requests for robots.txt itself
 						seen = slices.DeleteFunc(slices.Clone(hits), func(h hit) bool { return h.url == "/robots.txt" })
 						want = slices.DeleteFunc(slices.Clone(guilty), func(s string) bool { return strings.HasSuffix(s, "before-robots-txt") })
 					}
@@ -146,7 +146,7 @@ func TestSimulatedSite(t *testing.T) {
 						}
 						got := read(t, always(simulatedRobotsTxt), logs...)
 						if list := accused(got); !slices.Equal(list, want) || got.result.Counts["broken"] > 0 || got.result.Counts["jumps"] > 0 {
-							t.Errorf("%s, CDN %t: accused are %q, want %q; %d broken, %d jumps", name, cdn, list, want, got.result.Counts["broken"], got.result.Counts["jumps"])
+							t.Errorf("%s, CDN %t: the violations are %q, want %q; %d lines are broken and %d jump", name, cdn, list, want, got.result.Counts["broken"], got.result.Counts["jumps"])
 						}
 					}
 				}

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// A site is what is known about one robot on one host.
+// A site is the state of the audit for one robot on one host.
 type site struct {
 	host         *host
 	accused      bool   // before-robots-txt has been reported, or must not be reported
 	file         *file  // the file by which the latest request was judged
 	rules        *rules // of the robot, in site.file
 	visits       *visits
-	isRedirected bool             // the latest answer for robots.txt was a redirect
+	isRedirected bool             // the latest response for robots.txt was a redirect
 	hop          string           // the URL to which such redirects seem to lead, or its beginning
 	paces        map[string]*pace // by the client's address
 }
 
-// A host is what is known about a host, for all robots.
+// A host is the state of the audit for one host, which all robots share.
 type host struct {
 	*Tally
-	gone  int // the latest 4xx for robots.txt without a later 200; 0 if there is none
+	gone  int // the latest 4xx for robots.txt without a later 2xx or 304; 0 if there is none
 	cache cacheProof
 }
 
 // visits are the fetches of robots.txt, on one host, by the robots of a family.
 type visits struct {
-	hasFetch bool    // there was a request for robots.txt, whatever its answer
-	fetches  []fetch // the latest ones, sorted by time
-	failed   int64   // the time of the latest one answered by a 5xx or 429; 0 means none
+	hasFetch bool    // there was a request for robots.txt, whatever the response
+	fetches  []fetch // the latest maxFetches ones, sorted by time
+	failed   int64   // the time of the latest request that failed, see isFailure; 0 means none
 }
 
-// A fetch is a request for robots.txt that was answered by a file, or by a 4xx
-// because there is none.
+// A fetch is a request for robots.txt whose response was the file, or a 4xx
+// because there is no file.
 type fetch struct {
 	at     int64
 	scheme string // "" means not known
@@ -53,7 +53,7 @@ func (v *visits) add(f fetch) {
 // last returns the latest fetch not after the given time. It prefers a fetch
 // with the given scheme, because http and https may have different files.
 // Without such a fetch, it returns the latest one with the other scheme,
-// because a redirect may have led there.
+// because a redirect may have led from one scheme to the other.
 func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 	for _, f := range slices.Backward(v.fetches) {
 		if f.at > at {
@@ -72,12 +72,14 @@ func (v *visits) last(scheme string, at int64) (last fetch, ok bool) {
 // A pace describes the times at which a robot requested pages of a host from
 // one address.
 //
-// A log contains the time at which a request arrived or ended. The request was
-// sent up to event.doubt earlier, but not before pace.since if event.doubt is a
-// minute. If all gaps so far were long enough, the latest request cannot have
-// been sent before pace.earliest. This calculation leaves out the gaps that are
-// already proven too short. If the next request arrived before pace.earliest
-// plus the Crawl-delay, there were more requests than the Crawl-delay allows.
+// A log contains the time at which a request arrived or ended. The client sent
+// the request at most event.doubt before that time. If event.doubt is
+// maxDuration, the client did not send it before pace.since. pace.earliest is
+// the earliest time at which the latest request can have been sent if all gaps
+// before it were long enough. Gaps that are already proven to be too short are
+// not part of this calculation. If the next request arrived before
+// pace.earliest plus the Crawl-delay, there were more requests than the
+// Crawl-delay allows.
 //
 // A time that is not known is "never".
 type pace struct {
@@ -85,7 +87,7 @@ type pace struct {
 	earliest   int64
 	latest     int64 // the time of the latest request, as logged
 	pauseStart int64 // the time of the latest response with a Retry-After
-	pauseEnd   int64 // when that Retry-After is over
+	pauseEnd   int64 // when the pause that it requests is over
 	isListed   bool  // the address is in Tally.Addresses of the robot, unless that is full
 }
 
@@ -120,7 +122,8 @@ func (p *pace) next(e *event, want int64) (isShort bool, gap int64) {
 	return isShort, gap
 }
 
-// isPaused reports whether a request was sent while a Retry-After was not over.
+// isPaused reports whether a request was certainly sent during the pause that a
+// Retry-After requested.
 func (p *pace) isPaused(e *event) bool {
 	if p.pauseStart == never {
 		return false
@@ -130,7 +133,7 @@ func (p *pace) isPaused(e *event) bool {
 	return isAfterResponse && isBeforeEnd
 }
 
-// pause notes a response with a Retry-After.
+// pause records the pause that a response with a Retry-After requests.
 func (p *pace) pause(e *event) {
 	p.pauseStart = e.time()
 	if e.end == never {
@@ -140,5 +143,5 @@ func (p *pace) pause(e *event) {
 }
 
 // maxPause is the longest Retry-After that a crawler must obey. A longer one is
-// treated as this one, because a crawler may regard it as a mistake.
+// reduced to maxPause, because a crawler may regard it as a mistake.
 const maxPause = 24 * time.Hour

@@ -12,7 +12,8 @@ func cutWord(s []byte) (word, rest []byte) {
 }
 
 // quoted splits s after the quoted text at its beginning. A backslash in the
-// text escapes the next character.
+// text escapes the next character. ok is false if s does not begin with a
+// quoted text.
 func quoted(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
@@ -36,7 +37,7 @@ func quoted(s []byte) (text, rest []byte, ok bool) {
 
 // unescaped decodes the escapes that logs use for quotes, control characters
 // and bytes above ASCII: \x22 (nginx, Apache), \" and \n (Apache). A text with
-// other escapes stays unchanged.
+// other escapes is returned unchanged.
 func unescaped(s []byte) string {
 	if bytes.IndexByte(s, '\\') >= 0 {
 		if text, err := strconv.Unquote(`"` + string(s) + `"`); err == nil {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// maxDuration is how long a request may have taken, in nanoseconds, in a
-	// log without durations. By default, servers give up after this time.
+	// maxDuration is the assumed maximum duration of a request in a log without
+	// durations, in nanoseconds. It is the usual default timeout of servers.
 	maxDuration = int64(60e9)
-	// maxTransit is how long a request may have been on its way to the server,
-	// in nanoseconds.
+	// maxTransit is the assumed maximum time between the sending of a request
+	// and its arrival at the server, in nanoseconds.
 	maxTransit = int64(1e9)
 )
 
@@ -80,8 +80,8 @@ func parseTime(s string) (nanos int64, exact bool) {
 	return never, false
 }
 
-// formsLike returns the forms that a time may have, judging by its third byte,
-// because it would take time to try the others.
+// formsLike returns the forms that a time may have, according to its third
+// byte, because trying all forms would be slow.
 func formsLike(s string) []string {
 	if len(s) > 2 && s[2] == '/' {
 		return localForms
@@ -89,7 +89,7 @@ func formsLike(s string) []string {
 	return otherForms
 }
 
-// A fraction of a second is read after the seconds of each form.
+// After the seconds of each form, time.Parse also accepts a fraction.
 var (
 	localForms = []string{"02/Jan/2006:15:04:05 -0700"} // Apache, and $time_local of nginx
 	otherForms = []string{

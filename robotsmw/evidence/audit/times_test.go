@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// parseTimeSlow is parseTime without the choice of forms: it tries all of them.
+// parseTimeSlow is like parseTime, but tries all forms.
 func parseTimeSlow(s string) (nanos int64, exact bool) {
 	for _, form := range slices.Concat(otherForms, localForms) {
 		if t, err := time.Parse(form, s); err == nil && t.Year() > 1970 && t.Year() < 2262 {

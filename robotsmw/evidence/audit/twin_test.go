@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The parser of combined lines is fast, but not simple. Here it has a slow and
-// simple twin. Both must give the same results.
+// These tests compare the parser of combined lines, which is fast but complex,
+// with a slow and simple one.
 
 var (
 	slowCombined = regexp.MustCompile(`(?s)^(.*?) \[([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-) "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)"(.*)$`)
@@ -22,8 +22,8 @@ var (
 	slowQuoted   = regexp.MustCompile(`(?s)^ "((?:[^"\\]|\\.)*)"(.*)$`)
 )
 
-// clientSlow is the slow twin of event.readRest: it returns the client that the
-// quoted texts before and after the numbers name.
+// clientSlow is a slow version of event.readRest. It returns the client in the
+// quoted texts before and after the numbers.
 func clientSlow(rest string) (client, numbers string) {
 	quoted := func() {
 		for m := slowQuoted.FindStringSubmatch(rest); m != nil; m = slowQuoted.FindStringSubmatch(rest) {
@@ -43,7 +43,7 @@ func clientSlow(rest string) (client, numbers string) {
 	return client, numbers
 }
 
-// combinedSlow is the slow twin of parser.combined. ok is false if
+// combinedSlow is a slow version of parser.combined. ok is false if
 // parser.combined returns an error.
 func combinedSlow(line []byte) (e *event, ok bool) {
 	names, _, found := strings.Cut(string(line), `] "`)
@@ -87,7 +87,8 @@ func combinedSlow(line []byte) (e *event, ok bool) {
 	return e, true
 }
 
-// The escapes of a log are decoded.
+// TestUnescaped checks the escape sequences of nginx and Apache, and invalid
+// ones.
 func TestUnescaped(t *testing.T) {
 	for text, want := range map[string]string{
 		`/a?b`: "/a?b", `\x22\xe9\x5C`: "\"\xe9\\", `a\"b\\c\n\t`: "a\"b\\c\n\t", `\`: `\`, `\x2`: `\x2`, `/\q`: `/\q`, "": "",
@@ -121,14 +122,14 @@ func FuzzLine(f *testing.F) {
 			entry, err := p.line(line)
 			got := entry.event
 			if ok != (err == nil) || (want == nil) != (got == nil) || got != nil && *got != *want {
-				t.Fatalf("%q: %+v, %v; want %+v, %t", line, got, err, want, ok)
+				t.Fatalf("%q: the event is %+v (error %v), want %+v (ok %t)", line, got, err, want, ok)
 			}
 		}
 	})
 }
 
-// The date is read with what is known from the date before. Here each date
-// follows each other one, and the twin is time.Parse.
+// The parser caches the minute of the previous date. Here each date follows
+// each of the others, and the results are compared with those of time.Parse.
 func TestDate(t *testing.T) {
 	dates := []string{
 		"20/Nov/2026:10:00:00 +0000", "20/Nov/2026:10:00:59 +0000", "20/Nov/2026:10:01:00 +0000", "20/Nov/2026:10:00:30 -0130", "21/Nov/2026:10:00:00 +0000",
@@ -143,13 +144,13 @@ func TestDate(t *testing.T) {
 			want, err := time.Parse("02/Jan/2006:15:04:05 -0700", date)
 			isKnown := err == nil && want.Year() > 1970 && want.Year() < 2262 && date[2] == '/'
 			if ok != isKnown || ok && got != want.UnixNano() {
-				t.Errorf("%s after %s: %d, %t, want %d, %t", date, before, got, ok, want.UnixNano(), isKnown)
+				t.Errorf("the date %s after %s is %d, %t, want %d, %t", date, before, got, ok, want.UnixNano(), isKnown)
 			}
 		}
 	}
 }
 
-// memberSlow is the slow twin of caddyLine.split. It searches a line for one
+// memberSlow is a slow version of caddyLine.split that searches a line for one
 // member.
 func memberSlow(line []byte, name string) []byte {
 	_, value, _ := bytes.Cut(line, []byte(`"`+name+`":`))
@@ -160,8 +161,9 @@ func memberSlow(line []byte, name string) []byte {
 	return value[:max(bytes.IndexAny(value, ",}] "), 0)]
 }
 
-// A line with an escaped quote is left out, because only the slow twin takes
-// the end of such a name for a name.
+// FuzzCaddy compares caddyLine.split with memberSlow. Lines with an escaped
+// quote are skipped, because memberSlow would take the end of such a text for a
+// name.
 func FuzzCaddy(f *testing.F) {
 	f.Add([]byte(`{"level":"info","ts":1795168800.123,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"192.0.2.1","client_ip":"192.0.2.1","method":"GET",` +
 		`"host":"a.example","uri":"/a","headers":{"User-Agent":["B/1"],"X-Forwarded-For":["192.0.2.7"]}},"duration":0.005,"status":503,"resp_headers":{"Retry-After":["120"],"Date":["x"]}}`))
@@ -172,7 +174,7 @@ func FuzzCaddy(f *testing.F) {
 		}
 		var l caddyLine
 		if !l.split(line) {
-			t.Fatalf("%s: invalid", line)
+			t.Fatalf("split returns false for %s, want true", line)
 		}
 		for name, got := range map[string][]byte{
 			"logger": l.logger, "msg": l.message, "request": l.request, "ts": l.ts, "duration": l.duration, "remote_ip": l.remoteIP, "remote_addr": l.remoteAddr,
@@ -191,7 +193,7 @@ func FuzzCaddy(f *testing.F) {
 	})
 }
 
-// For any input, an audit ends, and its counts match the calls of its
+// For any input, an audit terminates, and its counts match the calls of its
 // callbacks.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(combined("10:00:00 ExampleBot/1.0 /robots.txt\n10:00:01 ExampleBot/1.0 /private/a\n09:00:01 ExampleBot/1.0 /a\n")))

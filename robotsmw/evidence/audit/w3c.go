@@ -16,7 +16,7 @@ import (
 //
 // CloudFront separates columns with tabs, escapes spaces as %20, and writes the
 // time taken in seconds. IIS writes + for a space, and milliseconds. Dates are
-// in UTC, and are those of the end of a request.
+// in UTC. They are the times at which requests ended.
 
 var (
 	errW3C     = errors.New("the line does not have the columns of the #Fields line")
@@ -115,8 +115,8 @@ func (r w3cLine) word(column int) string {
 	return string(r.words[column])
 }
 
-// decoded returns the value in a column with its spaces. CloudFront escapes
-// some values twice.
+// decoded returns the value in a column with its original spaces. CloudFront
+// escapes some values twice.
 func (r w3cLine) decoded(column int) string {
 	s := r.word(column)
 	if !r.isTabbed {
@@ -130,8 +130,9 @@ func (r w3cLine) decoded(column int) string {
 	return s
 }
 
-// withSpaces replaces the pluses for which IIS found spaces. A plus after a
-// parenthesis or another plus was one, as in "(+https://example.com/bot)".
+// withSpaces restores the spaces that IIS has replaced with pluses. A plus
+// after a parenthesis or another plus is assumed to be part of the original
+// text, as in "(+https://example.com/bot)".
 func withSpaces(s string) string {
 	if strings.IndexByte(s, '+') < 0 {
 		return s

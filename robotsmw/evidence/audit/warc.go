@@ -44,8 +44,9 @@ type warcRecord struct {
 
 // A block reads the block of a record. Read returns io.EOF only at the end of
 // the block, and io.ErrUnexpectedEOF if the file ends earlier. If both errors
-// were io.EOF, a block that is cut off would look like a shorter block. After
-// an error, the next call of warcReader.next returns one too.
+// were io.EOF, a truncated block would be indistinguishable from a shorter
+// block. After an error, the next call of warcReader.next returns an error,
+// too.
 type block struct {
 	*io.LimitedReader
 	cut bool
@@ -62,11 +63,11 @@ func (b *block) Read(p []byte) (int, error) {
 
 var (
 	errNotWARC   = errors.New("the file is not a WARC file")
-	errField     = errors.New("its header contains a line that is not a field")
-	errWARCSize  = errors.New("its header is larger than 64 KiB")
-	errWARCBlock = errors.New("its Content-Length is missing or not a number")
-	errWARCDate  = errors.New("its WARC-Date is missing or not a date")
-	errHTTP      = errors.New("its block is not HTTP")
+	errField     = errors.New("the header of the record contains a line that is not a field")
+	errWARCSize  = errors.New("the header of the record is larger than 64 KiB")
+	errWARCBlock = errors.New("the Content-Length of the record is missing or not a number")
+	errWARCDate  = errors.New("the WARC-Date of the record is missing or not a date")
+	errHTTP      = errors.New("the block of the record is not HTTP")
 )
 
 const maxHeader = 64 << 10
@@ -80,7 +81,7 @@ func withoutEOF(err error) error {
 	return err
 }
 
-// unzip returns a Reader of the contents of in, without compression.
+// unzip returns a Reader of the decompressed contents of in.
 func unzip(in *bufio.Reader) (_ *bufio.Reader, isGzip bool, err error) {
 	if !hasPrefix(in, "\x1f\x8b") {
 		return in, false, nil
@@ -150,8 +151,8 @@ func (w *warcReader) next() (*warcRecord, error) {
 	return r, nil
 }
 
-// skipToRecord skips lines until one looks like the beginning of a record. At
-// the end of the file it returns nil, and the next call of next returns io.EOF.
+// skipToRecord skips lines until one begins like a record. At the end of the
+// file it returns nil, and the next call of next returns io.EOF.
 func (w *warcReader) skipToRecord() error {
 	for !hasPrefix(w.in, "WARC/1.") {
 		_, err := w.in.ReadSlice('\n')
@@ -182,9 +183,9 @@ func (w *warcReader) open(r *warcRecord) error {
 }
 
 // readHeader reads the first line of a record or of an HTTP message, and the
-// fields up to an empty line. Empty lines before the first one are skipped. The
-// error is errField if some lines are not fields, and errWARCSize if the header
-// has more than maxBytes bytes.
+// fields up to an empty line. Empty lines before the first line are skipped.
+// The error is errField if some lines are not fields, and errWARCSize if the
+// header has more than maxBytes bytes.
 func readHeader(in *bufio.Reader, maxBytes int) (first string, fields http.Header, err error) {
 	fields = make(http.Header)
 	lines := lineReader{in: in}
@@ -296,7 +297,7 @@ func (m *message) content() ([]byte, error) {
 		}
 	default:
 		if !beginsWithText(in) {
-			err = fmt.Errorf("its Content-Encoding %.40q is not supported", coding)
+			err = fmt.Errorf("the Content-Encoding %.40q is not supported", coding)
 		}
 	}
 	if err != nil {
@@ -305,7 +306,7 @@ func (m *message) content() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(body, robotstxt.MaxSize+1))
 }
 
-// beginsWithText reports whether the first bytes are a text. Compressed data
+// beginsWithText reports whether the first bytes are text. Compressed data
 // contains control characters, or is not valid UTF-8.
 func beginsWithText(in *bufio.Reader) bool {
 	begin, _ := in.Peek(in.Size())
@@ -331,13 +332,13 @@ func beginsWithChunk(in *bufio.Reader) bool {
 }
 
 // RobotsTxts returns the responses to requests for a robots.txt in a WARC file,
-// which may be compressed with gzip. The Body of a 2xx is decoded, and ends one
-// byte after [robotstxt.MaxSize]. Other responses have an empty Body.
-// Request.URL is the URL of the robots.txt. Header also contains the fields of
-// the WARC record that begin with "Warc-", such as Warc-Date.
+// which may be compressed with gzip. The Body of a 2xx is decoded, and contains
+// at most one byte more than [robotstxt.MaxSize]. Other responses have an empty
+// Body. Request.URL is the URL of the robots.txt. Header also contains the
+// fields of the WARC record that begin with "Warc-", such as Warc-Date.
 //
-// If a record cannot be read, the error is not nil, and only the Request of the
-// response is set, whose URL may be nil. Other records may follow. If the
+// If a record cannot be read, the error is not nil, and the response contains
+// only a Request, whose URL may be nil. Other records may follow. If the
 // response itself is nil, the rest of the file cannot be read.
 func RobotsTxts(warc io.Reader) iter.Seq2[*http.Response, error] {
 	return func(yield func(*http.Response, error) bool) {

@@ -15,8 +15,8 @@ import (
 
 func warcOf(records ...string) string { return strings.Join(records, "") }
 
-// warcText returns a record. fields has further header fields, each with CR LF
-// at its end.
+// warcText returns a record. fields contains further header fields, each of
+// which ends with CR LF.
 func warcText(kind, uri, date, fields, block string) string {
 	return fmt.Sprintf("WARC/1.1\r\nWARC-Type: %s\r\nWARC-Date: %s\r\nWARC-Target-URI: %s\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, date, uri, fields, len(block), block)
 }
@@ -120,8 +120,8 @@ func TestRead_WARC(t *testing.T) {
 	}
 }
 
-// RobotsTxts reads the robots.txt files of a WARC file. If the history has one
-// host, a log without hosts is about that host.
+// RobotsTxts reads the robots.txt files of a WARC file. If they are all of one
+// host, that host is assumed for the lines of a log that do not contain a host.
 func TestRobotsTxts(t *testing.T) {
 	file := warcOf(
 		answer("http://a.example/robots.txt", "2026-11-20T09:00:00Z", "301 Moved", "", "Location: https://a.example/robots.txt"),
@@ -132,7 +132,7 @@ func TestRobotsTxts(t *testing.T) {
 	)
 	h, broken := historyOf(t, gzipped(file))
 	if len(broken) != 1 || len(h.hosts) != 1 {
-		t.Fatalf("%v, %d hosts", broken, len(h.hosts))
+		t.Fatalf("got the errors %v and %d hosts, want one error and one host", broken, len(h.hosts))
 	}
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a
@@ -146,7 +146,7 @@ func TestRobotsTxts(t *testing.T) {
 	}
 }
 
-// historyOf gives the robots.txt files of a WARC file to a history.
+// historyOf returns a history with the robots.txt files of a WARC file.
 func historyOf(t *testing.T, warc string) (h *history, broken []error) {
 	t.Helper()
 	h = new(history)
@@ -171,8 +171,8 @@ func historyOf(t *testing.T, warc string) (h *history, broken []error) {
 	return h, broken
 }
 
-// If a file ends within a record, that record is broken. A robots.txt without
-// its end must not count as one that allows everything.
+// If a file ends within a record, that record is broken. A robots.txt whose end
+// is missing must not be treated as one that allows everything.
 func TestRead_WARCCutShort(t *testing.T) {
 	const date, bot = "2026-11-20T10:00:00Z", "ExampleBot/1.0"
 	robots := pair("https://a.example/robots.txt", date, bot, "200 OK", shut)
@@ -196,7 +196,8 @@ func TestRead_WARCCutShort(t *testing.T) {
 				got := read(t, nil, file)
 				r := got.result
 				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Counts["cut"] != 1 || r.Requests != tt.requests || r.Counts["unaudited"] != tt.unaudited || len(r.Robots) != tt.robots {
-					t.Errorf("%s%v\n%+v", got, got.broken, r)
+					t.Errorf("got\n%sbroken %v, result %+v, want no violations, record %d broken, %d requests, %d unaudited and %d robots",
+						got, got.broken, r, tt.record, tt.requests, tt.unaudited, tt.robots)
 				}
 			}
 		})
@@ -204,7 +205,7 @@ func TestRead_WARCCutShort(t *testing.T) {
 
 	file := answer("https://a.example/robots.txt", date, "200 OK", shut)
 	if h, broken := historyOf(t, file[:len(file)-12]); len(broken) != 1 || len(h.hosts) != 0 || !errors.Is(broken[0], io.ErrUnexpectedEOF) {
-		t.Errorf("a history that is cut short: %v, %d hosts", broken, len(h.hosts))
+		t.Errorf("a truncated file: got the errors %v and %d hosts, want io.ErrUnexpectedEOF and no host", broken, len(h.hosts))
 	}
 }
 
@@ -260,14 +261,14 @@ func TestWARCReader_BadInput(t *testing.T) {
 			}
 			cut = !errors.Is(err, io.EOF)
 			if n != tt.good || broken != tt.broken || cut != tt.cut {
-				t.Errorf("%d good, %d broken, cut %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
+				t.Errorf("%d records are valid, %d are broken, and the file is cut: %t; want %d, %d, %t", n, broken, cut, tt.good, tt.broken, tt.cut)
 			}
 		})
 	}
 }
 
-// A record of 64 MiB, and a robots.txt that decompresses to 64 MiB, take time
-// but little memory.
+// A record of 64 MiB, and a robots.txt that decompresses to 64 MiB, must not be
+// read into memory.
 func TestRead_ZipBomb(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector finds nothing in one goroutine, and makes this ten times slower")
@@ -295,7 +296,7 @@ func TestRead_ZipBomb(t *testing.T) {
 	})
 	r := a.Result()
 	if r.Requests != 3 || r.Violations != 1 || r.Counts["broken"] != 0 {
-		t.Errorf("%d requests, %d violations, %d broken; want 3, 1, 0", r.Requests, r.Violations, r.Counts["broken"])
+		t.Errorf("got %d requests, %d violations and %d broken records, want 3, 1 and 0", r.Requests, r.Violations, r.Counts["broken"])
 	}
 	if allocated > 32<<20 {
 		t.Errorf("%d bytes were allocated, want at most 32 MiB", allocated)

@@ -3,9 +3,9 @@ package audit
 import "slices"
 
 const (
-	// maxLogDisorder is how far out of order a line may be, in nanoseconds:
-	// servers write logs through buffers, and each worker and front end has its
-	// own.
+	// maxLogDisorder is how far out of order a line may be, in nanoseconds.
+	// Lines are out of order because servers buffer them, and each worker and
+	// front end has a buffer of its own.
 	maxLogDisorder = 90e9
 	// windowLength is the length of the window, in nanoseconds. It is twice
 	// maxLogDisorder, because lines are written when a request ends, but are
@@ -25,7 +25,7 @@ type window struct {
 	newest int64    // the latest event.time so far
 }
 
-// push adds an event.
+// push adds an event to the window and sets its isFile.
 func (w *window) push(e *event) {
 	e.isFile = isRobots(e.url)
 	w.newest = max(w.newest, e.time())

@@ -72,7 +72,7 @@ func endsKey(c byte) bool {
 	return isSpace(c)
 }
 
-// space has the white space of HTML.
+// space contains the white space characters of HTML.
 const space = " \t\r\n\f"
 
 func isSpace(c byte) bool {

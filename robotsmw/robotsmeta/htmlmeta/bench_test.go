@@ -7,7 +7,8 @@ import (
 )
 
 // benchPage returns a page of about size bytes, whose head is like those of
-// real pages: 23 metas (the median of 419 pages), half of them with a name.
+// real pages: 23 meta elements (the median of 419 pages), half of them with a
+// name.
 func benchPage(size int, head string) []byte {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
@@ -62,8 +63,8 @@ func BenchmarkIndexM(b *testing.B) {
 	}
 }
 
-// BenchmarkHostilePage scans pages that were made to be slow. None should take
-// much more than ten milliseconds.
+// BenchmarkHostilePage scans pages that are designed to be slow. None should
+// take much more than ten milliseconds.
 func BenchmarkHostilePage(b *testing.B) {
 	for _, unit := range []string{
 		"<meta ", "<meta/", "<meta a='", "<meta a=\">", "<meta name=robots ", "<meta a=1 b=2 c=3 d=4 ",

@@ -27,7 +27,7 @@ func ExampleScan() {
 	// line 3: max-snippet:20
 }
 
-// A Scanner examines a page while something else reads it.
+// A Scanner can scan a page while another function reads it.
 func ExampleScanner() {
 	s := htmlmeta.Scanner{Tokens: []string{"Googlebot"}, HeadOnly: true}
 	io.Copy(io.Discard, io.TeeReader(strings.NewReader(page), &s))

@@ -38,7 +38,8 @@
 // encodings are assumed to be extensions of ASCII.
 //
 // Scanning is fast because most pages are only searched for <meta tags. A page
-// is tokenized only up to the last meta that has one of the names above.
+// is tokenized only up to the last meta element that has one of the names
+// above.
 package htmlmeta
 
 // Window is the maximum number of bytes of a page that are scanned, after

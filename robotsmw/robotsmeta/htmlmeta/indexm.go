@@ -7,7 +7,7 @@ import (
 )
 
 // indexM returns the first i >= start at which b[i:] begins with "<m" or "<M",
-// or len(b). A "<" at the end of b also counts, because "m" may be the first
+// or len(b). A "<" at the end of b also matches, because "m" may be the first
 // byte of the next piece.
 //
 // A loop over bytes.IndexByte would be simpler, but slows down a crawler of

@@ -16,7 +16,7 @@ import (
 // A Scanner is not safe for concurrent use.
 type Scanner struct {
 	Tokens   []string // the product tokens of the robot; may be empty
-	HeadOnly bool     // ignore metas that a browser would not put into the head
+	HeadOnly bool     // ignore meta elements that a browser would not put into the head
 	Charset  string   // the charset parameter of the Content-Type; "" if unknown
 
 	decoder    decoder
@@ -26,8 +26,8 @@ type Scanner struct {
 	finished   bool
 	directives robotsmeta.Directives
 	scanned    int // length of buf at the latest scan
-	searched   int // buf[:searched] has been searched for metas of interest
-	metaEnd    int // all metas of interest in buf[:searched] begin in buf[:metaEnd]
+	searched   int // buf[:searched] has been searched for meta elements of interest
+	metaEnd    int // all meta elements of interest in buf[:searched] begin in buf[:metaEnd]
 	rescanned  int // total number of bytes that have been scanned more than once
 
 	// The state of the tokenizer.
@@ -76,9 +76,9 @@ func (s *Scanner) Finish() {
 	}
 }
 
-// Bytes returns the first Window bytes of what has been written, converted to
-// UTF-8 if the page is in UTF-16. The result must not be modified, and is valid
-// until the next call of Write or Finish.
+// Bytes returns the first Window bytes of the data that has been written,
+// converted to UTF-8 if the page is in UTF-16. The result must not be modified,
+// and is valid until the next call of Write or Finish.
 func (s *Scanner) Bytes() []byte { return s.buf }
 
 // Done reports whether further writes have no effect, because the window is
@@ -95,10 +95,10 @@ func (s *Scanner) HeadDone() bool {
 	return s.headDone
 }
 
-// Directives returns the directives in what has been written. Further writes
-// may add directives, but do not remove any.
+// Directives returns the directives in the part of the page that has been
+// written. Further writes may add directives, but do not remove any.
 //
-// Directives may be called after each Write. To limit its cost for malicious
+// Directives may be called after each Write. To limit the cost of malicious
 // pages, it may omit directives until the window is full or Finish is called.
 func (s *Scanner) Directives() robotsmeta.Directives {
 	if s.mayScan() {
@@ -135,10 +135,10 @@ func (s *Scanner) hasWholeHead() bool {
 	return s.headDone
 }
 
-// search searches buf[searched:] for metas of interest, which are those that
-// robotsmeta.ParseMeta interprets, and updates metaEnd. It has false positives,
-// such as metas in scripts. Because most pages have no metas of interest, they
-// need not be tokenized.
+// search searches buf[searched:] for meta elements of interest, which are those
+// that robotsmeta.ParseMeta interprets, and updates metaEnd. It may also find
+// text that resembles a meta element, such as a string in a script. Most pages
+// have no meta elements of interest, and therefore need not be tokenized.
 func (s *Scanner) search() {
 	// If many tags begin inside other tags, parsing their attributes could take
 	// quadratic time. When the budget is spent, the rest is left to the
@@ -173,7 +173,7 @@ func (s *Scanner) search() {
 }
 
 // beginsMeta reports whether b, which begins with "<", begins with a meta tag.
-// It must have at least len("<meta ") bytes.
+// b must have at least len("<meta ") bytes.
 func beginsMeta(b []byte) bool {
 	if !strings.EqualFold(string(b[1:len("<meta")]), "meta") {
 		return false
@@ -182,8 +182,9 @@ func beginsMeta(b []byte) bool {
 	return isSpace(c) || c == '/'
 }
 
-// mayBeOfInterest reports whether a meta may be of interest. The name may
-// contain character references, which have not been decoded.
+// mayBeOfInterest reports whether robotsmeta.ParseMeta may interpret a meta
+// element with the given name. The name may contain character references, which
+// have not been decoded.
 func (s *Scanner) mayBeOfInterest(name []byte) bool {
 	if len(name) == 0 {
 		return false
@@ -318,7 +319,7 @@ func (s *Scanner) endHead() {
 	}
 }
 
-// addMeta adds the directives of a meta that begins at buf[start].
+// addMeta adds the directives of a meta element that begins at buf[start].
 func (s *Scanner) addMeta(z *html.Tokenizer, start int) {
 	var name, content string
 	more := true

@@ -9,8 +9,8 @@ import (
 
 // TestWindow checks that the result is Truncated if the head does not end
 // within the window. It is not Truncated if the body begins within the window,
-// as that of nearly all long pages does, because all metas of the head have
-// been found.
+// as that of nearly all long pages does, because all meta elements of the head
+// have been found.
 func TestWindow(t *testing.T) {
 	long := strings.Repeat("x", Window)
 	for _, tt := range []struct {

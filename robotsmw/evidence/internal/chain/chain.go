@@ -1,6 +1,6 @@
-// Package chain knows the form of a record on disk: the names of its files, and
-// how each line names the line before it by a hash. Package evidence writes
-// this form, and package audit checks it.
+// Package chain implements the format of a record on disk: the names of the
+// files, and the hashes that connect each line to the previous line. Package
+// evidence writes this format, and package audit checks it.
 package chain
 
 import (
@@ -16,8 +16,8 @@ import (
 	"strconv"
 )
 
-// LinesName returns the name of a segment of the record, which has its lines.
-// WARCName returns the name of the WARC file that belongs to the segment.
+// LinesName returns the file name of the segment with the given number.
+// WARCName returns the file name of the WARC file that belongs to the segment.
 func LinesName(segment int) string { return fmt.Sprintf("evidence-%06d.jsonl", segment) }
 func WARCName(segment int) string  { return fmt.Sprintf("robots-%06d.warc.gz", segment) }
 
@@ -40,13 +40,14 @@ func Segments(dir fs.FS) ([]int, error) {
 }
 
 // A Link is the end of a chain of lines: the number and hash of the last line.
-// Two Links are equal if they have the same lines before them.
+// If two Links are equal, all lines up to them are equal.
 type Link struct {
 	N    uint64
 	Hash [2 * sha256.Size]byte // in hex
 }
 
-// Start returns the Link before the first line.
+// Start returns the Link before the first line, whose number is 0 and whose
+// hash is 64 zeros.
 func Start() (l Link) {
 	copy(l.Hash[:], bytes.Repeat([]byte{'0'}, len(l.Hash)))
 	return l
@@ -66,8 +67,8 @@ const (
 )
 
 // Append appends the line that follows l, and returns the new end of the chain.
-// members is the text between "n" and "prev". Its parts are joined with nothing
-// between them. The text must neither begin nor end with a comma.
+// The concatenation of members is the text between the members "n" and "prev".
+// It must neither begin nor end with a comma.
 func (l Link) Append(b []byte, members ...[]byte) ([]byte, Link) {
 	start := len(b)
 	b = append(strconv.AppendUint(append(b, begin...), l.N+1, 10), ',')
@@ -107,13 +108,15 @@ func Check(line []byte) (before, after Link, ok bool) {
 	return before, after, true
 }
 
-// Longest is how many bytes a line of a record may have.
+// Longest is the maximum length of a line that readers of a record accept, in
+// bytes.
 const Longest = 16 << 20
 
-// ReadLine reads a line with its newline, which is valid until the next read.
-// size is its length. Of a line that is longer than longest, ReadLine returns
-// only a part, without the newline. The last line of a file may lack the
-// newline: then the error is io.EOF.
+// ReadLine reads a line, including its newline. The result is valid until the
+// next read. size is the length of the line in bytes. If the line is longer
+// than both longest and the buffer of in, ReadLine returns only the beginning
+// of the line. At the end of the file, and for a last line without a newline,
+// the error is io.EOF.
 func ReadLine(in *bufio.Reader, longest int) (line []byte, size int, err error) {
 	line, err = in.ReadSlice('\n')
 	size = len(line)
@@ -132,8 +135,9 @@ func ReadLine(in *bufio.Reader, longest int) (line []byte, size int, err error) 
 }
 
 // Scan reads a segment up to the first line that does not follow the line
-// before it. It returns the end of the chain and the number of good bytes. If
-// no line is good, the end of the chain is the zero value.
+// before it. It returns the end of the chain at that point, and the total size
+// of the lines before it. If the first line is invalid, the end of the chain is
+// the zero value.
 func Scan(segment io.Reader) (end Link, good int64, err error) {
 	in := bufio.NewReaderSize(segment, 1<<16)
 	for {
