@@ -56,7 +56,8 @@ var families = map[string]string{
 func newProduct(name string, more map[string][]string) product {
 	for robot, groups := range more {
 		if strings.EqualFold(robot, name) && len(groups) > 0 {
-			return product{groups: groups, family: strings.ToLower(groups[len(groups)-1])}
+			last := groups[len(groups)-1]
+			return product{groups: groups, family: newProduct(last, nil).family}
 		}
 	}
 	key := strings.ToLower(name)
