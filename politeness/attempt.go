@@ -22,7 +22,8 @@ type attempt struct {
 	timeout  time.Duration // AttemptTimeout; 0 means none
 	wire     wire
 	body     body
-	switched bool // the server switched protocols, so the body has no timeout
+	openBody openBody // what other requests need to know about body
+	switched bool     // the server switched protocols, so the body has no timeout
 
 	// stopRelease keeps the end of ctx from freeing the slot.
 	stopRelease func() bool

@@ -72,9 +72,12 @@ func (g *Grant) releaseStage() {
 	}
 }
 
-// gotResponse is called for a response whose body has not been read yet.
-func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
+// gotResponse is called for a response whose body has not been read yet. It
+// sets the fields of body.
+func (g *Grant) gotResponse(ctx context.Context, o Outcome, body *openBody) {
 	l := g.limiter
+	body.url = g.request.URL
+	body.since = time.Now()
 	d := l.readHeader(o.Header)
 	class := classify(&o)
 	l.mu.Lock()
@@ -86,16 +89,31 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 			l.informFleet(g.host)
 		}
 		g.status = int16(o.Status)
-		g.bodySince = now
-		// The first request of each lane may now wait for this open body, and
-		// must set its timer for the warning: see waitForSlot.
-		signalFirst(g.host)
+		g.noteBody(body)
 	}
 	l.mu.Unlock()
+	for stage := g.next; stage != nil; stage = stage.next {
+		if stage.limiter.tokens != nil {
+			continue // a GlobalRate has no limit of slots
+		}
+		stage.limiter.mu.Lock()
+		if stage.state != done {
+			stage.noteBody(body)
+		}
+		stage.limiter.mu.Unlock()
+	}
 	l.reportResponse(ctx, g, o.Status, o.Header, now)
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
+}
+
+// noteBody notes the body of g's response. The first request of each lane may
+// now wait for this open body, and must set its timer for the warning: see
+// waitForSlot. The Limiter of g must be locked.
+func (g *Grant) noteBody(body *openBody) {
+	g.body = body
+	signalFirst(g.host)
 }
 
 // readHeader returns what the header of a response demands. A Retry-After or a

@@ -18,9 +18,10 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. Callers should close every body, because an open body
-// delays the other requests to its host. If a request waits 5 s for the
-// slot of an open body, a warning with the body's URL is logged once, even if
-// the body is being read.
+// delays the other requests to its host, and with Limiter.Within to all hosts
+// that have the same key there. If a request waits 5 s for the slot of an open
+// body, a warning with the body's URL is logged once, even if the body is being
+// read.
 //
 // A request starts when its header is sent. If its host has an interval, no
 // other request to the host starts before that, whatever Concurrency says. If
@@ -193,7 +194,7 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 		isSettled = true
 		return resp, nil
 	}
-	a.grant.gotResponse(req.Context(), outcome)
+	a.grant.gotResponse(req.Context(), outcome, &a.openBody)
 	resp.Body = a.wrap(resp)
 	isSettled = true
 	return resp, nil
