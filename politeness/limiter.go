@@ -98,7 +98,10 @@ type Limiter struct {
 	// Adaptive derives a delay from the response times of a host: this many
 	// response times, such as 5, but at most 60 s and never less than Delay.
 	// The delay rises immediately, and falls by half of the difference with
-	// each 2xx response. 0 means off. Adaptive must be between 0 and 1e6.
+	// each 2xx response. The time until a request fails without a response, or
+	// until its AttemptTimeout or its context ends, counts as a response time
+	// too, but never lets the delay fall. 0 means off. Adaptive must be between
+	// 0 and 1e6.
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the

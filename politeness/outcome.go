@@ -15,7 +15,7 @@ import (
 type Outcome struct {
 	Status  int           // the response's status; 0 means no response. See Limiter.BackOff
 	Header  http.Header   // the response's header: Retry-After, Date, quotas, signs of bot protection
-	Latency time.Duration // from the start to the response's header; 0 means unknown
+	Latency time.Duration // from the start to the response's header or to the failure; 0 means unknown
 	Err     error         // why there was no response
 }
 
