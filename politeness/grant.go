@@ -38,6 +38,7 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status      int16 // the response's status; 0 means none
 	state       state
+	pausesAtEnd bool            // the end of the request may prolong the pause: see Host.PauseAtEnd
 	rejectedFor schedule.Reason // in the state rejectedInQueue: what the request would have to wait for
 	host        *schedule.Host
 	number      uint64 // the request's number in the order of starts

@@ -69,8 +69,9 @@ type Limiter struct {
 	// added.
 	//
 	// After a 503, or a response that is surely a challenge, a captcha or a
-	// block, the host is paused for only one more interval. The second in a row
-	// counts as a 429. Responses to requests that were already in flight when
+	// block, the host is paused for only one more interval; with EndToStart, it
+	// counts from the end of the request too. The second in a row counts as a
+	// 429. Responses to requests that were already in flight when
 	// the pause began do not double it. Any other response with a status below
 	// 500 is good, except a 4xx with a Retry-After.
 	//

@@ -39,6 +39,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
+	if g.pausesAtEnd && g.state == inFlight && event == nil {
+		event = l.pauseAtEnd(g, now)
+	}
 	l.release(g, now)
 	if o.Status != 0 {
 		g.status = int16(o.Status)
@@ -174,6 +177,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 		s.Quota = schedule.Quota(d.Quota(others))
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
+	g.pausesAtEnd = effect.PausesAtEnd
 	if effect == (schedule.Effect{}) {
 		return nil
 	}
@@ -181,11 +185,27 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 		l.hosts.MarkUnavailable(h)
 	}
 	l.retime(h, now)
-	if effect.Pause == 0 {
+	return g.pauseEvent(now, o.Status, effect.Pause)
+}
+
+// pauseAtEnd prolongs the pause that g's response has begun, because g is over.
+// The event is nil if that changes nothing.
+func (l *Limiter) pauseAtEnd(g *Grant, now schedule.Time) (event *Event) {
+	pause := g.host.PauseAtEnd(now, &g.request)
+	if pause > 0 {
+		l.hosts.MarkUnavailable(g.host)
+	}
+	return g.pauseEvent(now, int(g.status), pause)
+}
+
+// pauseEvent returns the event of a pause that begins or is prolonged now. It
+// is nil if pause is 0.
+func (g *Grant) pauseEvent(now schedule.Time, status int, pause time.Duration) *Event {
+	if pause == 0 {
 		return nil
 	}
 	e := g.event(now)
-	e.Status = o.Status
-	e.Wait = effect.Pause
+	e.Status = status
+	e.Wait = pause
 	return &e
 }
