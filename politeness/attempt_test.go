@@ -86,7 +86,7 @@ func TestAttemptTimeout_Adaptive(t *testing.T) {
 		"AttemptTimeout": {hanging, context.WithCancel, 20 * time.Second},
 		"AttemptTimeout, noticed later": {func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			return nil, r.Context().Err()
 		}, context.WithCancel, 20 * time.Second},
 		"AttemptTimeout, ignored by Base": {func(r *http.Request) (*http.Response, error) {
@@ -96,7 +96,7 @@ func TestAttemptTimeout_Adaptive(t *testing.T) {
 		"context": {hanging, withTimeout(3 * time.Second), 15 * time.Second},
 		"context, noticed later": {func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			return nil, r.Context().Err()
 		}, withTimeout(3 * time.Second), 15 * time.Second},
 		"failure": {func(*http.Request) (*http.Response, error) {
