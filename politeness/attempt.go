@@ -20,7 +20,6 @@ type attempt struct {
 	ctx      context.Context // of the request that is sent: derives from caller, ends with the attempt
 	cancel   context.CancelFunc
 	timeout  time.Duration // AttemptTimeout; 0 means none
-	began    time.Time
 	wire     wire
 	body     body
 	openBody openBody    // what other requests need to know about body
@@ -37,7 +36,6 @@ type attempt struct {
 func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duration) {
 	a.caller = caller
 	a.timeout = timeout
-	a.began = time.Now()
 	var ctx context.Context
 	if timeout > 0 {
 		a.grant.prolong(timeout)
@@ -64,12 +62,13 @@ func (a *attempt) endWithContext(err error) {
 // without a response. The response would have taken at least as long.
 func (a *attempt) failure(err error) Outcome { return Outcome{Latency: a.latency(), Err: err} }
 
-// latency returns the time since the attempt began, or 0 if it is not used.
+// latency returns the time since the start, or 0 if nothing uses it.
 func (a *attempt) latency() time.Duration {
-	if a.grant.limiter.Adaptive == 0 {
+	l := a.grant.limiter
+	if l.Adaptive == 0 {
 		return 0
 	}
-	return time.Since(a.began)
+	return l.now().Sub(a.grant.request.PhaseStart)
 }
 
 // end ends the attempt with outcome o, and frees the slot. The attempt ends
