@@ -622,3 +622,32 @@ func TestGlobalRate_TokenAfterTheDeadlineWithWithin(t *testing.T) {
 		}
 	})
 }
+
+// Two Limiters share a Within with a GlobalRate. A request of the first waits
+// for its machine, and the second gets the tokens.
+func TestGlobalRate_OfASharedWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &Limiter{Delay: 10 * time.Second, Key: DomainKey, GlobalRate: rate.NewLimiter(100, 1)}
+		first := &Limiter{Delay: -1, GlobalRate: rate.NewLimiter(100, 1), Within: shared}
+		second := &Limiter{Delay: -1, Within: shared}
+		began := time.Now()
+		startsAfter := func(l *Limiter, u string, want time.Duration) {
+			g, err := l.Acquire(t.Context(), mustURL(t, u))
+			if err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited != want {
+				t.Errorf("%s started after %v, want %v", u, waited, want)
+			}
+			g.Done(Outcome{})
+		}
+		startsAfter(first, "http://a.slow.example/", 0)
+		var wg sync.WaitGroup
+		wg.Go(func() { startsAfter(first, "http://b.slow.example/", 10*time.Second) })
+		synctest.Wait()
+		for i := range 10 {
+			startsAfter(second, fmt.Sprintf("http://other%d.example/", i), time.Duration(i+1)*10*time.Millisecond)
+		}
+		wg.Wait()
+	})
+}
