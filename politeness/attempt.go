@@ -22,7 +22,9 @@ type attempt struct {
 	timeout  time.Duration // AttemptTimeout; 0 means none
 	wire     wire
 	body     body
-	switched bool // the server switched protocols, so the body has no timeout
+	openBody openBody    // what other requests need to know about body
+	answered atomic.Bool // Base has returned a response
+	switched bool        // the server switched protocols, so the body has no timeout
 
 	// stopRelease keeps the end of ctx from freeing the slot.
 	stopRelease func() bool
@@ -41,8 +43,32 @@ func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duratio
 	} else {
 		ctx, a.cancel = context.WithCancel(caller)
 	}
-	a.stopRelease = context.AfterFunc(ctx, func() { a.grant.Done(Outcome{}) })
+	a.stopRelease = context.AfterFunc(ctx, func() { a.endWithContext(ctx.Err()) })
 	a.ctx = a.wire.watch(ctx, u, &a.grant, a.cancel)
+}
+
+// endWithContext frees the slot, because the attempt's context has ended with
+// err. Base is about to fail for this reason, so the outcome is the same as if
+// Base had failed first.
+func (a *attempt) endWithContext(err error) {
+	o := Outcome{}
+	if !a.answered.Load() {
+		o = a.failure(err)
+	}
+	a.grant.done(a.caller, o)
+}
+
+// failure returns the outcome of an attempt that has ended now with err,
+// without a response. The response would have taken at least as long.
+func (a *attempt) failure(err error) Outcome { return Outcome{Latency: a.latency(), Err: err} }
+
+// latency returns the time since the start, or 0 if nothing uses it.
+func (a *attempt) latency() time.Duration {
+	l := a.grant.limiter
+	if l.Adaptive == 0 {
+		return 0
+	}
+	return l.now().Sub(a.grant.request.PhaseStart)
 }
 
 // end ends the attempt with outcome o, and frees the slot. The attempt ends

@@ -73,6 +73,65 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 	})
 }
 
+// A request that gets no response is at least as slow as the time until it
+// ends, whether its AttemptTimeout, its context or Base ends it. If its context
+// ends it, Base notices that at once or later. After a response, only the
+// response time counts.
+func TestAttemptTimeout_Adaptive(t *testing.T) {
+	for name, tt := range map[string]struct {
+		base   func(*http.Request) (*http.Response, error)
+		caller func(context.Context) (context.Context, context.CancelFunc)
+		want   time.Duration
+	}{
+		"AttemptTimeout": {hanging, context.WithCancel, 20 * time.Second},
+		"AttemptTimeout, noticed later": {func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			time.Sleep(time.Nanosecond)
+			return nil, r.Context().Err()
+		}, context.WithCancel, 20 * time.Second},
+		"AttemptTimeout, ignored by Base": {func(r *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return answer(200, "x")(r)
+		}, context.WithCancel, 20 * time.Second},
+		"context": {hanging, withTimeout(3 * time.Second), 15 * time.Second},
+		"context, noticed later": {func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			time.Sleep(time.Nanosecond)
+			return nil, r.Context().Err()
+		}, withTimeout(3 * time.Second), 15 * time.Second},
+		"failure": {func(*http.Request) (*http.Response, error) {
+			time.Sleep(2 * time.Second)
+			return nil, io.ErrUnexpectedEOF
+		}, context.WithCancel, 10 * time.Second},
+		"a body without end": {func(r *http.Request) (*http.Response, error) {
+			time.Sleep(2 * time.Second)
+			return answer(200, "x")(r)
+		}, context.WithCancel, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{Adaptive: 5}
+				tr := &Transport{Limiter: l, AttemptTimeout: 4 * time.Second, Base: roundTripFunc(tt.base)}
+				ctx, cancel := tt.caller(t.Context())
+				defer cancel()
+				began := time.Now()
+				req, err := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tr.RoundTrip(req)
+				time.Sleep(5 * time.Second)
+				if due := l.Next(mustURL(t, "http://example.com/")).Sub(began); due != tt.want {
+					t.Errorf("the host is due after %v, want %v", due, tt.want)
+				}
+				if n := busy(l); n != 0 {
+					t.Errorf("%d slots are taken", n)
+				}
+			})
+		})
+	}
+}
+
 var errFed = errors.New("has enough pages")
 
 // An attempt's context behaves like one that context.WithTimeout makes from the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -198,6 +199,38 @@ func TestBackOff_OneIntervalMore(t *testing.T) {
 				time.Sleep(time.Nanosecond)
 				g.Done(Outcome{Status: 200})
 			}
+		}
+	})
+}
+
+// With EndToStart, the body of a 503 takes longer than two intervals. Two
+// intervals pass after its end, as after a 503 without a body, and the Observer
+// receives the prolonged pause.
+func TestBackOff_OneIntervalMoreAfterASlowBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waits []time.Duration
+		l := &Limiter{EndToStart: true, Observer: &Observer{BackedOff: func(_ context.Context, e Event) {
+			if e.Status != 503 {
+				t.Errorf("%+v", e)
+			}
+			waits = append(waits, e.Wait)
+		}}}
+		tr := &Transport{Limiter: l, Base: answer(503, "busy")}
+		resp := get(t, tr, "http://example.com/")
+		var wg sync.WaitGroup
+		began := time.Now()
+		wg.Go(func() {
+			g, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/"))
+			if waited := time.Since(began); err != nil || waited != 12*time.Second {
+				t.Errorf("%v after %v, want 12s", err, waited)
+			}
+			g.Done(Outcome{Status: 200})
+		})
+		time.Sleep(10 * time.Second)
+		resp.Body.Close()
+		wg.Wait()
+		if !slices.Equal(waits, []time.Duration{2 * time.Second, 2 * time.Second}) {
+			t.Errorf("pauses %v, want 2s with the header and 2s with the end", waits)
 		}
 	})
 }

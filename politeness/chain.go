@@ -10,14 +10,20 @@ import (
 
 // A request needs the consent of several Limiters if Within or GlobalRate is
 // set. Its Grants form a chain, with one stage for each Limiter: the Limiter of
-// Acquire; the stage for its GlobalRate, if there is one; the Limiter Within,
-// and so on. The request starts when all stages are ready, and takes a slot of
-// each. Otherwise it takes none. Only the first Limiter learns from responses:
+// Acquire; its Within, the Within of that, and so on; and last, in the same
+// order, the stage for the GlobalRate of each of these Limiters that has one.
+// The request starts when all stages are ready, and takes a slot of each.
+// Otherwise it takes none. Only the first Limiter learns from responses:
 // Crawl-delays, back-off, quotas and adaptive delays do not exist in later
 // stages, which have only Delay, Jitter, EndToStart, Concurrency and MaxWait.
 //
-// A request that waits at a later stage keeps its place, and its token of
-// GlobalRate, in the queues before that stage. The requests behind it wait too.
+// A request that waits at a later stage keeps its place in the queues before
+// that stage. The requests behind it wait too. All hosts wait in the queue of a
+// GlobalRate, so it must come after every Within: otherwise a request that
+// waits for a slow machine would keep all hosts from starting. While a request
+// waits for a token, the other requests to its machine, which are behind it,
+// need a token too, unless they come from another Limiter (see
+// Limiter.GlobalRate).
 
 // appendStages appends to g, the first stage, a Grant for each other Limiter
 // that must agree.
@@ -30,14 +36,7 @@ func (g *Grant) appendStages(ctx context.Context, u *url.URL) error {
 		last.next = &Grant{request: schedule.Request{Deadline: schedule.Forever}, limiter: l, key: key, wake: g.wake}
 		last = last.next
 	}
-	for l := g.limiter; ; {
-		if l.globalStage != nil {
-			add(l.globalStage, "")
-		}
-		l = l.Within
-		if l == nil {
-			return nil
-		}
+	for l := g.limiter.Within; l != nil; l = l.Within {
 		l.init()
 		key, err := l.hostKey(ctx, u)
 		if err != nil {
@@ -45,6 +44,12 @@ func (g *Grant) appendStages(ctx context.Context, u *url.URL) error {
 		}
 		add(l, key)
 	}
+	for l := g.limiter; l != nil; l = l.Within {
+		if l.globalStage != nil {
+			add(l.globalStage, "")
+		}
+	}
+	return nil
 }
 
 // startIfReady starts g if all stages of the chain are ready. Otherwise g waits
@@ -224,7 +229,7 @@ func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
 	// There is no next stage, or why is about a stage after it.
 	case g.next == nil, why == schedule.ReasonGlobalRate, why == schedule.ReasonWithin:
 		return why
-	case g.next.limiter == g.limiter.globalStage:
+	case g.next.limiter.tokens != nil:
 		return schedule.ReasonGlobalRate
 	}
 	return schedule.ReasonWithin

@@ -523,3 +523,131 @@ func TestGlobalRateCancelledReservation(t *testing.T) {
 		}
 	})
 }
+
+// A request waits for its machine, which serves one request in 10 s. Requests
+// to hosts of other machines get the tokens of GlobalRate meanwhile.
+func TestGlobalRate_SlowMachineDelaysNoOtherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, GlobalRate: rate.NewLimiter(100, 1), Within: &Limiter{Delay: 10 * time.Second, Key: DomainKey}}
+		began := time.Now()
+		startsAfter := func(u string, want time.Duration) {
+			g, err := l.Acquire(t.Context(), mustURL(t, u))
+			if err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited != want {
+				t.Errorf("%s started after %v, want %v", u, waited, want)
+			}
+			g.Done(Outcome{})
+		}
+		startsAfter("http://a.slow.example/", 0)
+		var wg sync.WaitGroup
+		wg.Go(func() { startsAfter("http://b.slow.example/", 10*time.Second) })
+		synctest.Wait()
+		for i := range 100 {
+			startsAfter(fmt.Sprintf("http://other%d.example/", i), time.Duration(i+1)*10*time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if tokens := l.GlobalRate.Tokens(); tokens != 1 {
+			t.Errorf("%v tokens are left while a request waits for its machine, want 1", tokens)
+		}
+		wg.Wait()
+		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+a.InFlight+b.Waiting+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// A request waits for a token. It holds no slot of its host and its machine
+// meanwhile. Then its host is paused, so the request leaves the queue of the
+// machine and gives the token back, and another host of the machine gets both.
+func TestGlobalRate_WaitTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: 2, GlobalRate: rate.NewLimiter(0.1, 1), Within: &Limiter{Delay: -1, Concurrency: 2, Key: DomainKey}}
+		began := time.Now()
+		paused := mustURL(t, "http://a.example.com/")
+		g, err := l.Acquire(t.Context(), paused)
+		if err != nil {
+			t.Fatal(err)
+		}
+		startsAfter := func(u *url.URL, want time.Duration) {
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited != want {
+				t.Errorf("%s started after %v, want %v", u, waited, want)
+			}
+			g.Done(Outcome{})
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { startsAfter(paused, time.Hour) })
+		synctest.Wait()
+		wg.Go(func() { startsAfter(mustURL(t, "http://b.example.com/"), 10*time.Second) })
+		synctest.Wait()
+		if a, b := l.Stats(), l.Within.Stats(); a.InFlight != 1 || b.InFlight != 1 {
+			t.Errorf("%d and %d slots are taken, want only those of the first request", a.InFlight, b.InFlight)
+		}
+		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
+		wg.Wait()
+		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
+			t.Errorf("%v tokens are left, want 0", tokens)
+		}
+	})
+}
+
+// With Within too, a request whose token becomes available only after its
+// deadline fails at once, gives the token back, and leaves all queues.
+func TestGlobalRate_TokenAfterTheDeadlineWithWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, GlobalRate: rate.NewLimiter(rate.Every(time.Hour), 1), Within: &Limiter{Delay: -1, Key: DomainKey}}
+		began := time.Now()
+		g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example.com/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
+		delayed, ok := errors.AsType[*DelayError](err)
+		if !ok || delayed.Reason != ReasonGlobalRate || !delayed.Until.Equal(began.Add(time.Hour)) || time.Since(began) != 0 {
+			t.Errorf("%v after %v, want a DelayError for the GlobalRate at once", err, time.Since(began))
+		}
+		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
+			t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
+		}
+		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
+			t.Errorf("%+v, %+v", a, b)
+		}
+	})
+}
+
+// Two Limiters share a Within with a GlobalRate. A request of the first waits
+// for its machine, and the second gets the tokens.
+func TestGlobalRate_OfASharedWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &Limiter{Delay: 10 * time.Second, Key: DomainKey, GlobalRate: rate.NewLimiter(100, 1)}
+		first := &Limiter{Delay: -1, GlobalRate: rate.NewLimiter(100, 1), Within: shared}
+		second := &Limiter{Delay: -1, Within: shared}
+		began := time.Now()
+		startsAfter := func(l *Limiter, u string, want time.Duration) {
+			g, err := l.Acquire(t.Context(), mustURL(t, u))
+			if err != nil {
+				t.Error(err)
+			}
+			if waited := time.Since(began); waited != want {
+				t.Errorf("%s started after %v, want %v", u, waited, want)
+			}
+			g.Done(Outcome{})
+		}
+		startsAfter(first, "http://a.slow.example/", 0)
+		var wg sync.WaitGroup
+		wg.Go(func() { startsAfter(first, "http://b.slow.example/", 10*time.Second) })
+		synctest.Wait()
+		for i := range 10 {
+			startsAfter(second, fmt.Sprintf("http://other%d.example/", i), time.Duration(i+1)*10*time.Millisecond)
+		}
+		wg.Wait()
+	})
+}

@@ -95,13 +95,19 @@ func (l *Limiter) reportBackOff(ctx context.Context, e *Event) {
 type notice struct {
 	openBody *url.URL      // the URL of an open body that delays requests; nil means none
 	openFor  time.Duration // how long the body has been open
+	key      string        // the key of the slot: that of the host, or of a Within
 }
 
-// reportNotice logs n, which may be nil.
+// reportNotice logs n, which may be nil. host is the host of the request that
+// waits. If the slot belongs to a Within, the body may be that of another host.
 func (l *Limiter) reportNotice(host string, n *notice) {
 	if n == nil || n.openBody == nil {
 		return
 	}
-	l.logger().Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
+	logger := l.logger()
+	if n.key != host {
+		logger = logger.With("within", n.key)
+	}
+	logger.Warn("politeness: requests to a host wait for a response body that is still open; read and close it",
 		"host", host, "url", n.openBody.Redacted(), "open_for", n.openFor)
 }

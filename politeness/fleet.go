@@ -18,7 +18,7 @@ type fleetClaim struct {
 	state     schedule.Claim
 	timer     *time.Timer // for the next call of Fleet.Look
 	blockedBy error       // while the host is not owned: the reason
-	mustStore bool        // a late state or a pause is known that no owner has stored yet
+	mustStore bool        // a late state, a pause or a Crawl-delay is known that no owner has stored yet
 }
 
 // claim returns the fleetClaim of h, which has a Claim.

@@ -318,6 +318,40 @@ func TestFleet_LatestCrawlDelay(t *testing.T) {
 	})
 }
 
+// A member requests a host with one Crawl-delay, and receives it from an owner
+// that has stored another. The member has the Fleet store its own at once.
+// Otherwise the fleet would lose it if the member died.
+func TestFleet_StoresADeclarationBeforeOwnership(t *testing.T) {
+	for _, tt := range []struct{ declared, stored, want time.Duration }{
+		{5 * time.Second, 10 * time.Second, 5 * time.Second},
+		{0, 10 * time.Second, 0},
+		{5 * time.Second, 0, 5 * time.Second},
+		{5 * time.Second, 5 * time.Second, -1}, // there is nothing to store
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleetTest(t, &politeness.Limiter{})
+			f.request(politeness.WithCrawlDelay(t.Context(), tt.declared), shop)
+			c := f.fleet.claim(t)
+			stored := fleet.Record{State: schedule.State{CrawlDelay: tt.stored}.Encode()}
+			c.Wait(time.Now().Add(time.Minute), stored, errors.New("another member owns the host"))
+			c.Own(stored)
+			isLookedAt := len(f.fleet.lookedAt()) > 0
+			got := time.Duration(-1)
+			if state := give(t, c, false, false); state != nil {
+				decoded, _ := schedule.DecodeState(state)
+				got = decoded.CrawlDelay
+			}
+			if got != tt.want || isLookedAt != (tt.want >= 0) {
+				t.Errorf("declared %v, stored %v: the member stores %v, want %v; Look was called: %t", tt.declared, tt.stored, got, tt.want, isLookedAt)
+			}
+			if state := give(t, c, false, false); state != nil {
+				t.Error("the member stores the Crawl-delay twice")
+			}
+			f.done()
+		})
+	}
+}
+
 // A member requests a host, and its robots.txt declares no Crawl-delay, or one
 // that is shorter than Delay. Then the member receives the host from an owner
 // that knows an older Crawl-delay. The declaration of the member counts.

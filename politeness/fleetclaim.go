@@ -166,7 +166,10 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
 	c.host.NoteStored()
-	c.mustStore = c.mustStore || r.Late || hasUnstoredPause
+	// Import has kept a Crawl-delay that was declared since the host was
+	// requested, and the Fleet stores another.
+	hasUnstoredCrawlDelay := c.host.Durable().CrawlDelay != s.CrawlDelay
+	c.mustStore = c.mustStore || r.Late || hasUnstoredPause || hasUnstoredCrawlDelay
 }
 
 // hasLaterPause reports whether the host is paused for longer than a state of

@@ -11,8 +11,9 @@ import (
 // globalTokens takes the tokens of a Limiter's GlobalRate.
 //
 // GlobalRate is a stage of the chain (Limiter.globalStage): a Limiter with a
-// single host, in whose queue the requests to all hosts wait. Only the first
-// request of that queue reserves a token, because a rate.Limiter cannot give a
+// single host, in whose queue the requests to all hosts wait once their own
+// hosts and every Within allow them to start. Only the first request of that
+// queue reserves a token, because a rate.Limiter cannot give a
 // reservation to another request. If that request leaves the queue without
 // starting, its reservation is canceled.
 //

@@ -1,6 +1,8 @@
 package politeness
 
 import (
+	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
@@ -36,13 +38,22 @@ type Grant struct {
 	// Guarded by limiter.mu.
 	status      int16 // the response's status; 0 means none
 	state       state
+	pausesAtEnd bool            // the end of the request may prolong the pause: see Host.PauseAtEnd
 	rejectedFor schedule.Reason // in the state rejectedInQueue: what the request would have to wait for
 	host        *schedule.Host
 	number      uint64 // the request's number in the order of starts
 
-	// bodySince is the time since when the response's body is open. 0 means
-	// that there is none, or that the log has named it.
-	bodySince schedule.Time
+	// body is the response's body, which all Grants of the chain share. nil
+	// means that there is none yet.
+	body *openBody
+}
+
+// An openBody is the body of a response. It is open until its request frees
+// its slots.
+type openBody struct {
+	url      *url.URL    // of the request
+	since    time.Time   // when the response's header had come
+	reported atomic.Bool // the log has named the body
 }
 
 // A state is the phase of a Grant at its Limiter.

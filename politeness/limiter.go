@@ -69,8 +69,9 @@ type Limiter struct {
 	// added.
 	//
 	// After a 503, or a response that is surely a challenge, a captcha or a
-	// block, the host is paused for only one more interval. The second in a row
-	// counts as a 429. Responses to requests that were already in flight when
+	// block, the host is paused for only one more interval; with EndToStart, it
+	// counts from the end of the request too. The second in a row counts as a
+	// 429. Responses to requests that were already in flight when
 	// the pause began do not double it. Any other response with a status below
 	// 500 is good, except a 4xx with a Retry-After.
 	//
@@ -98,7 +99,10 @@ type Limiter struct {
 	// Adaptive derives a delay from the response times of a host: this many
 	// response times, such as 5, but at most 60 s and never less than Delay.
 	// The delay rises immediately, and falls by half of the difference with
-	// each 2xx response. 0 means off. Adaptive must be between 0 and 1e6.
+	// each 2xx response. The time until a request fails without a response, or
+	// until its AttemptTimeout or its context ends, counts as a response time
+	// too, but never lets the delay fall. 0 means off. Adaptive must be between
+	// 0 and 1e6.
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the
@@ -132,8 +136,13 @@ type Limiter struct {
 	Within *Limiter
 
 	// GlobalRate, if not nil, limits the requests to all hosts together. Each
-	// request takes one token. Other parts of the program may take tokens too.
-	// The burst of GlobalRate must be at least 1.
+	// request takes one token when it starts. It waits for the token last, when
+	// its host and Within allow it to start, in the order in which requests
+	// reach that point. It keeps its place in the queue of Within meanwhile.
+	// Therefore Limiters that share a Within should have their GlobalRate as a
+	// field of that Within: otherwise a Limiter without tokens delays the
+	// others. Other parts of the program may take tokens too. The burst of
+	// GlobalRate must be at least 1.
 	GlobalRate *rate.Limiter
 
 	// Budget limits the requests and bytes of each host in one day. The zero

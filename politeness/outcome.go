@@ -15,7 +15,7 @@ import (
 type Outcome struct {
 	Status  int           // the response's status; 0 means no response. See Limiter.BackOff
 	Header  http.Header   // the response's header: Retry-After, Date, quotas, signs of bot protection
-	Latency time.Duration // from the start to the response's header; 0 means unknown
+	Latency time.Duration // from the start to the response's header or to the failure; 0 means unknown
 	Err     error         // why there was no response
 }
 
@@ -39,6 +39,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
+	if g.pausesAtEnd && g.state == inFlight && event == nil {
+		event = l.pauseAtEnd(g, now)
+	}
 	l.release(g, now)
 	if o.Status != 0 {
 		g.status = int16(o.Status)
@@ -72,9 +75,12 @@ func (g *Grant) releaseStage() {
 	}
 }
 
-// gotResponse is called for a response whose body has not been read yet.
-func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
+// gotResponse is called for a response whose body has not been read yet. It
+// sets the fields of body.
+func (g *Grant) gotResponse(ctx context.Context, o Outcome, body *openBody) {
 	l := g.limiter
+	body.url = g.request.URL
+	body.since = time.Now()
 	d := l.readHeader(o.Header)
 	class := classify(&o)
 	l.mu.Lock()
@@ -86,16 +92,31 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome) {
 			l.informFleet(g.host)
 		}
 		g.status = int16(o.Status)
-		g.bodySince = now
-		// The first request of each lane may now wait for this open body, and
-		// must set its timer for the warning: see waitForSlot.
-		signalFirst(g.host)
+		g.noteBody(body)
 	}
 	l.mu.Unlock()
+	for stage := g.next; stage != nil; stage = stage.next {
+		if stage.limiter.tokens != nil {
+			continue // a GlobalRate has no limit of slots
+		}
+		stage.limiter.mu.Lock()
+		if stage.state != done {
+			stage.noteBody(body)
+		}
+		stage.limiter.mu.Unlock()
+	}
 	l.reportResponse(ctx, g, o.Status, o.Header, now)
 	if event != nil {
 		l.reportBackOff(ctx, event)
 	}
+}
+
+// noteBody notes the body of g's response. The first request of each lane may
+// now wait for this open body, and must set its timer for the warning: see
+// waitForSlot. The Limiter of g must be locked.
+func (g *Grant) noteBody(body *openBody) {
+	g.body = body
+	signalFirst(g.host)
 }
 
 // readHeader returns what the header of a response demands. A Retry-After or a
@@ -156,6 +177,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 		s.Quota = schedule.Quota(d.Quota(others))
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
+	g.pausesAtEnd = effect.PausesAtEnd
 	if effect == (schedule.Effect{}) {
 		return nil
 	}
@@ -163,11 +185,27 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 		l.hosts.MarkUnavailable(h)
 	}
 	l.retime(h, now)
-	if effect.Pause == 0 {
+	return g.pauseEvent(now, o.Status, effect.Pause)
+}
+
+// pauseAtEnd prolongs the pause that g's response has begun, because g is over.
+// The event is nil if that changes nothing.
+func (l *Limiter) pauseAtEnd(g *Grant, now schedule.Time) (event *Event) {
+	pause := g.host.PauseAtEnd(now, &g.request)
+	if pause > 0 {
+		l.hosts.MarkUnavailable(g.host)
+	}
+	return g.pauseEvent(now, int(g.status), pause)
+}
+
+// pauseEvent returns the event of a pause that begins or is prolonged now. It
+// is nil if pause is 0.
+func (g *Grant) pauseEvent(now schedule.Time, status int, pause time.Duration) *Event {
+	if pause == 0 {
 		return nil
 	}
 	e := g.event(now)
-	e.Status = o.Status
-	e.Wait = effect.Pause
+	e.Status = status
+	e.Wait = pause
 	return &e
 }

@@ -87,17 +87,21 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 		return v
 	}
 	v.checkIn = h.FirstLeaseEnd().Sub(now)
-	by := owner(oldest)
-	if by.bodySince == 0 || h.OnItsWay > 0 {
+	body := owner(oldest).body
+	if body == nil || body.reported.Load() || h.OnItsWay > 0 {
 		return v
 	}
-	warnAt := max(g.request.PhaseStart, h.Due(&g.request), by.bodySince).Add(openBodyWarning)
+	since := schedule.Time(body.since.Sub(l.epoch))
+	warnAt := max(g.request.PhaseStart, h.Due(&g.request), since).Add(openBodyWarning)
 	if now < warnAt {
 		v.checkIn = min(v.checkIn, warnAt.Sub(now))
 		return v
 	}
-	v.notice = &notice{openBody: by.request.URL, openFor: now.Sub(by.bodySince)}
-	by.bodySince = 0 // the log names it only once
+	// A request at another Limiter of the chain may have reported the body
+	// since.
+	if body.reported.CompareAndSwap(false, true) {
+		v.notice = &notice{openBody: body.url, openFor: now.Sub(since), key: g.key}
+	}
 	return v
 }
 

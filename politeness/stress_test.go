@@ -25,7 +25,8 @@ func TestStress(t *testing.T) {
 		GlobalRate: rate.NewLimiter(20000, 10),
 		Within: &Limiter{
 			Delay: 50 * time.Microsecond, Concurrency: 10, Key: machine, Lease: 20 * time.Millisecond, MaxHosts: 5,
-			Within: &Limiter{Delay: -1, Concurrency: 30, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Lease: 20 * time.Millisecond},
+			GlobalRate: rate.NewLimiter(20000, 10),
+			Within:     &Limiter{Delay: -1, Concurrency: 30, Key: func(context.Context, *url.URL) (string, error) { return "all", nil }, Lease: 20 * time.Millisecond},
 		},
 		Observer: &Observer{Granted: func(context.Context, Event) {}, Canceled: func(context.Context, Event) {}, BackedOff: func(context.Context, Event) {}},
 	}

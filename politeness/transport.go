@@ -18,9 +18,10 @@ import (
 // A request holds its host's slot until the response's body has been read to
 // its end or closed, until the request fails, or until its context or
 // AttemptTimeout ends. Callers should close every body, because an open body
-// delays the other requests to its host. If a request waits 5 s for the
-// slot of an open body, a warning with the body's URL is logged once, even if
-// the body is being read.
+// delays the other requests to its host, and with Limiter.Within to all hosts
+// that have the same key there. If a request waits 5 s for the slot of an open
+// body, a warning with the body's URL is logged once, even if the body is being
+// read.
 //
 // A request starts when its header is sent. If its host has an interval, no
 // other request to the host starts before that, whatever Concurrency says. If
@@ -141,7 +142,6 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 	// scheduledURL.
 	u := CanonicalURL(req.URL)
 	a.begin(req.Context(), u, orDefault(t.AttemptTimeout, DefaultAttemptTimeout, 0))
-	start := time.Now()
 	isSettled := false // the attempt has ended, or the response's body will end it
 	defer func() {
 		if !isSettled { // Base returned nothing, or a function has panicked
@@ -156,25 +156,22 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 	}
 	out.URL = u
 	resp, err = t.base().RoundTrip(out)
-	var latency time.Duration
-	if a.grant.limiter.Adaptive > 0 { // otherwise nothing uses the latency
-		latency = time.Since(start)
-	}
 	if err != nil {
 		err = a.explain(err)
-		a.end(Outcome{Latency: latency, Err: err})
+		a.end(a.failure(err))
 		isSettled = true
 		return nil, err
 	}
 	if resp == nil {
 		return nil, errors.New("politeness: Base returned neither a response nor an error")
 	}
+	a.answered.Store(true)
 	if resp.Request == out {
 		// The request out has the attempt's context, which ends with the
 		// attempt. The request req has the caller's context.
 		resp.Request = req
 	}
-	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: latency}
+	outcome := Outcome{Status: resp.StatusCode, Header: resp.Header, Latency: a.latency()}
 	if resp.StatusCode == http.StatusSwitchingProtocols && len(req.Header["Upgrade"]) == 0 {
 		if resp.Body == nil {
 			resp.Body = http.NoBody
@@ -193,7 +190,7 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 		isSettled = true
 		return resp, nil
 	}
-	a.grant.gotResponse(req.Context(), outcome)
+	a.grant.gotResponse(req.Context(), outcome, &a.openBody)
 	resp.Body = a.wrap(resp)
 	isSettled = true
 	return resp, nil

@@ -396,8 +396,9 @@ func (r *trickle) Read(p []byte) (int, error) {
 	}
 }
 
-// A body that is not read keeps its slot. If a request waits for this slot,
-// the log names the unread body once.
+// An open body keeps its slot, also one that is being read. If a request waits
+// for this slot, the log names the body once. The first response comes in the
+// moment in which the Limiter is used for the first time.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -416,8 +417,8 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		}()
 		get(t, tr, "http://example.com/left-open?password=secret") // before it is sent, it waits for 20 s until the first body is closed
 		<-done
-		if log.Len() > 0 {
-			t.Errorf("a body that is being read was reported: %s", &log)
+		if n := strings.Count(log.String(), "being-read"); n != 1 {
+			t.Errorf("the body that is being read is named %d times: %s", n, &log)
 		}
 
 		zero := time.Now()
@@ -431,6 +432,37 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "left-open"); n != 1 || !strings.Contains(log.String(), "host=example.com") {
 			t.Errorf("named %d times: %s", n, &log)
+		}
+	})
+}
+
+// The slot that a request waits for belongs to Within, and the open body is
+// that of another host. The log names the body once, although a request to that
+// host waits for it too.
+func TestUnreadBodyOfAnotherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := &Limiter{Delay: -1, Logger: slog.New(slog.NewTextHandler(&log, nil)), Within: &Limiter{Delay: -1, Key: DomainKey}}
+		tr := &Transport{Limiter: l, Base: answer(200, "x"), AttemptTimeout: time.Minute}
+		zero := time.Now()
+		get(t, tr, "http://a.example.com/left-open")
+		time.Sleep(2 * time.Second)
+		var wg sync.WaitGroup
+		wg.Go(func() { get(t, tr, "http://b.example.com/next").Body.Close() })
+		synctest.Wait()
+		time.Sleep(time.Second)
+		wg.Go(func() { get(t, tr, "http://a.example.com/next").Body.Close() })
+		wg.Wait()
+		if n := strings.Count(log.String(), "left-open"); n != 1 {
+			t.Errorf("named %d times: %s", n, &log)
+		}
+		for _, want := range []string{"host=b.example.com", "within=example.com", "open_for=7s", zero.Add(7 * time.Second).Format("15:04:05")} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("no %s in: %s", want, &log)
+			}
+		}
+		if waited := time.Since(zero); waited != time.Minute {
+			t.Errorf("they started after %v, want AttemptTimeout", waited)
 		}
 	})
 }

@@ -9,6 +9,10 @@ import (
 type Effect struct {
 	Pause  time.Duration // the pause that began or was prolonged; 0 means none
 	Slower bool          // an interval has become longer
+
+	// PausesAtEnd reports that the pause of one interval more counts from the
+	// end of the request, so PauseAtEnd must be called then.
+	PausesAtEnd bool
 }
 
 // ApplyOutcome updates h after the outcome of r: the back-off or the pause that
@@ -28,6 +32,7 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	switch {
 	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
+		e.PausesAtEnd = h.Settings.EndToStart && h.Learned.Latest == Suspect && s.RetryAfter == 0
 	case obeysRetryAfter:
 		e.Pause = h.Learn().pause(now, s.RetryAfter, ReasonBackOff)
 	}
@@ -85,10 +90,25 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	}
 	interval := h.lengthen(h.Interval(r))
 	next := max(now, h.Due(r))
-	if h.Settings.EndToStart { // the interval counts from the end of r, which is now
+	if h.Settings.EndToStart {
+		// The interval counts from the end of r, which is now. If r has a body,
+		// PauseAtEnd prolongs the pause later.
 		next = now.Add(interval)
 	}
 	return next.Add(interval).Sub(now)
+}
+
+// PauseAtEnd is called at the end of r, if Effect.PausesAtEnd was true for the
+// response to r. The body of the response may have taken longer than the pause
+// that began with its header, and the next interval counts from now, so the
+// interval more does too. PauseAtEnd returns the length of the prolonged pause,
+// or 0 if the pause is not prolonged, as after a later good response.
+func (h *Host) PauseAtEnd(now Time, r *Request) time.Duration {
+	k := h.Learned
+	if k == nil || k.Latest != Suspect {
+		return 0
+	}
+	return k.pause(now, h.intervalMore(now, r), ReasonBackOff)
 }
 
 // exponential returns the pause for Learned.Level n: BackOff, doubled n-1

@@ -5,6 +5,59 @@ import (
 	"time"
 )
 
+// With EndToStart, the body of a first 503 takes longer than two intervals. The
+// next request starts two intervals after the end of the body, unless there was
+// a good response meanwhile.
+func TestHost_PauseAtEnd(t *testing.T) {
+	blocked := Signals{Status: 503, Class: Suspect}
+	for _, tt := range []struct {
+		name       string
+		edit       func(*Settings)
+		signals    Signals
+		good       bool // a later request gets a good response before the end
+		pauses     bool
+		pause, due Time
+	}{
+		{"a 503", nil, blocked, false, true, 2 * s, 12 * s},
+		{"a 503, and a good response", nil, blocked, true, true, 0, 11 * s},
+		{"a 503 with Retry-After", nil, Signals{Status: 503, Class: Suspect, RetryAfter: 4 * s}, false, false, 0, 11 * s},
+		{"a 429", nil, Signals{Status: 429, Class: Throttled}, false, false, 0, 11 * s},
+		{"no back-off", func(set *Settings) { set.BackOff = 0 }, blocked, false, true, 0, 11 * s},
+		{"no EndToStart", func(set *Settings) { set.EndToStart = false }, blocked, false, false, 0, 2 * s},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := testHost(func(set *Settings) {
+				set.EndToStart = true
+				set.Concurrency = 2
+				if tt.edit != nil {
+					tt.edit(set)
+				}
+			})
+			r := &Request{CountsFromSending: true}
+			h.start(0, r)
+			e := h.ApplyOutcome(s/2, r, tt.signals)
+			if e.PausesAtEnd != tt.pauses {
+				t.Fatalf("PausesAtEnd %t, want %t", e.PausesAtEnd, tt.pauses)
+			}
+			if tt.good {
+				next := new(Request)
+				h.start(3*s, next)
+				h.ApplyOutcome(4*s, next, Signals{Status: 200, Class: Good})
+				h.Finish(4*s, next)
+			}
+			if e.PausesAtEnd {
+				if pause := h.PauseAtEnd(10*s, r); pause != time.Duration(tt.pause) {
+					t.Errorf("a pause of %v, want %v", pause, time.Duration(tt.pause))
+				}
+			}
+			h.Finish(10*s, r)
+			if due := h.DueForAny(); due != tt.due {
+				t.Errorf("due at %v, want %v", time.Duration(due), time.Duration(tt.due))
+			}
+		})
+	}
+}
+
 // Each row is a sequence of outcomes. started is when the request of an outcome
 // started, and pauseEnd is the end of the host's pause after the outcome.
 func TestHost_BackOff(t *testing.T) {
