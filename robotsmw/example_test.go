@@ -221,7 +221,7 @@ func ExampleOptions() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
+	// robotsmw: no product token can be derived from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
 // Join makes one Observer of two: here, the Observer of a metrics library and

@@ -72,7 +72,7 @@ func CheckTarget(u *url.URL, host string) error {
 }
 
 // HasPlainTarget reports whether the request target of u is a path, as it
-// nearly always is. Then CheckTarget has nothing to check.
+// nearly always is. If so, CheckTarget returns nil.
 func HasPlainTarget(u *url.URL) bool {
 	isPath := func(s string) bool { return s == "" || s[0] == '/' }
 	return u.Opaque == "" && isPath(u.Path) && isPath(u.RawPath)

@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httputil"
 )
 
-// hasHTML reports whether resp, the answer to a request with this method, has a
-// body that may be HTML.
+// hasHTML reports whether resp, the response to a request with this method, has
+// a body that may be HTML.
 func hasHTML(resp *http.Response, method string) bool {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return false
