@@ -15,8 +15,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn answers each request at once, with a robots.txt or a page that
-// was prepared. It takes almost no time, so a benchmark measures only the
+// A cannedConn responds to each request immediately, with a prepared robots.txt
+// or page. Because this takes almost no time, a benchmark measures only the
 // client.
 type cannedConn struct {
 	net.Conn     // nil, because none of its methods is called
@@ -59,7 +59,8 @@ func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
 
 func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	answer := func(kind, body string) []byte {
-		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
+		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body),
+			body)
 	}
 	text := answer("text/plain", typicalRobots())
 	canned := answer(kind, page)
@@ -77,9 +78,10 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
-		"bare":         cannedTransport(tb, kind, page),
-		"robots":       newTestTransport(tb, cannedTransport(tb, kind, page)),
-		"paced":        &politeness.Transport{Base: cannedTransport(tb, kind, page), Limiter: &politeness.Limiter{Delay: time.Nanosecond}},
+		"bare":   cannedTransport(tb, kind, page),
+		"robots": newTestTransport(tb, cannedTransport(tb, kind, page)),
+		"paced": &politeness.Transport{Base: cannedTransport(tb, kind, page),
+			Limiter: &politeness.Limiter{Delay: time.Nanosecond}},
 		"robots+paced": newTestTransport(tb, cannedTransport(tb, kind, page), limiter),
 	}
 }
@@ -130,7 +132,7 @@ func BenchmarkWhole(b *testing.B) {
 // takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if testmain.RaceEnabled {
-		t.Skip("the race detector has net/http's pools drop what they hold")
+		t.Skip("with the race detector, the pools of net/http drop objects, which adds allocations")
 	}
 	req, _ := http.NewRequest("GET", "http://example.com/section-7/public/page.html", nil)
 	req.Header.Set("User-Agent", testAgent)
@@ -149,7 +151,8 @@ func TestAllocationsOfAWholeRequest(t *testing.T) {
 		bare := cost("bare")
 		for _, name := range names[1:] {
 			if n := cost(name) - bare; n > page.most[name] {
-				t.Errorf("%s, %s: %v allocations more than the %v of a bare http.Transport, want at most %v", page.name, name, n, bare, page.most[name])
+				t.Errorf("%s, %s: %v allocations more than the %v of a bare http.Transport, want at most %v",
+					page.name, name, n, bare, page.most[name])
 			}
 		}
 	}
