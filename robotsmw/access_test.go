@@ -26,8 +26,8 @@ import (
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict is what the response to a request for robots.txt means for the
-// origin's other URLs.
+// A verdict is the effect of a response for robots.txt on the other URLs of the
+// origin.
 type verdict string
 
 const (
@@ -194,8 +194,8 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// classify derives a verdict from the decisions about two URLs. someRules
-// disallows the first URL and allows the second.
+// classify returns the verdict for the decisions about two URLs, of which
+// someRules disallows the first and allows the second.
 func classify(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
@@ -461,7 +461,7 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 }
 
 // The client obeys only the first 500 KiB of a robots.txt (RFC 9309 §2.5). It
-// reads one byte more, to see whether the file is longer. If the limit cuts a
+// reads one byte more, to detect that the file is longer. If the limit cuts a
 // rule, the rule is ignored.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -93,11 +93,11 @@ func (a *Admission) Done(o politeness.Outcome) {
 //     and call Done for the redirect before that. Otherwise the target may wait
 //     for the slot that the redirect holds, until the Lease ends;
 //   - call Admit again before each retry;
-//   - refuse private addresses. Options.RefuseAddress sees the connections for
-//     robots.txt, but not those of the caller's client, and robots.txt may be
-//     in memory. For a client with a net.Dialer, use DialControl(PublicOnly). A
-//     client that resolves names by itself needs a proxy that refuses such
-//     addresses;
+//   - refuse private addresses. Options.RefuseAddress is called for the
+//     connections for robots.txt, which may be in memory, but not for those of
+//     the caller's client. For a client with a net.Dialer, use
+//     DialControl(PublicOnly). A client that resolves names by itself needs a
+//     proxy that refuses such addresses;
 //   - refuse schemes that the client should not open. A URL without a host,
 //     such as that of a file, is admitted at once: as with any scheme other
 //     than http, https and ftp, robots.txt does not apply to it, and

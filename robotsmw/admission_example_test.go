@@ -29,7 +29,7 @@ func (b *browser) open(page string) (status int, header http.Header, err error) 
 
 // A browser opens pages. Admit waits until each of them may be opened, and Done
 // reports the response to the Limiter. The target of a redirect is a page like
-// any other, so it is judged too.
+// any other, so it must be admitted too.
 func ExampleTransport_Admit() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n"})

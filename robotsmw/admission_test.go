@@ -71,7 +71,7 @@ func newRequestTest(t *testing.T, d requestFunc, limiter *politeness.Limiter, ed
 	return v
 }
 
-// start starts a request.
+// start starts a request for rawURL with v.request.
 func (v *requestTest) start(ctx context.Context, rawURL string) (done func(), err error) {
 	v.t.Helper()
 	return v.request(ctx, v.tr, mustURL(v.t, rawURL))
@@ -763,8 +763,8 @@ func TestAdmit_Observers(t *testing.T) {
 		})
 	}
 	admitted, sent := strings.Join(events["Admit"], "\n"), strings.Join(events["RoundTrip"], "\n")
-	// With RoundTrip, the Limiter receives the outcome when the header arrives.
-	// With Admit, it receives the outcome from Done.
+	// With RoundTrip, the Limiter receives the outcome when the header has been
+	// received. With Admit, it receives the outcome from Done.
 	if len(events["Admit"]) < 12 || admitted != sent {
 		t.Errorf("the events differ or are incomplete:\nAdmit:\n%s\nRoundTrip:\n%s", admitted, sent)
 	}
@@ -799,8 +799,9 @@ func TestAdmit_ContextOfAnEarlierResponse(t *testing.T) {
 	})
 }
 
-// With StrictIdentity, RoundTrip refuses a request with a foreign User-Agent.
-// Admit receives no header, because the caller sends Options.UserAgent.
+// With StrictIdentity, RoundTrip returns an error for a request with a foreign
+// User-Agent. Admit receives no header, because the caller sends
+// Options.UserAgent.
 func TestAdmit_StrictIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newRequestTest(t, nil, nil, func(o *Options) {

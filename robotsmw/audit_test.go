@@ -16,7 +16,8 @@ import (
 )
 
 // An auditedSite is a kind of origin. allowed reports which paths its
-// robots.txt allows. It is written by hand, so that no parser decides.
+// robots.txt allows. allowed is written by hand, so that the test does not
+// depend on a parser.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler

@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// unfinishedFiles serves robots.txt files. It sends the first 490 KB of each at
-// once, and the rest after a time, or never.
+// unfinishedFiles serves robots.txt files. It sends the first 490 KB of each
+// immediately, and the rest after a delay, or never.
 type unfinishedFiles struct {
 	rest      func(host string) time.Duration // 0 means never
 	read      atomic.Int64                    // bytes of bodies that are not closed yet
@@ -78,7 +78,9 @@ func (b *unfinishedBody) Close() error {
 	return nil
 }
 
-func checkWithin(t *testing.T, c *Checker, url string, d time.Duration) (Decision, error) {
+// checkWithin returns the result of Check with the timeout d.
+func checkWithin(t testing.TB, c *Checker, url string, d time.Duration) (Decision, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	return c.Check(ctx, mustURL(t, url))
@@ -146,8 +148,8 @@ func TestBodies_OfFetchesWithCallers(t *testing.T) {
 }
 
 // A fetch that was canceled because of memory has no result. The next caller
-// gets the file with a new fetch, the slot of the host is free, and a file that
-// was known before is still known.
+// gets the file with a new fetch, the slot of the host is free, and a record
+// from before the fetch is still in memory.
 func TestBodies_NothingIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool

@@ -20,7 +20,8 @@ import (
 )
 
 // The tests in this file check the contract of http.RoundTripper. Most use real
-// sockets and a client with rules, a pace and page directives.
+// sockets and a client that obeys robots.txt, delays requests and reads page
+// directives.
 
 func newLoopbackClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
@@ -181,7 +182,7 @@ func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	})
 }
 
-// RoundTrip returns the same *http.Response that Base returned.
+// RoundTrip returns the *http.Response that Base has returned, not a copy.
 func TestResponseIsHandedOn(t *testing.T) {
 	given := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {

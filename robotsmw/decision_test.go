@@ -151,9 +151,9 @@ func TestEveryReasonOfTheParser(t *testing.T) {
 	}
 }
 
-// With Options.KeepFiles, a decision has all lines of the robots.txt, whether
-// the file was fetched, came from the Store or is an override. Without
-// KeepFiles, a decision has no lines.
+// With Options.KeepFiles, Decision.File has all lines of the robots.txt,
+// whether the file was fetched, was loaded from the Store or is an override.
+// Without KeepFiles, File returns nil.
 func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

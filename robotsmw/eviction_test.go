@@ -17,8 +17,8 @@ import (
 )
 
 // A changingSite changes its robots.txt every few minutes: in turn, /0 and /1
-// are disallowed. It counts the requests for pages, and those for pages that
-// the file it served last disallows.
+// are disallowed. A changingSite counts the requests for pages, and those for
+// pages that the file it served last disallows.
 type changingSite struct {
 	mu         sync.Mutex
 	served     int // which of the two files; -1 means none
@@ -44,8 +44,8 @@ func (s *changingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // 40 requests at a time wait for four hosts, and memory has room for one to
 // three origins. Meanwhile, files expire and change. Every request obeys the
 // newest file that was fetched. Without pins, the origin of a waiting request
-// would be evicted together with its newer file, and in its last turn the
-// request would obey the older file, to which it still refers.
+// would be evicted together with its newer file, and in its last turn (see
+// maxTurns), the request would obey the older file, to which it still refers.
 func TestEviction_NoPageFollowsAnOlderFile(t *testing.T) {
 	for _, maxOrigins := range []int{1, 2, 3} {
 		t.Run(fmt.Sprint(maxOrigins), func(t *testing.T) {

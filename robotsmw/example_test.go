@@ -187,8 +187,8 @@ func ExampleChecker_Check() {
 	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
 }
 
-// A decision as JSON fits on one line of a log. The hash in it proves which
-// robots.txt the crawler obeyed.
+// A decision as JSON fits on one line of a log. The hash in the JSON proves
+// which robots.txt the crawler obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -207,8 +207,8 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// Override allows everything on a site of your own. If an option is wrong, the
-// error contains the form that is expected.
+// Override allows everything on a site of your own. If an option is invalid,
+// the error contains the valid form.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",

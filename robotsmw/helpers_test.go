@@ -46,21 +46,21 @@ func decide(t testing.TB, c *Checker, rawURL string) Decision {
 	return d
 }
 
-// An answer is what Check returns.
-type answer struct {
+// A checkResult contains the results of Check.
+type checkResult struct {
 	Decision Decision
 	Err      error
 }
 
 // checkAll calls Check for all URLs at the same time.
-func checkAll(ctx context.Context, c *Checker, urls []*url.URL) []answer {
-	answers := make([]answer, len(urls))
+func checkAll(ctx context.Context, c *Checker, urls []*url.URL) []checkResult {
+	results := make([]checkResult, len(urls))
 	var wg sync.WaitGroup
 	for i, u := range urls {
-		wg.Go(func() { answers[i].Decision, answers[i].Err = c.Check(ctx, u) })
+		wg.Go(func() { results[i].Decision, results[i].Err = c.Check(ctx, u) })
 	}
 	wg.Wait()
-	return answers
+	return results
 }
 
 func mustURL(t testing.TB, s string) *url.URL {
@@ -132,7 +132,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events records the calls of the functions of an Observer, which the method
+// events records the calls of the functions of the Observer that its method
 // observer returns.
 type events struct {
 	mu        sync.Mutex
@@ -163,7 +163,7 @@ func (e *events) storeFailed(_ context.Context, op string, err error) {
 	e.failures = append(e.failures, op+": "+err.Error())
 }
 
-// newResponse makes a response to r without a server.
+// newResponse returns a response to r, without a server.
 func newResponse(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {

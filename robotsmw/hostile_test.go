@@ -82,7 +82,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const origins = 4 // this many for each kind of answer
+				const origins = 4 // for each kind of response
 				var n atomic.Int64
 				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 					return answer(r, int(n.Add(1)))

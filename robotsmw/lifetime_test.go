@@ -120,8 +120,8 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 	})
 }
 
-// A 404 allows all for its lifetime, even during an outage. If the outage lasts
-// longer than this lifetime, the origin becomes unreachable.
+// A 404 allows everything for its lifetime, even during an outage. If the
+// outage lasts longer than this lifetime, the origin becomes unreachable.
 func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -186,7 +186,7 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	})
 }
 
-// If the Limiter refuses to let a robots.txt fetch wait, here because of
+// If the Limiter rejects the wait of a robots.txt fetch, here because of
 // MaxWait, the origin does not count as unreachable.
 func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

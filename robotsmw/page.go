@@ -26,7 +26,7 @@ type Page struct {
 	// content. There are no Directives, because they would not be those of the
 	// page. If Sure is not set, the refusal is a guess from a header field such
 	// as a cookie, or from marks in the first 16 KiB of HTML. A guess is only
-	// reported: nothing acts on it.
+	// reported, and has no other effect.
 	Refusal refusal.Refusal
 }
 

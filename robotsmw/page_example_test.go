@@ -74,8 +74,8 @@ func ExamplePageDirectives_refusal() {
 	// not kept: Cloudflare: challenge (403, cf-mitigated: challenge)
 }
 
-// A site has bot protection of its own, which responds with status 200. A rule
-// describes its page.
+// A site has its own bot protection, which responds with status 200. A rule
+// recognizes its block page.
 func ExampleOptions_refusals() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

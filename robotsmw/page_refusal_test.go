@@ -228,8 +228,8 @@ func TestARefusalIsHandedOnAndNotTriedAgain(t *testing.T) {
 	})
 }
 
-// A long page with Imperva's script is no challenge, even if only its beginning
-// is examined. Its noindex applies.
+// A long page with Imperva's script is not a challenge, even if only its
+// beginning is examined. Its noindex applies.
 func TestLikelyRefusals_OfLongPages(t *testing.T) {
 	const head = `<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script><meta name="robots" content="noindex"></head>`
 	for how, opts := range map[string]PageOptions{"": {}, "read ahead": {ReadAhead: time.Second}} {

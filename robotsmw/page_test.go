@@ -229,8 +229,8 @@ func TestPageClosedEarlyIsPartial(t *testing.T) {
 	checkPage(t, resp, PagePartial, false)
 }
 
-// A page of known length is complete when it was read to this length. The
-// caller need not read on to io.EOF.
+// A page of known length is complete when it has been read to this length, even
+// if the caller has not received io.EOF.
 func TestPageReadToItsLengthIsComplete(t *testing.T) {
 	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(noIndexPage)))
@@ -257,13 +257,13 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 	})
 }
 
-// dribble returns a handler that sends page in small pieces, one each second. A
-// piece has some bytes.
-func dribble(page string, some int) http.HandlerFunc {
+// dribble returns a handler that sends page in small pieces, one each second.
+// size is the number of bytes of a piece.
+func dribble(page string, size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		for len(page) > 0 {
-			n := min(some, len(page))
+			n := min(size, len(page))
 			if _, err := io.WriteString(w, page[:n]); err != nil {
 				return
 			}

@@ -160,7 +160,7 @@ func TestOtherNamesAllocateNothing(t *testing.T) {
 	}
 }
 
-// A URL with a megabyte of dots and slashes is judged like any other.
+// A URL with a megabyte of dots and slashes is checked like any other.
 func TestLongPathOfDots(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))

@@ -101,8 +101,8 @@ func newLimitedClient(t *testing.T, opts Options) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// sentAfter returns how many pages were requested after the time forbidden, and
-// when each robots.txt was fetched, relative to since.
+// sentAfter returns how many pages were requested after the time at which they
+// became forbidden, and when each robots.txt was fetched, relative to since.
 func sentAfter(web *robotstest.Internet, since, forbidden time.Time) (late int, files []time.Duration) {
 	for _, r := range web.Log() {
 		switch {
@@ -417,7 +417,7 @@ func TestCallersThatComeBackOutlastTheFile(t *testing.T) {
 
 // Memory has room for one origin. While pages of shop.example wait, a page of
 // other.example is requested twice. The file of shop.example stays in memory:
-// it is fetched once, and no page waits again behind the others.
+// it is fetched once, and no page returns to the end of the queue.
 func TestJudgedAgain_NotEvictedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -456,8 +456,8 @@ func TestBaseReturnsNothing(t *testing.T) {
 	}
 }
 
-// A program may put the politeness.Transport below an http.Transport. Requests
-// are checked again there, too.
+// A program may put the politeness.Transport below an http.Transport. Its
+// requests are also checked again after their wait.
 func TestJudgedAgain_BelowAnHTTPTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -615,7 +615,7 @@ func TestContextOfAnEarlierResponse(t *testing.T) {
 			time.Sleep(25 * time.Hour)
 			get(earlier, "http://b.example/2") // the file of a.example has expired
 			if text != shut {
-				get(earlier, "http://a.example/2") // whatever its rule for /1 now is
+				get(earlier, "http://a.example/2") // whether or not its file now disallows /1
 			}
 		}
 	})

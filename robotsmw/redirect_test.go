@@ -137,8 +137,8 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 }
 
 // Origins whose robots.txt redirect in a circle are unavailable. Even if all of
-// them are checked at once, no check waits long. This is true with and without
-// a Store that is a Locker.
+// them are checked at once, no check takes longer than a second. This is true
+// with and without a Store that is a Locker.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -170,8 +170,8 @@ func TestCircles(t *testing.T) {
 }
 
 // Two origins redirect to each other. One member of a fleet checks the first,
-// and another member checks the second. Neither member waits long for the other
-// member's lock.
+// and another member checks the second. Neither member waits for longer than
+// five seconds because of the other member's lock.
 func TestCircleThroughTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -216,8 +216,8 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 	})
 }
 
-// If the target of a redirect is unreachable, the redirecting origin is tried
-// again when the target may be tried again.
+// If the target of a redirect is unreachable, the next try of the redirecting
+// origin is due at the same time as that of the target.
 func TestNextTryBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -232,7 +232,7 @@ func TestNextTryBehindARedirect(t *testing.T) {
 }
 
 // If robots.txt redirects to an origin that Options.Override lists, the client
-// obeys the file that this origin serves, not the override.
+// obeys the file that the listed origin serves instead of the override.
 func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -10,7 +10,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// shieldRules are rules for a site that has bot protection of its own.
+// shieldRules returns a Detector with rules for a site that has its own bot
+// protection.
 func shieldRules(t *testing.T) *refusal.Detector {
 	t.Helper()
 	detector, err := refusal.NewDetector(

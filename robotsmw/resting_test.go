@@ -36,9 +36,8 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // goroutinesSince returns how many goroutines there are, minus an earlier
-// count. First it lets other goroutines end: it yields the processor up to
-// 3,000,000 times. It cannot sleep, because that would move synctest's fake
-// clock.
+// count. It first yields the processor up to 3,000,000 times, so that other
+// goroutines can end. Sleeping would advance the fake clock of synctest.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -47,14 +46,6 @@ func goroutinesSince(before int) int {
 		runtime.Gosched()
 	}
 	return runtime.NumGoroutine() - before
-}
-
-// hurried returns the result of Check with the timeout d.
-func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	return c.Check(ctx, mustURL(t, rawURL))
 }
 
 // Many callers wait for the robots.txt of a paused host. When all of them have
@@ -132,10 +123,10 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		start := time.Now()
 		pauseHost(t, limiter, "http://a.example/", time.Hour)
 		for range 10 {
-			hurried(t, c, "http://a.example/", time.Second)
+			checkWithin(t, c, "http://a.example/", time.Second)
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
+		wg.Go(func() { checkWithin(t, c, "http://a.example/", time.Second) })
 		wg.Go(func() { // waits until the pause ends, unlike the others
 			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
 				t.Errorf("got %v after %v; want disallowed after an hour", d, time.Since(start))
@@ -159,7 +150,7 @@ func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
 		limiter := &politeness.Limiter{Logger: quiet()}
 		c := newTestTransport(t, new(robotstest.Internet), paced(limiter)).Checker()
 		pauseHost(t, limiter, "http://shop.example/", time.Hour)
-		_, err := hurried(t, c, "http://shop.example:8080/", time.Minute)
+		_, err := checkWithin(t, c, "http://shop.example:8080/", time.Minute)
 		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != politeness.ReasonBackOff {
 			t.Errorf("got error %v (%+v), want a DelayError of shop.example because of a back-off", err, d)
 		}
@@ -206,8 +197,8 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has already got a slot continues after its callers have left.
-// Here the fetch needs two requests, because robots.txt redirects. No caller's
+// A fetch that has already had a slot continues after its callers have left.
+// Here, the fetch needs two requests, because robots.txt redirects. No caller's
 // deadline is long enough for both, but a later caller gets the file.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
@@ -218,7 +209,7 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 				web.Handle("https://a.example", robots(someRules))
 				c := newTestTransport(t, &web, paced(&politeness.Limiter{Delay: delay, Logger: quiet()})).Checker()
 				for range 3 {
-					d, err := hurried(t, c, "http://a.example/private/", delay/2)
+					d, err := checkWithin(t, c, "http://a.example/private/", delay/2)
 					if err == nil {
 						if d.Allowed || d.Reason != ByRule {
 							t.Errorf("got %v; want disallowed by a rule", d)
@@ -252,7 +243,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		for i := range origins {
 			host := fmt.Sprintf("h%d.example", i)
 			web.Handle(host, status(301, "Location: http://rest.example/robots.txt"))
-			_, err := hurried(t, c, "http://"+host+"/", 5*time.Second)
+			_, err := checkWithin(t, c, "http://"+host+"/", 5*time.Second)
 			if !isDelay(err) {
 				t.Fatal(err)
 			}
@@ -262,7 +253,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 			t.Errorf("%d goroutines are left, want none", n)
 		}
 		for i := range origins { // no request is sent to an origin now
-			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
+			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
 			t.Errorf("%d fetches, want %d", n, origins)
@@ -306,7 +297,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 					if tt.within == 0 {
 						return decide(t, c, "http://a.example"+path)
 					}
-					d, err := hurried(t, c, "http://a.example"+path, tt.within)
+					d, err := checkWithin(t, c, "http://a.example"+path, tt.within)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -390,7 +381,7 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 		web.Handle("a.example", robots(someRules))
 		time.Sleep(25 * time.Hour)
 		pauseHost(t, limiter, "http://a.example/", time.Hour)
-		if d, err := hurried(t, c, "http://a.example/private/", time.Minute); !isDelay(err) {
+		if d, err := checkWithin(t, c, "http://a.example/private/", time.Minute); !isDelay(err) {
 			t.Errorf("got %v and error %v, want a DelayError", d, err)
 		}
 		start := time.Now()
@@ -451,7 +442,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 }
 
 // A fetch takes one of the MaxOrigins places until it ends. If fetches take all
-// places, a further fetch gets a place above the limit, and no request fails.
+// places, a further fetch exceeds the limit, and no request fails.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10
@@ -493,7 +484,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 			for i := range 50 {
 				host := fmt.Sprintf("good%d.example", i)
 				web.Handle(host, robots(someRules))
-				d, err := hurried(t, c, "http://"+host+"/private/", time.Second)
+				d, err := checkWithin(t, c, "http://"+host+"/private/", time.Second)
 				if err != nil || d.Reason != ByRule || d.Allowed {
 					t.Fatalf("%s: got %v and error %v; want disallowed by a rule", host, d, err)
 				}

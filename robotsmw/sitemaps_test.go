@@ -107,7 +107,8 @@ func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 }
 
 // While the server fails, the lines of the last good copy are returned. Without
-// such a copy, AllowAfter30Days makes the origin one without robots.txt.
+// such a copy, after 30 days, AllowAfter30Days has the effect that the result
+// is the same as without a robots.txt.
 func TestSitemaps_WhileFetchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -170,7 +171,7 @@ func TestSitemaps_Errors(t *testing.T) {
 }
 
 // A record that one process stores has its Sitemap lines in another process,
-// whichever of the two has KeepFiles.
+// whether or not the processes have KeepFiles.
 func TestSitemaps_FromAStore(t *testing.T) {
 	for _, writer := range []bool{false, true} {
 		for _, reader := range []bool{false, true} {
@@ -196,8 +197,8 @@ func TestSitemaps_FromAStore(t *testing.T) {
 	}
 }
 
-// A server sends a robots.txt of nothing but Sitemap lines, as large as a file
-// may be. The values that are kept are limited, count toward MaxBytes, and are
+// A server sends a robots.txt of the maximum size that contains only Sitemap
+// lines. The values that are kept are limited, count toward MaxBytes, and are
 // the same with KeepFiles.
 func TestSitemaps_AreLimited(t *testing.T) {
 	short := func(i int) string { return fmt.Sprintf("http://a.example/%d.xml", i) }

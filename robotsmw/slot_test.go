@@ -16,9 +16,9 @@ import (
 )
 
 // A page waits for the slot of a refresh of robots.txt, whose new rules
-// disallow the page. The file is large, and the client needs a moment from its
-// last byte to the rules. The page does not start in that moment, when memory
-// still has the old rules.
+// disallow the page. The file is large, and the client needs some time to parse
+// it after the last byte. The page does not start during this time, in which
+// memory still has the old rules.
 func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 	filler := strings.Repeat("# a comment\n", 490<<10/12)
 	for name, shutFile := range map[string]string{"large": filler + shut, "small": shut} {

@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A memoryStore is a Store and a Locker that a fleet can share. It removes each
-// value after the ttl of its Put.
+// A memoryStore is a Store and a Locker that a fleet can share. A value expires
+// after the ttl of its Put, or never if the ttl is 0.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -158,7 +158,7 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 	})
 }
 
-// A badStore does what a Store should not do. All its methods call get().
+// A badStore violates the conditions of Store. All its methods call get.
 type badStore struct {
 	get func(ctx context.Context) ([]byte, error)
 }
@@ -280,8 +280,8 @@ func TestFleetFetchesOnce(t *testing.T) {
 	})
 }
 
-// The lock lasts longer than the slowest fetch, so the other members wait for
-// the end of the fetch.
+// A lock lasts longer than the slowest fetch, so the other member waits for the
+// end of the fetch.
 func TestSlowHolderOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -352,8 +352,8 @@ func TestDeadHolderOfTheLock(t *testing.T) {
 	})
 }
 
-// The stored record has the highest possible count of failures. The count does
-// not overflow, and the next try is later than now.
+// A stored record has the highest possible count of failures. The count does
+// not overflow, and the next try is in the future.
 func TestStoredCountOverflows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -425,8 +425,8 @@ func TestClockSkewInAFleet(t *testing.T) {
 	})
 }
 
-// After a restart, a stored record in the last fifth of its lifetime is used at
-// once, and no caller waits for a fetch.
+// After a restart, a stored record in the last fifth of its lifetime is used
+// immediately, and no caller waits for a fetch.
 func TestWarmStartInTheLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -479,8 +479,8 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 	})
 }
 
-// A stored validator that is not valid in a header is not sent. The file is
-// fetched without it.
+// A stored validator that is not a valid header value is not sent, and the file
+// is fetched without validators.
 func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	srv := newLoopback(t)
 	s := &memoryStore{}

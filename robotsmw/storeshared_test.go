@@ -41,9 +41,9 @@ func (b *byAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler(w, r)
 }
 
-// serves returns a handler that sends a robots.txt with a validator, and a 304
-// to every request with a validator: it compares dates, as some servers do,
-// although each robot's file has another content.
+// serves returns a handler that sends a robots.txt with a Last-Modified date,
+// and a 304 to every request with such a date, even if the date is that of
+// another robot's file. Some servers compare only dates.
 func serves(text string, status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "User-Agent")
@@ -165,8 +165,7 @@ func TestStoreOfTwoRobots_WhoIsAnother(t *testing.T) {
 }
 
 // Two robots with one Store that is a Locker request a file at the same time.
-// Neither waits for the other's lock, because the other's fetch does not bring
-// its file.
+// Neither waits for the other's lock, because each robot needs its own file.
 func TestStoreOfTwoRobots_Locks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet

@@ -23,7 +23,7 @@ type cannedConn struct {
 	page, robots []byte
 	answers      chan []byte
 	closed       chan struct{}
-	left         []byte // the part of the current answer that has not been read yet
+	left         []byte // the part of the current response that has not been read yet
 }
 
 func (c *cannedConn) Write(p []byte) (int, error) {
@@ -73,8 +73,8 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 
 // wholeRequests returns the names of four transports, in order, and the
 // transports by name. Each has an http.Transport of its own, and all but "bare"
-// add something to it. With an interval of a nanosecond, no request waits, but
-// the pacing does all its work.
+// add something to it. With a Delay of a nanosecond, no request waits, but the
+// Limiter is used for each request.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
@@ -126,10 +126,10 @@ func BenchmarkWhole(b *testing.B) {
 // pace and page directives add to a bare http.Transport. Two of those of
 // robots.txt are the check whether it still allows the request after the wait
 // for its host. Without a pace, seven are a context that ends when the body is
-// closed early, and what net/http does to watch it. Those of the pace are a
-// context with a timeout, the hooks that report when net/http sends, and what
-// net/http does to watch the context. The limits are about twice what a request
-// takes on a quiet machine.
+// closed early, and what net/http allocates to watch it. Those of the pace are
+// a context with a timeout, the hooks that report when net/http sends, and what
+// net/http allocates to watch the context. The limits are about twice what a
+// request takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("with the race detector, the pools of net/http drop objects, which adds allocations")

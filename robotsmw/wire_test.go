@@ -300,8 +300,9 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 }
 
 // A host that is longer than any DNS name is rejected immediately, whether it
-// comes from a URL, a Host or a redirect. If the Transport did not refuse the
-// host of a redirect, http.Client would convert it, which takes long.
+// is that of a URL, a Host header or a redirect. If the Transport did not
+// reject the host of a redirect, http.Client would convert it, which takes half
+// a minute.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // converting these takes half a minute

@@ -6,9 +6,9 @@
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
 // Any number of processes on one machine may share the directory. Each value is
-// written to a temporary file, which is then renamed, so readers see complete
-// values only. If a process is killed while it writes a value, the temporary
-// file is removed later. The size of the directory is limited: see
+// written to a temporary file, which is then renamed, so that readers get only
+// complete values. If a process is killed while it writes a value, the
+// temporary file is removed later. The size of the directory is limited: see
 // Store.MaxBytes.
 package diskstore
 

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// crawl visits a few URLs of a small web. The metrics go to meter.
+// crawl visits a few URLs of a small web. The metrics are recorded with meter.
 func crawl(meter metric.Meter) {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})

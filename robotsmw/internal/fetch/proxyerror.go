@@ -8,8 +8,8 @@ import (
 )
 
 // proxyError describes the error of a proxy that has responded instead of the
-// site. It returns "" if the site itself seems to have responded. A proxy that
-// has an error knows nothing about the site's rules, so the file is unreachable
+// site. It returns "" if the site itself seems to have responded. The error of
+// a proxy indicates nothing about the site's rules, so the file is unreachable
 // (RFC 9309 §2.3.1.4), although the status is 4xx.
 //
 // A forward proxy responds in this way only to requests for http URLs. For an

@@ -121,8 +121,8 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	return ans, err
 }
 
-// result returns the result of a fetch whose last answer is not a redirect. ans
-// was received from u with this Host after this many redirects.
+// result returns the result of a fetch whose last response, ans, is not a
+// redirect. ans was received from u with this Host after this many redirects.
 func (l *Loader) result(
 	f *cache.Flight, u *url.URL, host string, hops int,
 	prev *record.Record, ans fetch.Answer, now time.Time,
@@ -206,7 +206,7 @@ func canServe(prev *record.Record, err error, now time.Time) bool {
 	return isLong && canUse
 }
 
-// accepted returns the record of a 2xx answer.
+// accepted returns the record for a response with status 2xx.
 func (l *Loader) accepted(
 	f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time,
 ) *record.Record {

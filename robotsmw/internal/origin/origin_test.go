@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each row of this table of Google has a robots.txt, URLs to which it applies,
-// and URLs to which it does not apply.
+// Each row of this table, which is from Google's documentation, has a
+// robots.txt, URLs to which it applies, and URLs to which it does not apply.
 func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 	for _, tt := range []struct {
 		file   string
@@ -70,7 +70,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[0:0:0:0:0:0:0:1]/", "", "http://[::1]"},
 		{"http://[::1%25lo]/", "", "http://[::1]"},
 		{"http://[fe80::1%25ETH0]/", "", "http://[fe80::1%ETH0]"},
-		// its Host header differs from that of 192.0.2.1
+		// the Host header of this origin differs from that of 192.0.2.1
 		{
 			url:  "http://[::ffff:192.0.2.1]/",
 			want: "http://[::ffff:192.0.2.1]",

@@ -34,9 +34,9 @@ func SentURL(u *url.URL) *url.URL {
 
 // CheckTarget returns an error if the target of a request to u names another
 // origin, or is neither a path nor an absolute URL. host is the Host of the
-// http.Request. A target in absolute form overrides the Host header (RFC
-// 9112 §3.2.2). Without this check, the rules of one host would decide about a
-// request that another host answers.
+// http.Request. A target in absolute form overrides the Host header (RFC 9112
+// §3.2.2). Without this check, the rules of one host would decide about a
+// request that another host receives.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil

@@ -98,7 +98,7 @@ func (b *Body) noteRead(p []byte, err error) {
 	if b.left > 0 {
 		b.left = max(0, b.left-int64(len(p)))
 	}
-	if err == io.EOF || b.left == 0 { // a caller that knows the length need not wait for EOF
+	if err == io.EOF || b.left == 0 { // a caller may stop at the known length, without reading EOF
 		b.ended = endedWhole
 	} else if err != nil {
 		b.ended = endedEarly

@@ -13,8 +13,7 @@ import (
 )
 
 // A page in gzip is received byte by byte. The number of bytes that are decoded
-// to find the end of its head is proportional to the size of the page, instead
-// of its square.
+// to find the end of its head is proportional to the size of the page.
 func TestReadAheadOfADrippingPage(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -9,8 +9,8 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A document takes as much memory as Cost returns, within a factor of 1.3, with
-// its file and without. The cache therefore exceeds MaxBytes by little.
+// With and without its file, a document takes about as much memory as Cost
+// returns, so that the cache exceeds MaxBytes only by little.
 func TestMemoryOfDocuments(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("the race detector uses additional memory")

@@ -144,7 +144,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// The nil pointer of nothing is also an error.
+// A nil *nothing is an error, too.
 type nothing struct{}
 
 func (*nothing) Error() string { return "nothing" }

@@ -66,7 +66,7 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 		{"slept beyond the end", 2 * time.Hour, time.Minute, UseFetch},
 		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, UseAndRefresh},
 		{"clock set back, its time is over", time.Minute, 2 * time.Hour, UseFetch},
-		// by the monotonic clock it is a minute old
+		// by the monotonic clock, the record is a minute old
 		{
 			name: "clock set back before the fetch",
 			wall: -time.Hour,
