@@ -22,12 +22,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// someRules are the rules of most tests. They forbid /private/ and nothing
+// someRules are the rules of most tests. They disallow /private/ and nothing
 // else.
 const someRules = "User-agent: *\nDisallow: /private/\n"
 
-// verdict is what the response to a request for robots.txt means for the
-// origin's other URLs.
+// A verdict is the effect of a response for robots.txt on the other URLs of the
+// origin.
 type verdict string
 
 const (
@@ -37,7 +37,7 @@ const (
 	unreachable verdict = "unreachable" // all is disallowed for now (RFC 9309 §2.3.1.4)
 )
 
-// TestStatusMatrix tests RFC 9309 §2.3.1: what the answer to a request for
+// TestStatusMatrix tests RFC 9309 §2.3.1: what the response to a request for
 // robots.txt means, and when robots.txt is requested again.
 func TestStatusMatrix(t *testing.T) {
 	day, minute := 24*time.Hour, time.Minute
@@ -50,8 +50,10 @@ func TestStatusMatrix(t *testing.T) {
 		next    time.Duration
 	}{
 		{name: "200", handler: robots(someRules), want: obey, next: day},
-		{name: "200 with max-age", handler: robots(someRules, "Cache-Control: max-age=3600"), want: obey, next: time.Hour},
-		{name: "200 as HTML with rules in it", handler: robots("<html>\n"+someRules, "Content-Type: text/html"), want: obey, next: day},
+		{name: "200 with max-age", handler: robots(someRules, "Cache-Control: max-age=3600"), want: obey,
+			next: time.Hour},
+		{name: "200 as HTML with rules in it", handler: robots("<html>\n"+someRules, "Content-Type: text/html"),
+			want: obey, next: day},
 		{name: "200 without a body", handler: status(200), want: allowAll, next: day},
 		{name: "201", handler: answer2xx(201), want: obey, next: day},
 		{name: "204", handler: status(204), want: allowAll, next: day},
@@ -59,49 +61,65 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "300", handler: status(300), want: unreachable, next: minute},
 		{name: "301 without Location", handler: status(301), want: allowAll, next: time.Hour},
 		{name: "302 to a bad Location", handler: status(302, "Location: http://[::1"), want: allowAll, next: time.Hour},
-		{name: "303 to another scheme", handler: status(303, "Location: ftp://a.example/robots.txt"), want: allowAll, next: time.Hour},
-		{name: "304 without having asked", handler: status(304), want: unreachable, next: minute},
+		{name: "303 to another scheme", handler: status(303, "Location: ftp://a.example/robots.txt"), want: allowAll,
+			next: time.Hour},
+		{name: "304 for an unconditional request", handler: status(304), want: unreachable, next: minute},
 		{name: "302 to nothing", handler: status(302, "Location: "), want: allowAll, next: time.Hour},
 		{name: "306", handler: status(306), want: unreachable, next: minute},
 		{name: "305", handler: status(305, "Location: /other.txt"), want: unreachable, next: minute},
 		{name: "307 to itself", handler: status(307, "Location: /robots.txt"), want: allowAll, next: time.Hour},
-		{name: "308 to itself by another name", handler: status(308, "Location: HTTP://a.example:80/robots.txt"), want: allowAll, next: time.Hour},
+		{name: "308 to itself by another name", handler: status(308, "Location: HTTP://a.example:80/robots.txt"),
+			want: allowAll, next: time.Hour},
 		{name: "400", handler: status(400), want: allowAll, next: day},
 		{name: "401", handler: status(401), want: allowAll, next: day},
 		{name: "403", handler: status(403), want: allowAll, next: day},
 		{name: "401 as a disallow", handler: status(401), edit: forbiddenIsDisallow, want: disallowAll, next: day},
 		{name: "403 as a disallow", handler: status(403), edit: forbiddenIsDisallow, want: disallowAll, next: day},
 		{name: "404", handler: status(404), want: allowAll, next: day},
-		{name: "404 as a disallow is for 401 and 403 alone", handler: status(404), edit: forbiddenIsDisallow, want: allowAll, next: day},
-		{name: "404 with a lifetime", handler: status(404, "Cache-Control: max-age=600"), want: allowAll, next: 10 * minute},
+		{name: "404 as a disallow is for 401 and 403 alone", handler: status(404), edit: forbiddenIsDisallow,
+			want: allowAll, next: day},
+		{name: "404 with a lifetime", handler: status(404, "Cache-Control: max-age=600"), want: allowAll,
+			next: 10 * minute},
 		{name: "404 with rules in the page", handler: withBody(404, someRules), want: allowAll, next: day},
 		{name: "410", handler: status(410), want: allowAll, next: day},
 		{name: "418", handler: status(418), want: allowAll, next: day},
 		{name: "429", handler: status(429), want: unreachable, next: minute},
-		{name: "430, as Shopify has it", handler: status(430), want: unreachable, next: minute},
-		{name: "430 with Retry-After", handler: status(430, "Retry-After: 120.5"), want: unreachable, next: 121 * time.Second},
+		{name: "430, as Shopify uses it", handler: status(430), want: unreachable, next: minute},
+		{name: "430 with Retry-After", handler: status(430, "Retry-After: 120.5"), want: unreachable,
+			next: 121 * time.Second},
 		{name: "431 is another 4xx", handler: status(431, "Retry-After: 120"), want: allowAll, next: day},
 		{name: "529", handler: status(529), want: unreachable, next: minute},
 		{name: "429 with Retry-After", handler: status(429, "Retry-After: 120"), want: unreachable, next: 2 * minute},
 		{name: "451", handler: status(451), want: allowAll, next: day},
 		{name: "499", handler: status(499), want: allowAll, next: day},
 		{name: "500", handler: status(500), want: unreachable, next: minute},
-		{name: "500 with rules in the page", handler: withBody(500, "User-agent: *\nAllow: /\n"), want: unreachable, next: minute},
+		{name: "500 with rules in the page", handler: withBody(500, "User-agent: *\nAllow: /\n"), want: unreachable,
+			next: minute},
 		{name: "503", handler: status(503), want: unreachable, next: minute},
-		{name: "503 with Retry-After", handler: status(503, "Retry-After: 30"), want: unreachable, next: 30 * time.Second},
-		{name: "503 with Retry-After of a year", handler: status(503, "Retry-After: 31536000"), want: unreachable, next: day},
-		{name: "503 with Retry-After in the past", handler: status(503, "Retry-After: -5"), want: unreachable, next: minute},
+		{name: "503 with Retry-After", handler: status(503, "Retry-After: 30"), want: unreachable,
+			next: 30 * time.Second},
+		{name: "503 with Retry-After of a year", handler: status(503, "Retry-After: 31536000"), want: unreachable,
+			next: day},
+		{name: "503 with Retry-After in the past", handler: status(503, "Retry-After: -5"), want: unreachable,
+			next: minute},
 		{name: "599", handler: status(599), want: unreachable, next: minute},
 		{name: "777", handler: status(777), want: unreachable, next: minute},
-		{name: "malformed status line", handler: robotstest.Raw("HTTP/1.1 OK\r\n\r\n"), want: unreachable, next: minute},
+		{name: "malformed status line", handler: robotstest.Raw("HTTP/1.1 OK\r\n\r\n"), want: unreachable,
+			next: minute},
 		{name: "no HTTP at all", handler: robotstest.Raw("SSH-2.0-OpenSSH_9.2\r\n"), want: unreachable, next: minute},
 		{name: "reset before the header", handler: robotstest.Reset(""), want: unreachable, next: minute},
-		{name: "reset within the header", handler: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Le"), want: unreachable, next: minute},
+		{name: "reset within the header", handler: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Le"), want: unreachable,
+			next: minute},
 		{name: "reset within the body", handler: robotstest.Reset(someRules), want: unreachable, next: minute},
-		{name: "truncated body", handler: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules), want: unreachable, next: minute},
-		{name: "bad chunk", handler: robotstest.Raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + someRules), want: unreachable, next: minute},
+		{name: "truncated body",
+			handler: robotstest.Raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + someRules), want: unreachable,
+			next: minute},
+		{name: "bad chunk",
+			handler: robotstest.Raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + someRules),
+			want:    unreachable, next: minute},
 		{name: "gzip", handler: encoded("gzip", gzipped(someRules)), want: obey, next: day},
-		{name: "gzip in gzip", handler: encoded("gzip, gzip", gzipped(gzipped(someRules))), want: unreachable, next: minute},
+		{name: "gzip in gzip", handler: encoded("gzip, gzip", gzipped(gzipped(someRules))), want: unreachable,
+			next: minute},
 		{name: "deflate", handler: encoded("deflate", zlibbed(someRules)), want: obey, next: day},
 		{name: "deflate without zlib", handler: encoded("deflate", deflated(someRules)), want: obey, next: day},
 		{name: "gzip of nothing", handler: encoded("gzip", ""), want: allowAll, next: day},
@@ -111,17 +129,23 @@ func TestStatusMatrix(t *testing.T) {
 		{name: "gzip without a label", handler: encoded("", gzipped(someRules)), want: obey, next: day},
 		{name: "UTF-16, little endian", handler: robots("\xff\xfe" + widened(someRules, false)), want: obey, next: day},
 		{name: "UTF-16, big endian", handler: robots("\xfe\xff" + widened(someRules, true)), want: obey, next: day},
-		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey, next: day},
+		{name: "UTF-16 in gzip", handler: encoded("gzip", gzipped("\xff\xfe"+widened(someRules, false))), want: obey,
+			next: day},
 		{name: "other data under gzip", handler: encoded("gzip", "\x00"+someRules), want: unreachable, next: minute},
-		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey, next: day},
+		{name: "gzip bomb", handler: encoded("gzip", gzipped(someRules+strings.Repeat("#", 64<<20))), want: obey,
+			next: day},
 		{name: "an unrequested coding", handler: encoded("br", someRules), want: unreachable, next: minute},
-		{name: "ten codings", handler: encoded(strings.Repeat("gzip,", 10), someRules), want: unreachable, next: minute},
-		{name: "DNS failure", fail: &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true}, want: unreachable, next: minute},
+		{name: "ten codings", handler: encoded(strings.Repeat("gzip,", 10), someRules), want: unreachable,
+			next: minute},
+		{name: "DNS failure", fail: &net.DNSError{Err: "no such host", Name: "a.example", IsNotFound: true},
+			want: unreachable, next: minute},
 		{name: "connection refused", fail: syscall.ECONNREFUSED, want: unreachable, next: minute},
 		{name: "TLS failure", fail: x509.UnknownAuthorityError{}, want: unreachable, next: minute},
 		{name: "timeout", handler: robotstest.Hang{}, want: unreachable, next: minute},
-		{name: "a tarpit", handler: robotstest.Trickle{Chunk: "#", Every: time.Second}, want: unreachable, next: minute},
-		{name: "10 GB", handler: robotstest.Trickle{Chunk: someRules + strings.Repeat("#", 1<<20) + "\n"}, want: obey, next: day},
+		{name: "a tarpit", handler: robotstest.Trickle{Chunk: "#", Every: time.Second}, want: unreachable,
+			next: minute},
+		{name: "10 GB", handler: robotstest.Trickle{Chunk: someRules + strings.Repeat("#", 1<<20) + "\n"}, want: obey,
+			next: day},
 		{name: "no response and no error", handler: nil, want: unreachable, next: minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,14 +166,14 @@ func TestStatusMatrix(t *testing.T) {
 				}
 				c := newTestTransport(t, base, edit).Checker()
 				private, public := decide(t, c, "http://a.example/private/x"), decide(t, c, "http://a.example/x")
-				if got := verdictOf(private, public); got != tt.want {
+				if got := classify(private, public); got != tt.want {
 					t.Errorf("verdict %s, want %s\n%v\n%v", got, tt.want, private, public)
 				}
 				next := private.Expires
 				if tt.want == unreachable {
 					next = private.NextTry
 					if private.Cause == "" {
-						t.Error("the decision does not say what went wrong")
+						t.Error("Cause is \"\", want the reason why robots.txt is unreachable")
 					}
 				}
 				if got := time.Until(next); got != tt.next {
@@ -160,7 +184,8 @@ func TestStatusMatrix(t *testing.T) {
 				}
 				err := error(&DisallowedError{private})
 				if errors.Is(err, ErrUnreachable) != (tt.want == unreachable) || errors.Is(err, ErrDisallowed) == (tt.want == unreachable) {
-					t.Errorf("errors.Is: unreachable %v, disallowed %v", errors.Is(err, ErrUnreachable), errors.Is(err, ErrDisallowed))
+					t.Errorf("errors.Is reports %v for ErrUnreachable and %v for ErrDisallowed, want only the one for the verdict %s",
+						errors.Is(err, ErrUnreachable), errors.Is(err, ErrDisallowed), tt.want)
 				}
 			})
 		})
@@ -169,9 +194,9 @@ func TestStatusMatrix(t *testing.T) {
 
 func forbiddenIsDisallow(o *Options) { o.DisallowForbidden = true }
 
-// verdictOf derives a verdict from the decisions about two URLs. someRules
-// disallows the first URL and allows the second.
-func verdictOf(private, public Decision) verdict {
+// classify returns the verdict for the decisions about two URLs, of which
+// someRules disallows the first and allows the second.
+func classify(private, public Decision) verdict {
 	switch {
 	case private.Reason == Unreachable && !private.Allowed && !public.Allowed:
 		return unreachable
@@ -185,8 +210,8 @@ func verdictOf(private, public Decision) verdict {
 	return verdict(fmt.Sprintf("private allowed %v, public %v", private.Allowed, public.Allowed))
 }
 
-// onlyRobots lets a handler answer requests for robots.txt, and panics on any
-// other request.
+// onlyRobots returns a handler that passes requests for robots.txt to h, and
+// panics on any other request.
 func onlyRobots(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" || r.Method != http.MethodGet {
@@ -256,7 +281,8 @@ func TestRedirects(t *testing.T) {
 	chain := func(n int) *robotstest.Internet {
 		var web robotstest.Internet
 		for i := range n {
-			web.Handle(fmt.Sprintf("h%d.example", i), status(301, fmt.Sprintf("Location: http://h%d.example/robots.txt", i+1)))
+			web.Handle(fmt.Sprintf("h%d.example", i),
+				status(301, fmt.Sprintf("Location: http://h%d.example/robots.txt", i+1)))
 		}
 		web.Handle(fmt.Sprintf("h%d.example", n), robots(someRules))
 		return &web
@@ -267,11 +293,11 @@ func TestRedirects(t *testing.T) {
 				web := chain(n)
 				c := newTestTransport(t, web).Checker()
 				private, public := decide(t, c, "http://h0.example/private/"), decide(t, c, "http://h0.example/")
-				if got := verdictOf(private, public); got != want {
+				if got := classify(private, public); got != want {
 					t.Errorf("verdict %s, want %s", got, want)
 				}
 				if private.RobotsURL != "http://h0.example/robots.txt" {
-					t.Errorf("rules are said to be of %s, want the first authority", private.RobotsURL)
+					t.Errorf("RobotsURL is %s, want that of the first authority", private.RobotsURL)
 				}
 				// Each of these hosts follows its own redirects. The verdict
 				// about a host depends on the number of hops from that host to
@@ -283,7 +309,7 @@ func TestRedirects(t *testing.T) {
 					if n-i > 5 {
 						want = allowAll
 					}
-					if got := verdictOf(private, public); got != want {
+					if got := classify(private, public); got != want {
 						t.Errorf("%s, %d hops: verdict %s, want %s", host, n-i, got, want)
 					}
 				}
@@ -306,8 +332,8 @@ func TestRedirects(t *testing.T) {
 				web.Handle("a.example", redirect)
 				web.Handle("b.example:8080", redirect)
 				c := newTestTransport(t, &web).Checker()
-				if got := verdictOf(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
-					t.Errorf("Location %s: verdict %s", loc, got)
+				if got := classify(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
+					t.Errorf("Location %s: verdict %s, want %s", loc, got, obey)
 				}
 			})
 		}
@@ -364,7 +390,8 @@ func TestRedirects(t *testing.T) {
 			decide(t, c, "http://www.example/")
 			check(10, 20)
 			if n := robotsFetches(&web, "www.example"); n != 2 {
-				t.Errorf("www.example, which is in trouble, was asked %d times by 10 redirects and itself, want once", n-1)
+				t.Errorf("www.example, which is unreachable, received %d requests because of 10 redirects and a check, want 1",
+					n-1)
 			}
 		})
 	})
@@ -373,7 +400,8 @@ func TestRedirects(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
 			for i := range 3 {
-				web.Handle(fmt.Sprintf("h%d.example", i), status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
+				web.Handle(fmt.Sprintf("h%d.example", i),
+					status(302, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%3)))
 			}
 			c := newTestTransport(t, &web).Checker()
 			for _, a := range checkAll(t.Context(), c, mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
@@ -398,7 +426,8 @@ func TestRedirects(t *testing.T) {
 	t.Run("carry neither cookies nor a caller's header", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
-			web.Handle("a.example", status(302, "Location: http://user:pw@b.example/robots.txt", "Set-Cookie: id=1; Domain=example"))
+			web.Handle("a.example",
+				status(302, "Location: http://user:pw@b.example/robots.txt", "Set-Cookie: id=1; Domain=example"))
 			web.Handle("b.example", robots(someRules))
 			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/private/", nil)
 			req.Header.Set("Authorization", "secret")
@@ -409,11 +438,13 @@ func TestRedirects(t *testing.T) {
 			for _, r := range web.Log() {
 				for name := range r.Header {
 					if name != "User-Agent" && name != "Accept" && name != "Accept-Encoding" {
-						t.Errorf("%s was sent the header %s", r.URL, name)
+						t.Errorf("the request for %s has the header %s, want only User-Agent, Accept and Accept-Encoding",
+							r.URL, name)
 					}
 				}
 				if r.Header.Get("User-Agent") != testAgent {
-					t.Errorf("%s was sent the User-Agent %q", r.URL, r.Header.Get("User-Agent"))
+					t.Errorf("the request for %s has the User-Agent %q, want %q", r.URL, r.Header.Get("User-Agent"),
+						testAgent)
 				}
 			}
 		})
@@ -430,13 +461,14 @@ func mustURLs(t testing.TB, raw []string) []*url.URL {
 }
 
 // The client obeys only the first 500 KiB of a robots.txt (RFC 9309 §2.5). It
-// reads one byte more, to see whether the file is longer. If the limit cuts a
+// reads one byte more, to detect that the file is longer. If the limit cuts a
 // rule, the rule is ignored.
 func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := "Disallow: /" + strings.Repeat("x", 89) + "\n"
 		head := "User-agent: *\n"
-		body := head + strings.Repeat(line, (512000-len(head))/len(line)) + "Disallow: /cut-here/and-not-before\nDisallow: /beyond\n"
+		body := head + strings.Repeat(line, (512000-len(head))/len(line)) +
+			"Disallow: /cut-here/and-not-before\nDisallow: /beyond\n"
 		for len(body) < 1<<20 {
 			body += strings.Repeat("#", 1000) + "\n"
 		}
@@ -444,7 +476,9 @@ func TestOnlyTheFirst500KiBAreRead(t *testing.T) {
 		web.Handle("a.example", robots(body))
 		read := 0
 		c := newTestTransport(t, &web, func(o *Options) {
-			o.Observer = &Observer{Asked: func(_ context.Context, _ string, _ *http.Response, body []byte, _ error) { read += len(body) }}
+			o.Observer = &Observer{Asked: func(_ context.Context, _ string, _ *http.Response, body []byte, _ error) {
+				read += len(body)
+			}}
 		}).Checker()
 		for path, want := range map[string]bool{"/xxx": true, "/" + strings.Repeat("x", 89): false, "/cut": true, "/beyond": true} {
 			if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
@@ -471,11 +505,12 @@ func TestFTP(t *testing.T) {
 		if r.URL.String() != "ftp://a.example/robots.txt" {
 			return nil, fmt.Errorf("no such file %v", r.URL)
 		}
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(someRules))}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{},
+			Body: io.NopCloser(strings.NewReader(someRules))}, nil
 	})
 	c := newTestTransport(t, base).Checker()
-	if got := verdictOf(decide(t, c, "ftp://a.example/private/"), decide(t, c, "ftp://a.example:21/")); got != obey {
-		t.Error(got)
+	if got := classify(decide(t, c, "ftp://a.example/private/"), decide(t, c, "ftp://a.example:21/")); got != obey {
+		t.Errorf("verdict %s, want %s", got, obey)
 	}
 	c = newTestTransport(t, http.DefaultTransport).Checker()
 	if d := decide(t, c, "ftp://a.example/"); d.Allowed || d.Reason != Unreachable {
@@ -486,12 +521,14 @@ func TestFTP(t *testing.T) {
 func TestOriginsAreIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		names := []string{"http://a.example", "https://a.example", "http://a.example:8080", "http://b.example", "http://[2001:db8::1]", "http://xn--bcher-kva.example"}
+		names := []string{"http://a.example", "https://a.example", "http://a.example:8080", "http://b.example",
+			"http://[2001:db8::1]", "http://xn--bcher-kva.example"}
 		for i, name := range names {
 			web.Handle(name, robots(fmt.Sprintf("User-agent: *\nDisallow: /only-%d\n", i)))
 		}
 		c := newTestTransport(t, &web).Checker()
-		asked := []string{"HTTP://A.example:80", "https://a.EXAMPLE.:443", "http://a.example:8080", "http://b.example.", "http://[2001:DB8::1]:80", "http://BÜCHER.example"}
+		asked := []string{"HTTP://A.example:80", "https://a.EXAMPLE.:443", "http://a.example:8080",
+			"http://b.example.", "http://[2001:DB8::1]:80", "http://BÜCHER.example"}
 		for i, name := range asked {
 			for j := range names {
 				d := decide(t, c, fmt.Sprintf("%s/only-%d", name, j))
@@ -501,7 +538,7 @@ func TestOriginsAreIsolated(t *testing.T) {
 			}
 		}
 		if n := robotsFetches(&web, ""); n != len(names) {
-			t.Errorf("%d fetches for %d origins", n, len(names))
+			t.Errorf("%d fetches for %d origins, want one for each", n, len(names))
 		}
 	})
 }
@@ -533,7 +570,7 @@ func TestHostHeaderMakesAnOrigin(t *testing.T) {
 			{"", "/127.0.0.1:8080", false}, {"", "/a.example", true},
 		} {
 			if err := get(tt.host, tt.path); errors.Is(err, ErrDisallowed) == tt.allowed || tt.allowed && err != nil {
-				t.Errorf("Host %q, %s: %v", tt.host, tt.path, err)
+				t.Errorf("Host %q, %s: error %v, want allowed: %t", tt.host, tt.path, err, tt.allowed)
 			}
 		}
 	})

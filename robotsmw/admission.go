@@ -17,27 +17,28 @@ type Admission struct {
 	// the host in ASCII.
 	Decision Decision
 
-	grant *politeness.Grant // nil if no Limiter paces the request
+	grant *politeness.Grant // nil if no Limiter delays the request
 }
 
 // Done ends the admission: it frees the host's slot and reports the result of
 // the request to the Limiter, which adapts the pace of the host. Call it when
-// the response has been read or the request has failed. The Outcome should have
-// the status and the header of the response, because the Limiter reads
-// Retry-After, rate limits and signs of bot protection there, and the latency,
-// which Limiter.Adaptive needs. The zero Outcome only frees the slot.
+// the response has been read or the request has failed. The Outcome should
+// contain the status and the header of the response, in which the Limiter finds
+// Retry-After, rate limits and signs of bot protection. It should also contain
+// the latency, which Limiter.Adaptive needs. The zero Outcome only frees the
+// slot.
 //
-// Only the first call counts. Done of a nil Admission does nothing. It is safe
-// for concurrent use.
+// Only the first call of Done has an effect. Done does nothing if a is nil. It
+// is safe for concurrent use.
 func (a *Admission) Done(o politeness.Outcome) {
 	if a != nil {
 		a.grant.Done(o)
 	}
 }
 
-// Admit waits until u may be requested: robots.txt allows u, and its host is
-// due. The caller then makes one request for Admission.Decision.URL at once,
-// and calls Admission.Done when the request is over. Admit is for clients that
+// Admit checks that robots.txt allows u, and waits until u's host is due. The
+// caller should then immediately make one request for Admission.Decision.URL,
+// and call Admission.Done when the request is over. Admit is for clients that
 // cannot use an http.RoundTripper, such as a headless browser. An http.Client
 // should use the Transport itself, whose RoundTrip does the same and also sends
 // the request, limits its time, examines the page, and calls the Limiter when
@@ -45,7 +46,7 @@ func (a *Admission) Done(o politeness.Outcome) {
 //
 // As RoundTrip does, Admit checks robots.txt before the wait, and again when
 // the host is due. If robots.txt has expired by then, it is fetched first. The
-// decision is the same for every method.
+// decision does not depend on the request's method.
 //
 // # Errors
 //
@@ -53,18 +54,18 @@ func (a *Admission) Done(o politeness.Outcome) {
 // *DisallowedError, *politeness.DelayError, and the other errors of
 // Checker.Check and politeness.Limiter.Acquire. It also returns an error if u
 // has both an Opaque part and a Host, because only net/http sends a request for
-// such a URL to that host. After an error, the request has used up no slot,
-// interval or budget, and there is nothing to call Done for.
+// such a URL to that host. After an error, the Admission is nil, and no slot,
+// interval or budget has been used up.
 //
 // # The pace
 //
-// The requests are paced by Options.Limiter, together with those of RoundTrip
-// and those for robots.txt. If it is nil and Options.Base is a
-// *politeness.Transport, they are paced by that Transport's Limiter, which must
-// be set. A Limiter that is further inside Base does not pace them. If there is
-// no Limiter, an allowed URL is admitted at once.
+// Options.Limiter delays the requests, together with those of RoundTrip and
+// those for robots.txt. If Options.Limiter is nil and Options.Base is a
+// *politeness.Transport, that Transport's Limiter, which must be set, delays
+// the requests instead. A Limiter further inside Base has no effect on Admit.
+// If there is no Limiter, an allowed URL is admitted immediately.
 //
-// If Limiter.MaxWait is negative, Admit never waits for the pace. If the host
+// If Limiter.MaxWait is negative, Admit does not wait for the host. If the host
 // is not due, it returns a *politeness.DelayError that contains the time at
 // which the host is due. Admit may still wait for the response to a request for
 // robots.txt.
@@ -74,28 +75,29 @@ func (a *Admission) Done(o politeness.Outcome) {
 // other request to the host may start, unless Limiter.Concurrency allows more
 // than one. The interval to the host's next request is counted from the return
 // of Admit. The Admission counts as one request in Limiter.Budget, even if the
-// caller sends none. Admit does not see the response, so its size does not
-// count into Budget.Bytes.
+// caller sends none. Because Admit does not see the response, the size of the
+// response is not counted in Budget.Bytes.
 //
 // Values of ctx are used as in RoundTrip: see politeness.WithTrace and
-// politeness.WithCheck. When the Limiter's Observer receives the event that the
-// request may start, DecisionOf returns the decision for the context that it
-// gets. The events of Done have a background context.
+// politeness.WithCheck. For the context that the Granted function of the
+// Limiter's Observer receives, DecisionOf returns the decision. The events of
+// Done have a background context.
 //
 // # What the caller must do
 //
 // The Transport does not see the request. Therefore the caller must
 //
-//   - send Options.UserAgent, whose product tokens Admit has judged by;
-//   - call Admit for the target of each redirect, before it is requested, and
-//     Done for the redirect before that. Otherwise the target may wait for the
-//     slot that the redirect holds, until the Lease ends;
+//   - send Options.UserAgent, because Admit applies the rules for its product
+//     tokens;
+//   - call Admit for the target of each redirect before requesting the target,
+//     and call Done for the redirect before that. Otherwise the target may wait
+//     for the slot that the redirect holds, until the Lease ends;
 //   - call Admit again before each retry;
-//   - refuse private addresses. Options.RefuseAddress sees the connections for
-//     robots.txt, but not those of the caller's client, and robots.txt may be
-//     in memory. For a client with a net.Dialer, use DialControl(PublicOnly). A
-//     client that resolves names by itself needs a proxy that refuses such
-//     addresses;
+//   - refuse private addresses. Options.RefuseAddress is called for the
+//     connections for robots.txt, which may be in memory, but not for those of
+//     the caller's client. For a client with a net.Dialer, use
+//     DialControl(PublicOnly). A client that resolves names by itself needs a
+//     proxy that refuses such addresses;
 //   - refuse schemes that the client should not open. A URL without a host,
 //     such as that of a file, is admitted at once: as with any scheme other
 //     than http, https and ftp, robots.txt does not apply to it, and
@@ -142,7 +144,9 @@ func acquire(limiter *politeness.Limiter, req *http.Request) (*politeness.Grant,
 	return nil, nil
 }
 
-// limiter returns the Limiter of sender. It returns nil if sender has none.
+// limiter returns the Limiter that delays the requests of Admit, or nil if
+// there is none. It returns an error if sender is a politeness.Transport
+// without a Limiter.
 func (c *config) limiter() (*politeness.Limiter, error) {
 	paced, ok := c.sender.(*politeness.Transport)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A browser stands for a headless browser, or for any other client that is not
-// an http.Client.
+// A browser represents a headless browser, or any other client that is not an
+// http.Client.
 type browser struct{ userAgent string }
 
 // open opens a page. It does not follow redirects.
@@ -29,7 +29,7 @@ func (b *browser) open(page string) (status int, header http.Header, err error) 
 
 // A browser opens pages. Admit waits until each of them may be opened, and Done
 // reports the response to the Limiter. The target of a redirect is a page like
-// any other, so it is judged too.
+// any other, so it must be admitted too.
 func ExampleTransport_Admit() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n"})
@@ -70,8 +70,9 @@ func ExampleTransport_Admit() {
 	// the browser opens https://shop.example/new
 }
 
-// A message is what a queue delivers to a worker. Most queues have something
-// like Snooze: the message goes back, and is delivered again after that time.
+// A message is delivered to a worker by a queue. Most queues have a method like
+// Snooze, which returns the message to the queue, to be delivered again after
+// the given time.
 type message string
 
 func (m message) Ack() { fmt.Println(m, "is done") }
@@ -81,7 +82,8 @@ func (m message) Snooze(d time.Duration) {
 func (m message) Drop(why error) { fmt.Println(m, "is dropped:", why) }
 
 // The worker of a queue opens pages in a browser. With a MaxWait of -1, Admit
-// does not wait for a host that is not due, so the worker puts the page back.
+// does not wait for a host that is not due, so the worker returns the page to
+// the queue.
 func ExampleTransport_Admit_queue() {
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",

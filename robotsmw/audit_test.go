@@ -15,8 +15,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// auditedSite is a kind of origin. No parser decides which paths its robots.txt
-// allows: allowed() is written by hand.
+// An auditedSite is a kind of origin. allowed reports which paths its
+// robots.txt allows. allowed is written by hand, so that the test does not
+// depend on a parser.
 type auditedSite struct {
 	kind    string
 	robots  http.Handler
@@ -73,7 +74,7 @@ func redirectRobots(to string, h http.Handler) http.Handler {
 }
 
 // TestCrawlAuditedFromTheServersSide crawls 300 origins of the kinds above. The
-// servers must get every allowed request, no disallowed request, and no
+// servers must receive every allowed request, no disallowed request, and no
 // needless request for robots.txt.
 func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +93,8 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 		web.Fail("gone.example", syscall.ECONNREFUSED)
 
 		client := &http.Client{Transport: newTestTransport(t, &web)}
-		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private", "/away-to-private", "/post"}
+		paths := []string{"/", "/a", "/private/x", "/private/but-open/y", "/a?print=1", "/a?print=1&x", "/to-private",
+			"/away-to-private", "/post"}
 		var mu sync.Mutex
 		refused := make(map[string]error) // the key is the URL of a request that failed, the value its error
 		var wg sync.WaitGroup
@@ -132,7 +134,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			u := mustURL(t, r.URL)
 			site, ok := sites[u.Host]
 			if !ok {
-				t.Errorf("%s was asked for", r.URL)
+				t.Errorf("%s was requested, which is not an origin of this test", r.URL)
 				continue
 			}
 			if u.Path == "/robots.txt" {
@@ -143,13 +145,14 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 				continue
 			}
 			asked[r.URL] = true
-			if path := u.RequestURI(); !allowedThere(site, path) {
-				t.Errorf("%s %s was requested, of an origin with %s", r.Method, r.URL, site.kind)
+			if path := u.RequestURI(); !isAllowed(site, path) {
+				t.Errorf("%s %s was requested, although robots.txt disallows it (%s)", r.Method, r.URL, site.kind)
 			}
 		}
 		for host, site := range sites {
 			if n := robotsTxt[host]; n != site.fetches && (site.fetches >= 0 || n == 0) {
-				t.Errorf("%s (%s): robots.txt was fetched %d times", host, site.kind, n)
+				t.Errorf("%s (%s): robots.txt was fetched %d times, want %d (-1 means at least once)", host, site.kind,
+					n, site.fetches)
 			}
 			for _, path := range paths {
 				u := "http://" + host + path
@@ -157,19 +160,20 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 				if host == "rules.example" {
 					continue
 				}
-				if allowedThere(site, path) {
+				if isAllowed(site, path) {
 					if !asked[u] {
-						t.Errorf("%s is allowed (%s) and was not requested: %v", u, site.kind, err)
+						t.Errorf("%s is allowed (%s), but was not requested: error %v", u, site.kind, err)
 					}
 				} else if !errors.Is(err, ErrDisallowed) && !errors.Is(err, ErrUnreachable) {
-					t.Errorf("%s is disallowed (%s): %v", u, site.kind, err)
+					t.Errorf("%s is disallowed (%s): got error %v, want ErrDisallowed or ErrUnreachable", u, site.kind,
+						err)
 				}
 			}
 		}
 	})
 }
 
-func allowedThere(site auditedSite, path string) bool {
+func isAllowed(site auditedSite, path string) bool {
 	if strings.HasSuffix(path, "?print=1") && site.allowed("/private/") != site.allowed("/") {
 		return false // disallowed by the wildcard rule of auditRules
 	}
@@ -178,7 +182,7 @@ func allowedThere(site auditedSite, path string) bool {
 
 // auditedPages serves an origin: its robots.txt, its pages, and two redirects
 // to private pages. One redirect stays on this origin. The other leads to the
-// origin that the argument "next" gives.
+// origin next.
 func auditedPages(robots http.Handler, next string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/robots.txt", robots)

@@ -35,7 +35,7 @@ func warm(tb testing.TB) *Transport {
 	text := typicalRobots()
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, http.StatusOK, text), nil
+			return newResponse(r, http.StatusOK, text), nil
 		}
 		return &http.Response{StatusCode: 200, Header: emptyHeader, Body: http.NoBody, Request: r}, nil
 	})
@@ -99,7 +99,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 // A check of a URL of a cached origin takes at most one allocation. A Transport
-// adds five allocations to a request. Budgets that are not zero are twice that.
+// adds five allocations to a request. Budgets that are not zero are twice as
+// high.
 func TestAllocationBudgets(t *testing.T) {
 	tr := warm(t)
 	c := tr.Checker()
@@ -141,7 +142,7 @@ func BenchmarkMillionOrigins(b *testing.B) {
 	files := corpusFiles(b)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
-		return answerOf(r, http.StatusOK, string(files[rnd.IntN(len(files))])), nil
+		return newResponse(r, http.StatusOK, string(files[rnd.IntN(len(files))])), nil
 	})
 	c := newTestTransport(b, base, func(o *Options) {
 		o.MaxOrigins, o.MaxBytes = 1<<30, 1<<40
@@ -165,7 +166,7 @@ func corpusFiles(tb testing.TB) [][]byte {
 	tb.Helper()
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
-		tb.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
+		tb.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not available")
 	}
 	if !filepath.IsAbs(shared) {
 		shared = filepath.Join("..", shared) // a relative path starts at the module's root

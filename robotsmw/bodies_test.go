@@ -18,8 +18,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// unfinishedFiles serves robots.txt files. It sends the first 490 KB of each at
-// once, and the rest after a time, or never.
+// unfinishedFiles serves robots.txt files. It sends the first 490 KB of each
+// immediately, and the rest after a delay, or never.
 type unfinishedFiles struct {
 	rest      func(host string) time.Duration // 0 means never
 	read      atomic.Int64                    // bytes of bodies that are not closed yet
@@ -28,12 +28,12 @@ type unfinishedFiles struct {
 
 func (w *unfinishedFiles) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path != "/robots.txt" {
-		return answerOf(r, 200, "page"), nil
+		return newResponse(r, 200, "page"), nil
 	}
 	n, _ := w.requested.LoadOrStore(r.URL.Host, new(atomic.Int64))
 	n.(*atomic.Int64).Add(1)
 	begin := strings.NewReader("User-agent: *\nDisallow: /private/\n" + strings.Repeat("#", 490_000))
-	resp := answerOf(r, 200, "")
+	resp := newResponse(r, 200, "")
 	resp.ContentLength = -1
 	resp.Body = &unfinishedBody{web: w, request: r, begin: begin}
 	return resp, nil
@@ -78,15 +78,18 @@ func (b *unfinishedBody) Close() error {
 	return nil
 }
 
-func checkWithin(t *testing.T, c *Checker, url string, d time.Duration) (Decision, error) {
+// checkWithin returns the result of Check with the timeout d.
+func checkWithin(t testing.TB, c *Checker, url string, d time.Duration) (Decision, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	return c.Check(ctx, mustURL(t, url))
 }
 
-// One worker gives each of 1,500 hosts 20 ms. All of them send 490 KB of their
-// robots.txt, and never the rest. The fetches go on after the worker has left,
-// but their bodies take no more than MaxBytes together.
+// A worker checks a URL of each of 1,500 hosts with a deadline of 20 ms. All
+// hosts send 490 KB of their robots.txt, and never send the rest. The fetches
+// continue after the deadline, but together their bodies take no more than
+// MaxBytes.
 func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 16 << 20
@@ -102,21 +105,22 @@ func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 			mostCounted = max(mostCounted, c.Stats().Bytes)
 		}
 		if most > limit || mostCounted > limit || mostCounted < most {
-			t.Errorf("unfinished bodies took %d bytes, and %d were counted; MaxBytes is %d", most, mostCounted, limit)
+			t.Errorf("unfinished bodies took %d bytes, of which %d were counted; want all of them counted, and at most %d",
+				most, mostCounted, limit)
 		}
 		if most < limit/4 {
-			t.Errorf("unfinished bodies took %d bytes only: fetches were ended without need", most)
+			t.Errorf("unfinished bodies took only %d bytes: fetches were canceled unnecessarily", most)
 		}
 		time.Sleep(time.Hour)
 		if n := web.read.Load(); n != 0 {
-			t.Errorf("bodies with %d bytes are open", n)
+			t.Errorf("bodies with %d bytes are open after an hour, want none", n)
 		}
 	})
 }
 
-// 40 callers wait for files whose last byte takes ten seconds. Together,
-// the files are larger than MaxBytes. No fetch is ended, and each caller gets
-// its answer.
+// 40 callers wait for files whose last byte takes ten seconds. Together, the
+// files are larger than MaxBytes. No fetch is canceled, and each caller gets a
+// decision.
 func TestBodies_OfFetchesWithCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := &unfinishedFiles{rest: func(string) time.Duration { return 10 * time.Second }}
@@ -127,25 +131,25 @@ func TestBodies_OfFetchesWithCallers(t *testing.T) {
 			wg.Go(func() {
 				u := fmt.Sprintf("http://h%d.example/private/", i)
 				if d, err := checkWithin(t, c, u, time.Minute); err != nil || d.Reason != ByRule || d.Allowed {
-					t.Errorf("%s: %v, %v", u, d, err)
+					t.Errorf("%s: got %v, %v; want disallowed by a rule", u, d, err)
 				}
 			})
 		}
 		wg.Wait()
 		if d := time.Since(start); d > 11*time.Second {
-			t.Errorf("the last caller waited for %v", d)
+			t.Errorf("the last caller waited for %v, want at most 11s", d)
 		}
 		for i := range 40 {
 			if n := web.requests(fmt.Sprintf("h%d.example", i)); n != 1 {
-				t.Errorf("h%d.example got %d requests", i, n)
+				t.Errorf("h%d.example received %d requests, want 1", i, n)
 			}
 		}
 	})
 }
 
-// A fetch that was ended because of memory has no result: the next caller gets
-// the file with a new fetch, the slot of the host is free, and a file that was
-// known before is still known.
+// A fetch that was canceled because of memory has no result. The next caller
+// gets the file with a new fetch, the slot of the host is free, and a record
+// from before the fetch is still in memory.
 func TestBodies_NothingIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
@@ -165,24 +169,24 @@ func TestBodies_NothingIsLost(t *testing.T) {
 		time.Sleep(20 * time.Hour) // its refresh is due
 		slow.Store(true)
 		if d, err := checkWithin(t, c, "http://known.example/", 20*time.Millisecond); err != nil || !d.Allowed {
-			t.Fatal(d, err)
+			t.Fatalf("got %v and error %v; want allowed", d, err)
 		}
 		for i := range 10 {
 			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond)
 		}
 		synctest.Wait()
 		if most := web.read.Load(); most > 1<<20 {
-			t.Errorf("%d bytes of bodies are open", most)
+			t.Errorf("%d bytes of bodies are open, want at most 1 MiB", most)
 		}
 		for _, host := range []string{"known", "h0", "h1", "h9"} {
 			u := fmt.Sprintf("http://%s.example/private/", host)
 			if d, err := checkWithin(t, c, u, time.Minute); err != nil || d.Reason != ByRule || d.Allowed {
-				t.Errorf("%s: %v, %v", u, d, err)
+				t.Errorf("%s: got %v, %v; want disallowed by a rule", u, d, err)
 			}
 		}
 		time.Sleep(time.Minute)
 		if n := web.requests("h0.example"); n != 2 {
-			t.Errorf("h0.example got %d requests", n)
+			t.Errorf("h0.example received %d requests, want 2", n)
 		}
 		if s := c.Stats(); s.Bytes > 1<<20 {
 			t.Errorf("Stats().Bytes = %d, want at most %d", s.Bytes, 1<<20)
@@ -190,8 +194,9 @@ func TestBodies_NothingIsLost(t *testing.T) {
 	})
 }
 
-// The Observer and the evidence learn that a request was made, and why it has
-// no result. Its origin does not count as unreachable.
+// If a fetch is canceled because of memory, Asked receives the request and the
+// cause. Fetched is not called, because the origin does not count as
+// unreachable.
 func TestBodies_AskedHasTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -219,17 +224,18 @@ func TestBodies_AskedHasTheCause(t *testing.T) {
 		synctest.Wait()
 		mu.Lock()
 		if len(causes) != 1 || !strings.Contains(fmt.Sprint(causes[0]), "too much memory") || fetched != 0 {
-			t.Errorf("%v; %d fetches have a result", causes, fetched)
+			t.Errorf("Asked received the errors %v, want one about memory; Fetched was called %d times, want 0",
+				causes, fetched)
 		}
 		mu.Unlock()
 		time.Sleep(time.Minute) // the other fetch ends
 	})
 }
 
-// A refresh is answered slowly by bot protection with a 403, and is ended in
-// the middle of the body because memory is short. The part that was read has no
-// indicator of bot protection, but it must not count as a missing file: the
-// good copy stays in force.
+// Bot protection responds slowly to a refresh, with status 403, and the refresh
+// is canceled in the middle of the body because memory is short. The part that
+// was read has no indicator of bot protection, but it must not count as a
+// missing file: the good copy stays in force.
 func TestBodies_EndedRefreshKeepsTheGoodCopy(t *testing.T) {
 	const challenge = "<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={cvId:'3'};</script></body></html>"
 	synctest.Test(t, func(t *testing.T) {
@@ -265,7 +271,7 @@ func TestBodies_EndedRefreshKeepsTheGoodCopy(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if d := decide(t, c, "http://a.example/private"); d.Allowed {
-			t.Errorf("a disallowed page is allowed: %v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 		time.Sleep(time.Minute)
 	})
@@ -290,8 +296,8 @@ func TestCheck_EndedContextBeginsNoRefresh(t *testing.T) {
 	})
 }
 
-// A program uses its request for another page when the body of the first is
-// closed. DecisionOf still returns the decision about the first.
+// A program reuses its request for another page after it has closed the body of
+// the first. DecisionOf still returns the decision about the first.
 func TestDecisionOf_ReusedRequest(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", robots("User-agent: *\nDisallow: /no\n"))
@@ -307,6 +313,6 @@ func TestDecisionOf_ReusedRequest(t *testing.T) {
 	resp.Body.Close()
 	req.URL.Path = "/no"
 	if d := DecisionOf(resp.Request.Context()); d == nil || !d.Allowed || d.URL.Path != "/yes" {
-		t.Errorf("the decision is %v", d)
+		t.Errorf("the decision is %v, want one that allows /yes", d)
 	}
 }

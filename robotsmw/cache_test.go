@@ -55,17 +55,17 @@ func TestCacheIsBoundedByBytes(t *testing.T) {
 			web.Handle(host, robots(text))
 			decide(t, c, "http://"+host+"/")
 			if s := c.Stats(); s.Bytes > limit {
-				t.Fatalf("%+v after %d origins", s, i+1)
+				t.Fatalf("Stats returns %+v after %d origins, want at most %d bytes", s, i+1, limit)
 			}
 		}
 		if s := c.Stats(); s.Bytes < limit/2 || s.Origins < 20 {
-			t.Errorf("%+v: the cache holds less than it may", s)
+			t.Errorf("Stats returns %+v, want at least %d bytes and 20 origins", s, limit/2)
 		}
 	})
 }
 
-// MaxBytes holds whatever MaxOrigins is, also if each file is as large as a
-// file may be.
+// MaxBytes is not exceeded whatever MaxOrigins is, even if each file has the
+// maximum size.
 func TestBytesOfTheLargestFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 4 << 20
@@ -76,20 +76,20 @@ func TestBytesOfTheLargestFiles(t *testing.T) {
 			for i := range 900 {
 				fmt.Fprintf(&text, "Disallow: /%d/%s/%s\n", i, r.URL.Host, rule)
 			}
-			return answerOf(r, 200, text.String()), nil
+			return newResponse(r, 200, text.String()), nil
 		})
 		c := newTestTransport(t, web, func(o *Options) { o.MaxBytes = limit }).Checker()
 		for i := range 40 {
 			decide(t, c, fmt.Sprintf("http://h%d.example/", i))
 			if s := c.Stats(); s.Bytes > limit {
-				t.Fatalf("%+v after %d origins", s, i+1)
+				t.Fatalf("Stats returns %+v after %d origins, want at most %d bytes", s, i+1, limit)
 			}
 		}
 	})
 }
 
-// An unreachable origin keeps its place in memory until its next try. Here such
-// origins hold all places. A new origin takes the place of one of them.
+// An unreachable origin stays in memory until its next try. Here, memory is
+// full of such origins. When a new origin is checked, one of them is evicted.
 func TestFullOfUnreachableOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -123,7 +123,7 @@ func TestOneOriginFitsInto1Byte(t *testing.T) {
 	decide(t, c, "http://a.example/")
 	decide(t, c, "http://a.example/")
 	if n := robotsFetches(&web, ""); n != 1 {
-		t.Errorf("%d fetches", n)
+		t.Errorf("%d fetches, want 1", n)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestHotOriginIsNeverEvicted(t *testing.T) {
 			decide(t, c, "http://hot.example/")
 		}
 		if n := robotsFetches(&web, "hot.example"); n != 1 {
-			t.Errorf("%d fetches of the origin in constant use", n)
+			t.Errorf("%d fetches of the origin in constant use, want 1", n)
 		}
 	})
 }

@@ -37,11 +37,11 @@ import (
 // unavailable because of an invalid redirect or too many redirects. A file is
 // revalidated with its ETag and Last-Modified. The first request after four
 // fifths of the lifetime starts a refresh in the background and does not wait
-// for it. Records are in memory, bounded by Options.MaxOrigins and MaxBytes. A
-// Store (package diskstore, redisstore) keeps them over a restart or shares
-// them.
+// for it. Records are kept in memory, within the limits of Options.MaxOrigins
+// and MaxBytes. A Store (package diskstore, redisstore) keeps records across
+// restarts, or shares them among processes.
 //
-// No call discards a record early. To read all files again now, make a new
+// No call discards a record early. To fetch all files again, create a new
 // Checker or Transport with the same Limiter, and without the Store or with an
 // empty one.
 //
@@ -52,9 +52,9 @@ import (
 // new origins are always accepted, and no domain can displace the others.
 //
 // An origin is not evicted while its robots.txt is fetched, or while a request
-// of a Transport to it waits for its host: that request is judged again when it
-// may be sent, by the newest known file. If there are only such origins, a new
-// origin exceeds the limit.
+// of a Transport to the origin waits for its host, because that request is
+// checked again, with the newest known file, before it is sent. If memory
+// contains only such origins, a new origin exceeds the limit.
 //
 // # One fetch
 //
@@ -64,34 +64,34 @@ import (
 // their hosts. If a redirect leads to the robots.txt of an origin whose record
 // is in memory and in force, that record is used.
 //
-// A fetch that has no slot yet is canceled when the last request that waited
-// for it has left. No request was sent, and no state is kept. A fetch that has
-// got a slot continues even if all requests have left, and its result is kept.
-// A refresh continues too, although no request waits for it. But while no
-// request waits, any fetch or refresh is dropped if its next slot is more than
-// ten minutes away. If a redirect leads to a host that is not due, the fetch is
-// delayed until that host is due.
+// A fetch that has not had a slot yet is canceled when no request waits for it
+// any longer. In this case, no request was sent, and no state is kept. A fetch
+// that has had a slot continues even if no request waits for it any longer, and
+// its result is kept. A refresh also continues without a waiting request.
+// However, a fetch or refresh for which no request waits is dropped if its next
+// slot is more than ten minutes away. If a redirect leads to a host that is not
+// due, the fetch is delayed until that host is due.
 //
 // A server may begin to send a robots.txt and never finish. Fetches that no
 // request waits for may together take half of MaxBytes. Beyond that, the oldest
-// of them are canceled, except for the last one. Records then do not change,
-// and the next request to the origin begins a new fetch. A fetch that a request
-// waits for is never canceled. Each can take about 500 KiB, so MaxBytes may be
-// exceeded by that much for each waiting request.
+// of these fetches are canceled; the newest always continues. A canceled fetch
+// changes no record, and the next request to its origin begins a new fetch. A
+// fetch that a request waits for is never canceled. Each can take about 500
+// KiB, so MaxBytes may be exceeded by that much for each waiting request.
 //
 // If the fetch would have to wait beyond a request's deadline, the request
-// fails at once with a *politeness.DelayError. If the fetch of robots.txt fails
-// in this way, the origin does not count as unreachable.
+// fails at once with a *politeness.DelayError. The origin does not count as
+// unreachable because of such an error.
 type Checker struct {
 	cfg    *config
 	loader *load.Loader
 }
 
-// NewChecker returns a Checker with these options. The Checker fetches
-// robots.txt files and no pages, for programs that only plan. A crawler that
-// fetches pages by other means than an http.Client, such as a browser, should
-// use Transport.Admit, which also waits for the host's delay. If an option is
-// invalid, the error contains its name and the valid values.
+// NewChecker returns a Checker with these options. The Checker fetches only
+// robots.txt files. It is for programs that plan a crawl but fetch no pages. A
+// crawler that fetches pages by other means than an http.Client, such as a
+// browser, should use Transport.Admit, which also waits for the host's delay.
+// If an option is invalid, the error contains its name and the valid values.
 func NewChecker(opts Options) (*Checker, error) {
 	cfg, err := opts.config()
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *Checker) loaded(lf load.Fetch) {
 }
 
 func (c *Checker) storeFailed(op string, err error) {
-	c.cfg.Logger.Warn("robotsmw: the Store failed, so robots.txt is fetched from the site", "op", op, "error", err)
+	c.cfg.Logger.Warn("robotsmw: the Store failed, so robots.txt may be fetched again", "op", op, "error", err)
 	if o := c.cfg.Observer; o.StoreFailed != nil {
 		defer c.recoverFrom("Observer.StoreFailed")
 		o.StoreFailed(context.Background(), op, err)
@@ -240,12 +240,12 @@ func appendOrigin(buf []byte, u *url.URL, host string) ([]byte, error) {
 }
 
 // decide fills d, which must be zero, with the decision about u, a URL of the
-// origin with this name. If a record decided that will run out, decide returns
-// it. If there is an error, d stays zero.
+// origin with this name. decide returns the record that the decision is based
+// on, or nil if judgeWithoutRecord decided. If there is an error, d stays zero.
 //
-// If pin is not nil, the URL will be judged again later. Then decide sets *pin,
-// which keeps the origin in memory, and which the caller must release. If there
-// is an error, it is zero.
+// pin is not nil if the URL will be checked again later. decide then sets *pin,
+// which keeps the origin in memory until the caller releases it. If there is an
+// error, or if judgeWithoutRecord decided, *pin stays zero.
 func (c *Checker) decide(ctx context.Context, name []byte, u *url.URL, d *Decision, pin *load.Pin) (rec *record.Record, err error) {
 	if !c.judgeWithoutRecord(d, u, name) {
 		var now time.Time
@@ -345,9 +345,10 @@ func (c *Checker) judge(d *Decision, u *url.URL, rec *record.Record, now time.Ti
 }
 
 // target returns the text that rules are matched with: the path and the query
-// as they are sent, neither decoded nor reordered. A "#" in one of these begins
-// no fragment, because net/http sends it. This text may share memory with buf,
-// which saves an allocation, so it is valid until buf is used again.
+// as they are sent, neither decoded nor reordered. A "#" in them is written as
+// "%23", because it does not begin a fragment: net/http sends it. The text may
+// share memory with buf, which saves an allocation, and is valid only until buf
+// is used again.
 func target(buf []byte, u *url.URL) string {
 	if u.Opaque != "" || u.RawQuery == "" {
 		return strings.ReplaceAll(u.RequestURI(), "#", "%23")
@@ -361,8 +362,8 @@ func target(buf []byte, u *url.URL) string {
 type Stats struct {
 	Origins int // origins in memory, without those whose fetch is under way
 
-	// Bytes is the approximate size of all records in memory, and of what the
-	// fetches under way have read.
+	// Bytes is the approximate size of all records in memory, including what
+	// the fetches under way have read.
 	Bytes int64
 }
 

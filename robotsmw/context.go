@@ -7,13 +7,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/page"
 )
 
-// A *sent is the context of a request that is sent. It contains the Crawl-delay
-// for the Limiter. One value for all of it saves allocations.
+// A sent is the context of a request that a Transport sends or admits. It
+// contains the Crawl-delay for the Limiter and the state of the Transport.
+// Using one value for all of this saves allocations.
 type sent struct {
 	context.Context
-	tells    bool // whether the Limiter gets the crawlDelay, a 0 like any other value
-	permit        // what the request is judged again by
-	examined      // what is known about its response
+	hasCrawlDelay bool // whether the Limiter receives crawlDelay, even if it is 0
+	permit             // for the check before the request is sent
+	examined           // what is known about the response
 }
 
 type sentKey struct{}
@@ -25,11 +26,11 @@ func (s *sent) Value(key any) any {
 	case examinedKey{}:
 		return &s.examined
 	case politeness.CrawlDelayKey{}:
-		if s.tells && !s.over.Load() {
+		if s.hasCrawlDelay && !s.over.Load() {
 			return &s.crawlDelay
 		}
 	case page.StandsFor{}:
-		return nil // the caller's context may be that of an earlier 304
+		return nil // the caller may have passed the context of an earlier 304
 	}
 	return s.Context.Value(key)
 }

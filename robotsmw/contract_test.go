@@ -20,13 +20,15 @@ import (
 )
 
 // The tests in this file check the contract of http.RoundTripper. Most use real
-// sockets and a client with rules, a pace and page directives.
+// sockets and a client that obeys robots.txt, delays requests and reads page
+// directives.
 
 func newLoopbackClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	base := server.Client().Transport.(*http.Transport).Clone()
 	base.DisableCompression = true
-	client, err := NewClient(Options{UserAgent: testAgent, Base: base, Limiter: &politeness.Limiter{Delay: -1, Concurrency: 1}})
+	client, err := NewClient(Options{UserAgent: testAgent, Base: base,
+		Limiter: &politeness.Limiter{Delay: -1, Concurrency: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +66,11 @@ func TestUpgradedConnectionWorks(t *testing.T) {
 	}
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
-		t.Fatalf("the body of a 101 is a %T, and cannot be written to", resp.Body)
+		t.Fatalf("the body of a 101 is a %T, want an io.ReadWriteCloser", resp.Body)
 	}
 	fmt.Fprintln(conn, "hello")
 	if line, err := bufio.NewReader(conn).ReadString('\n'); line != "echo hello\n" {
-		t.Errorf("%q, %v", line, err)
+		t.Errorf("read %q (error %v), want \"echo hello\\n\"", line, err)
 	}
 	conn.Close()
 	// conn.Close must have freed the host's slot, which this request needs.
@@ -119,16 +121,16 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, announced := resp.Trailer["Checksum"]; !announced {
-		t.Error("the trailer is not announced")
+		t.Error("resp.Trailer does not contain the announced trailer Checksum")
 	}
 	io.Copy(io.Discard, resp.Body)
 	for range 2 {
 		if err := resp.Body.Close(); err != nil {
-			t.Errorf("Close: %v", err)
+			t.Errorf("Close: got error %v, want none", err)
 		}
 	}
 	if got := resp.Trailer.Get("Checksum"); got != "42" {
-		t.Errorf("trailer %q", got)
+		t.Errorf("the trailer is %q, want \"42\"", got)
 	}
 	resp, err = client.Get(server.URL + "/length")
 	if err != nil {
@@ -136,12 +138,12 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	if resp.ContentLength != 9 {
-		t.Errorf("ContentLength %d", resp.ContentLength)
+		t.Errorf("ContentLength is %d, want 9", resp.ContentLength)
 	}
 }
 
-// If a request is refused, for whatever reason, it is not changed and its body
-// is closed.
+// If RoundTrip returns an error, for whatever reason, the request is unchanged
+// and its body is closed.
 func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -167,20 +169,20 @@ func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 			resp, err := tr.RoundTrip(req)
 			cancel()
 			if err == nil || resp != nil {
-				t.Errorf("%s: %v, %v", name, resp, err)
+				t.Errorf("%s: got response %v and error %v, want only an error", name, resp, err)
 			}
 			if body.closed != 1 {
-				t.Errorf("%s: the body was closed %d times", name, body.closed)
+				t.Errorf("%s: the body was closed %d times, want once", name, body.closed)
 			}
 			if req.URL != before.URL || req.Host != before.Host || fmt.Sprint(req.Header) != fmt.Sprint(header) {
-				t.Errorf("%s: the request was changed", name)
+				t.Errorf("%s: RoundTrip changed the request", name)
 			}
 		}
 		time.Sleep(time.Minute)
 	})
 }
 
-// RoundTrip returns the same *http.Response that Base returned.
+// RoundTrip returns the *http.Response that Base has returned, not a copy.
 func TestResponseIsHandedOn(t *testing.T) {
 	given := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -218,18 +220,19 @@ func TestRedirectOfRobotsTxtToAPrivateAddress(t *testing.T) {
 		})
 		d := decide(t, tr.Checker(), server.URL+"/")
 		if d.Reason != want || want == Unreachable && !strings.Contains(d.Cause, "is not a public address") {
-			t.Errorf("%s: %v", to, d)
+			t.Errorf("%s: got %v; want the reason %s", to, d, want)
 		}
 		tr.CloseIdleConnections()
 		server.Close()
 	}
 }
 
-// NewTransport returns the robots transport itself, so it can wrap nothing
-// around it.
+// NewTransport returns an error if Options.Wrap is set, because its result is
+// the robots transport itself.
 func TestWrap_OfATransport(t *testing.T) {
-	_, err := NewTransport(Options{UserAgent: "TestBot/1.0", Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt }})
+	_, err := NewTransport(Options{UserAgent: "TestBot/1.0",
+		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt }})
 	if err == nil || !strings.Contains(err.Error(), "wrap the result of NewTransport") {
-		t.Errorf("the error is %v", err)
+		t.Errorf("got error %v, want one that recommends to wrap the result", err)
 	}
 }

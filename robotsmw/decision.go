@@ -39,9 +39,9 @@ type Decision struct {
 	// that the form in the URL was decisive.
 	Resolved string
 
-	// Group has the user-agent lines of the group that the decision follows, if
-	// the file has a group for this crawler. The slice is shared: do not change
-	// it.
+	// Group has the user-agent lines of the group that the decision follows, or
+	// nil if the file has no group for this crawler. The slice is shared and
+	// must not be changed.
 	Group []robotstxt.UserAgent
 
 	// CrawlDelay is the group's Crawl-delay, or 0 if there is none.
@@ -101,7 +101,8 @@ type Decision struct {
 //
 // A good copy whose lifetime is over is obeyed, and marked Decision.Stale,
 // while robots.txt is unreachable, and while a fetch would have to wait for its
-// host for more than ten seconds. It is then fetched when the host is due.
+// host for more than ten seconds. In the second case, it is fetched when the
+// host is due.
 //
 // # Bot protection
 //
@@ -140,9 +141,9 @@ const (
 	Unreachable Reason = "unreachable"
 )
 
-// knowsGroup reports whether it follows from a decision with this reason what
-// the Crawl-delay is, or that there is none.
-func (r Reason) knowsGroup() bool {
+// determinesCrawlDelay reports whether a decision with this reason determines
+// the Crawl-delay, including that there is none.
+func (r Reason) determinesCrawlDelay() bool {
 	switch r {
 	case NotApplicable, IsRobotsTxt, Unreachable:
 		return false
@@ -183,13 +184,13 @@ func (d Decision) File() *robotstxt.File {
 	return d.doc.File
 }
 
-// String returns the decision as a sentence, in one line, such as
+// String returns the decision as a sentence on one line, such as (broken here)
 //
 //	disallowed: https://example.com/a
 //	(rule "Disallow: /a", line 3 of https://example.com/robots.txt)
 //
-// A URL of more than 700 bytes is cut. So is a path or a rule of more than 300
-// bytes.
+// A URL of more than 700 bytes, and a path or a rule of more than 300 bytes, is
+// cut and ends in "...".
 func (d Decision) String() string {
 	var b strings.Builder
 	if d.Allowed {
@@ -207,8 +208,9 @@ func (d Decision) String() string {
 	return printable(b.String())
 }
 
-// printable replaces the characters of a text that are not printable. A rule or
-// a cause is text from strangers, and must not control a terminal.
+// printable returns text with each unprintable character replaced by U+FFFD. A
+// rule or a cause contains text from a server, which must not control the
+// terminal on which it is printed.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -218,8 +220,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// cut returns a text, or only its beginning and "..." if the text has more than
-// most bytes.
+// cut returns text, or its first most bytes followed by "..." if it is longer.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -227,8 +228,9 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// why returns the reason of the decision and the evidence for it. It calls the
-// robots.txt in, which is "" if the origin has an override.
+// why returns the reason of the decision and the evidence for it. in is the
+// name of the robots.txt to use in the text; "" means that the origin has an
+// override.
 func (d Decision) why(in string) string {
 	if in == "" {
 		in = "the robots.txt set for this origin"
@@ -265,8 +267,9 @@ func (d Decision) why(in string) string {
 	return s
 }
 
-// failure returns what is wrong with a robots.txt that is unreachable or whose
-// address was refused, the hint, and when the next try is.
+// failure describes why robots.txt is unreachable or was not fetched because
+// its address was refused, and when the next try is due. hint follows the cause
+// if robots.txt is unreachable.
 func (d *Decision) failure(hint string) string {
 	next := d.NextTry.UTC().Format(time.RFC3339)
 	if errors.Is(d.err, address.ErrRefused) {
@@ -275,14 +278,13 @@ func (d *Decision) failure(hint string) string {
 	return "is unreachable: " + d.Cause + hint + "; next try at " + next
 }
 
-// MarshalJSON writes the decision as one object. It always has the members url,
-// allowed and reason. The other members are left out if they are empty:
-// rule, line, resolved, group, crawl_delay_seconds, robots_url,
-// status, fetched, expires, stale, cause, failed_since, next_try, sha256. A
-// rule, a path or a user agent of more than 2,000 bytes is cut and ends in
-// "...". A group of more than 100 user agents is cut and ends in "..." too.
-// Characters that are not printable are escaped, even where JSON does not
-// require it.
+// MarshalJSON returns the decision as a JSON object, which always has the
+// members url, allowed and reason. The other members are left out if they are
+// empty: rule, line, resolved, group, crawl_delay_seconds, robots_url, status,
+// fetched, expires, stale, cause, failed_since, next_try, sha256. A rule, a
+// path or a user agent of more than 2,000 bytes is cut and ends in "...". A
+// group of more than 100 user agents is cut and ends in "..." too. Characters
+// that are not printable are escaped, even where JSON does not require it.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	v := struct {
 		URL         string    `json:"url"`
@@ -325,14 +327,14 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return escaped(text), err
 }
 
-// escaped returns the JSON text with its unprintable characters escaped. Among
-// them are control characters beyond ASCII, and characters that change the
-// direction of writing. A rule is text from strangers, and people read logs on
-// terminals.
+// escaped returns the JSON text with its unprintable characters escaped, such
+// as control characters beyond ASCII and characters that change the direction
+// of writing. A rule contains text from a server, which must not control the
+// terminal on which a log is printed.
 func escaped(text []byte) []byte {
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, isOdd) < 0 {
-		return text // nearly always, there is nothing to escape
+		return text // the usual case
 	}
 	var b []byte
 	for _, r := range string(text) {

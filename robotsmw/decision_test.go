@@ -18,9 +18,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// A Decision contains its reason: in a sentence for people, and in JSON for
-// programs. The times in both follow from synctest's clock, which starts at
-// midnight UTC on 1 January 2000.
+// String and MarshalJSON include the reason of a decision. The times in them
+// are those of synctest's clock, which starts at midnight UTC on 1 January
+// 2000.
 func TestDecisionSaysWhy(t *testing.T) {
 	const a = "http://a.example/robots.txt"
 	for _, tt := range []struct {
@@ -32,9 +32,11 @@ func TestDecisionSaysWhy(t *testing.T) {
 		json   string
 	}{
 		{
-			name: "rule", robots: robots("User-agent: ExampleBot\nUser-agent: Other\nCrawl-delay: 1.5\nDisallow: /p*q$\n"), url: "http://u:secret@a.example/pq",
-			text: `disallowed: http://u:xxxxx@a.example/pq (rule "Disallow: /p*q$", line 4 of http://a.example/robots.txt)`,
-			json: `{"url":"http://u:xxxxx@a.example/pq","allowed":false,"reason":"rule","rule":"Disallow: /p*q$","line":4,"group":["ExampleBot"],"crawl_delay_seconds":1.5,"robots_url":"http://a.example/robots.txt","status":200,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-02T00:00:00Z","sha256":"45fdbc8ce34299a164f5bea1d10a5d8aaf90bd78b9d5d60e373152f2f18dfce3"}`,
+			name:   "rule",
+			robots: robots("User-agent: ExampleBot\nUser-agent: Other\nCrawl-delay: 1.5\nDisallow: /p*q$\n"),
+			url:    "http://u:secret@a.example/pq",
+			text:   `disallowed: http://u:xxxxx@a.example/pq (rule "Disallow: /p*q$", line 4 of http://a.example/robots.txt)`,
+			json:   `{"url":"http://u:xxxxx@a.example/pq","allowed":false,"reason":"rule","rule":"Disallow: /p*q$","line":4,"group":["ExampleBot"],"crawl_delay_seconds":1.5,"robots_url":"http://a.example/robots.txt","status":200,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-02T00:00:00Z","sha256":"45fdbc8ce34299a164f5bea1d10a5d8aaf90bd78b9d5d60e373152f2f18dfce3"}`,
 		},
 		{
 			name: "allowed by a rule", robots: robots("User-agent: *\nAllow: /p\n"), url: "http://a.example/p",
@@ -97,7 +99,8 @@ func TestDecisionSaysWhy(t *testing.T) {
 				_, why, _ := strings.Cut(strings.TrimSuffix(tt.text, ")"), " (")
 				want := "robotsmw: disallowed: " + strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
 				if d.Reason == Unreachable {
-					want = "robotsmw: robots.txt of http://a.example" + strings.TrimPrefix(why, "http://a.example/robots.txt")
+					want = "robotsmw: robots.txt of http://a.example" + strings.TrimPrefix(why,
+						"http://a.example/robots.txt")
 				}
 				if got := (&DisallowedError{d}).Error(); got != want {
 					t.Errorf("as an error: %s\nwant %s", got, want)
@@ -124,15 +127,17 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		d := decide(t, c, "http://a.example/private/")
 		if s := d.String(); !strings.Contains(s, "a stale copy: status 502 Bad Gateway") {
-			t.Error(s)
+			t.Errorf("String() = %q, want it to contain the stale copy and its cause", s)
 		}
 		var v map[string]any
 		b, _ := json.Marshal(d)
-		if err := json.Unmarshal(b, &v); err != nil || v["stale"] != true || v["cause"] != "status 502 Bad Gateway" || v["fetched"] != "2000-01-01T00:00:00Z" {
-			t.Errorf("%s, %v", b, err)
+		err := json.Unmarshal(b, &v)
+		isStale := v["stale"] == true && v["cause"] == "status 502 Bad Gateway"
+		if err != nil || !isStale || v["fetched"] != "2000-01-01T00:00:00Z" {
+			t.Errorf("the JSON is %s (error %v), want stale, the cause and the time of the fetch", b, err)
 		}
 		if !errors.Is(&DisallowedError{d}, ErrDisallowed) {
-			t.Error("a rule of a stale copy is the owner's word")
+			t.Error("errors.Is reports false for ErrDisallowed, although a rule of a stale copy disallows the URL")
 		}
 	})
 }
@@ -141,14 +146,14 @@ func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
 		if int(r) >= len(fromMatch) {
-			t.Errorf("no reason for the parser's %q", r)
+			t.Errorf("fromMatch has no Reason for %q of package robotstxt", r)
 		}
 	}
 }
 
-// With Options.KeepFiles, a decision has all lines of the robots.txt, whether
-// the file was fetched, came from the Store or is an override. Without
-// KeepFiles, a decision has no lines.
+// With Options.KeepFiles, Decision.File has all lines of the robots.txt,
+// whether the file was fetched, was loaded from the Store or is an override.
+// Without KeepFiles, File returns nil.
 func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -190,7 +195,8 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 		with := (&record.Kind{KeepFiles: true}).Document([]byte(someRules))
 		without := new(record.Kind).Document([]byte(someRules))
 		if with.Cost() != without.Cost()+int64(with.File.Size()) || with.File.Size() < 2*len(someRules) {
-			t.Errorf("a file of %d bytes makes the cost %d, without it %d", len(someRules), with.Cost(), without.Cost())
+			t.Errorf("a file of %d bytes: the cost is %d with the File and %d without it, want a difference of File.Size",
+				len(someRules), with.Cost(), without.Cost())
 		}
 	})
 }
@@ -202,15 +208,16 @@ func TestHashOfALargeFile(t *testing.T) {
 	web.Handle("a.example", robots(text))
 	c := newTestTransport(t, &web).Checker()
 	d := decide(t, c, "http://a.example/a")
-	if d.SHA256() != hashOf(text[:robotstxt.MaxSize+1]) {
-		t.Errorf("SHA256 is not what its comment says")
+	if d.SHA256() != sha256Hex(text[:robotstxt.MaxSize+1]) {
+		t.Errorf("SHA256() = %s, want the hash of the first 512,001 bytes", d.SHA256())
 	}
 }
 
-// A robots.txt of more than 500 KiB begins with a byte order mark. What is read
-// of it ends within the line "Allow: /public", behind "Allow: /". The half line
-// must not count, because it would allow the whole site. The file must be
-// Truncated in UTF-16 too, because a preference in the rest may deny a use.
+// A robots.txt of more than 500 KiB begins with a byte order mark. The part
+// that is read ends within the line "Allow: /public", after "Allow: /". The
+// incomplete line must be ignored, because it would allow the whole site. The
+// file must also be Truncated if it is in UTF-16, because a preference in the
+// rest may deny a use.
 func TestLargeFile_ByteOrderMark(t *testing.T) {
 	begin := "User-agent: *\nDisallow: /\n"
 	long := func(mark string) string {
@@ -234,7 +241,8 @@ func TestLargeFile_ByteOrderMark(t *testing.T) {
 		web.Handle("a.example", robots(text))
 		c := newTestTransport(t, &web, func(o *Options) { o.KeepFiles = true }).Checker()
 		if d := decide(t, c, "http://a.example/secret"); d.Allowed || d.Line != 2 || !d.File().Truncated() {
-			t.Errorf("%s: %v, truncated %v", name, d, d.File().Truncated())
+			t.Errorf("%s: got %v, truncated %v; want disallowed by line 2, and truncated", name, d,
+				d.File().Truncated())
 		}
 	}
 }
@@ -246,12 +254,14 @@ func TestDecisionInASentenceIsShort(t *testing.T) {
 	web.Handle("a.example", robots("User-agent: *\nDisallow: "+long+"\n"))
 	d := decide(t, newTestTransport(t, &web).Checker(), "http://a.example"+long)
 	if s := (&DisallowedError{d}).Error(); d.Allowed || d.Rule != long || len(s) > 2000 {
-		t.Errorf("allowed %v; %d bytes: %.2000s", d.Allowed, len(s), s)
+		t.Errorf("allowed %v, and an error of %d bytes; want disallowed, and at most 2,000 bytes: %.2000s", d.Allowed,
+			len(s), s)
 	}
 	web.Handle("b.example", robots(someRules))
 	d = decide(t, newTestTransport(t, &web).Checker(), "http://b.example//private"+long)
 	if s := (&DisallowedError{d}).Error(); d.Allowed || d.Resolved != "/private"+long || len(s) > 2000 {
-		t.Errorf("by another name: allowed %v; %d bytes: %.2000s", d.Allowed, len(s), s)
+		t.Errorf("other form of a path: allowed %v, and an error of %d bytes; want disallowed, and at most 2,000 bytes: %.2000s",
+			d.Allowed, len(s), s)
 	}
 }
 
@@ -261,10 +271,10 @@ func TestControlCharactersInString(t *testing.T) {
 	c := newTestTransport(t, &web).Checker()
 	d := decide(t, c, "http://a.example/%1B[2J%07")
 	if d.Allowed {
-		t.Fatal(d)
+		t.Fatalf("got %v; want disallowed", d)
 	}
 	if strings.ContainsAny(d.String(), "\x1b\x07") {
-		t.Errorf("%q contains control characters of the URL", d.String())
+		t.Errorf("%q contains control characters of the URL, want none", d.String())
 	}
 }
 
@@ -279,7 +289,8 @@ func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 	u := mustURL(t, "http://a.example/\u009b31m\u202e\U000e0001"+long)
 	d := decide(t, c, u.String())
 	if d.Allowed || len(d.Group) < 5_000 || len(d.Rule) < 40_000 {
-		t.Fatalf("%v: %d user agents, a rule of %d bytes", d.Reason, len(d.Group), len(d.Rule))
+		t.Fatalf("the reason is %v, with %d user agents and a rule of %d bytes; want disallowed, with at least 5,000 and 40,000",
+			d.Reason, len(d.Group), len(d.Rule))
 	}
 	d.URL = mustURL(t, "http://a.example/")
 	text, err := json.Marshal(d)
@@ -287,10 +298,10 @@ func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(text) > 64<<10 {
-		t.Errorf("%d bytes of JSON", len(text))
+		t.Errorf("the JSON has %d bytes, want at most 64 KiB", len(text))
 	}
 	if i := bytes.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-		t.Errorf("not printable: %q", text[i:i+10])
+		t.Errorf("the JSON contains %q, which is not printable", text[i:i+10])
 	}
 	var back struct {
 		Rule  string
@@ -300,12 +311,12 @@ func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(back.Rule, "Disallow: /\u009b31m\u202e\U000e0001*\u00e9") || !strings.HasSuffix(back.Rule, "\u00e9...") {
-		t.Errorf("the rule reads %.40q", back.Rule)
+		t.Errorf("the rule is %.40q, want its beginning and \"...\"", back.Rule)
 	}
 	if n := len(back.Group); n != 101 || back.Group[0] != "ExampleBot" || back.Group[100] != "..." {
-		t.Errorf("a group of %d: %.100q", n, back.Group)
+		t.Errorf("the group has %d user agents, want 100 and \"...\": %.100q", n, back.Group)
 	}
 	if text := (&DisallowedError{d}).Error(); len(text) > 2<<10 {
-		t.Errorf("%d bytes of error", len(text))
+		t.Errorf("the error has %d bytes, want at most 2 KiB", len(text))
 	}
 }

@@ -37,10 +37,10 @@ func (e notPublicError) Is(target error) bool { return target == ErrAddressRefus
 // Some IPv6 addresses lead to IPv4 addresses: IPv4-mapped, NAT64 (RFC 6052),
 // 6to4 (RFC 3056) and Teredo (RFC 4380) addresses. PublicOnly refuses such an
 // address if the address leads to a refused IPv4 address. PublicOnly does not
-// know a network's own NAT64 prefixes. If your network has any, refuse them
-// yourself.
+// recognize NAT64 prefixes that a network has chosen for itself. A program in
+// such a network must refuse them itself.
 //
-// For the errors of PublicOnly, errors.Is returns true with ErrAddressRefused.
+// errors.Is(err, ErrAddressRefused) is true for an error of PublicOnly.
 func PublicOnly(addr netip.Addr) error {
 	addr = addr.Unmap().WithZone("")
 	b := findBlock(addr)

@@ -37,13 +37,13 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 	}
 	for _, b := range specialBlocks {
 		if rows[b.prefix.String()] == "" {
-			t.Errorf("%s is not tested", b.prefix)
+			t.Errorf("the table has no row for %s", b.prefix)
 		}
 	}
 	for block, want := range rows {
 		p := netip.MustParsePrefix(block)
 		if p != p.Masked() {
-			t.Errorf("%s has bits beyond its length", p)
+			t.Errorf("%s has bits set beyond its prefix length", p)
 		}
 		first, last := p.Addr(), lastAddr(p)
 		got := ""
@@ -76,7 +76,7 @@ func lastAddr(p netip.Prefix) netip.Addr {
 func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	tests := []struct {
 		name, addr string
-		says       string // "" means that the address is public
+		want       string // in the error; "" means that the address is public
 	}{
 		{"any IPv4 address", "8.8.8.8", ""},
 		{"any IPv6 address", "2606:4700:4700::1111", ""},
@@ -86,7 +86,8 @@ func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 		{"mapped this network", "::ffff:0.1.2.3", "0.1.2.3 is not"},
 		{"mapped with a zone", "::ffff:10.0.0.1%eth0", "10.0.0.1 is not"},
 		{"NAT64 of a public address", "64:ff9b::8.8.8.8", ""},
-		{"NAT64 of a cloud's metadata", "64:ff9b::169.254.169.254", "it leads to 169.254.169.254: link local, RFC 3927"},
+		{"NAT64 of a cloud's metadata", "64:ff9b::169.254.169.254",
+			"it leads to 169.254.169.254: link local, RFC 3927"},
 		{"NAT64 of a private address", "64:ff9b::a00:1", "it leads to 10.0.0.1"},
 		{"NAT64 of loopback", "64:ff9b::7f00:1", "it leads to 127.0.0.1"},
 		{"NAT64 of a reachable exception", "64:ff9b::192.0.0.9", ""},
@@ -108,22 +109,23 @@ func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		err := PublicOnly(netip.MustParseAddr(tt.addr))
-		if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%s, %s: %v, want %q", tt.name, tt.addr, err, tt.says)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s, %s: %v, want %q", tt.name, tt.addr, err, tt.want)
 		}
 	}
 	if err := PublicOnly(netip.Addr{}); err == nil {
-		t.Error("no address at all is public")
+		t.Error("PublicOnly accepts the zero netip.Addr, want an error")
 	}
 	// DialControl applies PublicOnly to the address of a connection.
 	control := DialControl(PublicOnly)
 	for address, public := range map[string]bool{
 		"8.8.8.8:443": true, "[64:ff9b::808:808]:443": true, "[::ffff:8.8.8.8]:80": true,
-		"198.18.0.1:80": false, "[64:ff9b::a9fe:a9fe]:80": false, "[fe80::1%eth0]:80": false, "[::ffff:127.0.0.1]:80": false,
-		"/run/some.sock": false,
+		"198.18.0.1:80": false, "[64:ff9b::a9fe:a9fe]:80": false, "[fe80::1%eth0]:80": false,
+		"[::ffff:127.0.0.1]:80": false,
+		"/run/some.sock":        false,
 	} {
 		if err := control("tcp", address, nil); (err == nil) != public {
-			t.Errorf("dialing %s: %v", address, err)
+			t.Errorf("dialing %s: got error %v, want accepted: %t", address, err, public)
 		}
 	}
 }

@@ -67,8 +67,8 @@ func PageDirectives(resp *http.Response) Page {
 // examined is what the Transport knows about a response.
 type examined struct {
 	opts    *page.Options
-	state   page.State       // what is known of the page if body is nil
-	body    *page.Body       // set if there is HTML to examine
+	state   page.State       // the result if body is nil
+	body    *page.Body       // nil if there is no HTML to examine
 	refusal *refusal.Refusal // found by status and header; nil if there is none
 }
 
@@ -83,8 +83,9 @@ func outweighs(inBody, inHeader *refusal.Refusal) bool {
 
 type examinedKey struct{}
 
-// examination takes what is known about resp from the context of the request
-// that was sent, because http.Client may wrap the body.
+// examination returns what is known about resp. A Transport stores it in the
+// context of the request that was sent, because http.Client may wrap the body.
+// For any other response, only the status and header are examined.
 func examination(resp *http.Response) examined {
 	if resp.Request != nil {
 		if e, ok := resp.Request.Context().Value(examinedKey{}).(*examined); ok {
@@ -94,9 +95,9 @@ func examination(resp *http.Response) examined {
 	return examined{opts: new(page.Options), refusal: detectRefusal(resp, nil), state: page.NotExamined}
 }
 
-// examine arranges that resp, the answer to req, is examined while the caller
+// examine arranges that resp, the response to req, is examined while the caller
 // reads the body. It may replace resp.Body, and sets resp.Request if Base has
-// not set it. It changes nothing else of resp.
+// not set it.
 func (e *examined) examine(ctx context.Context, resp *http.Response, req *http.Request) {
 	if resp.Request == nil {
 		resp.Request = req

@@ -16,7 +16,7 @@ import (
 // refusedAddress returns the error of a dialer whose Control refuses 10.0.0.1.
 func refusedAddress() error { return DialControl(PublicOnly)("tcp", "10.0.0.1:80", nil) }
 
-// The error that made robots.txt unreachable is in memory alone. After a
+// The error that made robots.txt unreachable is kept only in memory. After a
 // restart, the text of the failure comes from the Store, and the message is the
 // same.
 func TestErrorAfterRestart(t *testing.T) {
@@ -24,14 +24,16 @@ func TestErrorAfterRestart(t *testing.T) {
 		var web robotstest.Internet
 		web.Fail("a.example", syscall.ECONNREFUSED)
 		store := new(memoryStore)
-		before := &DisallowedError{decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/")}
+		before := &DisallowedError{decide(t, newTestTransport(t, &web, withStore(store)).Checker(),
+			"http://a.example/")}
 		synctest.Wait() // until the record is stored
 		after := &DisallowedError{decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/")}
 		if !errors.Is(before, ErrUnreachable) || !errors.Is(after, ErrUnreachable) || before.Error() != after.Error() {
-			t.Errorf("before: %v\nafter: %v", before, after)
+			t.Errorf("want the same ErrUnreachable before and after the restart\nbefore: %v\nafter: %v", before, after)
 		}
 		if !errors.Is(before, syscall.ECONNREFUSED) || errors.Is(after, syscall.ECONNREFUSED) {
-			t.Errorf("ECONNREFUSED: before %t, after %t", errors.Is(before, syscall.ECONNREFUSED), errors.Is(after, syscall.ECONNREFUSED))
+			t.Errorf("errors.Is with ECONNREFUSED reports %t before and %t after the restart, want true and false",
+				errors.Is(before, syscall.ECONNREFUSED), errors.Is(after, syscall.ECONNREFUSED))
 		}
 	})
 }
@@ -44,16 +46,17 @@ func TestRefusedAddressIsNotStored(t *testing.T) {
 		strict.Fail("inside.example", refusedAddress())
 		open.Handle("inside.example", robots(someRules))
 		store := new(memoryStore)
-		err := &DisallowedError{decide(t, newTestTransport(t, &strict, withStore(store)).Checker(), "http://inside.example/")}
+		err := &DisallowedError{decide(t, newTestTransport(t, &strict, withStore(store)).Checker(),
+			"http://inside.example/")}
 		if !errors.Is(err, ErrAddressRefused) || errors.Is(err, ErrUnreachable) {
-			t.Errorf("refused: %v", err)
+			t.Errorf("got error %v, want only ErrAddressRefused", err)
 		}
 		synctest.Wait()
 		if len(store.values) != 0 {
-			t.Errorf("the Store has %q", store.values)
+			t.Errorf("the Store contains %q, want nothing", store.values)
 		}
 		if d := decide(t, newTestTransport(t, &open, withStore(store)).Checker(), "http://inside.example/"); !d.Allowed {
-			t.Errorf("in a process that refuses nothing: %v", d)
+			t.Errorf("in a process that refuses no address: got %v; want allowed", d)
 		}
 	})
 }
@@ -68,25 +71,27 @@ func TestRefusedAddressIsLookedUpAgain(t *testing.T) {
 		for range 10 {
 			d := decide(t, c, "http://a.example/")
 			if until := time.Until(d.NextTry); d.Allowed || until != time.Minute {
-				t.Fatalf("the next try is in %v: %v", until, d)
+				t.Fatalf("the next try is in %v, want a minute, and disallowed: %v", until, d)
 			}
 			time.Sleep(time.Minute)
 		}
 		web.Handle("a.example", robots(someRules))
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
-			t.Errorf("with another address: %v", d)
+			t.Errorf("with an address that is accepted: got %v; want allowed", d)
 		}
 		web.Fail("a.example", refusedAddress())
 		time.Sleep(48 * time.Hour)
 		d := decide(t, c, "http://a.example/private/")
-		if err := (&DisallowedError{d}); d.Reason != ByRule || !d.Stale || !errors.Is(err, ErrDisallowed) || errors.Is(err, ErrAddressRefused) {
-			t.Errorf("with a copy: %v", d)
+		err := &DisallowedError{d}
+		isDisallowed := errors.Is(err, ErrDisallowed) && !errors.Is(err, ErrAddressRefused)
+		if d.Reason != ByRule || !d.Stale || !isDisallowed {
+			t.Errorf("with a good copy: got %v; want disallowed by a rule of the stale copy", d)
 		}
 	})
 }
 
-// AllowAfter30Days is about sites that are down. An address that is refused for
-// 40 days does not allow everything.
+// AllowAfter30Days applies only to unreachable sites. If an address is refused
+// for 40 days, everything remains disallowed.
 func TestRefusedAddressFor40Days(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -94,7 +99,7 @@ func TestRefusedAddressFor40Days(t *testing.T) {
 		c := newTestTransport(t, &web, func(o *Options) { o.AllowAfter30Days = true }).Checker()
 		for day := range 40 {
 			if d := decide(t, c, "http://a.example/"); d.Allowed {
-				t.Fatalf("on day %d: %v", day, d)
+				t.Fatalf("on day %d: got %v; want disallowed", day, d)
 			}
 			time.Sleep(24 * time.Hour)
 		}
@@ -102,11 +107,12 @@ func TestRefusedAddressFor40Days(t *testing.T) {
 }
 
 // A politeness.Transport below a transport of the program has an invalid
-// Limiter, which no constructor sees. Each request returns that error, and no
-// fetch counts as failed.
+// Limiter, which no constructor can check. Each request returns that error, and
+// no fetch counts as failed.
 func TestInvalidLimiterBelowBase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden := struct{ http.RoundTripper }{&politeness.Transport{Base: new(robotstest.Internet), Limiter: &politeness.Limiter{Adaptive: -1}}}
+		hidden := struct{ http.RoundTripper }{&politeness.Transport{Base: new(robotstest.Internet),
+			Limiter: &politeness.Limiter{Adaptive: -1}}}
 		events := 0
 		tr := newTestTransport(t, hidden, func(o *Options) {
 			o.Observer = &Observer{
@@ -118,12 +124,12 @@ func TestInvalidLimiterBelowBase(t *testing.T) {
 		for range 2 {
 			d, err := tr.Checker().Check(t.Context(), mustURL(t, "http://a.example/"))
 			if !errors.Is(err, politeness.ErrInvalidLimiter) {
-				t.Errorf("%v, %v", d, err)
+				t.Errorf("got %v and error %v, want ErrInvalidLimiter", d, err)
 			}
 		}
 		synctest.Wait()
 		if events != 0 {
-			t.Errorf("%d events of fetches and decisions", events)
+			t.Errorf("the Observer received %d events, want none", events)
 		}
 	})
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // A changingSite changes its robots.txt every few minutes: in turn, /0 and /1
-// are disallowed. It counts its pages, and those that are disallowed by the
-// file that it served last.
+// are disallowed. A changingSite counts the requests for pages, and those for
+// pages that the file it served last disallows.
 type changingSite struct {
 	mu         sync.Mutex
 	served     int // which of the two files; -1 means none
@@ -42,10 +42,10 @@ func (s *changingSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // 40 requests at a time wait for four hosts, and memory has room for one to
-// three origins. Meanwhile, files run out and change. No page follows a file
-// that is older than the newest one that was fetched. Without the pins, the
-// origin of a request that waits is evicted, its newer file with it, and in its
-// last turn the request follows the older file, which it still has.
+// three origins. Meanwhile, files expire and change. Every request obeys the
+// newest file that was fetched. Without pins, the origin of a waiting request
+// would be evicted together with its newer file, and in its last turn (see
+// maxTurns), the request would obey the older file, to which it still refers.
 func TestEviction_NoPageFollowsAnOlderFile(t *testing.T) {
 	for _, maxOrigins := range []int{1, 2, 3} {
 		t.Run(fmt.Sprint(maxOrigins), func(t *testing.T) {
@@ -56,7 +56,8 @@ func TestEviction_NoPageFollowsAnOlderFile(t *testing.T) {
 					sites[i] = &changingSite{served: -1}
 					web.Handle(fmt.Sprintf("h%d.example", i), sites[i])
 				}
-				client := newLimitedClient(t, Options{Base: web, Limiter: new(politeness.Limiter), MaxOrigins: maxOrigins})
+				client := newLimitedClient(t,
+					Options{Base: web, Limiter: new(politeness.Limiter), MaxOrigins: maxOrigins})
 				var wg sync.WaitGroup
 				end := time.Now().Add(time.Hour)
 				for worker := range 40 {
@@ -81,18 +82,18 @@ func TestEviction_NoPageFollowsAnOlderFile(t *testing.T) {
 					disallowed += s.disallowed
 				}
 				if disallowed > 0 || pages < 10_000 {
-					t.Errorf("%d of %d pages followed an older file", disallowed, pages)
+					t.Errorf("%d of %d pages followed an older file; want none, of at least 10,000", disallowed, pages)
 				}
 				if n := client.Transport.(*Transport).Checker().Stats().Origins; n > maxOrigins {
-					t.Errorf("%d origins are in memory at the end", n)
+					t.Errorf("%d origins are in memory at the end, want at most %d", n, maxOrigins)
 				}
 			})
 		})
 	}
 }
 
-// A panic in a callback or in Base keeps no origin in memory: a later origin
-// takes its place.
+// A panic in a callback or in Base leaves no origin pinned: when another origin
+// is checked, the first one is evicted.
 func TestEviction_AfterAPanic(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", robots(open))
@@ -118,7 +119,7 @@ func TestEviction_AfterAPanic(t *testing.T) {
 			func() {
 				defer func() {
 					if recover() == nil {
-						t.Error("no panic")
+						t.Error("Get returned, want a panic")
 					}
 				}()
 				client.Get("http://a.example/page")
@@ -130,7 +131,7 @@ func TestEviction_AfterAPanic(t *testing.T) {
 			}
 			resp.Body.Close()
 			if n := client.Transport.(*Transport).Checker().Stats().Origins; n != 1 {
-				t.Errorf("%d origins are in memory", n)
+				t.Errorf("%d origins are in memory, want 1", n)
 			}
 		})
 	}

@@ -102,9 +102,9 @@ func ExampleDisallowedError_cause() {
 	// Try later: https://down.example/
 }
 
-// A program that gets URLs from strangers keeps them out of its own network.
-// errors.Is distinguishes an address that it refuses from a site that is down.
-// The error of the program's own function is found, too.
+// A program that receives URLs from its users refuses addresses in its own
+// network. errors.Is distinguishes a refused address from a site that is down.
+// It also finds the error of the program's own function.
 func ExampleErrAddressRefused() {
 	errNotOurs := errors.New("ask the network team first")
 	client, err := robotsmw.NewClient(robotsmw.Options{
@@ -134,7 +134,7 @@ func ExampleErrAddressRefused() {
 }
 
 // The robotsmw.Transport is outermost. The crawler's own layers, such as
-// retries, come below it. The politeness.Transport is innermost.
+// retries, are below it. The politeness.Transport is innermost.
 func ExampleNewTransport() {
 	paced := &politeness.Transport{Base: web(), Limiter: &politeness.Limiter{}}
 	retrying := retries{paced} // the crawler's own cache and retries
@@ -153,7 +153,8 @@ type retries struct{ http.RoundTripper }
 // A program plans how long a crawl takes. It opens no page. To open pages in a
 // browser, see the example of Transport.Admit.
 func ExampleNewChecker() {
-	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: web()})
+	checker, err := robotsmw.NewChecker(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base: web()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -186,8 +187,8 @@ func ExampleChecker_Check() {
 	// disallowed: https://shop.example/cart?add=1 (rule "Disallow: /cart", line 2 of https://shop.example/robots.txt)
 }
 
-// A decision as JSON fits on one line of a log. The hash in it proves which
-// robots.txt the crawler obeyed.
+// A decision as JSON fits on one line of a log. The hash in the JSON proves
+// which robots.txt the crawler obeyed.
 func ExampleDecision_MarshalJSON() {
 	checker, err := robotsmw.NewChecker(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -206,8 +207,8 @@ func ExampleDecision_MarshalJSON() {
 	// Output: {"url":"https://mine.example/admin","allowed":false,"reason":"rule","rule":"Disallow: /admin","line":2,"group":["*"],"sha256":"f5a63dd98adcb4e30ee468ebb6dbe216a1aba4b2b3dd0d25b6062d1f2929a50b"}
 }
 
-// Override allows everything on a site of your own. If an option is wrong, the
-// error contains the form that is expected.
+// Override allows everything on a site of your own. If an option is invalid,
+// the error contains the valid form.
 func ExampleOptions() {
 	_, err := robotsmw.NewClient(robotsmw.Options{
 		UserAgent:     "ExampleBot/1.0 (+https://example.com/bot)",
@@ -221,11 +222,11 @@ func ExampleOptions() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// robotsmw: no one product token follows from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
+	// robotsmw: no product token can be derived from Options.UserAgent "My Bot": begin it with a single word and its version, such as "MyBot/1.0", or set Options.ProductTokens
 }
 
-// Join makes one Observer of two: here, the Observer of a metrics library and
-// your own. Each of the two sets only the functions that it needs.
+// Join combines two Observers: that of a metrics library and the program's own.
+// Each sets only the functions that it needs.
 func ExampleObserver() {
 	var refused int
 	metrics := &robotsmw.Observer{
@@ -260,8 +261,8 @@ func ExampleObserver() {
 	// 2 URLs may not be fetched
 }
 
-// The Limiter's Observer gets the context of each request. DecisionOf takes
-// from this context the decision that allowed the request.
+// The Limiter's Observer receives the context of each request. DecisionOf
+// returns the decision that allowed the request from this context.
 func ExampleDecisionOf() {
 	opts := robotsmw.Options{
 		UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",

@@ -17,7 +17,8 @@ import (
 func ExampleDecision_File() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "User-agent: *\nDisallow: /drafts/\nContent-Usage: train-ai=n\nSitemap: http://a.example/map.xml\n")
+		fmt.Fprint(w,
+			"User-agent: *\nDisallow: /drafts/\nContent-Usage: train-ai=n\nSitemap: http://a.example/map.xml\n")
 	}))
 	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0", Base: &web, KeepFiles: true})
 	if err != nil {

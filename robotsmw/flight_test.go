@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// slowly returns a handler that waits for d before h answers.
+// slowly returns a handler that waits for d before it calls h.
 func slowly(d time.Duration, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(d)
@@ -46,10 +46,11 @@ func TestTenThousandCallersOnAColdOriginFetchOnce(t *testing.T) {
 			t.Errorf("%d fetches, want 1", n)
 		}
 		if blocked.Load() != 10_000 {
-			t.Errorf("%d of 10,000 got the verdict", blocked.Load())
+			t.Errorf("%d of 10,000 calls were disallowed, want all", blocked.Load())
 		}
 		if len(ev.decisions) != 10_000 || len(ev.fetches) != 1 {
-			t.Errorf("%d decisions and %d fetches heard of", len(ev.decisions), len(ev.fetches))
+			t.Errorf("the Observer received %d decisions and %d fetches, want 10,000 and 1", len(ev.decisions),
+				len(ev.fetches))
 		}
 	})
 }
@@ -72,7 +73,7 @@ func TestLeaderThatGivesUpLeavesTheFetchToTheOthers(t *testing.T) {
 		for range 5 {
 			wg.Go(func() {
 				if d, err := c.Check(t.Context(), u); err != nil || d.Allowed {
-					t.Errorf("follower: %v, %v", d, err)
+					t.Errorf("follower: got %v and error %v; want disallowed", d, err)
 				}
 			})
 		}
@@ -81,7 +82,8 @@ func TestLeaderThatGivesUpLeavesTheFetchToTheOthers(t *testing.T) {
 		wg.Go(func() {
 			start := time.Now()
 			if _, err := c.Check(hurried, u); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
-				t.Errorf("a follower in a hurry: %v after %v", err, time.Since(start))
+				t.Errorf("a follower with a deadline: got error %v after %v, want DeadlineExceeded after 3s", err,
+					time.Since(start))
 			}
 		})
 		time.Sleep(time.Second)
@@ -127,7 +129,7 @@ func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
-			t.Errorf("after the next try: %v", d)
+			t.Errorf("after the next try: got %v; want allowed", d)
 		}
 	})
 }
@@ -138,7 +140,7 @@ func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 	for name, base := range map[string]roundTripperFunc{
 		"RoundTrip": func(r *http.Request) (*http.Response, error) { panic("boom") },
 		"Body.Read": func(r *http.Request) (*http.Response, error) {
-			resp := answerOf(r, 200, "")
+			resp := newResponse(r, 200, "")
 			resp.Body, resp.ContentLength = io.NopCloser(panicReader{}), -1
 			return resp, nil
 		},
@@ -147,7 +149,9 @@ func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &memoryStore{}
 				ago := time.Now().Add(-25 * time.Hour)
-				s.Put(t.Context(), testKind.Key("http://a.example"), stored("http://a.example", someRules, record.Record{Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
+				s.Put(t.Context(), testKind.Key("http://a.example"),
+					stored("http://a.example", someRules,
+						record.Record{Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
 				var asked []string
 				var fetched []Fetch
 				c := newTestTransport(t, base, withStore(s), func(o *Options) {
@@ -159,17 +163,17 @@ func TestPanicInBaseIsAFailedFetch(t *testing.T) {
 					}
 				}).Checker()
 				if d := decide(t, c, "http://a.example/"); !d.Allowed || !d.Stale {
-					t.Errorf("with a good copy in the Store: %v", d)
+					t.Errorf("with a good copy in the Store: got %v; want allowed by the stale copy", d)
 				}
 				if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule {
-					t.Errorf("with a good copy in the Store: %v", d)
+					t.Errorf("with a good copy in the Store: got %v; want disallowed by a rule", d)
 				}
 				synctest.Wait()
 				if !slices.Equal(asked, []string{"panic: boom"}) {
-					t.Errorf("asked: %q", asked)
+					t.Errorf("Asked received the errors %q, want \"panic: boom\"", asked)
 				}
 				if len(fetched) != 1 || fetched[0].Cause != "panic: boom" {
-					t.Errorf("fetched: %+v", fetched)
+					t.Errorf("Fetched received %+v, want one fetch with the cause \"panic: boom\"", fetched)
 				}
 			})
 		})
@@ -203,7 +207,7 @@ func TestEndedContextStartsNoFetch(t *testing.T) {
 		_, err := c.Check(ctx, mustURL(t, "http://a.example/"))
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 || err == nil {
-			t.Errorf("%d fetches for a caller that had gone before, %v", n, err)
+			t.Errorf("%d fetches and error %v for a context that had ended, want no fetch and an error", n, err)
 		}
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A politeness.Transport looks for a refusal in the status and the header. If
-// it finds none, a robotsmw.Transport directly above it does not look again. If
-// another RoundTripper is between the two, the robotsmw.Transport looks again,
-// because the header may have changed.
+// A politeness.Transport searches the status and the header for a refusal. If
+// it finds none, a robotsmw.Transport directly above it does not repeat the
+// search. If another RoundTripper is between the two, the robotsmw.Transport
+// searches again, because the header may have changed.
 func TestRefusal_IsFoundAboveThePace(t *testing.T) {
 	challenge := []string{"Content-Type: text/html", "Cf-Mitigated: challenge"}
 	page := []string{"Content-Type: text/html"}
@@ -46,7 +46,7 @@ func TestRefusal_IsFoundAboveThePace(t *testing.T) {
 			resp := getPage(t, &http.Client{Transport: tr})
 			defer resp.Body.Close()
 			if got := PageDirectives(resp).Refusal; got.Kind != tt.kind {
-				t.Errorf("%+v, want a %v", got, tt.kind)
+				t.Errorf("Refusal is %+v, want the kind %v", got, tt.kind)
 			}
 		})
 	}

@@ -41,26 +41,26 @@ func decide(t testing.TB, c *Checker, rawURL string) Decision {
 	t.Helper()
 	d, err := c.Check(t.Context(), mustURL(t, rawURL))
 	if err != nil {
-		t.Fatalf("Check(%s): %v", rawURL, err)
+		t.Fatalf("Check(%s): got error %v, want none", rawURL, err)
 	}
 	return d
 }
 
-// An answer is what Check returns.
-type answer struct {
+// A checkResult contains the results of Check.
+type checkResult struct {
 	Decision Decision
 	Err      error
 }
 
 // checkAll calls Check for all URLs at the same time.
-func checkAll(ctx context.Context, c *Checker, urls []*url.URL) []answer {
-	answers := make([]answer, len(urls))
+func checkAll(ctx context.Context, c *Checker, urls []*url.URL) []checkResult {
+	results := make([]checkResult, len(urls))
 	var wg sync.WaitGroup
 	for i, u := range urls {
-		wg.Go(func() { answers[i].Decision, answers[i].Err = c.Check(ctx, u) })
+		wg.Go(func() { results[i].Decision, results[i].Err = c.Check(ctx, u) })
 	}
 	wg.Wait()
-	return answers
+	return results
 }
 
 func mustURL(t testing.TB, s string) *url.URL {
@@ -78,7 +78,8 @@ func robotsFetches(web *robotstest.Internet, host string) int {
 	n := 0
 	for _, r := range web.Log() {
 		u, err := url.Parse(r.URL)
-		if err == nil && u.Path == "/robots.txt" && (host == "" || u.Host == host) {
+		isAtHost := err == nil && (host == "" || u.Host == host)
+		if isAtHost && u.Path == "/robots.txt" {
 			n++
 		}
 	}
@@ -119,7 +120,7 @@ func robots(text string, headers ...string) http.Handler {
 	})
 }
 
-// status returns a handler that answers with this status. The headers have the
+// status returns a handler that responds with this status. The headers have the
 // form "Name: value".
 func status(code int, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +132,7 @@ func status(code int, headers ...string) http.Handler {
 	})
 }
 
-// events records the calls of the functions of an Observer, which the method
+// events records the calls of the functions of the Observer that its method
 // observer returns.
 type events struct {
 	mu        sync.Mutex
@@ -162,8 +163,8 @@ func (e *events) storeFailed(_ context.Context, op string, err error) {
 	e.failures = append(e.failures, op+": "+err.Error())
 }
 
-// answerOf makes a response to r without a server.
-func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
+// newResponse returns a response to r, without a server.
+func newResponse(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
@@ -175,8 +176,8 @@ func answerOf(r *http.Request, code int, body string, headers ...string) *http.R
 	}
 }
 
-// testKind is the Kind of a Checker that newTestTransport makes. With its
-// method Key, a test finds such a Checker's record in a Store.
+// testKind is the Kind of the Checkers that newTestTransport creates. Its
+// method Key returns the key of such a Checker's record in a Store.
 var testKind = &record.Kind{UserAgent: testAgent, Tokens: []string{"ExampleBot"}}
 
 // stored returns the value that a Store keeps for rec, the record of an origin.
@@ -193,7 +194,7 @@ func isDelay(err error) bool {
 	return ok
 }
 
-func hashOf(s string) string {
+func sha256Hex(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:])
 }

@@ -25,7 +25,7 @@ import (
 // header of up to 10 MiB.
 func huge(i int) string { return strings.Repeat("x", 9<<20) + fmt.Sprint(i) }
 
-// hugeAnswers are answers and errors that contain a huge useless text.
+// hugeAnswers are responses and errors that contain a huge text.
 var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error){
 	"a status line": func(r *http.Request, i int) (*http.Response, error) {
 		var web robotstest.Internet
@@ -41,48 +41,52 @@ var hugeAnswers = map[string]func(r *http.Request, i int) (*http.Response, error
 	"a panic":  func(r *http.Request, i int) (*http.Response, error) { panic(huge(i)) },
 	"a limiter's host": func(r *http.Request, i int) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, 302, "", "Location: /r.txt"), nil
+			return newResponse(r, 302, "", "Location: /r.txt"), nil
 		}
-		return nil, fmt.Errorf("%s: %w", huge(i), &politeness.DelayError{Host: r.URL.Host, Until: time.Now().Add(time.Hour)})
+		return nil, fmt.Errorf("%s: %w", huge(i),
+			&politeness.DelayError{Host: r.URL.Host, Until: time.Now().Add(time.Hour)})
 	},
 	"a Location": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 302, "", "Location: /"+huge(i)), nil
+		return newResponse(r, 302, "", "Location: /"+huge(i)), nil
 	},
-	"a redirect to a host that rests": func(r *http.Request, i int) (*http.Response, error) {
+	"a redirect to a host that is paused": func(r *http.Request, i int) (*http.Response, error) {
 		if r.URL.Host == "resting.example" {
 			<-r.Context().Done() // RobotsTimeout ends this wait
 			return nil, r.Context().Err()
 		}
-		return answerOf(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
+		return newResponse(r, 302, "", "Location: http://resting.example/robots.txt", "X-Filler: "+huge(i)), nil
 	},
 	"validators": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 200, someRules, "ETag: "+huge(i), "Last-Modified: "+huge(i)), nil
+		return newResponse(r, 200, someRules, "ETag: "+huge(i), "Last-Modified: "+huge(i)), nil
 	},
 	"a lifetime": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 404, "", "Cache-Control: max-age=600, "+huge(i), "Expires: "+huge(i), "Date: "+huge(i)), nil
+		return newResponse(r, 404, "", "Cache-Control: max-age=600, "+huge(i), "Expires: "+huge(i), "Date: "+huge(i)),
+			nil
 	},
 	"a content coding": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 200, someRules, "Content-Encoding: "+huge(i)), nil
+		return newResponse(r, 200, someRules, "Content-Encoding: "+huge(i)), nil
 	},
 	"a price": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 402, "", "Crawler-Price: "+huge(i)), nil
+		return newResponse(r, 402, "", "Crawler-Price: "+huge(i)), nil
 	},
 	"who blocks": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 451, "", `Link: <http://a.example/>; rel="blocked-by"; `+huge(i)), nil
+		return newResponse(r, 451, "", `Link: <http://a.example/>; rel="blocked-by"; `+huge(i)), nil
 	},
 	"Retry-After": func(r *http.Request, i int) (*http.Response, error) {
-		return answerOf(r, 429, "", "Retry-After: "+strings.Repeat("9", 9<<20)), nil
+		return newResponse(r, 429, "", "Retry-After: "+strings.Repeat("9", 9<<20)), nil
 	},
 }
 
-// A huge text in an answer is not kept in memory, in a Store or in an error.
+// A huge text in a response is not kept in memory, in a Store or in an error.
 func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 	for name, answer := range hugeAnswers {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const origins = 4 // this many for each kind of answer
+				const origins = 4 // for each kind of response
 				var n atomic.Int64
-				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return answer(r, int(n.Add(1))) })
+				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+					return answer(r, int(n.Add(1)))
+				})
 				store := new(memoryStore)
 				checker := newTestTransport(t, web, withStore(store)).Checker()
 				before := testmain.Heap()
@@ -94,10 +98,11 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 						err = &DisallowedError{d}
 					}
 					if err != nil && len(err.Error()) > 2<<10 {
-						t.Errorf("the error has %d bytes", len(err.Error()))
+						t.Errorf("the error has %d bytes, want at most 2 KiB", len(err.Error()))
 					}
 					if len(d.Cause) > 300 || strings.ContainsFunc(d.Cause, func(r rune) bool { return !unicode.IsPrint(r) }) {
-						t.Errorf("the cause has %d bytes: %.500q", len(d.Cause), d.Cause)
+						t.Errorf("the cause has %d bytes, want at most 300, all printable: %.500q", len(d.Cause),
+							d.Cause)
 					}
 				}
 				synctest.Wait()
@@ -110,7 +115,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 				synctest.Wait()
 				for key, value := range store.values {
 					if len(value) > 64<<10 {
-						t.Errorf("%s: a stored value of %d bytes", key, len(value))
+						t.Errorf("%s: the stored value has %d bytes, want at most 64 KiB", key, len(value))
 					}
 				}
 			})
@@ -120,7 +125,7 @@ func TestHugeAnswersLeaveNothingBehind(t *testing.T) {
 
 // The client follows a redirect to a URL of up to 8 KiB. The client keeps this
 // URL and the ETag of the file. The Bytes of Stats include both. A redirect to
-// a longer URL leads nowhere.
+// a longer URL has no usable target.
 func TestLengthOfALocation(t *testing.T) {
 	const most = 8 << 10
 	at := "http://a.example/"
@@ -138,24 +143,24 @@ func TestLengthOfALocation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Path == "/robots.txt" {
-					return answerOf(r, 302, "", "Location: "+tt.location), nil
+					return newResponse(r, 302, "", "Location: "+tt.location), nil
 				}
-				return answerOf(r, 200, someRules, "ETag: \""+strings.Repeat("e", 1000)+"\""), nil
+				return newResponse(r, 200, someRules, "ETag: \""+strings.Repeat("e", 1000)+"\""), nil
 			})
 			c := newTestTransport(t, web).Checker()
 			private, public := decide(t, c, at+"private/"), decide(t, c, at)
-			if got := verdictOf(private, public); got != tt.want {
+			if got := classify(private, public); got != tt.want {
 				t.Errorf("verdict %s, want %s", got, tt.want)
 			}
 			if held := c.Stats().Bytes; tt.want == obey && (held < most+1000 || held > most+4000) {
-				t.Errorf("%d bytes are counted", held)
+				t.Errorf("Stats counts %d bytes, want those of the URL and the ETag", held)
 			}
 		})
 	}
 }
 
-// A body in gzip may consist of millions of empty members. Decoding it takes
-// long and gives no text. The client stops reading after 4 MiB.
+// A body in gzip may consist of millions of empty members. Decoding it takes a
+// long time and yields no text. The client stops reading after 4 MiB.
 func TestGzipOfEmptyMembers(t *testing.T) {
 	var member bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&member, gzip.NoCompression)
@@ -197,13 +202,13 @@ func TestValidatorsOfAVirtualHost(t *testing.T) {
 				web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 					switch {
 					case r.Host == "site.example" && moved:
-						return answerOf(r, 302, "", "Location: "+tt.moved), nil
+						return newResponse(r, 302, "", "Location: "+tt.moved), nil
 					case r.Header.Get("If-None-Match") == `"1"`:
-						return answerOf(r, 304, ""), nil
+						return newResponse(r, 304, ""), nil
 					case r.Host == "site.example":
-						return answerOf(r, 200, shutRules, `ETag: "1"`), nil
+						return newResponse(r, 200, shutRules, `ETag: "1"`), nil
 					}
-					return answerOf(r, 200, "User-agent: *\nAllow: /\n", `ETag: "1"`), nil
+					return newResponse(r, 200, "User-agent: *\nAllow: /\n", `ETag: "1"`), nil
 				})
 				for _, store := range []Store{nil, new(memoryStore)} {
 					moved = true
@@ -226,7 +231,8 @@ func TestValidatorsOfAVirtualHost(t *testing.T) {
 						tr = newTestTransport(t, web, withStore(store))
 					}
 					if err := visit(tr); !errors.Is(err, ErrDisallowed) {
-						t.Errorf("with the store %T: %v; the rules of another virtual host are in force", store, err)
+						t.Errorf("with the Store %T: got error %v, want ErrDisallowed by the virtual host's own rules",
+							store, err)
 					}
 				}
 			})
@@ -242,9 +248,9 @@ func TestValidatorsOfAVirtualHostAreSentToIt(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/robots.txt" && r.Header.Get("If-None-Match") == `"1"` {
 				renewed++
-				return answerOf(r, 304, ""), nil
+				return newResponse(r, 304, ""), nil
 			}
-			return answerOf(r, 200, shutRules, `ETag: "1"`), nil
+			return newResponse(r, 200, shutRules, `ETag: "1"`), nil
 		})
 		store := new(memoryStore)
 		tr := newTestTransport(t, web, withStore(store))

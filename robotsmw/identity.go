@@ -26,9 +26,9 @@ func (e *IdentityError) Error() string {
 
 // headerUserAgent returns the User-Agent in a request's header, or "" if there
 // is none. It also reports whether the header has exactly one User-Agent and no
-// odd name (see isOdd), so that it can be sent unchanged. Header.Set never
-// writes an odd name. But a caller can write one into the map, and net/http
-// would send it.
+// odd name (see isOdd), so that the header can be sent unchanged.
+// http.Header.Set never creates an odd name, but a caller can assign one in the
+// map, and net/http would send it.
 func headerUserAgent(h http.Header) (agent string, plain bool) {
 	lines := h["User-Agent"] // Header.Get would first check the name
 	if len(lines) > 0 {
@@ -58,7 +58,7 @@ func headerUserAgent(h http.Header) (agent string, plain bool) {
 }
 
 // withUserAgent returns a copy of a header with agent as its only User-Agent,
-// and without the names that isOdd finds.
+// and without odd names (see isOdd).
 func withUserAgent(h http.Header, agent string) http.Header {
 	with := make(http.Header, len(h)+1)
 	for name, lines := range h {
@@ -90,7 +90,7 @@ func productTokens(userAgent string, tokens []string) ([]string, error) {
 	isControl := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if i := strings.IndexFunc(userAgent, isControl); i >= 0 {
 		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q has a control character at byte %d: "+
-			"an HTTP header cannot carry it", userAgent, i)
+			"an HTTP header must not contain it", userAgent, i)
 	}
 	if name, _ := cutToken(userAgent); isLibrary(name) {
 		return nil, fmt.Errorf("robotsmw: Options.UserAgent %q is a library default; "+
@@ -139,7 +139,7 @@ func productToken(userAgent string) (string, error) {
 		token, rest = cutToken(strings.TrimLeft(after, " "))
 	}
 	if token == "" || !endsName(rest) {
-		return "", fmt.Errorf("robotsmw: no one product token follows from Options.UserAgent %q: "+
+		return "", fmt.Errorf("robotsmw: no product token can be derived from Options.UserAgent %q: "+
 			"begin it with a single word and its version, such as \"%s/1.0\", or set Options.ProductTokens",
 			userAgent, suggestToken(agent))
 	}

@@ -17,7 +17,8 @@ func TestProductTokenFollowsFromUserAgent(t *testing.T) {
 		{"archive.org_bot/2 colly/2.3", "archive.org_bot"},
 		{"Mozilla/5.0 (compatible; ExampleBot/0.1; +https://example.com/bot.html)", "ExampleBot"},
 		{"Mozilla/5.0 (compatible;ExampleBot)", "ExampleBot"},
-		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; Compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/103.0 Safari/537.36", "bingbot"},
+		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; Compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/103.0 Safari/537.36",
+			"bingbot"},
 	} {
 		got, err := productTokens(tt.agent, nil)
 		if err != nil || !slices.Equal(got, []string{tt.token}) {
@@ -38,14 +39,17 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		{"no user agent, but tokens", "", []string{"ExampleBot"}, "Options.UserAgent is empty"},
 		{"Go's default", "Go-http-client/1.1", nil, "is a library default"},
 		{"colly's default", "colly - https://github.com/gocolly/colly/v2", nil, "is a library default"},
-		{"colly's default with tokens", "colly - https://github.com/gocolly/colly/v2", []string{"ExampleBot"}, "is a library default"},
+		{"colly's default with tokens", "colly - https://github.com/gocolly/colly/v2", []string{"ExampleBot"},
+			"is a library default"},
 		{"a library inside Mozilla", "Mozilla/5.0 (compatible; colly/2.0)", nil, "is a library's name"},
 		{"a name of two words", "My Bot", nil, `such as "MyBot/1.0"`},
 		{"a name of two words and a version", "My Bot/1.0", nil, `such as "MyBot/1.0"`},
-		{"a browser", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", nil, "set Options.ProductTokens"},
-		{"an old browser", "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2)", nil, "no one product token"},
+		{"a browser", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", nil,
+			"set Options.ProductTokens"},
+		{"an old browser", "Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.2)", nil,
+			"no product token can be derived"},
 		{"a letter that no token has", "Bücherbot/1.0", nil, `such as "Bcherbot/1.0"`},
-		{"no letter of a token", "机器人", nil, "no one product token"},
+		{"no letter of a token", "机器人", nil, "no product token can be derived"},
 		{"two lines", "ExampleBot/1.0\r\nX: y", nil, "control character"},
 		{"a token with a space", "ExampleBot/1.0", []string{"My Bot"}, `such as "MyBot"`},
 		{"a token with a version", "ExampleBot/1.0", []string{"ExampleBot/1.0"}, `such as "ExampleBot"`},
@@ -57,10 +61,10 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewTransport(Options{UserAgent: tt.agent, ProductTokens: tt.tokens})
 			if err == nil {
-				t.Fatal("no error")
+				t.Fatal("NewTransport returned no error")
 			}
 			if !strings.HasPrefix(err.Error(), "robotsmw: ") || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %q, want it to say %q", err, tt.want)
+				t.Errorf("error %q, want it to contain %q", err, tt.want)
 			}
 		})
 	}
@@ -78,7 +82,7 @@ func TestUserAgentNamesToken(t *testing.T) {
 		{"", "ExampleBot", false},
 	} {
 		if got := names(tt.agent, tt.token); got != tt.want {
-			t.Errorf("names(%q, %q) = %v", tt.agent, tt.token, got)
+			t.Errorf("names(%q, %q) = %v, want %v", tt.agent, tt.token, got, tt.want)
 		}
 	}
 }
@@ -93,13 +97,13 @@ func FuzzProductTokens(f *testing.F) {
 			return
 		}
 		if len(tokens) != 1 {
-			t.Fatalf("%q gives %d tokens", agent, len(tokens))
+			t.Fatalf("productTokens(%q) returned %d tokens, want 1", agent, len(tokens))
 		}
 		if _, err := productTokens(agent, tokens); err != nil {
-			t.Errorf("%q gives the token %q, which is not valid: %v", agent, tokens[0], err)
+			t.Errorf("productTokens(%q) returned the token %q, which is not valid: %v", agent, tokens[0], err)
 		}
 		if !names(agent, tokens[0]) {
-			t.Errorf("%q gives the token %q, which it does not name", agent, tokens[0])
+			t.Errorf("productTokens(%q) returned the token %q, which the User-Agent does not contain", agent, tokens[0])
 		}
 	})
 }

@@ -22,7 +22,8 @@ func TestNothingIsLeft(t *testing.T) {
 
 	var servers []*httptest.Server
 	for i := range 10 {
-		h := []http.Handler{robots(someRules), status(404), status(503), robots(shutRules), redirectRobots("/static/robots.txt", nil)}[i%5]
+		h := []http.Handler{robots(someRules), status(404), status(503), robots(shutRules),
+			redirectRobots("/static/robots.txt", nil)}[i%5]
 		servers = append(servers, httptest.NewServer(h))
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
@@ -53,7 +54,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); openFiles(t) > files; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d files are open, %d were before", openFiles(t), files)
+			t.Fatalf("%d files are open, want %d, as before", openFiles(t), files)
 		}
 	}
 }

@@ -29,21 +29,21 @@ func TestGoodCopyOutlivesAnOutageOf31Days(t *testing.T) {
 			for range 24 {
 				time.Sleep(time.Hour)
 				private, public := decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")
-				if verdictOf(private, public) != obey {
-					t.Fatalf("day %d: %v, %v", day, private, public)
+				if classify(private, public) != obey {
+					t.Fatalf("day %d: got %v and %v; want the rules of the good copy", day, private, public)
 				}
 				if expired := time.Since(fetched) >= 24*time.Hour; public.Stale != expired {
-					t.Fatalf("after %v: stale %v", time.Since(fetched), public.Stale)
+					t.Fatalf("after %v: stale is %v, want true only after 24 hours", time.Since(fetched), public.Stale)
 				}
 				if !public.Fetched.Equal(fetched) {
-					t.Fatalf("the copy is said to be of %v, want %v", public.Fetched, fetched)
+					t.Fatalf("Fetched is %v, want %v", public.Fetched, fetched)
 				}
 			}
 		}
 		site.set(robots("User-agent: *\nDisallow: /new/\n"))
 		time.Sleep(time.Hour)
 		if d := decide(t, c, "http://a.example/new/"); d.Allowed || d.Stale || d.Cause != "" {
-			t.Errorf("after the outage: %v", d)
+			t.Errorf("after the outage: got %v; want disallowed by the new file", d)
 		}
 	})
 }
@@ -66,19 +66,20 @@ func TestUnreachableFromTheStart(t *testing.T) {
 						// the 30 days. In the hour after the 30 days, it may
 						// still be false.
 					} else if d.Allowed != want || d.Reason != Unreachable {
-						t.Fatalf("after %v: %v", time.Since(start), d)
+						t.Fatalf("after %v: got %v; want unreachable, and allowed only after 30 days",
+							time.Since(start), d)
 					}
 					time.Sleep(20 * time.Minute)
 				}
-				// The next tries come after 1, 2, 4 … 32 min, and then once an
-				// hour.
+				// The next tries are due after 1, 2, 4 … 32 min, and then once
+				// an hour.
 				if n := len(web.Log()); n > 32*24+6 {
-					t.Errorf("%d fetches in 32 days", n)
+					t.Errorf("%d fetches in 32 days, want at most one an hour and six", n)
 				}
 				site.set(robots(someRules))
 				time.Sleep(time.Hour)
-				if got := verdictOf(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
-					t.Errorf("after it came back: %s", got)
+				if got := classify(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
+					t.Errorf("after the outage: verdict %s, want obey", got)
 				}
 			})
 		})
@@ -103,24 +104,24 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 			time.Sleep(gap*time.Minute - time.Nanosecond)
 			decide(t, c, "http://a.example/")
 			if got := len(web.Log()) - before; got != 1 {
-				t.Fatalf("%d fetches before the next try was due", got)
+				t.Fatalf("%d fetches before the next try was due, want 1", got)
 			}
 			time.Sleep(time.Nanosecond)
 		}
 		site.set(status(503, "Retry-After: 7"))
 		if d := decide(t, c, "http://a.example/"); time.Until(d.NextTry) != 7*time.Second {
-			t.Errorf("Retry-After: 7: next try in %v", time.Until(d.NextTry))
+			t.Errorf("Retry-After: 7: the next try is in %v, want 7s", time.Until(d.NextTry))
 		}
 		time.Sleep(7 * time.Second)
 		site.set(robots(someRules))
 		if d := decide(t, c, "http://a.example/"); !d.Allowed || d.NextTry != (time.Time{}) {
-			t.Errorf("recovered: %v", d)
+			t.Errorf("after the outage: got %v; want allowed, without a next try", d)
 		}
 	})
 }
 
-// A 404 allows all for its lifetime, even during an outage. If the outage lasts
-// longer than this lifetime, the origin becomes unreachable.
+// A 404 allows everything for its lifetime, even during an outage. If the
+// outage lasts longer than this lifetime, the origin becomes unreachable.
 func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -132,11 +133,11 @@ func TestUnavailableIsNoCopyThatOutlivesAnOutage(t *testing.T) {
 		site.set(status(503))
 		time.Sleep(23 * time.Hour)
 		if d := decide(t, c, "http://a.example/"); !d.Allowed || d.Reason != Unavailable {
-			t.Errorf("within its lifetime: %v", d)
+			t.Errorf("within its lifetime: got %v; want allowed, because there is no robots.txt", d)
 		}
 		time.Sleep(2 * time.Hour)
 		if d := decide(t, c, "http://a.example/"); d.Allowed || d.Reason != Unreachable {
-			t.Errorf("after its lifetime: %v", d)
+			t.Errorf("after its lifetime: got %v; want unreachable", d)
 		}
 	})
 }
@@ -154,21 +155,21 @@ func TestRefreshBeforeTheLifetimeEnds(t *testing.T) {
 		time.Sleep(4799 * time.Second)
 		decide(t, c, "http://a.example/")
 		if n := len(web.Log()); n != 1 {
-			t.Fatalf("%d fetches before four fifths of the lifetime", n)
+			t.Fatalf("%d fetches before four fifths of the lifetime, want 1", n)
 		}
 		time.Sleep(time.Second)
 		start := time.Now()
 		for range 10 {
 			if d := decide(t, c, "http://a.example/new/"); !d.Allowed || d.Stale {
-				t.Errorf("while it is refreshed: %v", d)
+				t.Errorf("during the refresh: got %v; want allowed by the old file", d)
 			}
 		}
 		if waited := time.Since(start); waited != 0 {
-			t.Errorf("callers waited %v for a refresh", waited)
+			t.Errorf("callers waited %v for a refresh, want no wait", waited)
 		}
 		time.Sleep(11 * time.Second)
 		if d := decide(t, c, "http://a.example/new/"); d.Allowed {
-			t.Errorf("after the refresh: %v", d)
+			t.Errorf("after the refresh: got %v; want disallowed", d)
 		}
 		if n := len(web.Log()); n != 2 {
 			t.Errorf("%d fetches, want 2", n)
@@ -193,12 +194,14 @@ func TestRevalidation(t *testing.T) {
 				site.set(status(304))
 				time.Sleep(2 * time.Hour)
 				d := decide(t, c, "http://a.example/private/")
-				if d.Allowed || d.SHA256() != first.SHA256() || time.Until(d.Expires) != time.Hour || time.Since(d.Fetched) != 0 {
-					t.Errorf("after a 304: %v, fetched %v, expires %v", d, d.Fetched, d.Expires)
+				isRenewed := time.Until(d.Expires) == time.Hour && time.Since(d.Fetched) == 0
+				if d.Allowed || d.SHA256() != first.SHA256() || !isRenewed {
+					t.Errorf("after a 304: got %v, fetched %v, expires %v; want the same file, fetched now, for an hour",
+						d, d.Fetched, d.Expires)
 				}
 				last := web.Log()[1]
 				if last.Header.Get("If-None-Match")+last.Header.Get("If-Modified-Since") == "" {
-					t.Errorf("asked without a condition: %v", last.Header)
+					t.Errorf("the request has no validator: %v", last.Header)
 				}
 				if f := ev.fetches[1]; !f.Renewed || f.Cause != "" || f.Status != 200 {
 					t.Errorf("got the event %+v; want a renewal with status 200 and no cause", f)
@@ -206,13 +209,13 @@ func TestRevalidation(t *testing.T) {
 				site.set(status(304, "Cache-Control: max-age=600"))
 				time.Sleep(2 * time.Hour)
 				if d := decide(t, c, "http://a.example/"); time.Until(d.Expires) != 10*time.Minute {
-					t.Errorf("after a 304 with a lifetime of its own: expires in %v", time.Until(d.Expires))
+					t.Errorf("after a 304 with a lifetime of its own: expires in %v, want 10m", time.Until(d.Expires))
 				}
 			})
 		})
 	}
 
-	t.Run("sends a validator only to where it came from", func(t *testing.T) {
+	t.Run("sends a validator only to the URL from which it was received", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
 			site := new(switchable)
@@ -227,7 +230,8 @@ func TestRevalidation(t *testing.T) {
 			for _, r := range web.Log() {
 				sent = append(sent, r.URL+" "+r.Header.Get("If-None-Match"))
 			}
-			want := []string{"http://a.example/robots.txt ", "http://b.example/r.txt ", "http://a.example/robots.txt ", `http://b.example/r.txt "file"`}
+			want := []string{"http://a.example/robots.txt ", "http://b.example/r.txt ", "http://a.example/robots.txt ",
+				`http://b.example/r.txt "file"`}
 			if !slices.Equal(sent, want) {
 				t.Errorf("sent %q, want %q", sent, want)
 			}
@@ -243,7 +247,7 @@ func withHeader(line string, h http.Handler) http.Handler {
 	})
 }
 
-// A 304 gives the file a new lifetime. The next refresh comes only after four
+// A 304 gives the file a new lifetime. The next refresh begins only after four
 // fifths of the new lifetime.
 func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -261,7 +265,7 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(50 * time.Minute)
 		decide(t, c, "http://a.example/")
-		synctest.Wait() // waits until the 304 has come
+		synctest.Wait() // waits until the 304 has been received
 		for range 4 {
 			time.Sleep(10 * time.Minute)
 			decide(t, c, "http://a.example/")
@@ -284,18 +288,18 @@ func TestRenewalEndsAnOutage(t *testing.T) {
 		h.set(status(503))
 		time.Sleep(25 * time.Hour)
 		if d := decide(t, c, "http://a.example/"); !d.Stale {
-			t.Fatal(d)
+			t.Fatalf("got %v; want a stale decision", d)
 		}
 		h.set(status(304))
 		time.Sleep(2 * time.Minute)
 		if d := decide(t, c, "http://a.example/"); d.Stale || d.Cause != "" || !d.NextTry.IsZero() {
-			t.Errorf("%v, next try %v", d, d.NextTry)
+			t.Errorf("got %v, next try %v; want a decision that is not stale, without a next try", d, d.NextTry)
 		}
 	})
 }
 
-// The client does not send a very long ETag back. A server might answer 431 to
-// it, and a 4xx means that there is no robots.txt.
+// The client does not send a very long ETag back. A server might respond with
+// 431, and a 4xx means that there is no robots.txt.
 func TestHugeETag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -311,13 +315,13 @@ func TestHugeETag(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(25 * time.Hour)
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-			t.Errorf("a missed Disallow: %v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 	})
 }
 
-// If a server answers 412 to If-None-Match, robots.txt is fetched again without
-// that header. The 412 does not count as a 4xx.
+// If a server responds with 412 to If-None-Match, robots.txt is fetched again
+// without that header. The 412 does not count as a 4xx.
 func TestPreconditionFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -333,7 +337,7 @@ func TestPreconditionFailed(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		time.Sleep(25 * time.Hour)
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
-			t.Errorf("a missed Disallow: %v", d)
+			t.Errorf("got %v; want disallowed", d)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // Join combines all functions of an Observer. The test finds these functions by
-// reflection. So if the type gets a new function, the test covers it too.
+// reflection, so that it also covers functions that are added later.
 func TestJoinHasEveryFunction(t *testing.T) {
 	var called []string
 	numbered := func(who string) *Observer {
@@ -51,27 +51,30 @@ func TestJoinHasEveryFunction(t *testing.T) {
 
 func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	if o := Join(); o != nil {
-		t.Errorf("of none: %v", o)
+		t.Errorf("Join() = %v, want nil", o)
 	}
 	if o := Join(nil, nil); o != nil {
-		t.Errorf("of nil ones: %v", o)
+		t.Errorf("Join(nil, nil) = %v, want nil", o)
 	}
 	one := &Observer{Decided: func(context.Context, Decision) {}}
 	if o := Join(nil, one); o != one {
-		t.Errorf("of one: %v", o)
+		t.Errorf("Join of one Observer and nil = %v, want that Observer", o)
 	}
 	o := Join(one, &Observer{Fetched: func(context.Context, Fetch) {}})
-	if o.Decided == nil || o.Fetched == nil || o.Asked != nil || o.StoreFailed != nil {
-		t.Errorf("of two with a function each: %+v", o)
+	hasBoth := o.Decided != nil && o.Fetched != nil
+	if !hasBoth || o.Asked != nil || o.StoreFailed != nil {
+		t.Errorf("Join of Decided and Fetched = %+v, want only these two functions", o)
 	}
 }
 
-// A deafStore is a Store whose Get always fails.
-type deafStore struct{ Store }
+// A failingStore is a Store whose Get always fails.
+type failingStore struct{ Store }
 
-func (deafStore) Get(context.Context, string) ([]byte, error) { return nil, errors.New("deaf") }
+func (failingStore) Get(context.Context, string) ([]byte, error) {
+	return nil, errors.New("the Store is down")
+}
 
-// Decided gets the context of the request. Fetched and StoreFailed do not,
+// Decided receives the context of the request. Fetched and StoreFailed do not,
 // because a fetch belongs to no request.
 func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,14 +83,15 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		type key struct{}
 		got := make(chan [2]any, 10)
 		note := func(what string, ctx context.Context) { got <- [2]any{what, ctx.Value(key{})} }
-		tr := newTestTransport(t, &web, withStore(deafStore{new(memoryStore)}), func(o *Options) {
+		tr := newTestTransport(t, &web, withStore(failingStore{new(memoryStore)}), func(o *Options) {
 			o.Observer = &Observer{
 				Decided:     func(ctx context.Context, _ Decision) { note("decided", ctx) },
 				Fetched:     func(ctx context.Context, _ Fetch) { note("fetched", ctx) },
 				StoreFailed: func(ctx context.Context, op string, _ error) { note(op, ctx) },
 			}
 		})
-		req, _ := http.NewRequestWithContext(context.WithValue(t.Context(), key{}, "mine"), "GET", "http://a.example/", nil)
+		req, _ := http.NewRequestWithContext(context.WithValue(t.Context(), key{}, "mine"), "GET", "http://a.example/",
+			nil)
 		resp, err := tr.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +122,7 @@ func TestBlockedRequestsAreLogged(t *testing.T) {
 	req, _ := http.NewRequest("GET", "http://a.example/private/", nil)
 	tr.RoundTrip(req)
 	if !strings.Contains(buf.String(), "/private/") {
-		t.Errorf("not logged: %s", buf.String())
+		t.Errorf("the log does not contain the blocked URL: %s", buf.String())
 	}
 }
 
@@ -127,9 +131,11 @@ func TestObserverPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))
-		c := newTestTransport(t, &web, func(o *Options) { o.Observer = &Observer{Fetched: func(context.Context, Fetch) { panic("observer") }} }).Checker()
+		c := newTestTransport(t, &web, func(o *Options) {
+			o.Observer = &Observer{Fetched: func(context.Context, Fetch) { panic("observer") }}
+		}).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
-			t.Errorf("wrongly blocked: %v", d)
+			t.Errorf("got %v; want allowed", d)
 		}
 	})
 }
@@ -162,7 +168,8 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 			o.Store = store
 			o.Observer = &Observer{
 				Asked: func(_ context.Context, robotsURL string, resp *http.Response, body []byte, err error) {
-					note("asked %s for %s: %d, %d bytes, failed %t", resp.Request.URL, robotsURL, resp.StatusCode, len(body), err != nil)
+					note("asked %s for %s: %d, %d bytes, failed %t", resp.Request.URL, robotsURL, resp.StatusCode,
+						len(body), err != nil)
 				},
 				Read: func(_ context.Context, sha256 string, text []byte) {
 					note("read %.6s: %d bytes", sha256, len(text))
@@ -189,7 +196,7 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 		size := fmt.Sprint(len(someRules), " bytes")
 		c := newTestTransport(t, &web, observed).Checker()
 		if d := decide(t, c, "http://a.example/"); d.SHA256()[:6] != hash || !d.Time.Equal(time.Now()) {
-			t.Errorf("%v, made %v", d, d.Time)
+			t.Errorf("got %v, made at %v; want the hash of the file, and made now", d, d.Time)
 		}
 		want("asked http://a.example/robots.txt for http://a.example/robots.txt: 301, 0 bytes, failed false",
 			"asked http://b.example/rules.txt for http://a.example/robots.txt: 200, "+size+", failed false",
@@ -213,25 +220,26 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 			"asked http://gone.example/robots.txt for http://gone.example/robots.txt: 0, 0 bytes, failed true",
 			"fetched http://gone.example/robots.txt: 0,  for 0s")
 
-		newTestTransport(t, &web, observed, func(o *Options) { o.Override = map[string]string{"http://c.example": shutRules} })
+		newTestTransport(t, &web, observed,
+			func(o *Options) { o.Override = map[string]string{"http://c.example": shutRules} })
 		want(fmt.Sprintf("read %.3x: %d bytes", sha256.Sum256([]byte(shutRules)), len(shutRules)))
 	})
 }
 
-// If all callers give up while a fetch waits for its first slot, nothing is
-// sent, and the Observer gets no event of the fetch.
+// If all callers give up while a fetch waits for its first slot, no request is
+// sent, and the Observer receives no event of the fetch.
 func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules))
 		l := &politeness.Limiter{Logger: quiet()}
-		rest(t, l, "http://a.example/page", time.Minute)
+		pauseHost(t, l, "http://a.example/page", time.Minute)
 		c := newTestTransport(t, &web, paced(l), func(o *Options) {
 			o.Observer = &Observer{
 				Asked: func(_ context.Context, robotsURL string, _ *http.Response, _ []byte, err error) {
-					t.Errorf("asked for %s: %v", robotsURL, err)
+					t.Errorf("Asked was called for %s (error %v), want no call", robotsURL, err)
 				},
-				Fetched: func(_ context.Context, f Fetch) { t.Errorf("fetched %+v", f) },
+				Fetched: func(_ context.Context, f Fetch) { t.Errorf("Fetched was called with %+v, want no call", f) },
 			}
 		}).Checker()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -241,14 +249,13 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n := robotsFetches(&web, ""); n != 0 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests were sent, want none", n)
 		}
 	})
 }
 
-// Code below the Transport can get the decision that allowed the request, and
-// so can the caller from the response, whether or not anything observes
-// decisions.
+// Code below the Transport and the caller that has the response can get the
+// decision that allowed the request, whether or not an Observer is set.
 func TestDecisionOf(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
@@ -278,7 +285,7 @@ func TestDecisionOf(t *testing.T) {
 			}
 			resp.Body.Close()
 			if got == nil || !got.Allowed || got.URL.Path != "/page" {
-				t.Errorf("got %v", got)
+				t.Errorf("DecisionOf returned %v, want a decision that allows /page", got)
 			}
 			if later := DecisionOf(resp.Request.Context()); later != got {
 				t.Errorf("the response has %v, want %v", later, got)
@@ -303,7 +310,8 @@ func TestDecisionOf_AsDecided(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
-			web.Handle("a.example", robots("User-agent: *\nDisallow: /private/\nAllow: /private/help\nCrawl-delay: 3\n"))
+			web.Handle("a.example",
+				robots("User-agent: *\nDisallow: /private/\nAllow: /private/help\nCrawl-delay: 3\n"))
 			web.Handle("none.example", robotstest.Status(404))
 			var decided events
 			var got []*Decision
@@ -313,10 +321,11 @@ func TestDecisionOf_AsDecided(t *testing.T) {
 					return web.RoundTrip(r)
 				}
 				got = append(got, DecisionOf(r.Context()), DecisionOf(r.Context()))
-				return answerOf(r, 200, ""), nil
+				return newResponse(r, 200, ""), nil
 			})
 			tr := newTestTransport(t, base, func(o *Options) {
-				o.Observer, o.Override = decided.observer(), map[string]string{"http://mine.example": "User-agent: *\nAllow: /page\n"}
+				o.Observer = decided.observer()
+				o.Override = map[string]string{"http://mine.example": "User-agent: *\nAllow: /page\n"}
 			})
 			req, _ := http.NewRequest("GET", page, nil)
 			resp, err := tr.RoundTrip(req)
@@ -324,7 +333,8 @@ func TestDecisionOf_AsDecided(t *testing.T) {
 				t.Fatal(err)
 			}
 			resp.Body.Close()
-			if len(got) != 2 || got[0] != got[1] || len(decided.decisions) != 1 || !reflect.DeepEqual(*got[0], decided.decisions[0]) {
+			isSame := len(got) == 2 && got[0] == got[1]
+			if !isSame || len(decided.decisions) != 1 || !reflect.DeepEqual(*got[0], decided.decisions[0]) {
 				t.Errorf("%s: %+v, want %+v", page, got, decided.decisions)
 			}
 		})
@@ -337,7 +347,8 @@ func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 	for _, wait := range []time.Duration{0, -1} { // with -1, the limiter refuses the fetch at once
 		synctest.Test(t, func(t *testing.T) {
 			var web robotstest.Internet
-			web.Handle("a.example", siteOf(robots(someRules, "Cache-Control: max-age=300"), status(429, "Retry-After: 3600")))
+			web.Handle("a.example",
+				newSite(robots(someRules, "Cache-Control: max-age=300"), status(429, "Retry-After: 3600")))
 			store, limiter := new(memoryStore), &politeness.Limiter{MaxWait: wait}
 			client := newLimitedClient(t, Options{Base: &web, Store: store, Limiter: limiter})
 			client.Get("http://a.example/1")
@@ -360,8 +371,13 @@ func TestObserversAreToldOfACopyThatIsUsedWhileAHostRests(t *testing.T) {
 			for range 2 {
 				d := decide(t, c, "http://a.example/1")
 				mu.Lock()
-				if n := len(recalled); !d.Stale || n == 0 || !recalled[n-1].Fetched.Equal(d.Fetched) || recalled[n-1].SHA256 != d.SHA256() {
-					t.Errorf("MaxWait %v: %v by the file of %v, recalled %v", wait, d, d.Fetched, recalled)
+				isLoaded := false
+				if n := len(recalled); n > 0 {
+					isLoaded = recalled[n-1].Fetched.Equal(d.Fetched) && recalled[n-1].SHA256 == d.SHA256()
+				}
+				if !d.Stale || !isLoaded {
+					t.Errorf("MaxWait %v: got %v by the file of %v, and Loaded received %v; want the stale copy, and the same in Loaded",
+						wait, d, d.Fetched, recalled)
 				}
 				mu.Unlock()
 			}

@@ -19,8 +19,8 @@ import (
 )
 
 // Options configure a crawler: its name, and how it treats robots.txt. Only
-// UserAgent is required. The zero value of each other field means the behavior
-// that RFC 9309 describes. The constructors read the Options once. The fields
+// UserAgent is required. The zero value of each other field selects a default
+// that conforms to RFC 9309. The constructors read the Options once. The fields
 // are in groups:
 //
 //   - the name of the crawler: UserAgent, ProductTokens, StrictIdentity
@@ -46,9 +46,10 @@ type Options struct {
 	ProductTokens []string
 
 	// StrictIdentity makes RoundTrip return an *IdentityError for a request
-	// whose own User-Agent contains none of the product tokens: the server
-	// would see one name, while the crawler obeys the rules for another. False
-	// means that such a request is sent, and that the first one is logged.
+	// whose own User-Agent contains none of the product tokens, because the
+	// server would receive one name while the crawler obeys the rules for
+	// another. False means that such a request is sent, and that the first one
+	// is logged.
 	StrictIdentity bool
 
 	// Limiter delays the requests to each host, for pages and for robots.txt,
@@ -123,8 +124,9 @@ type Options struct {
 	// Store keeps robots.txt records beyond the life of this process: a
 	// diskstore.Store, a redisstore.Store or the caller's own. Crawlers with
 	// different User-Agents may share a Store, but each fetches its own copy of
-	// a file. A Store that fails, hangs or returns garbage costs a fetch, but
-	// never changes a decision. Nil means that records are kept only in memory.
+	// a file. If the Store fails, hangs or returns invalid data, robots.txt may
+	// be fetched again, but no decision changes. Nil means that records are
+	// kept only in memory.
 	Store Store
 
 	// MaxOrigins and MaxBytes limit the records in memory, with the fetches
@@ -135,21 +137,22 @@ type Options struct {
 	MaxBytes   int64
 
 	// KeepFiles keeps the whole text of each robots.txt in memory, for
-	// Decision.File and package preference. Each different file then takes
-	// about twice its size, which MaxBytes counts. False means that only rules
+	// Decision.File and package preference. Each distinct file then takes about
+	// twice its size, which counts toward MaxBytes. False means that only rules
 	// and Sitemap lines are kept, which is enough for Checker.Sitemaps, and
 	// that Decision.File returns nil.
 	KeepFiles bool
 
-	// Page configures how page directives (robots metas, X-Robots-Tag) are
-	// read.
+	// Page configures how page directives (robots meta elements, X-Robots-Tag)
+	// are read.
 	Page PageOptions
 
-	// Refusals recognizes block pages by additional rules, as made by
-	// refusal.NewDetector. They apply to robots.txt, which is then
-	// unreachable, and to PageDirectives, which searches for the Text of a rule
-	// in HTML only. The Limiter pauses a host only for the responses of the
-	// built-in table. Nil means that table alone.
+	// Refusals detects block pages by the caller's rules in addition to the
+	// built-in table: see refusal.NewDetector. The rules apply to responses for
+	// robots.txt, which then counts as unreachable, and to PageDirectives,
+	// which searches for the Text of a rule in HTML only. The Limiter pauses a
+	// host only for responses that the built-in table recognizes. Nil means the
+	// built-in table alone.
 	Refusals *refusal.Detector
 
 	// Observer receives events, such as decisions and fetches. [Join] combines
@@ -174,7 +177,7 @@ type config struct {
 	tokens    []string
 	overrides map[string]string // Options.Override, with canonical origins as keys
 	page      page.Options
-	sender    http.RoundTripper // sends pages and robots.txt: Base, under the pace if there is a Limiter
+	sender    http.RoundTripper // sends all requests: Base, inside a politeness.Transport if there is a Limiter
 }
 
 func (o Options) config() (*config, error) {
@@ -259,8 +262,8 @@ func (o Options) sender() (http.RoundTripper, error) {
 	return &politeness.Transport{Base: base, Limiter: o.Limiter, AttemptTimeout: o.AttemptTimeout}, nil
 }
 
-// validateSender returns the errors that the Limiter and Base have in their own
-// settings. Without this check, a fetch of robots.txt would fail with such an
+// validateSender returns an error if the settings of the Limiter or of Base are
+// invalid. Without this check, a fetch of robots.txt would fail with such an
 // error, and robots.txt would count as unreachable.
 func (o Options) validateSender() error {
 	if o.Limiter != nil {

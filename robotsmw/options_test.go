@@ -16,9 +16,9 @@ var constructors = map[string]func(Options) error{
 	"NewChecker":   func(o Options) error { _, err := NewChecker(o); return err },
 }
 
-// A Limiter with an invalid field let no request for a robots.txt start. Each
-// page was then refused with "robots.txt is unreachable", and the field was
-// named only as its cause.
+// The constructors return an error if a field of the Limiter is invalid.
+// Otherwise, no request for a robots.txt could start, and every page would be
+// disallowed because its robots.txt is unreachable.
 func TestOptions_InvalidLimiter(t *testing.T) {
 	invalid := &politeness.Limiter{Jitter: -1}
 	within := &politeness.Limiter{Within: &politeness.Limiter{Within: invalid}}
@@ -27,9 +27,12 @@ func TestOptions_InvalidLimiter(t *testing.T) {
 		want string
 	}{
 		{Options{Limiter: invalid}, "robotsmw: Options.Limiter: politeness: Limiter.Jitter is -1: "},
-		{Options{Limiter: within}, "robotsmw: Options.Limiter: politeness: Limiter.Within.Within: Limiter.Jitter is -1: "},
-		{Options{Base: &politeness.Transport{Limiter: invalid}}, "robotsmw: Options.Base: politeness: Limiter.Jitter is -1: "},
-		{Options{Base: &politeness.Transport{Limiter: within}, Limiter: new(politeness.Limiter)}, "robotsmw: Options.Base: politeness: Limiter.Within.Within: Limiter.Jitter"},
+		{Options{Limiter: within},
+			"robotsmw: Options.Limiter: politeness: Limiter.Within.Within: Limiter.Jitter is -1: "},
+		{Options{Base: &politeness.Transport{Limiter: invalid}},
+			"robotsmw: Options.Base: politeness: Limiter.Jitter is -1: "},
+		{Options{Base: &politeness.Transport{Limiter: within}, Limiter: new(politeness.Limiter)},
+			"robotsmw: Options.Base: politeness: Limiter.Within.Within: Limiter.Jitter"},
 	}
 	for _, tt := range tests {
 		tt.opts.UserAgent = testAgent
@@ -41,8 +44,8 @@ func TestOptions_InvalidLimiter(t *testing.T) {
 	}
 }
 
-// A validatingBase is a Base that knows whether it can send, as a
-// webbotauth.Transport does.
+// A validatingBase is a Base with a Validate method, like a
+// webbotauth.Transport.
 type validatingBase struct {
 	http.RoundTripper
 	err error
@@ -57,7 +60,7 @@ func TestOptions_InvalidBase(t *testing.T) {
 			t.Errorf("%s = %v, want the error of Base", name, err)
 		}
 		if err := construct(Options{UserAgent: testAgent, Base: validatingBase{}}); err != nil {
-			t.Errorf("%s with a valid Base: %v", name, err)
+			t.Errorf("%s with a valid Base: got error %v, want none", name, err)
 		}
 	}
 }
@@ -65,8 +68,9 @@ func TestOptions_InvalidBase(t *testing.T) {
 // A Wrap that returns nil must not leave the client without the robots
 // transport: http.Client uses http.DefaultTransport if it has none.
 func TestWrap_ReturnsNil(t *testing.T) {
-	client, err := NewClient(Options{UserAgent: testAgent, Wrap: func(http.RoundTripper) http.RoundTripper { return nil }})
+	client, err := NewClient(Options{UserAgent: testAgent,
+		Wrap: func(http.RoundTripper) http.RoundTripper { return nil }})
 	if client != nil || err == nil || !strings.Contains(err.Error(), "Options.Wrap") {
-		t.Errorf("NewClient = %v, %v", client, err)
+		t.Errorf("NewClient = %v, %v; want only an error about Options.Wrap", client, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // starts returns the path and the time of each request, such as "/1 +1s". The
-// times are counted from the last argument.
+// times are relative to since.
 func starts(web *robotstest.Internet, since time.Time) string {
 	var s []string
 	for _, r := range web.Log() {
@@ -77,14 +77,16 @@ func TestPaceOfAClient(t *testing.T) {
 	}
 }
 
-// Crawl-delay travels in the request's context. So it reaches a Limiter,
-// whatever is between the Transport and the Limiter.
+// The Crawl-delay is a value of the request's context. Therefore it reaches the
+// Limiter, whatever is between the Transport and the Limiter.
 func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(someRules+"Crawl-delay: 7\n"))
 		paced := &politeness.Transport{Base: &web, Limiter: &politeness.Limiter{}}
-		between := roundTripperFunc(func(r *http.Request) (*http.Response, error) { return paced.RoundTrip(r.Clone(r.Context())) })
+		between := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
+			return paced.RoundTrip(r.Clone(r.Context()))
+		})
 		client := &http.Client{Transport: newTestTransport(t, between)}
 		start := time.Now()
 		for _, path := range []string{"/1", "/2"} {
@@ -99,7 +101,7 @@ func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 }
 
 // If a new robots.txt has no Crawl-delay, the old file's Crawl-delay no longer
-// counts.
+// applies.
 func TestCrawlDelayThatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -126,7 +128,7 @@ func TestCrawlDelayThatWasTakenBack(t *testing.T) {
 	})
 }
 
-// The time limit of a robots.txt fetch begins after its wait, so a slow pace
+// The time limit of a robots.txt fetch begins after its wait, so a long delay
 // causes no timeout.
 func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -142,13 +144,13 @@ func TestWaitOfRobotsTxtIsNoTimeout(t *testing.T) {
 			t.Errorf("got %v; want disallowed by a rule", d)
 		}
 		if took := time.Since(start); took != 5*time.Minute+20*time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("both checks took %v, want 5m20s", took)
 		}
 	})
 }
 
-// If a caller's deadline comes before the slot of the robots.txt fetch, the
-// caller gets a DelayError at once. The origin does not count as unreachable.
+// If a caller's deadline is before the slot of the robots.txt fetch, the caller
+// gets a DelayError immediately. The origin does not count as unreachable.
 func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -166,15 +168,17 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 			_, err := c.Check(ctx, mustURL(t, "http://a.example/"))
 			cancel()
 			delay, ok := errors.AsType[*politeness.DelayError](err)
-			if !ok || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnreachable) || time.Since(start) != 0 {
-				t.Fatalf("after %v: %v", time.Since(start), err)
+			isDeadline := errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnreachable)
+			if !ok || !isDeadline || time.Since(start) != 0 {
+				t.Fatalf("after %v: got error %v, want a DelayError at once that is DeadlineExceeded",
+					time.Since(start), err)
 			}
 			if delay.Until.Sub(start) != time.Minute || delay.Host != "a.example" {
 				t.Errorf("%+v, want a minute", delay)
 			}
 		}
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Minute {
-			t.Errorf("%v after %v", d, time.Since(start))
+			t.Errorf("got %v after %v; want disallowed after a minute", d, time.Since(start))
 		}
 		if n := len(web.Log()); n != 1 {
 			t.Errorf("%d fetches, want 1", n)
@@ -182,7 +186,7 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 	})
 }
 
-// If the Limiter refuses to let a robots.txt fetch wait, here because of
+// If the Limiter rejects the wait of a robots.txt fetch, here because of
 // MaxWait, the origin does not count as unreachable.
 func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +203,7 @@ func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 			t.Errorf("got error %v, want a DelayError", err)
 		}
 		if s := c.Stats(); s.Origins != 0 {
-			t.Errorf("%+v: something is known of an origin that was not asked", s)
+			t.Errorf("Stats returns %+v, want no origin, because no request was sent", s)
 		}
 		time.Sleep(time.Minute)
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed {
@@ -209,7 +213,7 @@ func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 }
 
 // If a Crawl-delay is longer than MaxCrawlDelay, a request that would have to
-// wait for it is refused at once.
+// wait for it fails immediately.
 func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -225,7 +229,7 @@ func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 		err = fetch(t, client, "http://a.example/2")
 		delay, ok := errors.AsType[*politeness.DelayError](err)
 		if !ok || delay.Until.Sub(start) != 121*time.Second || time.Since(start) != time.Second {
-			t.Fatalf("%v after %v", err, time.Since(start))
+			t.Fatalf("got error %v after %v, want a DelayError until 121s, at once", err, time.Since(start))
 		}
 		time.Sleep(time.Until(delay.Until))
 		if err := fetch(t, client, "http://a.example/2"); err != nil {
@@ -234,8 +238,8 @@ func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 	})
 }
 
-// If http.Client.Timeout is shorter than the wait, the request fails at once,
-// not after the Timeout.
+// If http.Client.Timeout is shorter than the wait, the request fails
+// immediately, without waiting for the Timeout.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -251,7 +255,7 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 		start := time.Now()
 		err = fetch(t, client, "http://a.example/2")
 		if !isDelay(err) || time.Since(start) != 0 {
-			t.Errorf("%v after %v", err, time.Since(start))
+			t.Errorf("got error %v after %v, want a DelayError at once", err, time.Since(start))
 		}
 	})
 }
@@ -266,7 +270,8 @@ func TestAttemptTimeout(t *testing.T) {
 		mux.Handle("/slow", robotstest.Hang{})
 		mux.Handle("/drip", robotstest.Trickle{Chunk: "x", Every: time.Second})
 		web.Handle("a.example", mux)
-		client, err := NewClient(Options{UserAgent: testAgent, Base: &web, AttemptTimeout: 10 * time.Second, Limiter: &politeness.Limiter{Delay: time.Minute, MaxCrawlDelay: time.Hour}})
+		client, err := NewClient(Options{UserAgent: testAgent, Base: &web, AttemptTimeout: 10 * time.Second,
+			Limiter: &politeness.Limiter{Delay: time.Minute, MaxCrawlDelay: time.Hour}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +283,7 @@ func TestAttemptTimeout(t *testing.T) {
 			}
 			fetch(t, client, "http://a.example/robots.txt") // after this request, the next one waits a whole minute
 			if errors.Is(err, ErrUnreachable) {
-				t.Errorf("%s: %v", path, err)
+				t.Errorf("%s: got error %v, want one that is not ErrUnreachable", path, err)
 			}
 		}
 	})
@@ -288,45 +293,47 @@ func TestAttemptTimeout(t *testing.T) {
 // Transport replaces it by the Crawl-delay of robots.txt. For a robots.txt, the
 // Transport keeps the caller's Crawl-delay.
 func TestCallersCrawlDelay(t *testing.T) {
-	met := make(map[string]any)
+	received := make(map[string]any)
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
-		var told any
+		var delay any
 		if d, ok := r.Context().Value(politeness.CrawlDelayKey{}).(*time.Duration); ok {
-			told = *d
+			delay = *d
 		}
-		met[r.URL.Path] = told
+		received[r.URL.Path] = delay
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, http.StatusOK, "User-agent: *\nCrawl-delay: 3\n"), nil
+			return newResponse(r, http.StatusOK, "User-agent: *\nCrawl-delay: 3\n"), nil
 		}
-		return answerOf(r, http.StatusOK, ""), nil
+		return newResponse(r, http.StatusOK, ""), nil
 	})
 	tr := newTestTransport(t, base)
 	for _, path := range []string{"/", "/robots.txt"} {
-		req, _ := http.NewRequestWithContext(politeness.WithCrawlDelay(t.Context(), 7*time.Second), http.MethodGet, "http://a.example"+path, nil)
+		req, _ := http.NewRequestWithContext(politeness.WithCrawlDelay(t.Context(), 7*time.Second), http.MethodGet,
+			"http://a.example"+path, nil)
 		if _, err := tr.RoundTrip(req); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if met["/"] != 3*time.Second || met["/robots.txt"] != 7*time.Second {
-		t.Errorf("the Limiter met %v", met)
+	if received["/"] != 3*time.Second || received["/robots.txt"] != 7*time.Second {
+		t.Errorf("the Limiter received the Crawl-delays %v, want 3s for / and 7s for /robots.txt", received)
 	}
 }
 
-// If robots.txt redirects, and the slot of the second hop comes after the
-// caller's deadline, the caller gets a DelayError at once.
+// If robots.txt redirects, and the slot of the second hop is after the caller's
+// deadline, the caller gets a DelayError immediately.
 func TestDeadlineAndTheSecondHop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("http://a.example", status(301, "Location: https://a.example/robots.txt"))
 		web.Handle("https://a.example", robots(someRules))
-		client, _ := NewClient(Options{UserAgent: testAgent, Base: &web, Limiter: &politeness.Limiter{Delay: 10 * time.Second}, Logger: slog.New(slog.DiscardHandler)})
+		client, _ := NewClient(Options{UserAgent: testAgent, Base: &web,
+			Limiter: &politeness.Limiter{Delay: 10 * time.Second}, Logger: slog.New(slog.DiscardHandler)})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		req, _ := http.NewRequestWithContext(ctx, "GET", "http://a.example/", nil)
 		start := time.Now()
 		_, err := client.Do(req)
 		if !isDelay(err) || time.Since(start) > time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
+			t.Errorf("got error %v after %v, want a DelayError within a second", err, time.Since(start))
 		}
 		time.Sleep(time.Minute)
 	})

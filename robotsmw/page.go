@@ -8,10 +8,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotsmeta"
 )
 
-// A Page has the page directives of a response, as far as they are known. The
-// X-Robots-Tag and Robots-Tag headers are known at once. The robots metas of
-// the HTML are known when the caller has read them. A Page is a snapshot: call
-// PageDirectives again when more has been read.
+// A Page has the page directives of a response, as far as they are known.
+// Directives in the X-Robots-Tag and Robots-Tag headers are known immediately.
+// Those in robots meta elements are known when the caller has read that part of
+// the HTML. A Page is a snapshot: PageDirectives should be called again when
+// more has been read.
 type Page struct {
 	robotsmeta.Directives
 	State PageState
@@ -25,13 +26,13 @@ type Page struct {
 	// content. There are no Directives, because they would not be those of the
 	// page. If Sure is not set, the refusal is a guess from a header field such
 	// as a cookie, or from marks in the first 16 KiB of HTML. A guess is only
-	// reported: nothing acts on it.
+	// reported, and has no other effect.
 	Refusal refusal.Refusal
 }
 
 // A PageState is how much of a page has been examined for directives. A
-// restriction that was found counts in every state. If no restriction was
-// found, that result is final only in PageHeaderOnly and PageComplete.
+// restriction that was found applies in every state. The result that there is
+// no restriction is final only in PageHeaderOnly and PageComplete.
 type PageState uint8
 
 const (
@@ -69,14 +70,14 @@ var pageStates = map[PageState]string{
 	PageComplete:    "complete",
 }
 
-// PageOptions configures how the robots metas of a page are read. The zero
-// value examines every HTML page while the caller reads it.
+// PageOptions configures how the robots meta elements of a page are read. The
+// zero value examines every HTML page while the caller reads it.
 type PageOptions struct {
 	// ReadAhead makes RoundTrip read an HTML page to the end of its head before
 	// RoundTrip returns. RoundTrip then reads for at most this time, and at
-	// most 64 KiB. If the head ends within these limits, PageDirectives knows
-	// its metas before the caller reads a byte. The caller gets the whole body,
-	// as without ReadAhead. 0 means that RoundTrip returns as soon as Base
-	// does.
+	// most 64 KiB. If the head ends within these limits, PageDirectives
+	// includes the meta elements in the head before the caller reads a byte.
+	// The caller can still read the whole body. 0 means that RoundTrip returns
+	// as soon as Base does.
 	ReadAhead time.Duration
 }

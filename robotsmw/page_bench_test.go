@@ -11,18 +11,24 @@ import (
 	"time"
 )
 
-// benchPage returns a page of about size bytes. Its head has 23 metas, which is
-// the median of 419 real pages. Half of these metas have a name.
+// benchPage returns a page of about size bytes. Its head has 23 meta elements,
+// which is the median of 419 real pages. Half of these elements have a name.
 func benchPage(size int, head string) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>A page</title>" + head)
 	for i := range 11 {
-		fmt.Fprintf(&b, "<meta name=\"item-%d\" content=\"A description of item %d\">\n<link rel=\"stylesheet\" href=\"/css/%d.css\">\n", i, i, i)
-		fmt.Fprintf(&b, "<meta property=\"og:tag\" content=\"tag %d\">\n<link rel=\"alternate\" hreflang=\"de\" href=\"/de/%d\">\n", i, i)
+		fmt.Fprintf(&b,
+			"<meta name=\"item-%d\" content=\"A description of item %d\">\n<link rel=\"stylesheet\" href=\"/css/%d.css\">\n",
+			i, i, i)
+		fmt.Fprintf(&b,
+			"<meta property=\"og:tag\" content=\"tag %d\">\n<link rel=\"alternate\" hreflang=\"de\" href=\"/de/%d\">\n",
+			i, i)
 	}
 	b.WriteString("</head><body>\n")
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, "<div class=\"item\"><a href=\"/item/%d\">An item of the page</a><p>with a paragraph of some text, as there often is.</p></div>\n", i)
+		fmt.Fprintf(&b,
+			"<div class=\"item\"><a href=\"/item/%d\">An item of the page</a><p>with a paragraph of some text, as there often is.</p></div>\n",
+			i)
 	}
 	return b.String()
 }
@@ -33,8 +39,8 @@ const robotsMeta = `<meta name="robots" content="noindex, max-snippet:20">`
 // and one with a Transport. In each turn, each client fetches a hundred pages.
 // The benchmark reports the Transport's throughput as a fraction of the bare
 // client's: the median and the quartiles of all turns. It also reports the bare
-// client's median time for a page. The cases "asked" call PageDirectives after
-// each page.
+// client's median time for a page. In the cases named "asked", PageDirectives
+// is called after each page.
 func BenchmarkLoopback(b *testing.B) {
 	for _, page := range []struct {
 		name, kind, body string
@@ -81,7 +87,7 @@ func BenchmarkLoopback(b *testing.B) {
 					}
 					resp.Body.Close()
 					if ask && PageDirectives(resp).NoIndex() != noindex {
-						b.Fatal("wrong answer")
+						b.Fatalf("NoIndex is %t, want %t", !noindex, noindex)
 					}
 				}
 				return time.Since(start)

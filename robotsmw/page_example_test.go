@@ -22,7 +22,8 @@ func ExamplePageDirectives() {
 		w.Header().Set("X-Robots-Tag", "noarchive")
 		io.WriteString(w, `<html><head><meta name="robots" content="noindex"></head><body>Hello</body></html>`)
 	}))
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base: &web})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,8 +45,8 @@ func ExamplePageDirectives() {
 	// complete noarchive true noindex true
 }
 
-// PageDirectives reports a challenge that comes in place of the page. The
-// crawler does not keep such an answer.
+// PageDirectives reports a challenge that a server sends instead of the page.
+// The crawler does not keep such a response.
 func ExamplePageDirectives_refusal() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +57,8 @@ func ExamplePageDirectives_refusal() {
 		w.Header().Set("Cf-Mitigated", "challenge")
 		http.Error(w, "Just a moment...", http.StatusForbidden)
 	}))
-	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)", Base: &web})
+	transport, err := robotsmw.NewTransport(robotsmw.Options{UserAgent: "ExampleBot/1.0 (+https://example.com/bot)",
+		Base: &web})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,8 +74,8 @@ func ExamplePageDirectives_refusal() {
 	// not kept: Cloudflare: challenge (403, cf-mitigated: challenge)
 }
 
-// A site has bot protection of its own, which responds with status 200. A rule
-// describes its page.
+// A site has its own bot protection, which responds with status 200. A rule
+// recognizes its block page.
 func ExampleOptions_refusals() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,6 +14,7 @@ import (
 	"time"
 )
 
+// An observed is what a caller observes of a response and its body.
 type observed struct {
 	DoErr                   string
 	Status, Proto           string
@@ -87,8 +88,8 @@ func observe(client *http.Client, method, url string, limit, piece int, edit fun
 	return o
 }
 
-// raw returns a handler that writes the answer to the connection unchanged, and
-// then closes the connection.
+// raw returns a handler that writes the response to the connection unchanged,
+// and then closes the connection.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor > 1 { // an HTTP/2 connection cannot be hijacked
@@ -164,12 +165,18 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 		}},
 		{name: "closed unread", handler: answer(200, nil, page), limit: -1},
 		{name: "closed early", handler: answer(200, nil, page), limit: 100},
-		{name: "closed at the length", handler: answer(200, header{"Content-Length": fmt.Sprint(len(page))}, page), limit: len(page)},
-		{name: "shorter than its length", handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n" + noIndexPage)},
-		{name: "longer than its length", handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n" + noIndexPage)},
-		{name: "a broken chunk", handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n<html>\r\nxyz\r\n")},
-		{name: "a missing last chunk", handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n<html>\r\n")},
-		{name: "until the connection closes", handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + noIndexPage)},
+		{name: "closed at the length", handler: answer(200, header{"Content-Length": fmt.Sprint(len(page))}, page),
+			limit: len(page)},
+		{name: "shorter than its length",
+			handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n" + noIndexPage)},
+		{name: "longer than its length",
+			handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 20\r\n\r\n" + noIndexPage)},
+		{name: "a broken chunk",
+			handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n<html>\r\nxyz\r\n")},
+		{name: "a missing last chunk",
+			handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n<html>\r\n")},
+		{name: "until the connection closes",
+			handler: raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + noIndexPage)},
 		{name: "HTTP/1.0", handler: raw("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + noIndexPage)},
 		{name: "no answer", handler: raw("")},
 		{name: "no HTTP", handler: raw("<html>hello")},
@@ -184,11 +191,15 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 			answer(200, nil, page)(w, r)
 			w.Header().Set("Digest", "x=y")
 		}},
-		{name: "gzip that net/http undoes", handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)))},
+		{name: "gzip that net/http undoes",
+			handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)))},
 		{name: "gzip that it cannot undo", handler: answer(200, header{"Content-Encoding": "gzip"}, page)},
-		{name: "gzip cut short that it undoes", handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)[:100]))},
-		{name: "gzip that the caller undoes", edit: accept("gzip"), handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)))},
-		{name: "gzip cut short that the caller undoes", edit: accept("gzip"), handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)[:100]))},
+		{name: "gzip cut short that it undoes",
+			handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)[:100]))},
+		{name: "gzip that the caller undoes", edit: accept("gzip"),
+			handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)))},
+		{name: "gzip cut short that the caller undoes", edit: accept("gzip"),
+			handler: answer(200, header{"Content-Encoding": "gzip"}, string(encodedPage(t, "gzip", page)[:100]))},
 		{name: "brotli", edit: accept("br"), handler: answer(200, header{"Content-Encoding": "br"}, "\x0b\x02\x80")},
 		{name: "101", edit: func(r *http.Request) { r.Header.Set("Connection", "Upgrade"); r.Header.Set("Upgrade", "x") },
 			handler: raw("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")},
@@ -252,7 +263,8 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 					g, w := reflect.ValueOf(got), reflect.ValueOf(want)
 					for i := range g.NumField() {
 						if a, b := g.Field(i).Interface(), w.Field(i).Interface(); !reflect.DeepEqual(a, b) {
-							t.Errorf("%s: %.200q with us, %.200q without", g.Type().Field(i).Name, fmt.Sprint(a), fmt.Sprint(b))
+							t.Errorf("%s: %.200q with the Transport, want %.200q, as without it",
+								g.Type().Field(i).Name, fmt.Sprint(a), fmt.Sprint(b))
 						}
 					}
 				})
@@ -260,6 +272,6 @@ func TestBodyIsAsWithoutUs(t *testing.T) {
 		})
 	}
 	if n := len(responses); n < 40 {
-		t.Errorf("%d responses", n)
+		t.Errorf("the table has %d responses, want at least 40", n)
 	}
 }

@@ -21,7 +21,7 @@ import (
 const noIndexPage = `<html><head><meta name="robots" content="noindex"></head><body>hello</body></html>`
 
 // pageWeb returns an internet in which h serves a.example, whose /robots.txt
-// answers 404.
+// has status 404.
 func pageWeb(h http.HandlerFunc) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,7 +98,7 @@ func TestPageStates(t *testing.T) {
 			w.Header().Set("Content-Type", "Text/HTML charset=utf-8")
 			io.WriteString(w, noIndexPage)
 		}, before: PagePending, after: PageComplete, noIndex: true},
-		{name: "a type that says nothing", handler: func(w http.ResponseWriter, _ *http.Request) {
+		{name: "a type without a slash", handler: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "html")
 			io.WriteString(w, noIndexPage)
 		}, before: PagePending, after: PageComplete, noIndex: true},
@@ -197,7 +197,8 @@ func TestPageStates(t *testing.T) {
 		}, before: PagePending, after: PageComplete, noIndex: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			client := &http.Client{Transport: newTestTransport(t, pageWeb(test.handler), func(o *Options) { o.Page = test.opts })}
+			client := &http.Client{Transport: newTestTransport(t, pageWeb(test.handler),
+				func(o *Options) { o.Page = test.opts })}
 			resp := getPage(t, client, func(r *http.Request) {
 				r.Header.Set("Accept-Encoding", "anything")
 				if test.method != "" {
@@ -228,8 +229,8 @@ func TestPageClosedEarlyIsPartial(t *testing.T) {
 	checkPage(t, resp, PagePartial, false)
 }
 
-// A page of known length is complete when it was read to this length. The
-// caller need not read on to io.EOF.
+// A page of known length is complete when it has been read to this length, even
+// if the caller has not received io.EOF.
 func TestPageReadToItsLengthIsComplete(t *testing.T) {
 	client := &http.Client{Transport: newTestTransport(t, pageWeb(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(noIndexPage)))
@@ -257,12 +258,12 @@ func TestRestrictionCountsAsSoonAsItIsSeen(t *testing.T) {
 }
 
 // dribble returns a handler that sends page in small pieces, one each second.
-// The last argument is the size of a piece in bytes.
-func dribble(page string, some int) http.HandlerFunc {
+// size is the number of bytes of a piece.
+func dribble(page string, size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		for len(page) > 0 {
-			n := min(some, len(page))
+			n := min(size, len(page))
 			if _, err := io.WriteString(w, page[:n]); err != nil {
 				return
 			}
@@ -288,7 +289,7 @@ func TestDribblingPageReachesTheCallerWithoutDelay(t *testing.T) {
 		for second := range 10 {
 			n, err := resp.Body.Read(buf)
 			if took := time.Since(start); err != nil || n != 1024 || took != time.Duration(second)*time.Second {
-				t.Fatalf("read %d: %d bytes after %v, %v", second, n, took, err)
+				t.Fatalf("read %d: %d bytes after %v, error %v; want 1024 bytes a second", second, n, took, err)
 			}
 			PageDirectives(resp)
 		}
@@ -306,13 +307,17 @@ func TestReadAhead(t *testing.T) {
 		found bool
 	}{
 		{"up to the body", long, 100, PageOptions{ReadAhead: time.Minute}, 0, true},
-		{"a slow head", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute}, 5 * time.Second, true},
-		{"a head that is too slow", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: 3500 * time.Millisecond}, 3500 * time.Millisecond, false},
-		{"a head that is too long", strings.Repeat(" ", 70_000) + long, 30_000, PageOptions{ReadAhead: time.Minute}, 2 * time.Second, false},
+		{"a slow head", strings.Repeat(" ", 500) + long, 100, PageOptions{ReadAhead: time.Minute}, 5 * time.Second,
+			true},
+		{"a head that is too slow", strings.Repeat(" ", 500) + long, 100,
+			PageOptions{ReadAhead: 3500 * time.Millisecond}, 3500 * time.Millisecond, false},
+		{"a head that is too long", strings.Repeat(" ", 70_000) + long, 30_000, PageOptions{ReadAhead: time.Minute},
+			2 * time.Second, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(test.page, test.rate)), func(o *Options) { o.Page = test.opts })}
+				client := &http.Client{Transport: newTestTransport(t, pageWeb(dribble(test.page, test.rate)),
+					func(o *Options) { o.Page = test.opts })}
 				start := time.Now()
 				resp := getPage(t, client)
 				if took := time.Since(start); took != test.took {
@@ -342,7 +347,7 @@ func TestReadAheadKeepsTheErrorForLater(t *testing.T) {
 	resp := getPage(t, client)
 	b, err := io.ReadAll(resp.Body)
 	if string(b) != "<head><title>cut" || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%q, %v", b, err)
+		t.Errorf("the body is %q (error %v), want what was sent and ErrUnexpectedEOF", b, err)
 	}
 	checkPage(t, resp, PagePartial, false)
 	resp.Body.Close()
@@ -372,7 +377,7 @@ func TestReadAheadOfGzip(t *testing.T) {
 	}), func(o *Options) { o.Page.ReadAhead = time.Minute })}
 	resp := getPage(t, client, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
 	if !PageDirectives(resp).NoIndex() {
-		t.Error("the head was not read ahead")
+		t.Error("noindex is false before the body is read, want true")
 	}
 	z, err := gzip.NewReader(resp.Body)
 	if err != nil {
@@ -405,18 +410,19 @@ func TestPageIsThatOfTheLastHop(t *testing.T) {
 
 func TestPageDirectivesOfForeignResponses(t *testing.T) {
 	if p := PageDirectives(nil); p.State != PageNotExamined || p.NoIndex() {
-		t.Errorf("nil: %+v", p)
+		t.Errorf("PageDirectives(nil) = %+v, want no directives, not examined", p)
 	}
 	resp := &http.Response{Header: http.Header{"X-Robots-Tag": {"noindex"}}, Body: http.NoBody}
 	if p := PageDirectives(resp); p.State != PageNotExamined || !p.NoIndex() {
-		t.Errorf("no transport: %+v", p)
+		t.Errorf("without a Transport: %+v, want noindex, not examined", p)
 	}
 	// This Base does not set Response.Request.
 	forgetful := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
 			return &http.Response{StatusCode: 404, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 		}
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/html"}}, Body: io.NopCloser(strings.NewReader(noIndexPage))}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/html"}},
+			Body: io.NopCloser(strings.NewReader(noIndexPage))}, nil
 	})
 	req, _ := http.NewRequest("GET", "http://a.example/", nil)
 	resp, err := newTestTransport(t, forgetful).RoundTrip(req)
@@ -459,7 +465,7 @@ func TestPageDirectivesWhileReading(t *testing.T) {
 func TestPageOptionsAreChecked(t *testing.T) {
 	for _, o := range []PageOptions{{ReadAhead: -1}} {
 		if _, err := NewTransport(Options{UserAgent: testAgent, Page: o}); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: Page.") {
-			t.Errorf("%+v: %v", o, err)
+			t.Errorf("%+v: got error %v, want one about Page", o, err)
 		}
 	}
 }
@@ -478,13 +484,13 @@ func TestPageContextIsTheCallersOwn(t *testing.T) {
 	}
 	cancel()
 	if seen.Value(key{}) != "x" || !errors.Is(seen.Err(), context.Canceled) {
-		t.Error("the context lost its value or its end")
+		t.Error("the context has lost its value or its cancellation")
 	}
 }
 
 // A response without HTML costs at most one allocation, for the context that
 // its request is sent with. A response with HTML costs one more, for its body.
-// The budgets are twice that.
+// The budgets are twice as high.
 func TestPageAllocations(t *testing.T) {
 	for kind, want := range map[string]float64{"application/pdf": 2, "text/html; charset=utf-8": 4} {
 		tr := newTestTransport(t, roundTripperFunc(nil))
@@ -510,9 +516,9 @@ func TestPageAllocations(t *testing.T) {
 func TestPageNotExamined_WhatTheCallerDoesToTheResponseChangesNothing(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, http.StatusNotFound, ""), nil
+			return newResponse(r, http.StatusNotFound, ""), nil
 		}
-		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
+		return newResponse(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
 	})
 	tr := newTestTransport(t, base)
 	for _, tt := range []struct {
@@ -547,9 +553,9 @@ func TestPageNotExamined_WhatTheCallerDoesToTheResponseChangesNothing(t *testing
 func TestPageNotExamined_AskedByAnotherGoroutine(t *testing.T) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, http.StatusNotFound, ""), nil
+			return newResponse(r, http.StatusNotFound, ""), nil
 		}
-		return answerOf(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
+		return newResponse(r, http.StatusOK, "x", "Content-Type: text/html", "Content-Encoding: br"), nil
 	})
 	tr := newTestTransport(t, base)
 	done := make(chan PageState)
@@ -575,7 +581,7 @@ func TestPageNotExamined_AskedByAnotherGoroutine(t *testing.T) {
 func TestPageHeaderOnly_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 	for name, body := range map[string]io.ReadCloser{"NoBody": http.NoBody, "nil": nil} {
 		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
-			resp := answerOf(r, http.StatusOK, "", "Content-Type: text/html")
+			resp := newResponse(r, http.StatusOK, "", "Content-Type: text/html")
 			if !strings.HasSuffix(r.URL.Path, "robots.txt") {
 				resp.Body = body
 			}
@@ -587,14 +593,14 @@ func TestPageHeaderOnly_EmptyBodyThroughAClientWithATimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := PageDirectives(resp).State; got != PageHeaderOnly {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: the state is %v, want %v", name, got, PageHeaderOnly)
 		}
 		resp.Body.Close()
 	}
 }
 
-// A response is PageHeaderOnly if it is not HTML, if it answers a HEAD request,
-// or if its status is 304 or 206.
+// A response is PageHeaderOnly if it is not HTML, if it is the response to a
+// HEAD request, or if its status is 304 or 206.
 func TestPageHeaderOnly_OtherKindsHaveNoMoreToSay(t *testing.T) {
 	for _, tt := range []struct {
 		method, kind string
@@ -607,9 +613,9 @@ func TestPageHeaderOnly_OtherKindsHaveNoMoreToSay(t *testing.T) {
 	} {
 		base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/robots.txt" {
-				return answerOf(r, http.StatusNotFound, ""), nil
+				return newResponse(r, http.StatusNotFound, ""), nil
 			}
-			return answerOf(r, tt.status, "x", "Content-Type: "+tt.kind), nil
+			return newResponse(r, tt.status, "x", "Content-Type: "+tt.kind), nil
 		})
 		tr := newTestTransport(t, base)
 		req, _ := http.NewRequestWithContext(t.Context(), tt.method, "http://a.example/", nil)
@@ -618,7 +624,7 @@ func TestPageHeaderOnly_OtherKindsHaveNoMoreToSay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := PageDirectives(resp).State; got != PageHeaderOnly {
-			t.Errorf("%+v: %v", tt, got)
+			t.Errorf("%+v: the state is %v, want %v", tt, got, PageHeaderOnly)
 		}
 		resp.Body.Close()
 	}

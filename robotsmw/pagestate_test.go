@@ -19,6 +19,6 @@ func TestPageState_MatchesInternalConstants(t *testing.T) {
 		}
 	}
 	if last := page.Complete + 1; PageState(last).String() != PageNotExamined.String() {
-		t.Errorf("a state beyond the last is %q", PageState(last))
+		t.Errorf("a state beyond the last is %q, want %q", PageState(last), PageNotExamined)
 	}
 }

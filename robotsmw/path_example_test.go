@@ -11,8 +11,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Many servers treat //private/ and /x/%2e%2e/private/ like /private/. So if
-// robots.txt disallows /private/, the other two are disallowed as well.
+// Many servers treat //private/ and /x/%2e%2e/private/ like /private/.
+// Therefore, if robots.txt disallows /private/, the other two are disallowed as
+// well.
 func ExampleDecision_resolved() {
 	var web robotstest.Internet
 	web.Handle("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

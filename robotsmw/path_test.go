@@ -8,7 +8,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A server may treat a path like another path. The URL is judged by both paths.
+// A server may treat different paths as equivalent. A URL is disallowed if any
+// form of its path is.
 func TestAnotherNameForAPath(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(`User-agent: *
@@ -83,7 +84,7 @@ Allow: /private/open/
 		u := mustURL(t, "http://a.example"+tt.path)
 		d, err := c.Check(t.Context(), u)
 		if err != nil {
-			t.Errorf("%s: %v", tt.path, err)
+			t.Errorf("%s: got error %v, want none", tt.path, err)
 			continue
 		}
 		line := d.Line
@@ -94,7 +95,7 @@ Allow: /private/open/
 			t.Errorf("%s: %v, resolved %q; want line %d, resolved %q", tt.path, d, d.Resolved, tt.line, tt.resolved)
 		}
 		if d.URL != u {
-			t.Errorf("%s: the decision is about another URL", tt.path)
+			t.Errorf("%s: Decision.URL is not the URL that was passed to Check", tt.path)
 		}
 	}
 }
@@ -106,16 +107,17 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	web.Handle("a.example", robots(shutRules))
 	c := newTestTransport(t, &web).Checker()
 	for path, want := range map[string]bool{
-		"/robots.txt": true, "//robots.txt": false, "/./robots.txt": false, "/x/../robots.txt": false, "/%2e/robots.txt": false, "/robots.txt?q": false,
+		"/robots.txt": true, "//robots.txt": false, "/./robots.txt": false, "/x/../robots.txt": false,
+		"/%2e/robots.txt": false, "/robots.txt?q": false,
 	} {
 		if d := decide(t, c, "http://a.example"+path); d.Allowed != want {
 			t.Errorf("%s: got %v; want allowed: %t", path, d, want)
 		}
 	}
-	// Sent is "/%2Frobots.txt".
+	// The path that is sent is "/%2Frobots.txt".
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt", RawPath: "%2Frobots.txt"}
 	if d, err := c.Check(t.Context(), u); err != nil || d.Allowed {
-		t.Errorf("%v, %v", d, err)
+		t.Errorf("got %v and error %v; want disallowed", d, err)
 	}
 }
 
@@ -132,7 +134,7 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if b, err := d.MarshalJSON(); err != nil || !strings.Contains(string(b), `"line":3,"resolved":"/private/a?b=//c","group":["ExampleBot"],"crawl_delay_seconds":7`) {
-		t.Errorf("%s, %v", b, err)
+		t.Errorf("the JSON is %s (error %v), want line 3, the resolved path, the group and the Crawl-delay", b, err)
 	}
 	if d.URL.Path != "/x/../private/a" || d.CrawlDelay.Seconds() != 7 || len(d.Group) != 1 {
 		t.Errorf("got %+v; want the URL that was passed to Check, a Crawl-delay of 7 s and a group of one", d)
@@ -144,28 +146,30 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 func TestOtherNamesAllocateNothing(t *testing.T) {
 	c := warm(t).Checker()
 	for _, raw := range []string{
-		"https://example.com/section-7/public/page.html", "https://example.com/.well-known/a", "https://example.com/a//b/../c?d=//e",
+		"https://example.com/section-7/public/page.html", "https://example.com/.well-known/a",
+		"https://example.com/a//b/../c?d=//e",
 	} {
 		u := mustURL(t, raw)
 		if n := testing.AllocsPerRun(100, func() {
 			if d, err := c.Check(t.Context(), u); err != nil || !d.Allowed {
-				t.Fatal(d, err)
+				t.Fatalf("got %v and error %v; want allowed", d, err)
 			}
 		}); n > 0 {
-			t.Errorf("%s: %v allocations", raw, n)
+			t.Errorf("%s: %v allocations, want none", raw, n)
 		}
 	}
 }
 
-// A URL with a megabyte of dots and slashes is judged like any other.
+// A URL with a megabyte of dots and slashes is checked like any other.
 func TestLongPathOfDots(t *testing.T) {
 	var web robotstest.Internet
 	web.Handle("a.example", robots(someRules))
 	c := newTestTransport(t, &web).Checker()
 	for _, unit := range []string{"/..", "/a/..", "//", "/%2e%2e", "/a//../"} {
-		d, err := c.Check(t.Context(), mustURL(t, "http://a.example"+strings.Repeat(unit, 1<<20/len(unit))+"/private/x"))
+		d, err := c.Check(t.Context(),
+			mustURL(t, "http://a.example"+strings.Repeat(unit, 1<<20/len(unit))+"/private/x"))
 		if err != nil || d.Allowed {
-			t.Errorf("%s: %v, %v", unit, d.Reason, err)
+			t.Errorf("%s: got reason %v and error %v, want disallowed", unit, d.Reason, err)
 		}
 	}
 }

@@ -16,9 +16,10 @@ import (
 )
 
 // A page links to a thousand ports of its host, and each port has a robots.txt
-// of its own. The crawl of the host's pages goes on meanwhile: at least every
-// second start is for a page. If the ports are filtered, so that each request
-// for a robots.txt takes RobotsTimeout, pages still get half of the time.
+// of its own. Meanwhile, the crawl of the host's pages continues: at least
+// every second request is for a page. If the ports are filtered, so that each
+// request for a robots.txt takes RobotsTimeout, pages still get half of the
+// time.
 func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 	const pages, delay = 200, time.Second
 	for _, tt := range []struct {
@@ -26,18 +27,20 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 		file    http.Handler // the robots.txt of the pages
 		port    http.Handler
 		longest time.Duration // of the crawl of all pages
-		runsOut bool          // the pages' robots.txt does, during the crawl
+		runsOut bool          // whether the pages' robots.txt expires during the crawl
 	}{
 		{"ports that answer", robots(open), robots(shut), 2 * pages * delay, false},
-		{"ports that answer after five seconds", robots(open), slowly(5*time.Second, robots(shut)), 2*pages*delay + 10*time.Second, false},
+		{"ports that answer after five seconds", robots(open), slowly(5*time.Second, robots(shut)),
+			2*pages*delay + 10*time.Second, false},
 		{"filtered ports", robots(open), robotstest.Hang{}, 2*pages*delay + 2*defaultTimeout, false},
 		// Each time, the file is fetched before those of the ports.
-		{"the pages' robots.txt runs out", robots(open, "Cache-Control: max-age=300"), robots(shut), 2*pages*delay + 10*time.Second, true},
+		{"the pages' robots.txt expires", robots(open, "Cache-Control: max-age=300"), robots(shut),
+			2*pages*delay + 10*time.Second, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var web robotstest.Internet
-				web.Handle("big.example", siteOf(tt.file, robots("a page")))
+				web.Handle("big.example", newSite(tt.file, robots("a page")))
 				limiter := &politeness.Limiter{}
 				client, err := NewClient(Options{UserAgent: testAgent, Base: &web, Limiter: limiter})
 				if err != nil {
@@ -76,7 +79,8 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 				defer stop()
 				err = get(impossible, "http://big.example/in-time")
 				if _, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Since(start) > 0 {
-					t.Errorf("a page behind %d pages and as many robots.txt gets %v after %v, want a DelayError at once", pages, err, time.Since(start))
+					t.Errorf("a page behind %d pages and as many robots.txt gets %v after %v, want a DelayError at once",
+						pages, err, time.Since(start))
 				}
 				crawl.Wait()
 				took := time.Since(start)
@@ -93,13 +97,14 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 					}
 				}
 				if ofPages != pages || ofPorts > pages {
-					t.Errorf("%d starts are for pages and %d for robots.txt", ofPages, ofPorts)
+					t.Errorf("%d pages and %d robots.txt of ports were requested, want %d and at most as many",
+						ofPages, ofPorts, pages)
 				}
 				if ofPorts == 0 {
-					t.Error("no robots.txt was requested")
+					t.Error("no robots.txt of a port was requested")
 				}
 				if hasRunOut := ofFile > 0; hasRunOut != tt.runsOut {
-					t.Errorf("the pages' own robots.txt was requested %d times", ofFile)
+					t.Errorf("the pages' own robots.txt was requested %d times, want some: %t", ofFile, tt.runsOut)
 				}
 				if took > tt.longest {
 					t.Errorf("the crawl took %v, want at most %v", took, tt.longest)

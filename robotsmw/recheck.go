@@ -13,22 +13,23 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// A permit is what a request was allowed by. A wait for the host's pace can
-// outlast it, so the request is judged again when it may start.
+// A permit contains the result of the check that allowed a request. Because
+// robots.txt may expire or change while the request waits for its host, the
+// request is checked again when the host is due: see recheck.
 type permit struct {
 	checker    *Checker
 	origin     string
-	url        url.URL                       // a copy: the caller may change that of its request
+	url        url.URL                       // a copy, because the caller may change the original
 	crawlDelay time.Duration                 // 0 if there is none
-	time       time.Time                     // of the decision before the wait
+	time       time.Time                     // when the decision before the wait was made
 	turn       int                           // the number of this pass of admit's loop, from 1; see maxTurns
 	pin        load.Pin                      // keeps the origin in memory until end
 	record     atomic.Pointer[record.Record] // nil if the decision stays valid
 	decision   atomic.Pointer[Decision]      // nil until it is needed: see latestDecision
 
 	// over is set by end, when the request has been sent, has been admitted, or
-	// has failed. If another request gets the context of this one's response,
-	// this permit does not apply to it.
+	// has failed. If the context of the response is used for another request,
+	// the permit does not apply to that request.
 	over atomic.Bool
 }
 
@@ -36,7 +37,7 @@ type permit struct {
 // expired while it waited. From turn maxTurns on, the most recently fetched
 // file decides for up to a day, even if it has expired. A changed Crawl-delay
 // also begins a new turn. maxTurns does not limit those turns, because each of
-// them needs a file with another Crawl-delay than the one before.
+// them requires a file with a different Crawl-delay from the one before.
 const maxTurns = 3
 
 // end must be called once, when the request will not be judged again.
@@ -58,7 +59,7 @@ func (p *permit) recheck(ctx context.Context) error {
 	old := p.record.Load()
 	rec, now := p.checker.loader.LoadAgain(p.origin, old, p.turn >= maxTurns)
 	switch {
-	case rec == old && rec.InForce(now) != record.None: // a missing file that has run out while fetches fail allows nothing
+	case rec == old && rec.InForce(now) != record.None: // None: the record of a missing file has expired, and fetches fail
 		return nil
 	case rec == nil && now.Sub(p.time) < time.Millisecond:
 		return nil // another fetch would have the same result
@@ -109,8 +110,8 @@ func (e *outdatedError) Error() string {
 	return "robotsmw: the robots.txt of " + e.permit.origin + " has expired or changed while the request waited: send the request again"
 }
 
-// isOutdated reports whether err means that p is outdated. Another Transport,
-// further out, may have a check of its own.
+// isOutdated reports whether err means that p is outdated. The outdatedError of
+// another permit belongs to a Transport that is further out.
 func (p *permit) isOutdated(err error) bool {
 	e, ok := errors.AsType[*outdatedError](err)
 	return ok && e.permit == p

@@ -14,11 +14,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// decideFor decides about req. If req follows a redirect, and robots.txt may
-// only be fetched later, decideFor waits for a minute, or for the Limiter's
-// Delay if that is longer. Without the wait, a retry would start at the
-// redirect again and be delayed again at the same place. The caller must
-// release *pin: see decide.
+// decideFor decides about req. If req follows a redirect and its robots.txt
+// cannot be fetched yet, decideFor waits for up to a minute, or for up to the
+// Limiter's Delay if that is longer. Without the wait, the caller's retry would
+// begin with the redirect and be delayed at the same place again. The caller
+// must release *pin: see decide.
 func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision, pin *load.Pin) (*record.Record, error) {
 	ctx := req.Context()
 	rec, err := c.decide(ctx, name, req.URL, d, pin)

@@ -24,10 +24,10 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(10 * time.Millisecond)
 			if stop.Load() {
-				return answerOf(r, 404, ""), nil
+				return newResponse(r, 404, ""), nil
 			}
 			i := n.Add(1)
-			return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", i)), nil
+			return newResponse(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", i)), nil
 		})
 		tr := newTestTransport(t, web, func(o *Options) { o.MaxOrigins = 10 })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -41,11 +41,11 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 		time.Sleep(time.Minute)
 		m := n.Load()
 		if m > 100 {
-			t.Errorf("%d requests", m)
+			t.Errorf("%d requests were sent, want at most 100", m)
 		}
 		time.Sleep(time.Minute)
 		if n.Load() != m {
-			t.Errorf("still asking: %d, %d", m, n.Load())
+			t.Errorf("the number of requests has grown from %d to %d, want no more requests", m, n.Load())
 		}
 		stop.Store(true)
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestSharedTargetInItsLastFifth(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := len(web.Log()); got > 4 {
-			t.Errorf("%d fetches of robots.txt for two origins and one refresh", got)
+			t.Errorf("%d fetches of robots.txt for two origins and one refresh, want at most 4", got)
 		}
 	})
 }
@@ -94,7 +94,7 @@ func TestSharedTargetThatFailsToRefresh(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := len(web.Log()); got > 5 {
-			t.Errorf("%d fetches of robots.txt", got)
+			t.Errorf("%d fetches of robots.txt, want at most 5", got)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 		own := decide(t, c, "https://a.example/")
 		other := decide(t, c, "http://a.example/")
 		if own.Allowed != other.Allowed {
-			t.Errorf("own: %v; through the redirect: %v", own, other)
+			t.Errorf("the origin itself: %v; through the redirect: %v; want the same decision", own, other)
 		}
 	})
 }
@@ -123,22 +123,22 @@ func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.Host == "site.example" {
-			return answerOf(r, 301, "", "Location: http://10.1.2.3/robots.txt"), nil
+			return newResponse(r, 301, "", "Location: http://10.1.2.3/robots.txt"), nil
 		}
-		return answerOf(r, 200, "User-agent: *\nDisallow: /private/\n"), nil
+		return newResponse(r, 200, "User-agent: *\nDisallow: /private/\n"), nil
 	})
 	tr := newTestTransport(t, web)
 	req, _ := http.NewRequest("GET", "http://10.1.2.3/private/", nil)
 	req.Host = "site.example"
 	_, err := tr.RoundTrip(req)
 	if !errors.Is(err, ErrDisallowed) {
-		t.Errorf("a missed Disallow: %v", err)
+		t.Errorf("got error %v, want ErrDisallowed", err)
 	}
 }
 
 // Origins whose robots.txt redirect in a circle are unavailable. Even if all of
-// them are checked at once, no check waits long. This is true with and without
-// a Store that is a Locker.
+// them are checked at once, no check takes longer than a second. This is true
+// with and without a Store that is a Locker.
 func TestCircles(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -146,7 +146,8 @@ func TestCircles(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var web robotstest.Internet
 					for i := range n {
-						web.Handle(fmt.Sprintf("h%d.example", i), status(301, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%n)))
+						web.Handle(fmt.Sprintf("h%d.example", i),
+							status(301, fmt.Sprintf("Location: http://h%d.example/robots.txt", (i+1)%n)))
 					}
 					c := newTestTransport(t, &web, withStore(store)).Checker()
 					start := time.Now()
@@ -154,13 +155,13 @@ func TestCircles(t *testing.T) {
 					for i := range n {
 						wg.Go(func() {
 							if d := decide(t, c, fmt.Sprintf("http://h%d.example/", i)); !d.Allowed || d.Reason != Unavailable {
-								t.Errorf("h%d: %v", i, d)
+								t.Errorf("h%d: got %v; want allowed, because there is no robots.txt", i, d)
 							}
 						})
 					}
 					wg.Wait()
 					if d := time.Since(start); d > time.Second {
-						t.Errorf("took %v", d)
+						t.Errorf("the checks took %v, want at most 1s", d)
 					}
 				})
 			})
@@ -169,14 +170,14 @@ func TestCircles(t *testing.T) {
 }
 
 // Two origins redirect to each other. One member of a fleet checks the first,
-// and another member checks the second. Neither member waits long for the other
-// member's lock.
+// and another member checks the second. Neither member waits for longer than
+// five seconds because of the other member's lock.
 func TestCircleThroughTheStoreLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(50 * time.Millisecond)
 			to := map[string]string{"a.example": "b.example", "b.example": "a.example"}[r.URL.Host]
-			return answerOf(r, 301, "", "Location: http://"+to+"/robots.txt"), nil
+			return newResponse(r, 301, "", "Location: http://"+to+"/robots.txt"), nil
 		})
 		s := &memoryStore{}
 		start := time.Now()
@@ -187,7 +188,7 @@ func TestCircleThroughTheStoreLock(t *testing.T) {
 		}
 		wg.Wait()
 		if time.Since(start) > 5*time.Second {
-			t.Errorf("took %v", time.Since(start))
+			t.Errorf("the checks took %v, want at most 5s", time.Since(start))
 		}
 	})
 }
@@ -200,7 +201,7 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 		inner := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Host == "a.example" {
 				first.Add(1)
-				return answerOf(r, 301, "", "Location: http://b.example/robots.txt"), nil
+				return newResponse(r, 301, "", "Location: http://b.example/robots.txt"), nil
 			}
 			return nil, &politeness.DelayError{Host: "b.example", Until: time.Now().Add(time.Hour)}
 		})
@@ -210,13 +211,13 @@ func TestDelayedTargetAsksTheFirstAgain(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if n := first.Load(); n > 2 {
-			t.Errorf("%d fetches of the first origin's robots.txt in 50 s", n)
+			t.Errorf("%d fetches of the first origin's robots.txt in 50 s, want at most 2", n)
 		}
 	})
 }
 
-// If the target of a redirect is unreachable, the redirecting origin is tried
-// again when the target may be tried again.
+// If the target of a redirect is unreachable, the next try of the redirecting
+// origin is due at the same time as that of the target.
 func TestNextTryBehindARedirect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -225,19 +226,20 @@ func TestNextTryBehindARedirect(t *testing.T) {
 		c := newTestTransport(t, &web).Checker()
 		d := decide(t, c, "http://a.example/")
 		if got := time.Until(d.NextTry); got != 2*time.Hour {
-			t.Errorf("the next try is in %v", got)
+			t.Errorf("the next try is in %v, want 2h", got)
 		}
 	})
 }
 
 // If robots.txt redirects to an origin that Options.Override lists, the client
-// obeys the file that this origin serves, not the override.
+// obeys the file that the listed origin serves instead of the override.
 func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", status(301, "Location: http://b.example/robots.txt"))
 		web.Handle("b.example", robots("User-agent: *\nDisallow: /private/\n"))
-		c := newTestTransport(t, &web, func(o *Options) { o.Override = map[string]string{"http://b.example": shutRules} }).Checker()
+		c := newTestTransport(t, &web,
+			func(o *Options) { o.Override = map[string]string{"http://b.example": shutRules} }).Checker()
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
 			t.Errorf("got %v; want allowed", d)
 		}
@@ -254,12 +256,12 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 func TestUserinfoOfALocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.User != nil {
-			t.Errorf("asked %s", r.URL)
+			t.Errorf("the request for %s contains a user name", r.URL)
 		}
 		if r.URL.Path == "/robots.txt" {
-			return answerOf(r, 302, "", "Location: http://u:p@a.example/r.txt"), nil
+			return newResponse(r, 302, "", "Location: http://u:p@a.example/r.txt"), nil
 		}
-		return answerOf(r, 200, someRules), nil
+		return newResponse(r, 200, someRules), nil
 	})
 	decide(t, newTestTransport(t, web).Checker(), "http://a.example/")
 }

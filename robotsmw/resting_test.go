@@ -19,15 +19,16 @@ import (
 
 const day = 24 * time.Hour
 
-// rest pauses a host: the Limiter receives the outcome of a page with the
+// pauseHost pauses a host: the Limiter receives the outcome of a page with the
 // status 429 and this Retry-After.
-func rest(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
+func pauseHost(t testing.TB, l *politeness.Limiter, rawURL string, d time.Duration) {
 	t.Helper()
 	g, err := l.Acquire(t.Context(), mustURL(t, rawURL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Done(politeness.Outcome{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {strconv.Itoa(int(d.Seconds()))}}})
+	g.Done(politeness.Outcome{Status: http.StatusTooManyRequests,
+		Header: http.Header{"Retry-After": {strconv.Itoa(int(d.Seconds()))}}})
 }
 
 func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.Limiter = l } }
@@ -35,9 +36,8 @@ func paced(l *politeness.Limiter) func(*Options) { return func(o *Options) { o.L
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // goroutinesSince returns how many goroutines there are, minus an earlier
-// count. First it lets other goroutines end: it yields the processor up to
-// 3,000,000 times. It cannot sleep, because that would move synctest's fake
-// clock.
+// count. It first yields the processor up to 3,000,000 times, so that other
+// goroutines can end. Sleeping would advance the fake clock of synctest.
 func goroutinesSince(before int) int {
 	for range 3_000_000 {
 		if runtime.NumGoroutine() <= before {
@@ -48,17 +48,9 @@ func goroutinesSince(before int) int {
 	return runtime.NumGoroutine() - before
 }
 
-// hurried returns the result of Check with the timeout d.
-func hurried(t testing.TB, c *Checker, rawURL string, d time.Duration) (Decision, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	return c.Check(ctx, mustURL(t, rawURL))
-}
-
-// Many callers wait for a resting host's robots.txt. When all of them have
-// left, no goroutine remains, nothing waits at the Limiter, and the Checker
-// keeps nothing about the origins. Nothing is fetched.
+// Many callers wait for the robots.txt of a paused host. When all of them have
+// left, no goroutine remains, no request waits at the Limiter, and the Checker
+// has no record of the origins. No robots.txt is fetched.
 func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 	const callers = 20_000
 	oneHost := func(int) string { return "http://a.example/" }
@@ -78,7 +70,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 				var web robotstest.Internet
 				limiter := &politeness.Limiter{Logger: quiet()}
 				c := newTestTransport(t, &web, paced(limiter)).Checker()
-				rest(t, limiter, "http://a.example/", day)
+				pauseHost(t, limiter, "http://a.example/", day)
 				before := runtime.NumGoroutine()
 				ctx, cancel := context.WithCancel(t.Context())
 				if tt.leave == nil {
@@ -89,7 +81,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 				for i := range callers {
 					wg.Go(func() {
 						if _, err := c.Check(ctx, mustURL(t, tt.url(i))); err == nil {
-							t.Error("a decision without a robots.txt")
+							t.Error("Check returned a decision, although robots.txt is not known")
 						}
 					})
 				}
@@ -100,21 +92,21 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 				wg.Wait()
 				synctest.Wait()
 				if n := goroutinesSince(before); n > 0 {
-					t.Errorf("%d goroutines are left", n)
+					t.Errorf("%d goroutines are left, want none", n)
 				}
 				if s := limiter.Stats(); s.Waiting != 0 {
-					t.Errorf("%d wait at the Limiter", s.Waiting)
+					t.Errorf("%d requests wait at the Limiter, want none", s.Waiting)
 				}
 				if s := c.Stats(); s.Origins != 0 || s.Bytes != 0 {
 					t.Errorf("got %d origins and %d bytes in memory, want none", s.Origins, s.Bytes)
 				}
 				time.Sleep(2 * day)
 				if n := len(web.Log()); n != 0 {
-					t.Errorf("%d fetches for callers who had left", n)
+					t.Errorf("%d fetches for callers that had left, want none", n)
 				}
 			})
 			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("took %v", took)
+				t.Errorf("the test took %v, want at most 30s", took)
 			}
 		})
 	}
@@ -129,15 +121,15 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		limiter := &politeness.Limiter{Logger: quiet()}
 		c := newTestTransport(t, &web, paced(limiter)).Checker()
 		start := time.Now()
-		rest(t, limiter, "http://a.example/", time.Hour)
+		pauseHost(t, limiter, "http://a.example/", time.Hour)
 		for range 10 {
-			hurried(t, c, "http://a.example/", time.Second)
+			checkWithin(t, c, "http://a.example/", time.Second)
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { hurried(t, c, "http://a.example/", time.Second) })
+		wg.Go(func() { checkWithin(t, c, "http://a.example/", time.Second) })
 		wg.Go(func() { // waits until the pause ends, unlike the others
 			if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
-				t.Errorf("%v after %v", d, time.Since(start))
+				t.Errorf("got %v after %v; want disallowed after an hour", d, time.Since(start))
 			}
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -151,22 +143,22 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 	})
 }
 
-// Until robots.txt is known, a DelayError names the host and the reason as it
-// does later.
+// A DelayError contains the host and the reason even if robots.txt is not known
+// yet.
 func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := &politeness.Limiter{Logger: quiet()}
 		c := newTestTransport(t, new(robotstest.Internet), paced(limiter)).Checker()
-		rest(t, limiter, "http://shop.example/", time.Hour)
-		_, err := hurried(t, c, "http://shop.example:8080/", time.Minute)
+		pauseHost(t, limiter, "http://shop.example/", time.Hour)
+		_, err := checkWithin(t, c, "http://shop.example:8080/", time.Minute)
 		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != politeness.ReasonBackOff {
-			t.Errorf("%v (%+v)", err, d)
+			t.Errorf("got error %v (%+v), want a DelayError of shop.example because of a back-off", err, d)
 		}
 	})
 }
 
-// A refresh continues although no request waits for it. But if its host is
-// paused for hours, no goroutine waits until the pause ends.
+// A refresh continues although no request waits for it. However, if its host is
+// paused for hours, no goroutine waits for the end of the pause.
 func TestRefreshWaitsForARestingHost(t *testing.T) {
 	for _, d := range []time.Duration{5 * time.Second, time.Minute, 2 * time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -177,7 +169,7 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 				c := newTestTransport(t, &web, paced(limiter)).Checker()
 				decide(t, c, "http://a.example/")
 				time.Sleep(20 * time.Hour)
-				rest(t, limiter, "http://a.example/", d)
+				pauseHost(t, limiter, "http://a.example/", d)
 				before := runtime.NumGoroutine()
 				for range 10 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
@@ -186,11 +178,11 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 				}
 				synctest.Wait()
 				if n := goroutinesSince(before); n > 0 && d > 10*time.Minute {
-					t.Errorf("%d goroutines wait for hours", n)
+					t.Errorf("%d goroutines wait for hours, want none", n)
 				}
 				time.Sleep(d - time.Second)
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches before the host may be asked", n)
+					t.Errorf("%d fetches before the host is due, want 1", n)
 				}
 				time.Sleep(2 * time.Second)
 				if d > 10*time.Minute { // the refresh was dropped, and the next check begins it again
@@ -205,8 +197,8 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 	}
 }
 
-// A fetch that has already got a slot continues after its callers have left.
-// Here the fetch needs two requests, because robots.txt redirects. No caller's
+// A fetch that has already had a slot continues after its callers have left.
+// Here, the fetch needs two requests, because robots.txt redirects. No caller's
 // deadline is long enough for both, but a later caller gets the file.
 func TestHurriedCallersGetPastARedirect(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
@@ -217,7 +209,7 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 				web.Handle("https://a.example", robots(someRules))
 				c := newTestTransport(t, &web, paced(&politeness.Limiter{Delay: delay, Logger: quiet()})).Checker()
 				for range 3 {
-					d, err := hurried(t, c, "http://a.example/private/", delay/2)
+					d, err := checkWithin(t, c, "http://a.example/private/", delay/2)
 					if err == nil {
 						if d.Allowed || d.Reason != ByRule {
 							t.Errorf("got %v; want disallowed by a rule", d)
@@ -230,7 +222,7 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 					}
 					time.Sleep(time.Until(again.Until) + time.Millisecond)
 				}
-				t.Error("three tries, each when it was said to be time, and no robots.txt")
+				t.Error("no decision after three tries, each when the host was due")
 			})
 		})
 	}
@@ -246,22 +238,22 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 		limiter := &politeness.Limiter{Logger: quiet()}
 		c := newTestTransport(t, &web, paced(limiter)).Checker()
 		web.Handle("rest.example", robots(someRules))
-		rest(t, limiter, "http://rest.example/", day)
+		pauseHost(t, limiter, "http://rest.example/", day)
 		before := runtime.NumGoroutine()
 		for i := range origins {
 			host := fmt.Sprintf("h%d.example", i)
 			web.Handle(host, status(301, "Location: http://rest.example/robots.txt"))
-			_, err := hurried(t, c, "http://"+host+"/", 5*time.Second)
+			_, err := checkWithin(t, c, "http://"+host+"/", 5*time.Second)
 			if !isDelay(err) {
 				t.Fatal(err)
 			}
 		}
 		synctest.Wait()
 		if n := goroutinesSince(before); n > 0 {
-			t.Errorf("%d goroutines are left", n)
+			t.Errorf("%d goroutines are left, want none", n)
 		}
 		for i := range origins { // no request is sent to an origin now
-			hurried(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
+			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
 			t.Errorf("%d fetches, want %d", n, origins)
@@ -292,19 +284,20 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 				web.Handle("a.example", robots(someRules))
 				ev := new(events)
 				limiter := &politeness.Limiter{Logger: quiet()}
-				c := newTestTransport(t, &web, paced(limiter), func(o *Options) { o.Observer = ev.observer() }).Checker()
+				c := newTestTransport(t, &web, paced(limiter),
+					func(o *Options) { o.Observer = ev.observer() }).Checker()
 				fetched := time.Now()
 				decide(t, c, "http://a.example/")
 				web.Handle("a.example", robots("User-agent: *\nDisallow: /new/\n"))
 				time.Sleep(25 * time.Hour)
-				rest(t, limiter, "http://a.example/", tt.rest)
+				pauseHost(t, limiter, "http://a.example/", tt.rest)
 				start := time.Now()
 				check := func(path string) Decision {
 					t.Helper()
 					if tt.within == 0 {
 						return decide(t, c, "http://a.example"+path)
 					}
-					d, err := hurried(t, c, "http://a.example"+path, tt.within)
+					d, err := checkWithin(t, c, "http://a.example"+path, tt.within)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -312,40 +305,43 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 				}
 				for range 5 {
 					d := check("/private/")
-					if d.Allowed || !d.Stale || !d.Fetched.Equal(fetched) || !d.NextTry.Equal(start.Add(tt.rest)) || d.Cause == "" {
-						t.Fatalf("%v (%+v)", d, d)
+					isOldCopy := d.Stale && d.Fetched.Equal(fetched)
+					isPaused := d.NextTry.Equal(start.Add(tt.rest)) && d.Cause != ""
+					if d.Allowed || !isOldCopy || !isPaused {
+						t.Fatalf("got %v (%+v); want disallowed by the stale copy, with a next try at the end of the pause",
+							d, d)
 					}
 					if d := check("/new/"); !d.Allowed || !d.Stale {
 						t.Errorf("got %v; want allowed by the stale file", d)
 					}
 				}
 				if took := time.Since(start); took != 0 {
-					t.Errorf("waited %v", took)
+					t.Errorf("the checks took %v, want no wait", took)
 				}
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches while the host rests", n)
+					t.Errorf("%d fetches while the host is paused, want 1", n)
 				}
 				time.Sleep(tt.rest / 2)
 				if d := check("/private/"); d.Allowed || !d.Stale {
-					t.Errorf("halfway: %v", d)
+					t.Errorf("halfway through the pause: got %v; want disallowed by the stale copy", d)
 				}
 				time.Sleep(tt.rest/2 + time.Second)
 				decide(t, c, "http://a.example/")
 				if n := robotsFetches(&web, ""); n != 2 {
-					t.Errorf("%d fetches after the rest, want 2", n)
+					t.Errorf("%d fetches after the pause, want 2", n)
 				}
 				if d := check("/new/"); d.Allowed || d.Stale || d.Cause != "" {
-					t.Errorf("after the rest: %v", d)
+					t.Errorf("after the pause: got %v; want disallowed by the new file", d)
 				}
 				if len(ev.fetches) != 2 {
-					t.Errorf("%d fetches heard of", len(ev.fetches))
+					t.Errorf("the Observer received %d fetches, want 2", len(ev.fetches))
 				}
 			})
 		})
 	}
 }
 
-// The wait for an interval does not count as a rest of the host. If a fetch
+// The wait for an interval does not count as a pause of the host. If a fetch
 // waits only for an interval, the request waits for the new file.
 func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 	for _, delay := range []time.Duration{time.Second, 10 * time.Second} {
@@ -365,15 +361,16 @@ func TestExpiredCopyDoesNotServeForAnInterval(t *testing.T) {
 				g.Done(politeness.Outcome{Status: 200})
 				start := time.Now()
 				if d := decide(t, c, "http://a.example/new/"); d.Allowed || d.Stale || time.Since(start) != delay {
-					t.Errorf("%v after %v", d, time.Since(start))
+					t.Errorf("got %v after %v; want disallowed by the new file after the interval", d,
+						time.Since(start))
 				}
 			})
 		})
 	}
 }
 
-// A 404 is not a good copy. After its lifetime, requests wait for a new answer,
-// even if the host rests.
+// A 404 is not a good copy. After its lifetime, requests wait for a new
+// response, even if the host is paused.
 func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -383,25 +380,25 @@ func TestExpiredUnavailableDoesNotServeWhileItsHostRests(t *testing.T) {
 		decide(t, c, "http://a.example/")
 		web.Handle("a.example", robots(someRules))
 		time.Sleep(25 * time.Hour)
-		rest(t, limiter, "http://a.example/", time.Hour)
-		if d, err := hurried(t, c, "http://a.example/private/", time.Minute); !isDelay(err) {
-			t.Errorf("%v, %v", d, err)
+		pauseHost(t, limiter, "http://a.example/", time.Hour)
+		if d, err := checkWithin(t, c, "http://a.example/private/", time.Minute); !isDelay(err) {
+			t.Errorf("got %v and error %v, want a DelayError", d, err)
 		}
 		start := time.Now()
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Hour {
-			t.Errorf("%v after %v", d, time.Since(start))
+			t.Errorf("got %v after %v; want disallowed after an hour", d, time.Since(start))
 		}
 	})
 }
 
-// While a host rests, a good copy is used. The copy may come from the Store, or
-// belong to the target of a redirect. A copy is also used if the host rests for
+// While a host is paused, a good copy is used. The copy may be from the Store,
+// or belong to the target of a redirect. A copy is also used if the pause is
 // longer than the Limiter's MaxWait.
 func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		limiter *politeness.Limiter
-		again   bool // whether a new process looks into the Store
+		again   bool // whether a new process uses the Store
 		rests   string
 	}{
 		{"in the Store", &politeness.Limiter{}, true, "http://a.example/"},
@@ -425,7 +422,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 				if tt.again {
 					c = newTestTransport(t, &web, paced(tt.limiter), withStore(store)).Checker()
 				}
-				rest(t, tt.limiter, tt.rests, day)
+				pauseHost(t, tt.limiter, tt.rests, day)
 				start := time.Now()
 				for range 3 {
 					if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Reason != ByRule || !d.Stale {
@@ -433,11 +430,11 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 					}
 				}
 				if took := time.Since(start); took > time.Minute { // the first request, which is redirected, takes some time
-					t.Errorf("waited %v", took)
+					t.Errorf("the checks took %v, want at most 1m", took)
 				}
 				time.Sleep(day + time.Minute)
 				if d := decide(t, c, "http://a.example/private/"); d.Allowed || d.Stale {
-					t.Errorf("after the rest: %v", d)
+					t.Errorf("after the pause: got %v; want disallowed by the new file", d)
 				}
 			})
 		})
@@ -445,7 +442,7 @@ func TestWhoseCopyServesWhileTheHostRests(t *testing.T) {
 }
 
 // A fetch takes one of the MaxOrigins places until it ends. If fetches take all
-// places, a further fetch gets a place above the limit, and no request fails.
+// places, a further fetch exceeds the limit, and no request fails.
 func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places = 10
@@ -468,9 +465,9 @@ func TestFetchesUnderWayCountIntoMaxOrigins(t *testing.T) {
 	})
 }
 
-// Unreachable hosts of one domain would fill memory. Other origins get their
-// places and keep them. Nearly all unreachable hosts are known until their next
-// try.
+// The unreachable hosts of one domain are more than memory has room for. Other
+// origins are accepted nevertheless and are not evicted. Nearly all unreachable
+// hosts stay in memory until their next try.
 func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const places, hosts = 500, 600
@@ -487,14 +484,14 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 			for i := range 50 {
 				host := fmt.Sprintf("good%d.example", i)
 				web.Handle(host, robots(someRules))
-				d, err := hurried(t, c, "http://"+host+"/private/", time.Second)
+				d, err := checkWithin(t, c, "http://"+host+"/private/", time.Second)
 				if err != nil || d.Reason != ByRule || d.Allowed {
-					t.Fatalf("%s: %v, %v", host, d, err)
+					t.Fatalf("%s: got %v and error %v; want disallowed by a rule", host, d, err)
 				}
 			}
 		}
 		if n := len(web.Log()); n != hosts+50 {
-			t.Errorf("%d fetches, want %d: an origin lost its place", n, hosts+50)
+			t.Errorf("%d fetches, want %d: an origin was evicted", n, hosts+50)
 		}
 		if s := c.Stats(); s.Origins > places {
 			t.Errorf("Stats().Origins = %d, want at most %d", s.Origins, places)
@@ -522,13 +519,13 @@ func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 				web.Handle("a.example", slowly(25*time.Second, robots(someRules)))
 				store := new(memoryStore)
 				limiter := &politeness.Limiter{Delay: 20 * time.Second, Logger: quiet()}
-				rest(t, limiter, "http://a.example/", tt.wait)
+				pauseHost(t, limiter, "http://a.example/", tt.wait)
 				var wg sync.WaitGroup
 				start := time.Now()
 				for range 5 {
 					if !tt.shared {
 						limiter = &politeness.Limiter{Delay: 20 * time.Second, Logger: quiet()}
-						rest(t, limiter, "http://a.example/", tt.wait)
+						pauseHost(t, limiter, "http://a.example/", tt.wait)
 					}
 					c := newTestTransport(t, &web, paced(limiter), withStore(store)).Checker()
 					wg.Go(func() {
@@ -539,14 +536,14 @@ func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 				}
 				wg.Wait()
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches by a fleet of 5", n)
+					t.Errorf("%d fetches by a fleet of 5, want 1", n)
 				}
 				if took := time.Since(start); took > tt.wait+5*time.Minute {
-					t.Errorf("took %v", took)
+					t.Errorf("the checks took %v, want at most %v", took, tt.wait+5*time.Minute)
 				}
 				time.Sleep(time.Minute)
 				if len(store.locks) != 0 {
-					t.Error("a lock is left")
+					t.Error("the Store still has a lock")
 				}
 			})
 		})

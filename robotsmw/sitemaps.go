@@ -56,8 +56,8 @@ func (c *Checker) Sitemaps(ctx context.Context, u *url.URL) ([]string, error) {
 	return nil, nil
 }
 
-// unreachable returns the error for a URL whose robots.txt is unreachable by
-// rec. It returns nil if AllowAfter30Days allows the URL.
+// unreachable returns the error for a URL whose robots.txt is unreachable
+// according to rec. It returns nil if AllowAfter30Days allows the URL.
 func (c *Checker) unreachable(u *url.URL, rec *record.Record, now time.Time) error {
 	var d Decision
 	c.judge(&d, u, rec, now)

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler that begins with the sitemaps of a site. The Checker has read
-// robots.txt for the rules already, so this costs no further request.
+// A crawler begins with the sitemaps of a site. The Checker keeps the
+// robots.txt for later checks, so Sitemaps costs no additional request.
 func ExampleChecker_Sitemaps() {
 	var web robotstest.Internet
 	web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

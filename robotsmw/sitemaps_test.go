@@ -25,8 +25,8 @@ const mapRules = "Sitemap: http://a.example/one.xml\n" +
 
 var mapRulesSitemaps = []string{"http://a.example/one.xml", "http://other.example/two.xml", "/relative.xml"}
 
-// Every answer for robots.txt that the doc of Sitemaps lists, without KeepFiles
-// and with it.
+// The cases that the documentation of Sitemaps lists, without and with
+// KeepFiles.
 func TestSitemaps(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		for _, tt := range []struct {
@@ -44,7 +44,8 @@ func TestSitemaps(t *testing.T) {
 			{name: "an empty file", url: "http://empty.example/"},
 			{name: "missing", url: "http://none.example/"},
 			{name: "401", url: "http://locked.example/"},
-			{name: "401 that disallows", url: "http://locked.example/", edit: func(o *Options) { o.DisallowForbidden = true }},
+			{name: "401 that disallows", url: "http://locked.example/",
+				edit: func(o *Options) { o.DisallowForbidden = true }},
 			{name: "an override", url: "http://mine.example/", want: []string{"http://mine.example/map.xml"}},
 			{name: "another scheme", url: "data:text/plain,a"},
 			{name: "503", url: "http://down.example/", err: ErrUnreachable},
@@ -54,7 +55,8 @@ func TestSitemaps(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var web robotstest.Internet
 					web.Handle("a.example", robots(mapRules))
-					web.Handle("moved.example", http.RedirectHandler("http://a.example/robots.txt", http.StatusMovedPermanently))
+					web.Handle("moved.example",
+						http.RedirectHandler("http://a.example/robots.txt", http.StatusMovedPermanently))
 					web.Handle("plain.example", robots(someRules))
 					web.Handle("empty.example", robots(""))
 					web.Handle("none.example", status(404))
@@ -72,7 +74,7 @@ func TestSitemaps(t *testing.T) {
 						t.Errorf("%q, %v; want %q, %v", got, err, tt.want, tt.err)
 					}
 					if disallowed, ok := errors.AsType[*DisallowedError](err); ok && !disallowed.Decision.NextTry.After(time.Now()) {
-						t.Errorf("the error has no next try: %v", err)
+						t.Errorf("NextTry is not in the future: %v", err)
 					}
 				})
 			})
@@ -80,8 +82,8 @@ func TestSitemaps(t *testing.T) {
 	}
 }
 
-// The call fetches robots.txt once, fetches nothing else, and is no decision.
-// The caller may change the result.
+// Sitemaps fetches robots.txt once, sends no other request, and makes no
+// decision. The caller may change the result.
 func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -91,7 +93,7 @@ func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 		for range 3 {
 			got, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/"))
 			if !slices.Equal(got, mapRulesSitemaps) || err != nil {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
 			}
 			clear(got)
 		}
@@ -99,13 +101,14 @@ func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 			t.Errorf("%d requests, want the one for robots.txt", n)
 		}
 		if len(seen.decisions) != 0 {
-			t.Errorf("the Observer gets decisions that no caller has made: %v", seen.decisions)
+			t.Errorf("the Observer received the decisions %v, want none", seen.decisions)
 		}
 	})
 }
 
 // While the server fails, the lines of the last good copy are returned. Without
-// such a copy, AllowAfter30Days makes the origin one without robots.txt.
+// such a copy, after 30 days, AllowAfter30Days has the effect that the result
+// is the same as without a robots.txt.
 func TestSitemaps_WhileFetchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -117,7 +120,7 @@ func TestSitemaps_WhileFetchesFail(t *testing.T) {
 		u, down := mustURL(t, "http://a.example/"), mustURL(t, "http://down.example/")
 		for range 2 {
 			if got, err := c.Sitemaps(t.Context(), u); !slices.Equal(got, mapRulesSitemaps) || err != nil {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
 			}
 			if got, err := c.Sitemaps(t.Context(), down); got != nil || !errors.Is(err, ErrUnreachable) {
 				t.Errorf("%q, %v; want ErrUnreachable", got, err)
@@ -130,7 +133,7 @@ func TestSitemaps_WhileFetchesFail(t *testing.T) {
 			c.Sitemaps(t.Context(), down)
 		}
 		if got, err := c.Sitemaps(t.Context(), down); got != nil || err != nil {
-			t.Errorf("after 30 days: %q, %v", got, err)
+			t.Errorf("after 30 days: got %q and error %v, want nil and no error", got, err)
 		}
 	})
 }
@@ -155,20 +158,20 @@ func TestSitemaps_Errors(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.Sitemaps(ended, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("a context that has ended: %v", err)
+			t.Errorf("a context that has ended: got error %v, want Canceled", err)
 		}
-		rest(t, limiter, "http://a.example/", time.Hour)
+		pauseHost(t, limiter, "http://a.example/", time.Hour)
 		if _, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/")); !isDelay(err) {
 			t.Errorf("a host that is paused: %v, want a *politeness.DelayError", err)
 		}
 		if n := len(web.Log()); n != 0 {
-			t.Errorf("%d requests were sent", n)
+			t.Errorf("%d requests were sent, want none", n)
 		}
 	})
 }
 
 // A record that one process stores has its Sitemap lines in another process,
-// whichever of the two has KeepFiles.
+// whether or not the processes have KeepFiles.
 func TestSitemaps_FromAStore(t *testing.T) {
 	for _, writer := range []bool{false, true} {
 		for _, reader := range []bool{false, true} {
@@ -178,9 +181,10 @@ func TestSitemaps_FromAStore(t *testing.T) {
 					web.Handle("a.example", robots(mapRules))
 					store := new(memoryStore)
 					for _, keep := range []bool{writer, reader} {
-						c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.KeepFiles = keep }).Checker()
+						c := newTestTransport(t, &web, withStore(store),
+							func(o *Options) { o.KeepFiles = keep }).Checker()
 						if got, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/")); !slices.Equal(got, mapRulesSitemaps) || err != nil {
-							t.Errorf("%q, %v", got, err)
+							t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
 						}
 						synctest.Wait()
 					}
@@ -193,16 +197,16 @@ func TestSitemaps_FromAStore(t *testing.T) {
 	}
 }
 
-// A server sends a robots.txt of nothing but Sitemap lines, as large as a file
-// may be. What is kept of it is bounded, counts into MaxBytes, and is the same
-// with KeepFiles.
+// A server sends a robots.txt of the maximum size that contains only Sitemap
+// lines. The values that are kept are limited, count toward MaxBytes, and are
+// the same with KeepFiles.
 func TestSitemaps_AreLimited(t *testing.T) {
 	short := func(i int) string { return fmt.Sprintf("http://a.example/%d.xml", i) }
 	long := func(i int) string { return short(i) + strings.Repeat("?", 1000) }
 	for _, tt := range []struct {
 		name  string
 		lines func(i int) string
-		first int // how many lines precede those that count
+		first int // how many lines precede those that are kept
 		want  int // how many lines are kept
 	}{
 		{"short lines", short, 0, 1000},
@@ -235,13 +239,14 @@ func TestSitemaps_AreLimited(t *testing.T) {
 					size := int64(0)
 					for i, value := range got {
 						if value != tt.lines(tt.first+i) {
-							t.Fatalf("line %d is %.50q", i, value)
+							t.Fatalf("line %d is %.50q, want the line of the file", i, value)
 						}
 						size += int64(len(value))
 					}
 					takes := c.Stats().Bytes - 2*bare
 					if takes < size || !keep && takes > size+int64(len(got))*16+1<<10 {
-						t.Errorf("%d bytes of Sitemap lines count as %d in MaxBytes", size, takes)
+						t.Errorf("%d bytes of Sitemap lines count as %d in MaxBytes, want at least as many and, without KeepFiles, little more",
+							size, takes)
 					}
 				})
 			})

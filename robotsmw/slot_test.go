@@ -16,9 +16,9 @@ import (
 )
 
 // A page waits for the slot of a refresh of robots.txt, whose new rules
-// disallow the page. The file is large, and the client needs a moment from its
-// last byte to the rules. The page does not start in that moment, when memory
-// still has the old rules.
+// disallow the page. The file is large, and the client needs some time to parse
+// it after the last byte. The page does not start during this time, in which
+// memory still has the old rules.
 func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 	filler := strings.Repeat("# a comment\n", 490<<10/12)
 	for name, shutFile := range map[string]string{"large": filler + shut, "small": shut} {
@@ -27,7 +27,7 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 				var isShut atomic.Bool
 				var pages atomic.Int32
 				web := new(robotstest.Internet)
-				web.Handle("http://slot.example", siteOf(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				web.Handle("http://slot.example", newSite(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Cache-Control", "max-age=3600")
 					if !isShut.Load() {
 						io.WriteString(w, open)
@@ -39,14 +39,14 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 				limiter := &politeness.Limiter{Delay: -1}
 				client, err := NewClient(Options{
 					UserAgent: "ExampleBot/1.0 (+https://bot.example/)", Base: web, Limiter: limiter,
-					// As slow as a parser on a machine under load.
+					// This is as slow as the parser on a machine under load.
 					Observer: &Observer{Fetched: func(context.Context, Fetch) { time.Sleep(time.Second) }},
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if answered, _ := visits(t, client, "slot.example", 1); answered != 1 {
-					t.Fatal("the first page is not answered")
+				if answered, _ := getPages(t, client, "slot.example", 1); answered != 1 {
+					t.Fatal("the first page was not answered")
 				}
 				time.Sleep(55 * time.Minute)
 				isShut.Store(true)
@@ -57,10 +57,10 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 				time.Sleep(500 * time.Millisecond) // the refresh is in flight
 				before := pages.Load()
 				if _, err := client.Get("http://slot.example/waits"); !errors.Is(err, ErrDisallowed) {
-					t.Errorf("the page gets %v, want ErrDisallowed", err)
+					t.Errorf("got error %v, want ErrDisallowed", err)
 				}
 				if n := pages.Load() - before; n > 0 {
-					t.Errorf("%d pages were sent against the rules", n)
+					t.Errorf("%d pages were sent against the rules, want none", n)
 				}
 				time.Sleep(time.Minute)
 				if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {

@@ -6,11 +6,11 @@ import (
 )
 
 // A Store keeps robots.txt records beyond the life of a process, or shares them
-// in a fleet. A site may serve another robots.txt to another robot. So robots
-// with different product tokens or User-Agents may share a Store, but never a
-// record: a key is an origin with a hash of the robot's tokens and User-Agent
-// ("https://example.com#6c0d…"). It has at most a few hundred bytes of
-// printable text. Values are opaque, at most 600 KiB.
+// in a fleet. Robots with different product tokens or User-Agents may share a
+// Store but never a record, because a site may serve a different robots.txt to
+// each of them. A key consists of an origin and a hash of the robot's tokens
+// and User-Agent ("https://example.com#6c0d…"), and has at most a few hundred
+// bytes of printable text. Values are opaque and have at most 600 KiB.
 //
 // An implementation
 //   - is safe for concurrent use and, if it is shared, for use by several
@@ -20,14 +20,14 @@ import (
 //   - may remove a value at any time, and removes it after its ttl;
 //   - keeps no reference to a value that it was given or has returned;
 //   - obeys the context, and returns the context's error when the context ends;
-//   - returns no error from Delete if the key is not there. A Checker never
-//     deletes: an expired record is replaced, or is removed after its ttl.
+//   - returns no error from Delete if the key does not exist. A Checker never
+//     calls Delete: an expired record is replaced, or is removed after its ttl.
 //
 // Package storetest checks whether a Store meets these conditions. The Checker
 // gives each call of a Store two seconds. If a call fails, the Checker
-// continues without the result of this call. A Store that does not answer in
-// time is used again after ten seconds. At most 1,000 calls that never return
-// are left behind, by all Checkers together.
+// continues without the result of this call. After a call that takes longer,
+// the Store is not called for ten seconds. The Checkers of a process leave at
+// most 1,000 calls running that do not return.
 type Store interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error

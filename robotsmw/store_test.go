@@ -17,8 +17,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A memoryStore is a Store and a Locker that a fleet can share. It removes each
-// value after the ttl of its Put.
+// A memoryStore is a Store and a Locker that a fleet can share. A value expires
+// after the ttl of its Put, or never if the ttl is 0.
 type memoryStore struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -78,32 +78,37 @@ func (s *memoryStore) TryLock(_ context.Context, key string, ttl time.Duration) 
 
 func withStore(s Store) func(*Options) { return func(o *Options) { o.Store = s } }
 
-// A new process finds in the Store what another process has learned: a file, a
+// A new process uses the records that another process has stored: of a file, a
 // missing file, or an unreachable server.
 func TestWarmStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("good.example", robots(someRules+"Crawl-delay: 3\nSitemap: https://good.example/s.xml\n", `ETag: "1"`))
+		web.Handle("good.example",
+			robots(someRules+"Crawl-delay: 3\nSitemap: https://good.example/s.xml\n", `ETag: "1"`))
 		web.Handle("none.example", status(404))
 		web.Handle("down.example", status(503, "Retry-After: 600"))
 		web.Handle("moved.example", status(301, "Location: http://other.example/robots.txt"))
 		web.Handle("other.example", robots(someRules))
 		store := new(memoryStore)
-		urls := mustURLs(t, []string{"http://good.example/private/", "http://good.example/", "http://none.example/", "http://down.example/", "http://moved.example/private/"})
+		urls := mustURLs(t,
+			[]string{"http://good.example/private/", "http://good.example/", "http://none.example/",
+				"http://down.example/", "http://moved.example/private/"})
 		before := checkAll(t.Context(), newTestTransport(t, &web, withStore(store)).Checker(), urls)
-		synctest.Wait() // records are stored only after the callers have their answers
+		synctest.Wait() // records are stored only after the callers have their decisions
 		fetches := len(web.Log())
 		time.Sleep(time.Minute)
 		c := newTestTransport(t, &web, withStore(store)).Checker()
 		after := checkAll(t.Context(), c, urls)
 		for i := range urls {
 			b, a := before[i].Decision, after[i].Decision
-			if a.String() != b.String() || !a.Expires.Equal(b.Expires) || !a.Fetched.Equal(b.Fetched) || a.SHA256() != b.SHA256() || a.CrawlDelay != b.CrawlDelay {
-				t.Errorf("before: %v\nafter: %v", b, a)
+			hasSameTimes := a.Expires.Equal(b.Expires) && a.Fetched.Equal(b.Fetched)
+			hasSameFile := a.SHA256() == b.SHA256() && a.CrawlDelay == b.CrawlDelay
+			if a.String() != b.String() || !hasSameTimes || !hasSameFile {
+				t.Errorf("want the same decision before and after the start\nbefore: %v\nafter: %v", b, a)
 			}
 		}
 		if n := len(web.Log()) - fetches; n != 0 {
-			t.Errorf("%d fetches after the start: %v", n, web.Log()[fetches:])
+			t.Errorf("%d fetches after the start, want none: %v", n, web.Log()[fetches:])
 		}
 		// The validators of a good copy from the Store are used. The copy also
 		// outlives an outage.
@@ -111,19 +116,19 @@ func TestWarmStart(t *testing.T) {
 		time.Sleep(48 * time.Hour)
 		c = newTestTransport(t, &web, withStore(store)).Checker()
 		if d := decide(t, c, "http://good.example/private/"); d.Allowed || d.Stale || time.Since(d.Fetched) != 0 {
-			t.Errorf("revalidated: %v", d)
+			t.Errorf("after a 304: got %v; want disallowed by the renewed file", d)
 		}
 		synctest.Wait()
 		web.Handle("good.example", status(503))
 		time.Sleep(48 * time.Hour)
 		c = newTestTransport(t, &web, withStore(store)).Checker()
 		if d := decide(t, c, "http://good.example/private/"); d.Allowed || !d.Stale {
-			t.Errorf("stale: %v", d)
+			t.Errorf("during an outage: got %v; want disallowed by the stale copy", d)
 		}
 		synctest.Wait()
 		c = newTestTransport(t, &web, withStore(store)).Checker()
 		if d := decide(t, c, "http://good.example/private/"); d.Allowed || !d.Stale || d.Rule != "/private/" {
-			t.Errorf("stale from the store: %v", d)
+			t.Errorf("during an outage, from the Store: got %v; want disallowed by the stale copy", d)
 		}
 	})
 }
@@ -143,17 +148,17 @@ func TestThirtyDaysSurviveRestarts(t *testing.T) {
 		}
 		for range 30 {
 			if d := check(); d.Allowed {
-				t.Fatalf("too early: %v", d)
+				t.Fatalf("within 30 days: got %v; want disallowed", d)
 			}
 			time.Sleep(24 * time.Hour)
 		}
 		if d := check(); !d.Allowed || d.Reason != Unreachable {
-			t.Errorf("after 30 days: %v", d)
+			t.Errorf("after 30 days: got %v; want allowed and unreachable", d)
 		}
 	})
 }
 
-// A badStore does what a Store should not do. All its methods call get().
+// A badStore violates the conditions of Store. All its methods call get.
 type badStore struct {
 	get func(ctx context.Context) ([]byte, error)
 }
@@ -175,12 +180,13 @@ func (s badLocker) TryLock(ctx context.Context, _ string, _ time.Duration) (func
 	return nil, false, err
 }
 
-// A Store that fails, hangs or returns rubbish never changes a decision. It
-// only costs a fetch.
+// If a Store fails, hangs or returns invalid data, robots.txt is fetched, and
+// the decision is the same as without a Store.
 func TestBadStoreCostsAFetch(t *testing.T) {
 	rubbish := func(b string) func(context.Context) ([]byte, error) {
 		return func(context.Context) ([]byte, error) { return []byte(b), nil }
 	}
+	record := `{"v":2,"robot":"` + testKind.Robot() + `",` // the beginning of a valid record
 	for name, get := range map[string]func(ctx context.Context) ([]byte, error){
 		"fails":  func(context.Context) ([]byte, error) { return nil, errors.New("disk full") },
 		"panics": func(context.Context) ([]byte, error) { panic("nil map") },
@@ -188,17 +194,17 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		},
-		"hangs and is deaf": func(ctx context.Context) ([]byte, error) {
+		"hangs and ignores its context": func(ctx context.Context) ([]byte, error) {
 			time.Sleep(10 * time.Minute)
 			return nil, nil
 		},
 		"returns nothing":               rubbish(""),
 		"returns rubbish":               rubbish("\x00\xff rubbish"),
 		"returns JSON":                  rubbish("{}\n"),
-		"returns another's record":      rubbish(`{"v":1,"origin":"http://c.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
-		"returns a lifetime of years":   rubbish(`{"v":1,"origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2100-01-01T12:00:00Z"}` + "\n"),
-		"returns rules of another hash": rubbish(`{"v":1,"origin":"http://a.example","state":"good","status":200,"sha256":"00","fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\nUser-agent: *\nAllow: /\n"),
-		"returns a newer version":       rubbish(`{"v":2,"origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
+		"returns another's record":      rubbish(record + `"origin":"http://c.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
+		"returns a lifetime of years":   rubbish(record + `"origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2100-01-01T12:00:00Z"}` + "\n"),
+		"returns rules of another hash": rubbish(record + `"origin":"http://a.example","state":"good","status":200,"sha256":"00","fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\nUser-agent: *\nAllow: /\n"),
+		"returns a newer version":       rubbish(`{"v":3,"robot":"` + testKind.Robot() + `","origin":"http://a.example","state":"unavailable","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-01T12:00:00Z"}` + "\n"),
 	} {
 		for _, locks := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, locker %v", name, locks), func(t *testing.T) {
@@ -211,7 +217,8 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 						store = badLocker{badStore{get: get}}
 					}
 					ev := new(events)
-					c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.Observer = ev.observer() }).Checker()
+					c := newTestTransport(t, &web, withStore(store),
+						func(o *Options) { o.Observer = ev.observer() }).Checker()
 					start := time.Now()
 					for _, u := range []string{"http://a.example/private/", "http://b.example/private/"} {
 						if d := decide(t, c, u); d.Allowed || d.Reason != ByRule {
@@ -219,11 +226,11 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 						}
 					}
 					limit := 2*2*time.Second + 2*time.Second
-					if locks && name != "hangs" && name != "hangs and is deaf" {
+					if locks && name != "hangs" && name != "hangs and ignores its context" {
 						limit = 2 * time.Minute // how long to wait for a lock that never becomes free
 					}
 					if took := time.Since(start); took > limit {
-						t.Errorf("took %v", took)
+						t.Errorf("the checks took %v, want at most %v", took, limit)
 					}
 					if n := len(web.Log()); n != 2 {
 						t.Errorf("%d fetches, want 2", n)
@@ -262,19 +269,19 @@ func TestFleetFetchesOnce(t *testing.T) {
 		}
 		all()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches by a fleet of 10", n)
+			t.Errorf("%d fetches by a fleet of 10, want 1", n)
 		}
 		time.Sleep(25 * time.Hour)
 		all()
 		if n := len(web.Log()); n != 2 {
-			t.Errorf("%d fetches over two lifetimes", n)
+			t.Errorf("%d fetches over two lifetimes, want 2", n)
 		}
 		time.Sleep(time.Minute)
 	})
 }
 
-// The lock lasts longer than the slowest fetch, so the other members wait for
-// the end of the fetch.
+// A lock lasts longer than the slowest fetch, so the other member waits for the
+// end of the fetch.
 func TestSlowHolderOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -282,7 +289,8 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 		store := new(memoryStore)
 		var wg sync.WaitGroup
 		for range 2 {
-			c := newTestTransport(t, &web, withStore(store), func(o *Options) { o.RobotsTimeout = 40 * time.Second }).Checker()
+			c := newTestTransport(t, &web, withStore(store),
+				func(o *Options) { o.RobotsTimeout = 40 * time.Second }).Checker()
 			wg.Go(func() {
 				if d := decide(t, c, "http://a.example/private/"); d.Allowed {
 					t.Errorf("got %v; want disallowed", d)
@@ -291,7 +299,7 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 		}
 		wg.Wait()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches by two members", n)
+			t.Errorf("%d fetches by two members, want 1", n)
 		}
 		time.Sleep(time.Minute)
 	})
@@ -315,11 +323,12 @@ func TestStoredForAsLongAsItIsOfUse(t *testing.T) {
 		web.Handle("good.example", status(503))
 		time.Sleep(19 * time.Hour)
 		if d := restart("http://none.example/"); d.Reason != Unavailable || robotsFetches(&web, "none.example") != 1 {
-			t.Errorf("after 19 hours: %v, %d fetches", d, robotsFetches(&web, "none.example"))
+			t.Errorf("after 19 hours: got %v after %d fetches, want unavailable after 1", d,
+				robotsFetches(&web, "none.example"))
 		}
 		time.Sleep(28 * 24 * time.Hour)
 		if d := restart("http://good.example/private/"); d.Reason != ByRule || !d.Stale {
-			t.Errorf("after 28 days of an outage: %v", d)
+			t.Errorf("after 28 days of an outage: got %v; want a rule of the stale copy", d)
 		}
 	})
 }
@@ -338,25 +347,26 @@ func TestDeadHolderOfTheLock(t *testing.T) {
 			t.Errorf("got %v; want disallowed", d)
 		}
 		if took := time.Since(start); took > 42*time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("the check took %v, want at most 42s", took)
 		}
 	})
 }
 
-// The stored record has the highest possible count of failures. The count does
-// not overflow, and the next try is later than now.
+// A stored record has the highest possible count of failures. The count does
+// not overflow, and the next try is in the future.
 func TestStoredCountOverflows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", status(503))
 		s := &memoryStore{}
 		ago := time.Now().Add(-time.Hour)
-		rec := &record.Record{Failure: &record.Failure{Since: ago, Last: ago, Count: math.MaxInt, Cause: "x", Retry: ago.Add(time.Minute)}}
+		rec := &record.Record{Failure: &record.Failure{Since: ago, Last: ago, Count: math.MaxInt, Cause: "x",
+			Retry: ago.Add(time.Minute)}}
 		s.Put(t.Context(), testKind.Key("http://a.example"), testKind.Encode("http://a.example", rec, nil), 0)
 		c := newTestTransport(t, &web, withStore(s)).Checker()
 		d := decide(t, c, "http://a.example/")
 		if !d.NextTry.After(time.Now()) {
-			t.Errorf("the next try is at once: %v", d.NextTry)
+			t.Errorf("the next try is at %v, want later than now", d.NextTry)
 		}
 		time.Sleep(time.Second)
 		decide(t, c, "http://a.example/")
@@ -366,8 +376,8 @@ func TestStoredCountOverflows(t *testing.T) {
 	})
 }
 
-// A member of a fleet looks into the Store, and after that takes the lock. If
-// another member stores a record between these two steps, the record is used.
+// A member of a fleet reads the Store and then acquires the lock. If another
+// member stores a record between these two steps, the record is used.
 func TestStoredJustBeforeTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -380,7 +390,7 @@ func TestStoredJustBeforeTheLock(t *testing.T) {
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 1 {
-			t.Errorf("%d fetches", n)
+			t.Errorf("%d fetches, want 1", n)
 		}
 	})
 }
@@ -405,17 +415,18 @@ func TestClockSkewInAFleet(t *testing.T) {
 		web.Handle("a.example", robots(someRules))
 		s := &memoryStore{}
 		ahead := time.Now().Add(2 * time.Second)
-		s.Put(t.Context(), testKind.Key("http://a.example"), stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
+		s.Put(t.Context(), testKind.Key("http://a.example"),
+			stored("http://a.example", someRules, record.Record{Fetched: ahead, Expires: ahead.Add(24 * time.Hour)}), 0)
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 {
-			t.Errorf("%d fetches of what a member whose clock is 2 s ahead has just fetched", n)
+			t.Errorf("%d fetches although another member has just stored the file, want none", n)
 		}
 	})
 }
 
-// After a restart, a stored record in the last fifth of its lifetime is used at
-// once, and no caller waits for a fetch.
+// After a restart, a stored record in the last fifth of its lifetime is used
+// immediately, and no caller waits for a fetch.
 func TestWarmStartInTheLastFifth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -431,7 +442,7 @@ func TestWarmStartInTheLastFifth(t *testing.T) {
 		})
 		decide(t, newTestTransport(t, slow, withStore(s)).Checker(), "http://a.example/")
 		if d := time.Since(start); d > time.Second {
-			t.Errorf("the caller waited %v for a fetch, although the stored record is fresh for 4 hours", d)
+			t.Errorf("the caller waited %v, want no wait, because the stored record is valid for 4 hours", d)
 		}
 		synctest.Wait()
 	})
@@ -445,7 +456,7 @@ func TestPanicReleasesTheStoreLock(t *testing.T) {
 		decide(t, newTestTransport(t, bad, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if len(s.locks) != 0 {
-			t.Errorf("the lock is still held")
+			t.Errorf("the Store still has a lock")
 		}
 	})
 }
@@ -455,7 +466,7 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 		n := 0
 		web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 			n++
-			return answerOf(r, 200, someRules), nil
+			return newResponse(r, 200, someRules), nil
 		})
 		s := &memoryStore{}
 		decide(t, newTestTransport(t, web, withStore(s)).Checker(), "http://[fe80::1%25eth0]/")
@@ -463,19 +474,20 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 		decide(t, newTestTransport(t, web, withStore(s)).Checker(), "http://[fe80::1%25eth0]/")
 		synctest.Wait()
 		if n != 1 {
-			t.Errorf("%d fetches", n)
+			t.Errorf("%d fetches, want 1", n)
 		}
 	})
 }
 
-// A stored validator that is not valid in a header is not sent. The file is
-// fetched without it.
+// A stored validator that is not a valid header value is not sent, and the file
+// is fetched without validators.
 func TestStoredValidatorsThatCannotBeSent(t *testing.T) {
 	srv := newLoopback(t)
 	s := &memoryStore{}
 	ago := time.Now().Add(-25 * time.Hour)
 	old := "User-agent: *\nDisallow: /new\n"
-	s.Put(t.Context(), srv, stored(srv, old, record.Record{Source: &record.Source{ETag: "a\nb"}, Fetched: ago, Expires: ago.Add(24 * time.Hour)}), 0)
+	rec := record.Record{Source: &record.Source{ETag: "a\nb"}, Fetched: ago, Expires: ago.Add(24 * time.Hour)}
+	s.Put(t.Context(), testKind.Key(srv), stored(srv, old, rec), 0)
 	d := decide(t, newTestTransport(t, http.DefaultTransport, withStore(s)).Checker(), srv+"/new")
 	if !d.Allowed || d.Stale {
 		t.Errorf("got %v; want allowed by a new file", d)

@@ -21,8 +21,8 @@ const (
 	openToAll   = "User-agent: *\nDisallow:\n"
 )
 
-// byAgent serves another robots.txt to each robot, by the first word of its
-// User-Agent. It counts the requests of each.
+// byAgent serves a different robots.txt to each robot, which it identifies by
+// the first word of the User-Agent. It counts the requests of each robot.
 type byAgent struct {
 	mu       sync.Mutex
 	handlers map[string]http.HandlerFunc
@@ -41,9 +41,9 @@ func (b *byAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler(w, r)
 }
 
-// serves returns a handler that sends a robots.txt with a validator, and a 304
-// to every request with a validator: it compares dates, as some servers do,
-// although each robot's file has another content.
+// serves returns a handler that sends a robots.txt with a Last-Modified date,
+// and a 304 to every request with such a date, even if the date is that of
+// another robot's file. Some servers compare only dates.
 func serves(text string, status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "User-Agent")
@@ -60,17 +60,18 @@ func serves(text string, status int) http.HandlerFunc {
 
 func sharingChecker(t *testing.T, web *robotstest.Internet, store Store, agent string, tokens ...string) *Checker {
 	t.Helper()
-	c, err := NewChecker(Options{UserAgent: agent, ProductTokens: tokens, Base: web, Store: store, Logger: slog.New(slog.DiscardHandler)})
+	c, err := NewChecker(Options{UserAgent: agent, ProductTokens: tokens, Base: web, Store: store,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// A site serves another robots.txt, or none, to each robot. Two robots share a
-// Store, and check URLs one after the other. Each must obey what is served to
-// it, because with the other's record, it would request disallowed URLs. After
-// a restart, each loads its own record without a request.
+// A site serves a different robots.txt, or none, to each robot. Two robots
+// share a Store, and check URLs one after the other. Each must obey what is
+// served to it, because with the other's record, it would request disallowed
+// URLs. After a restart, each loads its own record without a request.
 func TestStoreOfTwoRobots(t *testing.T) {
 	open, closed := serves(openToAll, 200), serves(closedToAll, 200)
 	for _, tt := range []struct {
@@ -96,7 +97,7 @@ func TestStoreOfTwoRobots(t *testing.T) {
 					for i, agent := range []string{"FirstBot/1.0", "SecondBot/1.0"} {
 						c := sharingChecker(t, &web, store, agent)
 						if d := decide(t, c, "http://a.example/page"); d.Allowed != tt.allowed[i] {
-							t.Errorf("round %d, %s: %v", round, agent, d)
+							t.Errorf("round %d, %s: got %v; want allowed: %t", round, agent, d, tt.allowed[i])
 						}
 						synctest.Wait() // the record is stored
 					}
@@ -115,17 +116,18 @@ func TestStoreOfTwoRobots(t *testing.T) {
 func TestStoreOfTwoRobots_Validators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		site := &byAgent{handlers: map[string]http.HandlerFunc{"FirstBot": serves(openToAll, 200), "SecondBot": serves(closedToAll, 200)}}
+		site := &byAgent{handlers: map[string]http.HandlerFunc{"FirstBot": serves(openToAll, 200),
+			"SecondBot": serves(closedToAll, 200)}}
 		web.Handle("a.example", site)
 		store := new(memoryStore)
 		for range 4 {
 			if d := decide(t, sharingChecker(t, &web, store, "FirstBot/1.0"), "http://a.example/"); !d.Allowed {
-				t.Errorf("the first: %v", d)
+				t.Errorf("the first robot: got %v; want allowed", d)
 			}
 			synctest.Wait()
 			time.Sleep(time.Hour)
 			if d := decide(t, sharingChecker(t, &web, store, "SecondBot/1.0"), "http://a.example/"); d.Allowed {
-				t.Errorf("the second: %v", d)
+				t.Errorf("the second robot: got %v; want disallowed", d)
 			}
 			synctest.Wait()
 			time.Sleep(time.Hour)
@@ -156,15 +158,14 @@ func TestStoreOfTwoRobots_WhoIsAnother(t *testing.T) {
 			decide(t, sharingChecker(t, &web, store, tt.agent, tt.tokens...), "http://a.example/")
 			synctest.Wait()
 			if n := site.asked["FirstBot"]; (n == 1) != tt.same {
-				t.Errorf("%s: %d requests for robots.txt", tt.name, n)
+				t.Errorf("%s: %d requests for robots.txt, want only one: %t", tt.name, n, tt.same)
 			}
 		})
 	}
 }
 
 // Two robots with one Store that is a Locker request a file at the same time.
-// Neither waits for the other's lock, because the other's fetch does not bring
-// its file.
+// Neither waits for the other's lock, because each robot needs its own file.
 func TestStoreOfTwoRobots_Locks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -182,15 +183,16 @@ func TestStoreOfTwoRobots_Locks(t *testing.T) {
 			t.Errorf("got %v; want allowed", d)
 		}
 		if took := time.Since(start); took > 0 {
-			t.Errorf("the second robot has waited for %v", took)
+			t.Errorf("the second robot waited for %v, want no wait", took)
 		}
 		time.Sleep(time.Minute)
 	})
 }
 
-// A Store has a record in the form that did not name the robot: under the key
-// of that time or, in a Store that was converted, under the present one. It
-// allows everything, but is not used, because it may be another robot's.
+// A Store has a record in the old format, which does not contain the robot:
+// under the key of that format or, in a Store that was converted, under the
+// present key. The record allows everything, but is not used, because it may be
+// another robot's.
 func TestRecordWithoutARobotIsNotUsed(t *testing.T) {
 	for _, key := range []string{"http://a.example", testKind.Key("http://a.example")} {
 		synctest.Test(t, func(t *testing.T) {
@@ -199,15 +201,16 @@ func TestRecordWithoutARobotIsNotUsed(t *testing.T) {
 			now := time.Now().UTC().Format(time.RFC3339)
 			later := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
 			for name, value := range map[string]string{
-				"no file": fmt.Sprintf(`{"v":1,"origin":"http://a.example","state":"unavailable","status":404,"fetched":%q,"expires":%q}`, now, later),
+				"no file": fmt.Sprintf(`{"v":1,"origin":"http://a.example","state":"unavailable","status":404,"fetched":%q,"expires":%q}`,
+					now, later),
 				"a file": fmt.Sprintf(`{"v":1,"origin":"http://a.example","state":"good","status":200,"sha256":%q,"fetched":%q,"expires":%q}`,
-					hashOf(openToAll), now, later),
+					sha256Hex(openToAll), now, later),
 			} {
 				body := map[bool]string{true: openToAll}[name == "a file"]
 				store := new(memoryStore)
 				store.Put(t.Context(), key, []byte(value+"\n"+body), 0)
 				if d := decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/"); d.Allowed {
-					t.Errorf("%s, under %s: %v", name, key, d)
+					t.Errorf("%s, under %s: got %v; want disallowed", name, key, d)
 				}
 				synctest.Wait()
 			}
@@ -216,16 +219,18 @@ func TestRecordWithoutARobotIsNotUsed(t *testing.T) {
 }
 
 // A Store confuses keys and returns the record of another robot. The record
-// names its robot, so it is not used.
+// contains the hash of its robot, so it is not used.
 func TestRecordOfAnotherRobotIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("a.example", robots(closedToAll))
 		other := &record.Kind{UserAgent: "OtherBot/1.0", Tokens: []string{"OtherBot"}}
 		now := time.Now()
-		rec := &record.Record{State: record.Good, Status: 200, Doc: other.Document([]byte(openToAll)), Fetched: now, Expires: now.Add(time.Hour)}
+		rec := &record.Record{State: record.Good, Status: 200, Doc: other.Document([]byte(openToAll)), Fetched: now,
+			Expires: now.Add(time.Hour)}
 		store := new(memoryStore)
-		store.Put(t.Context(), testKind.Key("http://a.example"), other.Encode("http://a.example", rec, []byte(openToAll)), 0)
+		store.Put(t.Context(), testKind.Key("http://a.example"),
+			other.Encode("http://a.example", rec, []byte(openToAll)), 0)
 		if d := decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/"); d.Allowed {
 			t.Errorf("got %v; want disallowed", d)
 		}

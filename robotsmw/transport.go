@@ -17,14 +17,14 @@ import (
 )
 
 // A Transport is an http.RoundTripper that obeys robots.txt. A request for a
-// disallowed URL fails with a *DisallowedError before anything is sent. The
-// Transport checks every method. It also checks every redirect hop, because an
+// disallowed URL fails with a *DisallowedError before it is sent. The Transport
+// checks every method. It also checks every redirect hop, because an
 // http.Client sends each hop through its transport. While the caller reads a
 // page, the Transport collects the page's directives for PageDirectives. No
 // request is blocked because of such directives.
 //
-// Make one with NewTransport. It is safe for concurrent use. There is nothing
-// to close.
+// A Transport must be created with NewTransport. It is safe for concurrent use,
+// and does not need to be closed.
 type Transport struct {
 	cfg     *config
 	checker *Checker
@@ -32,8 +32,8 @@ type Transport struct {
 }
 
 // NewTransport returns a Transport with these options. Unlike NewClient, it
-// delays no requests unless Options.Limiter is set. If an option is wrong, the
-// error states which one and what to write instead.
+// delays no requests unless Options.Limiter is set. If an option is invalid,
+// the error contains its name and the valid values.
 func NewTransport(opts Options) (*Transport, error) {
 	if opts.Wrap != nil {
 		return nil, errors.New("robotsmw: Options.Wrap is set, but NewTransport does not use it: wrap the result of NewTransport instead")
@@ -45,11 +45,11 @@ func NewTransport(opts Options) (*Transport, error) {
 	return &Transport{cfg: cfg, checker: newChecker(cfg)}, nil
 }
 
-// NewClient returns an http.Client that obeys robots.txt and paces its
-// requests. Its Transport comes from NewTransport. If opts has no Limiter,
-// NewClient uses a zero politeness.Limiter, which obeys Crawl-delay and
-// Retry-After. It allows each host one request a second, and one request at a
-// time. The client has no Timeout, because a Timeout would include the time
+// NewClient returns an http.Client that obeys robots.txt and delays the
+// requests to each host. Its Transport comes from NewTransport. If opts has no
+// Limiter, NewClient uses a zero politeness.Limiter, which obeys Crawl-delay
+// and Retry-After. It allows each host one request a second, and one request at
+// a time. The client has no Timeout, because a Timeout would include the time
 // spent waiting. Options.AttemptTimeout limits each attempt instead.
 func NewClient(opts Options) (*http.Client, error) {
 	if opts.Limiter == nil {
@@ -136,10 +136,10 @@ func callStart(start func(out *http.Request) error, out *http.Request, s *sent) 
 	return start(out)
 }
 
-// prepare decides about a request and returns the request to send. It differs
-// from req in its context, its User-Agent, and the spelling of its host. The
-// context is the returned *sent, whose end must be called. turn counts the
-// calls of prepare for one call of admit, from 1: see maxTurns.
+// prepare decides about req and returns the request to send, which differs from
+// req in its context, its User-Agent, and the spelling of its host. The context
+// is the returned *sent, whose end must be called. turn counts the calls of
+// prepare for one call of admit, from 1: see maxTurns.
 func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, error) {
 	agent, plain := headerUserAgent(req.Header)
 	if agent != "" && agent != t.cfg.UserAgent {
@@ -166,14 +166,14 @@ func (t *Transport) prepare(req *http.Request, turn int) (*http.Request, *sent, 
 	}
 	if !d.Allowed {
 		if t.cfg.Logger.Enabled(req.Context(), slog.LevelDebug) {
-			t.cfg.Logger.DebugContext(req.Context(), "robotsmw: not sent", "decision", d.String())
+			t.cfg.Logger.DebugContext(req.Context(), "robotsmw: request not sent", "decision", d.String())
 		}
 		return nil, nil, &DisallowedError{Decision: d}
 	}
 	s := &sent{
 		Context: req.Context(), examined: examined{opts: &t.cfg.page},
-		tells:  d.Reason.knowsGroup(), // otherwise the Limiter keeps the previous Crawl-delay
-		permit: permit{checker: t.checker, origin: string(name), url: *req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
+		hasCrawlDelay: d.Reason.determinesCrawlDelay(), // otherwise the Limiter keeps the previous Crawl-delay
+		permit:        permit{checker: t.checker, origin: string(name), url: *req.URL, crawlDelay: d.CrawlDelay, time: d.Time, turn: turn, pin: pin},
 	}
 	if rec != nil {
 		s.record.Store(rec)

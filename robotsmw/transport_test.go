@@ -35,17 +35,19 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 				if !ok || !errors.Is(err, ErrDisallowed) || errors.Is(err, ErrUnreachable) {
 					t.Fatalf("got error %v, want a DisallowedError that is ErrDisallowed", err)
 				}
-				if d := blocked.Decision; d.Rule != "/private/" || d.Line != 2 || d.Reason != ByRule || d.RobotsURL != "http://a.example/robots.txt" {
+				d := blocked.Decision
+				isRule := d.Reason == ByRule && d.Rule == "/private/" && d.Line == 2
+				if !isRule || d.RobotsURL != "http://a.example/robots.txt" {
 					t.Errorf("got %+v; want the rule /private/ of line 2 of http://a.example/robots.txt", d)
 				}
 				if want := `: robotsmw: disallowed: rule "Disallow: /private/", line 2 of robots.txt`; !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q does not say %q", err, want)
+					t.Errorf("error %q, want it to contain %q", err, want)
 				}
 				if ue, ok := errors.AsType[*url.Error](err); !ok || ue.Timeout() || blocked.Timeout() {
-					t.Error("a blocked request is taken for a timeout")
+					t.Error("a blocked request counts as a timeout, or its error is not a *url.Error")
 				}
 				if body.closed != 1 {
-					t.Errorf("the request's body was closed %d times", body.closed)
+					t.Errorf("the request's body was closed %d times, want once", body.closed)
 				}
 				if n := len(web.Log()); n != 1 {
 					t.Errorf("%d requests, want that of robots.txt alone", n)
@@ -68,7 +70,9 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 		hops        []string // all requests except those for robots.txt
 	}{
 		{"into a disallowed path, first hop", "http://a.example/1", []string{"http://a.example/1"}},
-		{"into a disallowed path, fifth hop", "http://a.example/5", []string{"http://a.example/5", "http://a.example/4", "http://a.example/3", "http://a.example/2", "http://a.example/1"}},
+		{"into a disallowed path, fifth hop", "http://a.example/5",
+			[]string{"http://a.example/5", "http://a.example/4", "http://a.example/3", "http://a.example/2",
+				"http://a.example/1"}},
 		{"into another host that disallows", "http://a.example/away", []string{"http://a.example/away"}},
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
@@ -143,7 +147,7 @@ func TestRobotsTxtItselfIsAlwaysAllowed(t *testing.T) {
 			resp.Body.Close()
 		}
 		if n := len(web.Log()); n != 2 {
-			t.Errorf("%d requests, want 2: none to ask whether it is allowed", n)
+			t.Errorf("%d requests, want 2, without any to decide about them", n)
 		}
 	})
 }
@@ -166,38 +170,39 @@ func TestIdentityOnTheWire(t *testing.T) {
 			}
 			resp.Body.Close()
 			if len(before) != len(req.Header) {
-				t.Error("the caller's header was changed")
+				t.Error("RoundTrip changed the caller's header")
 			}
 			log := web.Log()
 			return log[len(log)-1].Header.Get("User-Agent"), nil
 		}
 		for _, agent := range [][]string{nil, {""}, {testAgent}} {
 			if got, err := send(tr, agent...); err != nil || got != testAgent {
-				t.Errorf("User-Agent %q: sent as %q, %v", agent, got, err)
+				t.Errorf("User-Agent %q: sent as %q, error %v; want %q", agent, got, err, testAgent)
 			}
 		}
 		if got, err := send(tr, "examplebot/2.0"); err != nil || got != "examplebot/2.0" || logged.Len() > 0 {
-			t.Errorf("another version: sent as %q, %v; logged %s", got, err, &logged)
+			t.Errorf("another version: sent as %q, error %v; logged %s; want it unchanged, and no log", got, err,
+				&logged)
 		}
 		for range 3 {
 			if got, err := send(tr, "OtherBot/1.0"); err != nil || got != "OtherBot/1.0" {
-				t.Errorf("a foreign agent: sent as %q, %v", got, err)
+				t.Errorf("a foreign agent: sent as %q, error %v; want it unchanged", got, err)
 			}
 		}
 		if n := strings.Count(logged.String(), "OtherBot/1.0"); n == 0 || strings.Count(logged.String(), "\n") != 1 {
-			t.Errorf("a foreign agent should be reported once: %s", &logged)
+			t.Errorf("the log is %q, want one line about the foreign agent", &logged)
 		}
 		strict := newTestTransport(t, &web, func(o *Options) { o.StrictIdentity = true })
 		before := len(web.Log())
 		_, err := send(strict, "OtherBot/1.0")
 		if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.userAgent != "OtherBot/1.0" {
-			t.Errorf("strict: %v", err)
+			t.Errorf("strict: got error %v, want an IdentityError for OtherBot/1.0", err)
 		}
 		if len(web.Log()) != before {
-			t.Error("strict: something was sent")
+			t.Error("strict: a request was sent")
 		}
 		if got, err := send(strict); err != nil || got != testAgent {
-			t.Errorf("strict, no agent of its own: %q, %v", got, err)
+			t.Errorf("strict, no agent of its own: sent as %q, error %v; want %q", got, err, testAgent)
 		}
 	})
 }
@@ -245,7 +250,8 @@ func TestAcceptOfRobotsTxtAlone(t *testing.T) {
 func TestSeveralProductTokensInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
-		web.Handle("a.example", robots("User-agent: *\nDisallow: /\n\nUser-agent: OldBot\nDisallow: /old\n\nUser-agent: NewBot\nDisallow: /new\n"))
+		web.Handle("a.example",
+			robots("User-agent: *\nDisallow: /\n\nUser-agent: OldBot\nDisallow: /old\n\nUser-agent: NewBot\nDisallow: /new\n"))
 		web.Handle("b.example", robots("User-agent: *\nDisallow: /\n\nUser-agent: OldBot\nDisallow: /old\n"))
 		c := newTestTransport(t, &web, func(o *Options) { o.ProductTokens = []string{"NewBot", "OldBot"} }).Checker()
 		for u, want := range map[string]bool{
@@ -284,14 +290,14 @@ func TestOverride(t *testing.T) {
 			t.Errorf("%d fetches, want that of http://mine.example alone", n)
 		}
 		if d := decide(t, c, "https://mine.example/x"); d.CrawlDelay != 2*time.Second {
-			t.Errorf("Crawl-delay %v", d.CrawlDelay)
+			t.Errorf("Crawl-delay is %v, want 2s", d.CrawlDelay)
 		}
 	})
 	for _, bad := range []map[string]string{
 		{"mine.example": ""}, {"https://mine.example/shop": ""}, {"http://a.example": "", "HTTP://A.example:80": ""},
 	} {
 		if _, err := NewTransport(Options{UserAgent: testAgent, Override: bad}); err == nil {
-			t.Errorf("%v: no error", bad)
+			t.Errorf("Override %v: got no error, want one", bad)
 		}
 	}
 }
@@ -308,10 +314,10 @@ func TestBadOptions(t *testing.T) {
 	} {
 		opts.UserAgent = testAgent
 		if _, err := NewTransport(opts); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: ") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: NewTransport returned error %v, want one of robotsmw", name, err)
 		}
 		if _, err := NewClient(opts); err == nil {
-			t.Errorf("%s: NewClient accepts it", name)
+			t.Errorf("%s: NewClient returned no error, want one", name)
 		}
 	}
 }
@@ -320,7 +326,7 @@ func TestBadURLs(t *testing.T) {
 	c := newTestTransport(t, new(robotstest.Internet)).Checker()
 	for _, u := range []*url.URL{nil, {}, {Path: "/x"}, {Scheme: "http", Path: "/x"}, {Scheme: "http", Host: "."}} {
 		if d, err := c.Check(t.Context(), u); err == nil {
-			t.Errorf("%v: %v", u, d)
+			t.Errorf("Check(%v) = %v, want an error", u, d)
 		}
 	}
 }
@@ -342,15 +348,16 @@ func TestRefuseAddress(t *testing.T) {
 		t.Errorf("got %v; want robots.txt unreachable, because 127.0.0.1 is not a public address", d)
 	}
 	if len(asked) == 0 {
-		t.Error("RefuseAddress was not asked")
+		t.Error("RefuseAddress was not called")
 	}
 	for addr, public := range map[string]bool{
-		"8.8.8.8": true, "2606:4700:4700::1111": true, "192.0.2.1": false, "2001:db8::1": false, "10.0.0.1": false, "172.16.0.1": false, "192.168.1.1": false,
+		"8.8.8.8": true, "2606:4700:4700::1111": true, "192.0.2.1": false, "2001:db8::1": false, "10.0.0.1": false,
+		"172.16.0.1": false, "192.168.1.1": false,
 		"169.254.169.254": false, "127.0.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false,
 		"0.0.0.0": false, "100.64.1.1": false, "224.0.0.1": false, "::ffff:10.0.0.1": false,
 	} {
 		if err := PublicOnly(netip.MustParseAddr(addr)); (err == nil) != public {
-			t.Errorf("%s: %v", addr, err)
+			t.Errorf("PublicOnly(%s) = %v, want public: %t", addr, err, public)
 		}
 	}
 }
@@ -370,13 +377,13 @@ func TestProxy(t *testing.T) {
 	}
 	resp.Body.Close()
 	if strings.Join(seen, " ") != "http://a.example/robots.txt http://a.example/page" {
-		t.Errorf("the proxy saw %q", seen)
+		t.Errorf("the proxy received %q, want robots.txt and the page", seen)
 	}
 }
 
-// Through a proxy, RefuseAddress sees only the proxy's address, although the
-// URL names a private one: the proxy itself must refuse to connect to it.
-// Without a proxy, the same URL is refused.
+// Through a proxy, RefuseAddress receives only the proxy's address, although
+// the URL contains a private one, so the proxy itself must refuse to connect to
+// it. Without a proxy, the same URL is refused.
 func TestRefuseAddress_ThroughAProxy(t *testing.T) {
 	proxy := httptest.NewServer(robots(""))
 	defer proxy.Close()
@@ -408,7 +415,8 @@ func TestRefuseAddress_ThroughAProxy(t *testing.T) {
 		}
 		tr.CloseIdleConnections()
 		if (err == nil) != tt.passes || len(seen) != 1 || !seen[tt.sees] {
-			t.Errorf("%s: RefuseAddress saw %v, and the error is %v", name, seen, err)
+			t.Errorf("%s: RefuseAddress received %v, and the error is %v; want %s, and success: %t", name, seen, err,
+				tt.sees, tt.passes)
 		}
 	}
 }
@@ -419,7 +427,8 @@ func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
 	if !base.closed {
 		t.Error("CloseIdleConnections did not call the method of Base")
 	}
-	(&http.Client{Transport: newTestTransport(t, roundTripperFunc(nil))}).CloseIdleConnections() // this Base has no such method
+	withoutMethod := newTestTransport(t, roundTripperFunc(nil)) // its Base has no such method
+	(&http.Client{Transport: withoutMethod}).CloseIdleConnections()
 }
 
 type idleCloser struct {
@@ -440,24 +449,27 @@ func TestChecksOfManyOrigins(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		urls := append(mustURLs(t, []string{"http://a.example/private/", "http://slow.example/", "http://b.example/", "http://a.example/"}), nil)
+		urls := append(mustURLs(t,
+			[]string{"http://a.example/private/", "http://slow.example/", "http://b.example/", "http://a.example/"}),
+			nil)
 		got := checkAll(ctx, c, urls)
 		if time.Since(start) != 10*time.Second {
-			t.Errorf("took %v", time.Since(start))
+			t.Errorf("the checks took %v, want 10s", time.Since(start))
 		}
-		if got[0].Decision.Allowed || got[0].Err != nil || got[2].Decision.Reason != Unreachable || !got[3].Decision.Allowed {
+		isFirstDisallowed := got[0].Err == nil && !got[0].Decision.Allowed
+		if !isFirstDisallowed || got[2].Decision.Reason != Unreachable || !got[3].Decision.Allowed {
 			t.Errorf("got %v; want the first disallowed, the third unreachable and the fourth allowed", got)
 		}
 		if !errors.Is(got[1].Err, context.DeadlineExceeded) || got[4].Err == nil {
-			t.Errorf("errors %v, %v", got[1].Err, got[4].Err)
+			t.Errorf("got errors %v and %v, want DeadlineExceeded and one about the nil URL", got[1].Err, got[4].Err)
 		}
 		for _, a := range checkAll(t.Context(), c, []*url.URL{urls[0], urls[2], urls[3]}) {
 			if a.Err != nil {
-				t.Errorf("again: %v", a.Err)
+				t.Errorf("second check: got error %v, want none", a.Err)
 			}
 		}
 		if n := robotsFetches(&web, "a.example"); n != 1 {
-			t.Errorf("%d fetches of a.example", n)
+			t.Errorf("%d fetches of a.example, want 1", n)
 		}
 		time.Sleep(time.Minute) // no caller waits for this fetch, which ends by itself
 	})

@@ -15,15 +15,15 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A cannedConn answers each request at once, with a robots.txt or a page that
-// was prepared. It takes almost no time, so a benchmark measures only the
+// A cannedConn responds to each request immediately, with a prepared robots.txt
+// or page. Because this takes almost no time, a benchmark measures only the
 // client.
 type cannedConn struct {
 	net.Conn     // nil, because none of its methods is called
 	page, robots []byte
 	answers      chan []byte
 	closed       chan struct{}
-	left         []byte // the part of the current answer that has not been read yet
+	left         []byte // the part of the current response that has not been read yet
 }
 
 func (c *cannedConn) Write(p []byte) (int, error) {
@@ -59,7 +59,8 @@ func (c *cannedConn) SetWriteDeadline(time.Time) error { return nil }
 
 func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 	answer := func(kind, body string) []byte {
-		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body), body)
+		return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(body),
+			body)
 	}
 	text := answer("text/plain", typicalRobots())
 	canned := answer(kind, page)
@@ -72,14 +73,15 @@ func cannedTransport(tb testing.TB, kind, page string) *http.Transport {
 
 // wholeRequests returns the names of four transports, in order, and the
 // transports by name. Each has an http.Transport of its own, and all but "bare"
-// add something to it. With an interval of a nanosecond, no request waits, but
-// the pacing does all its work.
+// add something to it. With a Delay of a nanosecond, no request waits, but the
+// Limiter is used for each request.
 func wholeRequests(tb testing.TB, kind, page string) (names []string, by map[string]http.RoundTripper) {
 	limiter := func(o *Options) { o.Limiter = &politeness.Limiter{Delay: time.Nanosecond} }
 	return []string{"bare", "robots", "paced", "robots+paced"}, map[string]http.RoundTripper{
-		"bare":         cannedTransport(tb, kind, page),
-		"robots":       newTestTransport(tb, cannedTransport(tb, kind, page)),
-		"paced":        &politeness.Transport{Base: cannedTransport(tb, kind, page), Limiter: &politeness.Limiter{Delay: time.Nanosecond}},
+		"bare":   cannedTransport(tb, kind, page),
+		"robots": newTestTransport(tb, cannedTransport(tb, kind, page)),
+		"paced": &politeness.Transport{Base: cannedTransport(tb, kind, page),
+			Limiter: &politeness.Limiter{Delay: time.Nanosecond}},
 		"robots+paced": newTestTransport(tb, cannedTransport(tb, kind, page), limiter),
 	}
 }
@@ -124,13 +126,13 @@ func BenchmarkWhole(b *testing.B) {
 // pace and page directives add to a bare http.Transport. Two of those of
 // robots.txt are the check whether it still allows the request after the wait
 // for its host. Without a pace, seven are a context that ends when the body is
-// closed early, and what net/http does to watch it. Those of the pace are a
-// context with a timeout, the hooks that report when net/http sends, and what
-// net/http does to watch the context. The limits are about twice what a request
-// takes on a quiet machine.
+// closed early, and what net/http allocates to watch it. Those of the pace are
+// a context with a timeout, the hooks that report when net/http sends, and what
+// net/http allocates to watch the context. The limits are about twice what a
+// request takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if testmain.RaceEnabled {
-		t.Skip("the race detector has net/http's pools drop what they hold")
+		t.Skip("with the race detector, the pools of net/http drop objects, which adds allocations")
 	}
 	req, _ := http.NewRequest("GET", "http://example.com/section-7/public/page.html", nil)
 	req.Header.Set("User-Agent", testAgent)
@@ -149,7 +151,8 @@ func TestAllocationsOfAWholeRequest(t *testing.T) {
 		bare := cost("bare")
 		for _, name := range names[1:] {
 			if n := cost(name) - bare; n > page.most[name] {
-				t.Errorf("%s, %s: %v allocations more than the %v of a bare http.Transport, want at most %v", page.name, name, n, bare, page.most[name])
+				t.Errorf("%s, %s: %v allocations more than the %v of a bare http.Transport, want at most %v",
+					page.name, name, n, bare, page.most[name])
 			}
 		}
 	}

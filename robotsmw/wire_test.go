@@ -18,12 +18,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The tests in this file look at the bytes that are sent: a request must be
-// sent as it was judged.
+// The tests in this file examine the bytes that are sent: a request must be
+// sent as it was checked.
 
-// A wire is a server that keeps the lines of each request. It answers with a
-// robots.txt that disallows /private/, and with an empty page for every other
-// path.
+// A wire is a server that keeps the lines of each request. It serves a
+// robots.txt that disallows /private/, and an empty page for every other path.
 type wire struct {
 	net.Listener
 	mu       sync.Mutex
@@ -109,7 +108,7 @@ func header(lines []string, name string) (values []string) {
 }
 
 // The requests for a page and for its robots.txt have the same Host, however
-// the URL spells it. So the rules of one virtual host never decide about
+// the URL spells it. Therefore the rules of one virtual host never decide about
 // another.
 func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
@@ -142,15 +141,16 @@ func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 		before, beforeURL := *req, *req.URL
 		resp, err := tr.RoundTrip(req)
 		if err != nil {
-			t.Errorf("%s: %v", tt.url, err)
+			t.Errorf("%s: got error %v, want none", tt.url, err)
 			continue
 		}
 		resp.Body.Close()
 		if page := header(w.sent(), "host"); !slices.Equal(page, []string{tt.want}) || !slices.Equal(w.robots, page) {
-			t.Errorf("%s, Host %q: the page was asked for with %q, its robots.txt with %q; want %q", tt.url, tt.host, page, w.robots, tt.want)
+			t.Errorf("%s, Host %q: the page was requested with the Host %q, its robots.txt with %q; want %q", tt.url,
+				tt.host, page, w.robots, tt.want)
 		}
 		if req.Host != before.Host || *req.URL != beforeURL || len(req.Header) != 0 {
-			t.Errorf("%s: the request was changed", tt.url)
+			t.Errorf("%s: RoundTrip changed the request", tt.url)
 		}
 	}
 }
@@ -162,10 +162,10 @@ func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 		decide(t, c, u)
 	}
 	if len(w.robots) != 1 {
-		t.Errorf("robots.txt was asked for with %q, want once", w.robots)
+		t.Errorf("robots.txt was requested with the Hosts %q, want only one request", w.robots)
 	}
 	if n := c.Stats().Origins; n != 1 {
-		t.Errorf("%d origins", n)
+		t.Errorf("%d origins are in memory, want 1", n)
 	}
 }
 
@@ -208,14 +208,15 @@ func TestOneUserAgentIsSent(t *testing.T) {
 			switch {
 			case want == "" && strict:
 				if ie, ok := errors.AsType[*IdentityError](err); !ok || ie.userAgent != foreign || w.sent() != nil {
-					t.Errorf("%s, strict: %v; sent %q", tt.name, err, w.sent())
+					t.Errorf("%s, strict: got error %v and sent %q, want an IdentityError and no request", tt.name,
+						err, w.sent())
 				}
 				continue
 			case want == "":
 				want = foreign
 			}
 			if err != nil {
-				t.Errorf("%s: %v", tt.name, err)
+				t.Errorf("%s: got error %v, want none", tt.name, err)
 				continue
 			}
 			resp.Body.Close()
@@ -223,7 +224,7 @@ func TestOneUserAgentIsSent(t *testing.T) {
 				t.Errorf("%s, strict %v: sent %q, want %q", tt.name, strict, got, want)
 			}
 			if fmt.Sprint(req.Header) != fmt.Sprint(before) {
-				t.Errorf("%s: the caller's header was changed", tt.name)
+				t.Errorf("%s: RoundTrip changed the caller's header", tt.name)
 			}
 		}
 	}
@@ -234,7 +235,9 @@ func TestOneUserAgentIsSent(t *testing.T) {
 func TestOneHostIsSent(t *testing.T) {
 	w, base := newWire(t)
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.test/page", nil)
-	req.Header["host"], req.Header["Host"], req.Header["X-Test"] = []string{"b.test"}, []string{"c.test"}, []string{"kept"}
+	req.Header["host"] = []string{"b.test"}
+	req.Header["Host"] = []string{"c.test"}
+	req.Header["X-Test"] = []string{"kept"}
 	req.Header.Set("User-Agent", testAgent)
 	resp, err := newTestTransport(t, base).RoundTrip(req)
 	if err != nil {
@@ -242,12 +245,12 @@ func TestOneHostIsSent(t *testing.T) {
 	}
 	resp.Body.Close()
 	if got := header(w.sent(), "host"); !slices.Equal(got, []string{"a.test"}) || len(header(w.sent(), "x-test")) != 1 {
-		t.Errorf("sent %q", w.sent())
+		t.Errorf("sent %q, want the Host a.test and one X-Test", w.sent())
 	}
 }
 
-// A request with a target in absolute form is judged by the rules of the host
-// that the target names, or it is not sent.
+// A request with a target in absolute form is checked by the rules of the host
+// in the target, or it is not sent.
 func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -258,7 +261,8 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 		{name: "a path", u: url.URL{Path: "/x"}, want: "GET /x HTTP/1.1"},
 		{name: "an opaque path", u: url.URL{Opaque: "/x%2Fy"}, want: "GET /x%2Fy HTTP/1.1"},
 		{name: "its own", u: url.URL{Opaque: "//a.test/x"}, want: "GET http://a.test/x HTTP/1.1"},
-		{name: "its own in full", u: url.URL{Opaque: "http://A.test:80/x", RawQuery: "q"}, want: "GET http://A.test:80/x?q HTTP/1.1"},
+		{name: "its own in full", u: url.URL{Opaque: "http://A.test:80/x", RawQuery: "q"},
+			want: "GET http://A.test:80/x?q HTTP/1.1"},
 		{name: "its Host's", u: url.URL{Opaque: "//b.test/x"}, host: "b.test", want: "GET http://b.test/x HTTP/1.1"},
 		{name: "a path without a slash", u: url.URL{Path: "x"}, want: "GET /x HTTP/1.1"},
 		{name: "another", u: url.URL{Opaque: "//b.test/x"}},
@@ -275,7 +279,8 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 		tr := newTestTransport(t, base)
 		tt.u.Scheme, tt.u.Host = "http", "a.test"
 		body := &closeCounter{Reader: strings.NewReader("")}
-		req := (&http.Request{Method: "GET", URL: &tt.u, Host: tt.host, Header: http.Header{}, Body: body}).WithContext(t.Context())
+		req := (&http.Request{Method: "GET", URL: &tt.u, Host: tt.host, Header: http.Header{},
+			Body: body}).WithContext(t.Context())
 		resp, err := tr.RoundTrip(req)
 		if err == nil {
 			io.Copy(io.Discard, resp.Body)
@@ -289,14 +294,15 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 			t.Errorf("%s: sent %q, error %v; want %q", tt.name, line, err, tt.want)
 		}
 		if err != nil && body.closed != 1 {
-			t.Errorf("%s: the body was closed %d times", tt.name, body.closed)
+			t.Errorf("%s: the body was closed %d times, want once", tt.name, body.closed)
 		}
 	}
 }
 
-// A host that is longer than any DNS name is refused at once, whether it comes
-// from a URL, a Host or a redirect. If the Transport did not refuse the host of
-// a redirect, http.Client would convert it, which takes long.
+// A host that is longer than any DNS name is rejected immediately, whether it
+// is that of a URL, a Host header or a redirect. If the Transport did not
+// reject the host of a redirect, http.Client would convert it, which takes half
+// a minute.
 func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	var letters strings.Builder
 	for i := range 40_000 { // converting these takes half a minute
@@ -314,29 +320,32 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	client := &http.Client{Transport: tr}
 	decide(t, tr.Checker(), "http://a.example/")
 	for name, host := range map[string]string{
-		"120 KB": huge, "4 MB": strings.Repeat("a", 4<<20), "254 bytes": strings.Repeat("a.", 126) + "aa", "a label of 64": strings.Repeat("a", 64) + ".test",
+		"120 KB": huge, "4 MB": strings.Repeat("a", 4<<20), "254 bytes": strings.Repeat("a.", 126) + "aa",
+		"a label of 64":  strings.Repeat("a", 64) + ".test",
 		"a port of 4 MB": "a.test:" + strings.Repeat("9", 4<<20),
 	} {
 		u := &url.URL{Scheme: "http", Host: host, Path: "/"}
 		start := time.Now()
 		_, errCheck := tr.Checker().Check(t.Context(), u)
-		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host, Header: http.Header{}}).WithContext(t.Context()))
-		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u, Header: http.Header{}}).WithContext(t.Context()))
+		_, errHost := tr.RoundTrip((&http.Request{Method: "GET", URL: mustURL(t, "http://a.example/"), Host: host,
+			Header: http.Header{}}).WithContext(t.Context()))
+		_, errTrip := tr.RoundTrip((&http.Request{Method: "GET", URL: u,
+			Header: http.Header{}}).WithContext(t.Context()))
 		if took := time.Since(start); took > 10*time.Second { // a refusal takes some µs; without the length check, it would take two minutes
-			t.Errorf("%s: refused after %v", name, took)
+			t.Errorf("%s: rejected after %v, want at most 10s", name, took)
 		}
 		for what, err := range map[string]error{"Check": errCheck, "RoundTrip with that Host": errHost, "RoundTrip": errTrip} {
 			if err == nil || len(err.Error()) > 2048 {
-				t.Errorf("%s: %s: %.300v", name, what, err)
+				t.Errorf("%s: %s: got error %.300v, want one of at most 2048 bytes", name, what, err)
 			}
 		}
 	}
 	start := time.Now()
 	if resp, err := client.Get("http://a.example/to"); err == nil {
-		t.Errorf("followed to %s", resp.Status)
+		t.Errorf("got a response with status %s, want an error", resp.Status)
 	}
 	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("redirect refused after %v", took)
+		t.Errorf("the redirect was rejected after %v, want at most 10s", took)
 	}
 	if n := tr.Checker().Stats().Origins; n != 1 {
 		t.Errorf("%d origins are held, want that of a.example alone", n)

@@ -25,7 +25,7 @@ func count(dir, suffix string) (n int) {
 	return n
 }
 
-// A sweep removes the expired locks of owners that died.
+// A sweep removes the expired locks of owners that have died.
 func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := Open(dir)
@@ -37,34 +37,34 @@ func TestLocksOfTheDeadAreSwept(t *testing.T) {
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
 	s.sweep(false)
 	if n := count(dir, lockSuffix); n != 0 {
-		t.Errorf("%d locks of holders that died are left", n)
+		t.Errorf("%d expired locks are left, want none", n)
 	}
 }
 
-// A process has died with a lock. Then the clock was set back by a month, or
-// the file of the lock was replaced by 16 other bytes. TryLock and a sweep
-// treat the lock as expired. Otherwise, each fetch of the robots.txt would wait
-// for 41 s until then.
+// A process has died while it held a lock. Then the clock was set back by a
+// month, or the file of the lock was replaced by 16 other bytes. TryLock and a
+// sweep treat the lock as expired. Otherwise, each fetch of the robots.txt
+// would wait for 41 s, until the month is over.
 func TestLocksOfAnotherClock(t *testing.T) {
 	s, _ := Open(t.TempDir())
 	for _, mark := range []string{string(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(30*24*time.Hour).UnixNano()))) + "01234567", "sixteen letters!"} {
 		for _, how := range []string{"TryLock", "sweep"} {
 			if isNew, err := s.create(s.path("k", lockSuffix), []byte(mark)); err != nil || !isNew {
-				t.Fatal(isNew, err)
+				t.Fatalf("create = %t, %v, want a new lock", isNew, err)
 			}
 			if how == "sweep" {
 				s.sweep(false)
 				if n := count(s.dir, lockSuffix); n != 0 {
-					t.Errorf("%q: %d locks remain after a sweep", mark, n)
+					t.Errorf("%q: %d locks remain after a sweep, want none", mark, n)
 				}
 				continue
 			}
 			unlock, ok, err := s.TryLock(context.Background(), "k", time.Minute)
 			if err != nil || !ok {
-				t.Fatalf("%q: TryLock: %v, %v", mark, ok, err)
+				t.Fatalf("%q: TryLock = %t, %v, want true", mark, ok, err)
 			}
 			if _, again, _ := s.TryLock(context.Background(), "k", 10*time.Second); again {
-				t.Errorf("%q: two hold the lock", mark)
+				t.Errorf("%q: TryLock returned true although the lock is held", mark)
 			}
 			unlock()
 		}
@@ -94,12 +94,12 @@ func TestBoundHolds(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d bytes", total)
+	t.Errorf("the directory has %d bytes, want at most 12,500", total)
 }
 
-// A process is started again and again, and killed while it writes a value.
-// What its predecessors have left counts into MaxBytes, and is removed when it
-// is a minute old.
+// A process is repeatedly started, and killed while it writes a value. The
+// temporary files that remain count toward MaxBytes, and are removed when they
+// are a minute old.
 func TestTemporaryFilesOfTheDead(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := Open(dir)
@@ -116,7 +116,7 @@ func TestTemporaryFilesOfTheDead(t *testing.T) {
 	}
 	s.sweep(false)
 	if n := count(dir, valueSuffix); n != 0 {
-		t.Errorf("%d values remain beside 15,000 bytes of temporary files", n)
+		t.Errorf("%d values remain in addition to 15,000 bytes of temporary files, want none", n)
 	}
 	old := time.Now().Add(-2 * time.Minute)
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
@@ -126,8 +126,8 @@ func TestTemporaryFilesOfTheDead(t *testing.T) {
 	}
 }
 
-// Put and TryLock create the directory again if it was removed. If a file is in
-// the place of the directory, Open returns an error.
+// Put and TryLock create the directory again if it was removed. If the path of
+// the directory is that of a file, Open returns an error.
 func TestBadDirectories(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "d")
@@ -137,21 +137,21 @@ func TestBadDirectories(t *testing.T) {
 	}
 	os.RemoveAll(dir)
 	if err := s.Put(ctx, "k", []byte("v"), time.Hour); err != nil {
-		t.Errorf("after the directory went away: %v", err)
+		t.Errorf("Put after the directory was removed: got error %v, want none", err)
 	}
 	os.RemoveAll(dir)
 	if _, ok, err := s.TryLock(ctx, "k", time.Minute); err != nil || !ok {
-		t.Errorf("TryLock after the directory went away: %v %v", ok, err)
+		t.Errorf("TryLock after the directory was removed = %t, %v, want true", ok, err)
 	}
 	f := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(f, nil, 0o600)
 	if _, err := Open(f); err == nil {
-		t.Error("Open of a file")
+		t.Error("Open of a file returned no error")
 	}
 }
 
-// If the disk is full, Put leaves the old value as it was. A limit on the file
-// size takes the place of a full disk here.
+// If the disk is full, Put leaves the old value unchanged. Here, a limit on the
+// file size simulates a full disk.
 func TestFullDisk(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_FULL_DIR"); dir != "" {
 		s, _ := Open(dir)
@@ -170,7 +170,7 @@ func TestFullDisk(t *testing.T) {
 	cmd.Env = append(os.Environ(), "DISKSTORE_FULL_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "too large") {
-		t.Errorf("the disk was not full: %v\n%s", err, out)
+		t.Errorf("Put did not fail because of the file size: %v\n%s", err, out)
 	}
 	v, err := s.Get(context.Background(), "k")
 	if err != nil || string(v) != "old" {
@@ -181,8 +181,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Many goroutines take and free one lock. No two of them hold the lock at the
-// same time, and no file is left.
+// Many goroutines acquire and release one lock. No two of them hold the lock at
+// the same time, and no file is left.
 func TestBrokenLocks(t *testing.T) {
 	dir := t.TempDir()
 	var twice atomic.Int64
@@ -211,9 +211,9 @@ func TestBrokenLocks(t *testing.T) {
 	wg.Wait()
 	t.Logf("held twice %d times", twice.Load())
 	if twice.Load() > 0 {
-		t.Errorf("two held a lock that had not ended, %d times", twice.Load())
+		t.Errorf("two goroutines held the lock at the same time %d times, want never", twice.Load())
 	}
 	if n := count(dir, ""); n != 0 {
-		t.Errorf("%d files are left", n)
+		t.Errorf("%d files are left, want none", n)
 	}
 }

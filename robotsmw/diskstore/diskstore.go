@@ -1,14 +1,14 @@
 // Package diskstore keeps robots.txt records in a directory, so that a crawl
-// does not fetch files again after a restart that are still fresh:
+// that is restarted does not fetch files again that are still fresh:
 //
 //	store, err := diskstore.Open(filepath.Join(cacheDir, "robots"))
 //	...
 //	client, err := robotsmw.NewClient(robotsmw.Options{UserAgent: agent, Store: store})
 //
 // Any number of processes on one machine may share the directory. Each value is
-// written to a temporary file, which is then renamed, so readers see complete
-// values only. If a process is killed while it writes a value, the temporary
-// file is removed later. The size of the directory is limited: see
+// written to a temporary file, which is then renamed, so that readers get only
+// complete values. If a process is killed while it writes a value, the
+// temporary file is removed later. The size of the directory is limited: see
 // Store.MaxBytes.
 package diskstore
 
@@ -63,8 +63,8 @@ const (
 	tempPrefix      = "tmp-"
 
 	// tempAge is the age at which a sweep removes a temporary file, because the
-	// process that was writing it has probably died. A process that has only
-	// stood still gets an error from Put.
+	// process that was writing it has probably died. If the process was only
+	// suspended, its Put returns an error.
 	tempAge = time.Minute
 )
 
@@ -98,9 +98,9 @@ func checksum(data []byte) uint32 {
 	return crc32.Update(crc32.Checksum(data[:headerSize-4], castagnoli), castagnoli, data[headerSize:])
 }
 
-// Get returns the value of the key. If the value is missing or expired, or its
-// file is damaged or holds something else, errors.Is finds fs.ErrNotExist in
-// the error.
+// Get returns the value of the key. If the value is missing or has expired, or
+// if its file is damaged or was not written by a Store, the error wraps
+// fs.ErrNotExist.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -113,14 +113,14 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("diskstore: the file of %q is cut short: %w", key, fs.ErrNotExist)
 	}
 	if binary.BigEndian.Uint32(data[headerSize-4:]) != checksum(data) {
-		return nil, fmt.Errorf("diskstore: the file of %q is damaged or holds something else: %w",
+		return nil, fmt.Errorf("diskstore: the file of %q is damaged or was not written by a Store: %w",
 			key, fs.ErrNotExist)
 	}
 	expires := time.Unix(0, int64(binary.BigEndian.Uint64(data)))
 	n := int(binary.BigEndian.Uint16(data[8:]))
 	data = data[headerSize:]
 	if len(data) < n || string(data[:n]) != key {
-		return nil, fmt.Errorf("diskstore: the file of %q contains something else: %w",
+		return nil, fmt.Errorf("diskstore: the file of %q contains the value of another key: %w",
 			key, fs.ErrNotExist)
 	}
 	if !time.Now().Before(expires) {
@@ -140,7 +140,7 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 		return fmt.Errorf("diskstore: the key has %d bytes: the maximum is 65,535", len(key))
 	}
 	if headerSize+len(key)+len(value) > maxFile {
-		return fmt.Errorf("diskstore: the value of %q has %d bytes: a file holds 16 MiB at most",
+		return fmt.Errorf("diskstore: the value of %q has %d bytes: the maximum size of a file is 16 MiB",
 			key, len(value))
 	}
 	file := make([]byte, headerSize, headerSize+len(key)+len(value))
@@ -161,7 +161,8 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, ttl time.Dura
 	return nil
 }
 
-// limit returns the limit in bytes.
+// limit returns MaxBytes, or its default if MaxBytes is 0. If there is no
+// limit, it returns math.MaxInt64.
 func (s *Store) limit() int64 {
 	if s.MaxBytes == 0 {
 		return defaultMaxBytes
@@ -195,8 +196,8 @@ func (s *Store) sweepInBackground() {
 const roomInterval = time.Minute
 
 // makeRoom sweeps the directory in the background after a write has failed
-// because the disk is full. Without it, expired values would remain: no bytes
-// are written, so Put starts no sweep.
+// because the disk is full. Otherwise, expired values would remain, because Put
+// starts other sweeps only after a value was written.
 func (s *Store) makeRoom() {
 	last, now := s.madeRoom.Load(), time.Now().UnixNano()
 	isRecent := last <= now && now-last < int64(roomInterval)
@@ -246,7 +247,7 @@ func (s *Store) writeTemp(dir string, data []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// Delete removes the key's value.
+// Delete removes the key's value. If there is no value, Delete returns nil.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 // TryLock locks the key against all other users of the directory, including
 // other processes. The lock is a file. Its content is called the mark of the
 // lock: the time at which the lock expires, and a random number that identifies
-// the owner.
+// the owner. ok is false if another caller holds the lock.
 func (s *Store) TryLock(
 	ctx context.Context, key string, ttl time.Duration,
 ) (unlock func(), ok bool, err error) {
@@ -320,7 +321,7 @@ func (s *Store) breakLock(name string, ttl time.Duration) (free bool, err error)
 		return hasExpired(mark, ttl) && s.take(name, mark), nil
 	case errors.Is(err, errNotOurs): // a directory, for example
 		return s.take(name, nil), nil
-	case isSymlink(name): // dangling: os.Link would find it again and again
+	case isSymlink(name): // a dangling link, because of which os.Link fails
 		return s.take(name, nil), nil
 	case errors.Is(err, fs.ErrNotExist): // the owner has just released the lock
 		return true, nil
@@ -372,8 +373,9 @@ func hasExpired(mark []byte, ttl time.Duration) bool {
 	return left <= 0 || left-ttl > time.Minute
 }
 
-// maxLock is how long a sweep leaves a lock at most. The locks of a Checker
-// last for about as long as its AttemptTimeout.
+// maxLock is the longest duration of a lock that a sweep accepts as valid: see
+// hasExpired. The locks of a Checker last for ten seconds longer than its
+// RobotsTimeout.
 const maxLock = 24 * time.Hour
 
 // path returns the path of the key's file with this suffix. The names of the
@@ -407,7 +409,7 @@ func (s *Store) sweep(diskFull bool) {
 			if !isAbandoned || os.Remove(path) != nil {
 				total += info.Size()
 			}
-		case strings.HasSuffix(d.Name(), lockSuffix): // a lock that has expired is removed: its owner died
+		case strings.HasSuffix(d.Name(), lockSuffix): // if a lock has expired, its owner has died
 			s.breakLock(path, maxLock)
 		case strings.HasSuffix(d.Name(), valueSuffix):
 			v := valueFile{path, info.Size(), info.ModTime()}

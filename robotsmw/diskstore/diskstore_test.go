@@ -41,22 +41,22 @@ func TestStore(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	if _, err := diskstore.Open(""); err == nil {
-		t.Error("an empty name: no error")
+		t.Error("Open with an empty name returned no error")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	if _, err := diskstore.Open(file); err == nil {
-		t.Error("a file: no error")
+		t.Error("Open of a file returned no error")
 	}
 	nested := filepath.Join(t.TempDir(), "a", "b")
 	open(t, nested)
 	if info, err := os.Stat(nested); err != nil || info.Mode().Perm()&0o077 != 0 {
-		t.Errorf("%v, %v: want a directory for its owner alone", info, err)
+		t.Errorf("Stat = %v, %v, want a directory that only its owner can access", info, err)
 	}
 }
 
-// If a crawl is started again with the same directory, it fetches no robots.txt
-// that is still fresh.
+// A crawl that is restarted with the same directory fetches no robots.txt that
+// is still fresh.
 func TestWarmStartFetchesNothing(t *testing.T) {
 	dir := t.TempDir()
 	var web robotstest.Internet
@@ -87,7 +87,7 @@ func TestWarmStartFetchesNothing(t *testing.T) {
 	waitFor(t, func() bool { return countFiles(t, dir, ".robots") == hosts })
 	crawl()
 	if n := fetches(); n != hosts {
-		t.Errorf("the second crawl fetched %d times", n-hosts)
+		t.Errorf("the second crawl fetched %d times, want never", n-hosts)
 	}
 }
 
@@ -104,8 +104,8 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 		func(name string) error { return os.WriteFile(name, []byte(strings.Repeat("\xff", 100)), 0o600) },
 	} {
 		// The first sweep runs at the same time as this loop. It may remove the
-		// file that Put has just written, so the loop goes on until there is a
-		// file to damage.
+		// file that Put has just written, so the loop continues until there is
+		// a file to damage.
 		for damaged := false; !damaged; {
 			if err := s.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
 				t.Fatal(err)
@@ -126,8 +126,8 @@ func TestDamagedFilesAreMisses(t *testing.T) {
 	}
 }
 
-// The disk has lost the end of a file, or one byte of it is another one. Get
-// never returns a part of the value, or another value.
+// The end of a file is missing, or one of its bytes has changed. Get returns
+// neither a part of the value nor a different value.
 func TestDamagedFilesAreMisses_AnyByte(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -156,16 +156,16 @@ func TestDamagedFilesAreMisses_AnyByte(t *testing.T) {
 	}
 	for i := range whole {
 		if v, err := get(whole[:i]); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the first %d bytes: %q, %v", i, v, err)
+			t.Errorf("Get of the first %d bytes = %q, %v, want fs.ErrNotExist", i, v, err)
 		}
 		damaged := slices.Clone(whole)
 		damaged[i] ^= 1
 		if v, err := get(damaged); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("another byte %d: %q, %v", i, v, err)
+			t.Errorf("Get with byte %d changed = %q, %v, want fs.ErrNotExist", i, v, err)
 		}
 	}
 	if v, err := get(append(whole, 0)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("one byte more: %q, %v", v, err)
+		t.Errorf("Get with an additional byte = %q, %v, want fs.ErrNotExist", v, err)
 	}
 }
 
@@ -191,12 +191,12 @@ func TestDirectoryIsBounded(t *testing.T) {
 		return countFiles(t, dir, ".robots") <= 113 && errors.Is(err, fs.ErrNotExist)
 	})
 	if _, err := s.Get(t.Context(), "https://last.example"); err != nil {
-		t.Errorf("the newest value went: %v", err)
+		t.Errorf("Get of the newest value: got error %v, want none", err)
 	}
 }
 
-// A process is killed in the middle of its Puts, again and again. All values
-// that it leaves are whole, and all its locks expire.
+// A process is repeatedly killed in the middle of its Puts. All values that
+// remain are complete, and all its locks expire.
 func TestKilledWriterLeavesWholeValues(t *testing.T) {
 	if dir := os.Getenv("DISKSTORE_WRITE_TO"); dir != "" {
 		writeForEver(open(t, dir))
@@ -220,7 +220,7 @@ func TestKilledWriterLeavesWholeValues(t *testing.T) {
 				t.Error(err)
 			}
 			if err == nil && len(v) != 100_000 {
-				t.Errorf("a value of %d bytes", len(v))
+				t.Errorf("a value has %d bytes, want 100,000", len(v))
 			}
 		}
 		seen = min(seen, 199)
@@ -251,13 +251,12 @@ func countFiles(t *testing.T, dir, suffix string) int {
 	return len(files)
 }
 
-// waitFor waits until ok() returns true. Another process or goroutine makes
-// that happen.
+// waitFor waits until ok returns true because of another process or goroutine.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it does not happen")
+			t.Fatal("the condition is not met after a minute")
 		}
 	}
 }

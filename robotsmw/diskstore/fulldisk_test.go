@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// limitDisk makes the disk of a Store full when the files in its directory have
-// this many bytes. Of a file that does not fit, only a part is written.
+// limitDisk makes the writes of a Store fail when the files in its directory
+// would have more than this many bytes. The part of a file that fits is
+// written.
 func limitDisk(t *testing.T, s *Store, dir string, bytes int64) {
 	s.writeTo = func(f *os.File, data []byte) (int, error) {
 		free := bytes - size(t, dir)
@@ -47,9 +48,9 @@ func size(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
-// The disk is full, with less in the directory than MaxBytes. When the values
-// have expired, they make room for new ones, also after a restart. Without
-// that, no Put succeeds ever again, so no Put starts a sweep.
+// The disk is full, although the directory is smaller than MaxBytes. Values
+// that have expired are removed to make room for new ones, also after a
+// restart. Otherwise, no Put would succeed again, and none would start a sweep.
 func TestFullDisk_ExpiredValuesMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -71,7 +72,7 @@ func TestFullDisk_ExpiredValuesMakeRoom(t *testing.T) {
 		}
 		synctest.Wait()
 		if failed < 10 {
-			t.Errorf("%d values did not fit", failed)
+			t.Errorf("%d calls of Put failed, want at least 10", failed)
 		}
 		time.Sleep(2 * time.Hour)
 
@@ -87,12 +88,12 @@ func TestFullDisk_ExpiredValuesMakeRoom(t *testing.T) {
 			synctest.Wait()
 		}
 		if stored < 15 {
-			t.Errorf("after the old values had expired, %d new ones were stored", stored)
+			t.Errorf("after the old values had expired, %d new ones were stored, want at least 15", stored)
 		}
 	})
 }
 
-// Values that live for long do not keep a full disk full: the oldest eighth of
+// If the disk is full of values that have not expired, the oldest eighth of
 // them is removed, but only once a minute.
 func TestFullDisk_TheOldestValuesMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestFullDisk_TheOldestValuesMakeRoom(t *testing.T) {
 			name := fmt.Sprint(i)
 			err := s.Put(t.Context(), name, make([]byte, 1000), 24*time.Hour)
 			synctest.Wait()
-			if err == nil { // the clock of the file system is another one
+			if err == nil { // the file system does not use the fake clock
 				os.Chtimes(s.path(name, valueSuffix), time.Now(), time.Now())
 			}
 			time.Sleep(time.Millisecond)
@@ -123,17 +124,19 @@ func TestFullDisk_TheOldestValuesMakeRoom(t *testing.T) {
 			stored = append(stored, n)
 			time.Sleep(time.Minute)
 		}
-		if stored[0] < 35 || stored[0] > 50 || stored[1] < 3 || stored[1] > 8 || stored[2] < 3 || stored[2] > 8 {
-			t.Errorf("%v values were stored in each minute", stored)
+		isEighth := func(n int) bool { return 3 <= n && n <= 8 }
+		isFull := 35 <= stored[0] && stored[0] <= 50
+		if !isFull || !isEighth(stored[1]) || !isEighth(stored[2]) {
+			t.Errorf("%v values were stored in the three minutes, want about 40, 5 and 5", stored)
 		}
 		if _, err := s.Get(t.Context(), "0"); err == nil {
-			t.Error("the oldest value is still there")
+			t.Error("the oldest value was not removed")
 		}
 	})
 }
 
-// On a full disk, neither Put nor TryLock leaves a temporary file. Each call
-// for another origin left one.
+// On a full disk, neither Put nor TryLock leaves a temporary file. Otherwise,
+// there would be one for each call.
 func TestFullDisk_NoTemporaryFilesRemain(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -144,10 +147,10 @@ func TestFullDisk_NoTemporaryFilesRemain(t *testing.T) {
 	for i := range 20 {
 		name := fmt.Sprint(i)
 		if _, _, err := s.TryLock(context.Background(), name, time.Minute); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("TryLock: %v", err)
+			t.Errorf("TryLock: got error %v, want ENOSPC", err)
 		}
 		if err := s.Put(context.Background(), name, []byte("value"), time.Minute); !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("Put: %v", err)
+			t.Errorf("Put: got error %v, want ENOSPC", err)
 		}
 	}
 	files := 0
@@ -158,6 +161,6 @@ func TestFullDisk_NoTemporaryFilesRemain(t *testing.T) {
 		return nil
 	})
 	if files != 0 {
-		t.Errorf("%d files remain", files)
+		t.Errorf("%d files remain, want none", files)
 	}
 }

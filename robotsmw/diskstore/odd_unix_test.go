@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// If something else is in the place of a value or a lock, Get and TryLock treat
-// the value or lock as missing. They neither wait for the odd file nor read
-// much of it. A symbolic link to itself is an exception: Get returns an error
-// that is no miss.
+// If the file of a value or a lock is not a regular file, or is too large, Get
+// and TryLock treat the value or lock as missing. They neither wait for the
+// file nor read much of it. For a symbolic link to itself, Get returns an error
+// other than fs.ErrNotExist.
 func TestOddFilesAreMisses(t *testing.T) {
 	tests := []struct {
 		name string
@@ -52,18 +52,18 @@ func TestOddFilesAreMisses(t *testing.T) {
 				t.Fatal(err)
 			}
 			if v, err := s.Get(ctx, "k"); err == nil || len(v) > 0 {
-				t.Errorf("Get: %d bytes, %v; want a miss", len(v), err)
+				t.Errorf("Get returned %d bytes and error %v, want only an error", len(v), err)
 			} else if !errors.Is(err, fs.ErrNotExist) && tt.name != "a link to itself" {
-				t.Errorf("Get: %v; want a miss", err)
+				t.Errorf("Get: got error %v, want fs.ErrNotExist", err)
 			}
 			if unlock, ok, err := s.TryLock(ctx, "k", time.Minute); ok {
 				unlock()
 			} else {
-				t.Errorf("TryLock: not locked, %v", err)
+				t.Errorf("TryLock = false, %v, want true", err)
 			}
 			s.sweep(false)
 			if err := ctx.Err(); err != nil {
-				t.Errorf("it took too long: %v", err)
+				t.Errorf("the calls took longer than ten seconds: %v", err)
 			}
 		})
 	}
@@ -88,13 +88,13 @@ func TestDanglingDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok, err := s.TryLock(t.Context(), "k", time.Minute); ok || err == nil || !strings.Contains(err.Error(), `locking "k"`) {
-			t.Errorf("the directory of %s: TryLock: %v, %v", of, ok, err)
+			t.Errorf("the directory of %s: TryLock = %t, %v, want an error", of, ok, err)
 		}
 		if err := s.Put(t.Context(), "k", nil, time.Minute); err == nil {
-			t.Errorf("the directory of %s: Put: no error", of)
+			t.Errorf("the directory of %s: Put returned no error", of)
 		}
 		if _, err := s.Get(t.Context(), "k"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the directory of %s: Get: %v", of, err)
+			t.Errorf("the directory of %s: Get: got error %v, want fs.ErrNotExist", of, err)
 		}
 		s.sweep(false)
 	}
@@ -106,12 +106,12 @@ func TestPutRefusesWhatGetWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Put(t.Context(), "k", make([]byte, maxFile), time.Hour); err == nil {
-		t.Error("Put of a value that Get would not read: no error")
+		t.Error("Put of a value that Get would not read returned no error")
 	}
 	if err := s.Put(t.Context(), "k", make([]byte, maxFile-headerSize-1), time.Hour); err != nil {
 		t.Error(err)
 	}
 	if v, err := s.Get(t.Context(), "k"); err != nil || len(v) != maxFile-headerSize-1 {
-		t.Errorf("Get: %d bytes, %v", len(v), err)
+		t.Errorf("Get returned %d bytes and error %v, want the whole value", len(v), err)
 	}
 }

@@ -187,7 +187,7 @@ func TestRawRequests(t *testing.T) {
 		_, response := send(t, server, tt.request[:min(len(tt.request), maxBytes)])
 		resp, err := http.ReadResponse(response, nil)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a response", name, err)
 			continue
 		}
 		if resp.StatusCode != tt.status {

@@ -14,7 +14,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// check answers /check.
+// check handles /check.
 func (h *Handler) check(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 	defer cancel()
@@ -34,7 +34,7 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	v.write(w, http.StatusOK)
 }
 
-// wait answers /check with wait=1 when u's host is due.
+// wait handles /check with wait=1. It responds when u's host is due.
 func (h *Handler) wait(ctx context.Context, w http.ResponseWriter, u *url.URL) {
 	admission, err := h.robots.Admit(ctx, u)
 	if err != nil {
@@ -63,8 +63,8 @@ func (h *Handler) notAdmitted(u *url.URL, err error) verdict {
 }
 
 // hold sends the id of a slot to the client. The slot remains after this
-// request. If the client has disconnected meanwhile, it does not know the id,
-// so the slot is released.
+// request. If the client has disconnected meanwhile, it has not received the id
+// and cannot call /done, so the slot is released.
 func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *robotsmw.Admission) {
 	v, _ := newVerdict(admission.Decision, nil)
 	v.ID = rand.Text()
@@ -77,7 +77,7 @@ func (h *Handler) hold(ctx context.Context, w http.ResponseWriter, admission *ro
 	}
 }
 
-// done answers /done. The Limiter takes the status into account.
+// done handles /done. It reports the status and the Retry-After to the Limiter.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	status, err := strconv.Atoi(cmp.Or(query.Get("status"), "0"))

@@ -35,7 +35,8 @@
 //     due, and 502 if the request failed. The header Courtesy-Decision contains
 //     the decision with its line of robots.txt.
 //
-// An invalid URL is 400, another path 404, and another method 405.
+// The status is 400 for an invalid URL, 404 for any other path, and 405 for a
+// wrong method.
 //
 // # Access
 //
@@ -44,7 +45,8 @@
 // its Host is not loopback (DNS rebinding). Behind a reverse proxy that adds
 // none of these fields, all clients appear to be loopback clients, so such a
 // proxy should require a token itself. Any other client must send the header
-// "Authorization: Bearer <Token>". All requests without it get the same 401.
+// "Authorization: Bearer <Token>". All requests without this header get the
+// same 401 response.
 //
 // The sites that a gate can reach are limited: if neither Options.Base nor
 // Options.RefuseAddress is set, connections to addresses that are not public

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A crawler in any language asks the gate, which here stands before an internet
-// in memory.
+// A crawler in any language sends requests to the gate. Here, the gate sends
+// its own requests to an in-memory internet.
 func ExampleNew() {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{

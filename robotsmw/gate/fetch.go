@@ -17,7 +17,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// fetch answers /fetch. No header of the client is sent to the site.
+// fetch handles /fetch. No header of the client is sent to the site.
 func (h *Handler) fetch(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/origin"
 )
 
-// methods are the methods of the paths.
+// methods maps each path to its method.
 var methods = map[string]string{
 	"/check": http.MethodGet,
 	"/fetch": http.MethodGet,

@@ -564,7 +564,8 @@ func TestWait_Recheck(t *testing.T) {
 		}()
 		start := time.Now()
 		v := read(t, request(h, "GET", requestURL("/check", "http://shop.example/")+"&wait=1"))
-		if v.Allowed || v.ID != "" || v.Rule != "/" || time.Since(start) > 160*time.Second {
+		isDisallowed := !v.Allowed && v.ID == "" && v.Rule == "/"
+		if !isDisallowed || time.Since(start) > 160*time.Second {
 			t.Errorf("the verdict after %v is %+v, want one that the new rule disallows within 160s",
 				time.Since(start), v)
 		}
@@ -996,7 +997,7 @@ func TestPrivateAddresses(t *testing.T) {
 }
 
 // TestNew_InvalidLimiter checks that New returns an error for an invalid
-// Limiter. Otherwise, each robots.txt would seem to be unreachable.
+// Limiter. Otherwise, each robots.txt would count as unreachable.
 func TestNew_InvalidLimiter(t *testing.T) {
 	invalid := &politeness.Limiter{Jitter: -1}
 	for _, opts := range []robotsmw.Options{

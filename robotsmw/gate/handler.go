@@ -20,7 +20,7 @@ const (
 	defaultMaxBody = 64 << 20 // bytes
 )
 
-// A Handler answers /check, /done and /fetch, as the package documentation
+// A Handler serves /check, /done and /fetch, as the package documentation
 // describes. It must be created with New, and is safe for concurrent use. Its
 // fields must not be changed after the first request.
 type Handler struct {
@@ -29,6 +29,7 @@ type Handler struct {
 	Token string
 
 	// MaxBody limits the bytes of a page that /fetch returns. 0 means 64 MiB.
+	// It must not be negative.
 	MaxBody int64
 
 	robots  *robotsmw.Transport
@@ -71,7 +72,8 @@ func New(opts robotsmw.Options) (*Handler, error) {
 	}, nil
 }
 
-// keep notes a slot for its lease. It returns false if too many are held.
+// keep stores a slot under its id until its lease ends. It returns false if
+// clients hold maxSlots already.
 func (h *Handler) keep(id string, admission *robotsmw.Admission) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 )
 
-// A meter adds up what its instruments count. It takes the place of the
-// OpenTelemetry SDK. So this module need not require the SDK.
+// A meter adds up what its instruments count. It is used instead of the
+// OpenTelemetry SDK, so that the module does not require the SDK.
 type meter struct {
 	noop.Meter
 	mu     sync.Mutex
@@ -49,7 +49,7 @@ func (m *meter) series() []string {
 	return all
 }
 
-// A counter counts what is added to it.
+// A counter adds up the values that are added to it.
 type counter struct {
 	noop.Int64Counter
 	meter *meter
@@ -60,7 +60,7 @@ func (c counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {
 	c.meter.add(c.name, metric.NewAddConfig(opts).Attributes(), n)
 }
 
-// A histogram counts how many values it gets.
+// A histogram counts the values that are recorded.
 type histogram struct {
 	noop.Float64Histogram
 	meter *meter

@@ -19,7 +19,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// crawl visits a few URLs of a small web. The metrics go to meter.
+// crawl visits a few URLs of a small web. The metrics are recorded with meter.
 func crawl(meter metric.Meter) {
 	var web robotstest.Internet
 	web.Handle("shop.example", robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /cart\n", "/": "welcome"})
@@ -64,7 +64,7 @@ func TestInstruments(t *testing.T) {
 			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if strings.Contains(strings.Join(got, " "), "example") {
-			t.Error("a host is named")
+			t.Errorf("an attribute contains a host:\n%s", strings.Join(got, "\n"))
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestStoreFailuresAreCounted(t *testing.T) {
 
 func TestNilMeter(t *testing.T) {
 	if _, _, err := otelrobots.New(nil); err == nil {
-		t.Error("no error")
+		t.Error("New with a nil meter returned no error")
 	}
 }
 

@@ -20,7 +20,7 @@
 //
 //	+get +set +del +pexpire +eval +evalsha ~PREFIXrobots*
 //
-// # If Redis does not answer
+// # If Redis does not respond
 //
 // The Store returns an error, and the Checker that uses it fetches robots.txt
 // from the server, so its decisions are the same. To keep failed calls short,
@@ -61,7 +61,7 @@ func (s *Store) valueKey(key string) string { return s.prefix + "robots:" + key 
 func (s *Store) lockKey(key string) string  { return s.prefix + "robots-lock:" + key }
 
 // reload is called after a failed call. It makes the client of a cluster look
-// up the primary, in the background. Without it, the client notices a failover
+// up the primary, in the background. Otherwise, the client notices a failover
 // only after about a minute.
 func (s *Store) reload(ctx context.Context) {
 	if cluster, ok := s.client.(interface{ ReloadState(ctx context.Context) }); ok {

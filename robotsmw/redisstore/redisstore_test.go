@@ -23,7 +23,7 @@ var (
 
 func TestNilClient(t *testing.T) {
 	if _, err := redisstore.New(nil, ""); err == nil {
-		t.Error("no error")
+		t.Error("New with a nil client returned no error")
 	}
 }
 

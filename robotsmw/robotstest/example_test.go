@@ -86,8 +86,8 @@ func ExampleRaw() {
 	// Output: User-agent: *: unexpected EOF
 }
 
-// These servers are like some that a crawler meets: one never answers, one
-// resets the connection, and one answers a byte at a time.
+// These servers are like some that exist: one never responds, one resets the
+// connection, and one sends a byte at a time.
 func ExampleHang() {
 	var web robotstest.Internet
 	web.Handle("silent.example", robotstest.Hang{})

@@ -323,8 +323,8 @@ func newAddress(scheme, name, port string) string {
 
 var defaultPorts = []struct{ scheme, port string }{{"http", "80"}, {"https", "443"}}
 
-// addresses returns the addresses that a name stands for, which is in the form
-// of Handle. It panics if the name is invalid.
+// addresses returns the addresses for a name in the form that Handle describes.
+// It panics if the name is invalid.
 func addresses(name string) []string {
 	scheme, hostPort, ok := strings.Cut(strings.ToLower(name), "://")
 	if !ok {

@@ -60,7 +60,7 @@ func TestHostsAreAddresses(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v", c.url, err)
+			t.Errorf("%s: got error %v, want none", c.url, err)
 			continue
 		}
 		if got := read(t, resp); got != c.want {
@@ -189,7 +189,7 @@ func TestHostHeaderReachesTheHandlerOfTheAddress(t *testing.T) {
 		t.Errorf("got %q, want b", got)
 	}
 	if log := web.Log(); log[0].URL != "http://a.example/" || log[0].Host != "b.example" {
-		t.Errorf("log has %s with Host %s", log[0].URL, log[0].Host)
+		t.Errorf("the log has %s with Host %s, want http://a.example/ with b.example", log[0].URL, log[0].Host)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestFaults(t *testing.T) {
 					t.Fatalf("RoundTrip: %v, want %v", err, c.before)
 				}
 				if got := web.Log()[0]; got.Status != 0 || got.Err != err {
-					t.Errorf("log has status %d, error %v", got.Status, got.Err)
+					t.Errorf("the log has status %d and error %v, want 0 and the error of RoundTrip", got.Status, got.Err)
 				}
 				return
 			}
@@ -257,10 +257,10 @@ func TestRequestContextEndsAHandlerThatHangs(t *testing.T) {
 		req, _ := http.NewRequestWithContext(ctx, "GET", "http://hang.example/", nil)
 		start := time.Now()
 		if _, err := web.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
+			t.Errorf("got error %v, want DeadlineExceeded", err)
 		}
 		if took := time.Since(start); took != time.Hour {
-			t.Errorf("took %v", took)
+			t.Errorf("RoundTrip took %v, want 1h", took)
 		}
 	}) // synctest fails if a goroutine is left
 }
@@ -275,13 +275,13 @@ func TestBodyStreamsInFakeTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if time.Since(start) != 0 {
-			t.Errorf("the header came after %v, with the body", time.Since(start))
+			t.Errorf("the header was received after %v, want 0s", time.Since(start))
 		}
 		if got := read(t, resp); len(got) != 600 {
-			t.Errorf("got %d bytes", len(got))
+			t.Errorf("the body has %d bytes, want 600", len(got))
 		}
 		if took := time.Since(start); took != 599*time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("the response took %v, want 599s", took)
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestHijackedConnectionSpeaksBothWays(t *testing.T) {
 	defer resp.Body.Close()
 	io.WriteString(resp.Body.(io.Writer), "ping\n")
 	if got, err := io.ReadAll(resp.Body); string(got) != "ping\n" {
-		t.Errorf("got %q, %v", got, err)
+		t.Errorf("got %q (error %v), want \"ping\\n\"", got, err)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestManyAtOnce(t *testing.T) {
 					return
 				}
 				if got := read(t, resp); got != host {
-					t.Errorf("%s answered %q", host, got)
+					t.Errorf("%s: the body is %q, want the name of the host", host, got)
 				}
 			}
 		})
@@ -405,7 +405,7 @@ func TestRequestBodyIsClosedOnError(t *testing.T) {
 	body := &closeCounter{Reader: strings.NewReader("x")}
 	req, _ := http.NewRequest("POST", "http://down.example/", body)
 	if _, err := web.RoundTrip(req); err == nil {
-		t.Fatal("no error")
+		t.Fatal("RoundTrip returned no error")
 	}
 	if body.closed == 0 {
 		t.Error("the body was not closed")

@@ -25,7 +25,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// Run tests a Store. It calls open for each test, which must return an empty
+// Run tests a Store. For each test, it calls open, which must return an empty
 // Store and should use t.Cleanup to release its resources. The tests take a few
 // seconds, because they wait for values to expire.
 func Run(t *testing.T, open func(t *testing.T) robotsmw.Store) {

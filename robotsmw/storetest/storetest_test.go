@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/storetest"
 )
 
-// A memory is one of the simplest types that pass the tests of a Store and a
-// Locker. It consists of maps whose values expire.
+// A memory is a Store and a Locker that consists of maps. It is about as simple
+// as a type that passes the tests can be.
 type memory struct {
 	mu     sync.Mutex
 	values map[string]value

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// ErrRefused is robotsmw.ErrAddressRefused. For an [*Error], errors.Is returns
-// true with it.
+// ErrRefused is robotsmw.ErrAddressRefused. errors.Is(err, ErrRefused) is true
+// for an [*Error].
 var ErrRefused = errors.New("robotsmw: the address is refused")
 
 // An Error is the error of a connection to a refused address.
 type Error struct {
-	Text string // names the option and the address, and includes the text of Err
+	Text string // contains the name of the option, the address and the text of Err
 	Err  error  // what the function of the option returned
 }
 
@@ -31,7 +31,8 @@ func (e *Error) Is(target error) bool { return target == ErrRefused }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Control returns a function for net.Dialer.Control that calls f with each
-// address before the dialer connects to it. The option names f in the error.
+// address before the dialer connects to it. option is the name of f in the
+// error.
 func Control(
 	option string, f func(netip.Addr) error,
 ) func(network, address string, _ syscall.RawConn) error {
@@ -46,7 +47,7 @@ func Control(
 			return nil
 		}
 		why := addr.String() + ": " + err.Error()
-		if IsRefusal(err) { // of PublicOnly, whose text begins with the address
+		if IsRefusal(err) { // the error of PublicOnly already contains the address
 			why = strings.TrimPrefix(err.Error(), "robotsmw: ")
 		}
 		return &Error{Text: option + " refuses the address: " + why, Err: err}

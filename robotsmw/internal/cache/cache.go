@@ -22,18 +22,18 @@ import (
 // robots.txt while it is under way. The number of origins and their memory are
 // limited. When the Cache is full, the least recently used origin is evicted.
 //
-// The responses that fetches have read so far are part of the memory. Fetches
-// that no caller waits for may take half of it, so that servers that never
-// finish a response cannot displace the records. Beyond that, the oldest of
-// these fetches are canceled, except for the last one. Fetches that callers
-// wait for are never canceled and may exceed the limit; there are at most as
-// many as callers.
+// What fetches have read of responses so far counts toward the memory limit.
+// Fetches that no caller waits for may take half of it, so that servers that
+// never finish a response cannot displace the records. Beyond that, the oldest
+// of these fetches are canceled; the newest always continues. Fetches that
+// callers wait for are never canceled and may exceed the limit; there are at
+// most as many as callers.
 //
 // An origin is never evicted while its fetch is under way, or while a request
-// that was judged by its record waits to be sent (see [Cache.Pin]): the request
-// is judged again when it may be sent, and must not miss a newer file. Such
-// origins may exceed the limits. There are at most as many as there are fetches
-// and waiting requests.
+// that its record allowed waits to be sent (see [Cache.Pin]), because the
+// request is checked again before it is sent, and must not miss a newer file.
+// Such origins may exceed the limits. There are at most as many of them as
+// there are fetches and waiting requests.
 //
 // An unreachable origin that awaits its next try is not evicted with the least
 // recently used ones, because the next request would otherwise be sent to an
@@ -50,11 +50,11 @@ type Cache struct {
 	lru           entry                // sentinel of the list: lru.next was used most recently
 	awaitingRetry positionHeap[*entry] // unreachable origins that await their next try
 	flying        int                  // how many entries have a fetch under way
-	pinned        int                  // how many other entries a request waits for
-	bytes         int64                // of all entries and documents, and of answers that are being read
+	pinned        int                  // how many of the other entries have a Pin
+	bytes         int64                // of all entries and documents, and of responses that are being read
 	begun         uint64               // how many fetches have begun
 
-	unattended      positionHeap[*Flight] // the fetches that read an answer while no caller waits
+	unattended      positionHeap[*Flight] // the fetches that read a response while no caller waits
 	unattendedBytes int64                 // of these fetches
 }
 
@@ -93,8 +93,8 @@ type Pin struct {
 	entry *entry
 }
 
-// Pin is like Get, and it keeps the origin in the cache until Release is called
-// on the Pin. It also does so if the origin has no record yet.
+// Pin is like Get, but also keeps the origin in the cache until Release is
+// called on the Pin, even if the origin has no record yet.
 func (c *Cache) Pin(origin []byte, now time.Time) (*record.Record, Pin) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,9 +166,9 @@ func (c *Cache) Begin(
 	return nil, e.flight, true
 }
 
-// Holds sets how many bytes of memory the answer takes that a flight reads.
-// If all such answers take too much memory, Holds may end flights that no
-// caller waits for, even this one.
+// Holds sets how many bytes of memory the response takes that f is reading. If
+// all such responses together take too much memory, Holds may cancel flights
+// that no caller waits for, including f.
 func (c *Cache) Holds(f *Flight, bytes int64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Cache) Holds(f *Flight, bytes int64, now time.Time) {
 // End ends a flight, and passes rec and err to all callers that wait for it.
 // rec replaces the record in the cache, unless the origin has a new flight. If
 // rec is nil, the old record stays. End calls f.FreeSlot when the record is in
-// the cache, before the callers go on.
+// the cache, before the callers continue.
 func (c *Cache) End(f *Flight, rec *record.Record, err error, now time.Time) {
 	c.land(f, rec, now)
 	defer f.end(rec, err)
@@ -209,8 +209,8 @@ func (c *Cache) land(f *Flight, rec *record.Record, now time.Time) {
 }
 
 // Size returns how many origins have a record and no fetch under way, how many
-// have a fetch under way, and how many bytes all of them take. Of a fetch, the
-// answer that is being read counts.
+// have a fetch under way, and how many bytes all of them take. The bytes of a
+// fetch are those of the response that is being read.
 func (c *Cache) Size() (origins, fetches int, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,8 +219,9 @@ func (c *Cache) Size() (origins, fetches int, bytes int64) {
 
 // shrink evicts entries until the limits hold. Entries that have a fetch under
 // way or are pinned stay. If only the limit of bytes is exceeded, one other
-// entry stays too, because its robots.txt would be fetched again at once. Of
-// the unattended fetches, the last one stays: a refresh can always end.
+// entry also stays, because its robots.txt would otherwise be fetched again at
+// once. The newest of the unattended fetches is not canceled, so that a refresh
+// can always end.
 func (c *Cache) shrink(now time.Time) {
 	for len(c.awaitingRetry) > 0 && !c.awaitingRetry[0].rec.AwaitsRetry(now) {
 		e := c.awaitingRetry[0]
@@ -248,7 +249,7 @@ func (c *Cache) shrink(now time.Time) {
 	}
 }
 
-// add adds an entry without a record. It is in no place yet.
+// add adds an entry without a record. The caller must then call place.
 func (c *Cache) add(name string) *entry {
 	e := &entry{origin: name}
 	c.entries[name] = e
@@ -256,8 +257,9 @@ func (c *Cache) add(name string) *entry {
 	return e
 }
 
-// place puts an entry in the place where it belongs, which is also the first of
-// these cases that applies. An entry that belongs nowhere is removed.
+// place counts an entry as flying or pinned, or puts it in the heap or the
+// list. The first case that applies decides. An entry that has neither a fetch
+// nor a Pin nor a record is removed.
 func (c *Cache) place(e *entry, now time.Time) {
 	switch {
 	case e.flight != nil:
@@ -273,8 +275,8 @@ func (c *Cache) place(e *entry, now time.Time) {
 	}
 }
 
-// detach takes an entry out of its place. The caller may then change what
-// decides about the place, and must call place or remove.
+// detach undoes place. The caller may then change the entry's flight, pins and
+// record, and must call place or remove.
 func (c *Cache) detach(e *entry) {
 	switch {
 	case e.flight != nil:
@@ -293,14 +295,15 @@ func (c *Cache) evict(e *entry) {
 	c.remove(e)
 }
 
-// remove removes an entry that is in no place from the cache.
+// remove removes a detached entry from the cache.
 func (c *Cache) remove(e *entry) {
 	c.setRecord(e, nil)
 	c.bytes -= e.cost()
 	delete(c.entries, e.origin)
 }
 
-// setRecord replaces the record of an entry, and counts the memory.
+// setRecord replaces the record of an entry, and updates c.bytes. rec may be
+// nil.
 func (c *Cache) setRecord(e *entry, rec *record.Record) {
 	if rec != nil {
 		c.bytes += rec.Cost() + c.docs.Add(rec.Doc)
@@ -319,7 +322,7 @@ func (c *Cache) callerLeft(f *Flight) {
 	c.shrink(time.Now())
 }
 
-// setBytes sets how many bytes the answer of a flight takes.
+// setBytes sets how many bytes the response of a flight takes.
 func (c *Cache) setBytes(f *Flight, bytes int64) {
 	grown := bytes - f.bytes
 	f.bytes = bytes
@@ -346,8 +349,8 @@ func (c *Cache) updateUnattended(f *Flight) {
 }
 
 // endUnattended ends the oldest of the unattended flights. Its memory counts as
-// free, because reading the answer ends at once. A caller that arrives before
-// the flight's End gets a new flight.
+// free, because the flight stops reading the response at once. A caller that
+// arrives before the flight's End gets a new flight.
 func (c *Cache) endUnattended() {
 	f := c.unattended[0]
 	f.noRoom = true

@@ -14,7 +14,7 @@ import (
 )
 
 // After any sequence of calls, the cache is within its limits, and its counts
-// are right.
+// are correct.
 func TestCacheInvariants(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for seed := range uint64(50) {
@@ -95,7 +95,7 @@ func audit(c *Cache, flights []*Flight) error {
 	}
 	for i, e := range c.awaitingRetry {
 		if places[e]++; e.at != i+1 {
-			wrong("%s is at %d in the heap, and says %d", e.origin, i+1, e.at)
+			wrong("%s is at %d in the heap, and its position is %d", e.origin, i+1, e.at)
 		}
 	}
 	var bytes int64
@@ -135,7 +135,7 @@ func audit(c *Cache, flights []*Flight) error {
 				f.Origin, f.bytes, f.callers, f.at)
 		}
 		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
-			wrong("%s was ended with %d callers and cause %v",
+			wrong("%s was canceled with %d callers and cause %v",
 				f.Origin, f.callers, context.Cause(f.ctx))
 		}
 	}
@@ -144,14 +144,15 @@ func audit(c *Cache, flights []*Flight) error {
 			unattendedBytes, c.unattendedBytes)
 	}
 	idle := len(c.entries) - flying - pinned - len(c.awaitingRetry)
+	isCounted := flying == c.flying && pinned == c.pinned
 	switch {
-	case len(places) != len(c.entries) || flying != c.flying || pinned != c.pinned || bytes != c.bytes:
+	case len(places) != len(c.entries) || bytes != c.bytes || !isCounted:
 		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
 			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
 	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
-		wrong("%d origins, of %d", len(c.entries), c.maxCount)
+		wrong("%d origins, want at most %d", len(c.entries), c.maxCount)
 	case bytes > c.maxBytes && idle+len(c.awaitingRetry) > 1:
-		wrong("%d bytes, with %d origins that could go", bytes, idle+len(c.awaitingRetry))
+		wrong("%d bytes, with %d origins that could be evicted", bytes, idle+len(c.awaitingRetry))
 	}
 	return errors.Join(errs...)
 }
@@ -180,17 +181,17 @@ func TestCacheUnderContention(t *testing.T) {
 		t.Error(err)
 	}
 	if n, _, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19 {
-		t.Errorf("%d origins, %d bytes", n, bytes)
+		t.Errorf("%d origins and %d bytes, want 1 to 5000 and at most 512 KiB", n, bytes)
 	}
 }
 
-// put makes the cache hold a record of the origin: a failure with this
-// Retry-After or, if it is 0, the answer that there is no robots.txt.
+// put adds a record of the origin to the cache: a failure with this Retry-After
+// or, if it is 0, that there is no robots.txt.
 func put(t *testing.T, c *Cache, name string, retryAfter time.Duration, now time.Time) {
 	t.Helper()
 	_, f, started := c.Begin(name, now, false)
 	if !started {
-		t.Fatalf("%s is known already", name)
+		t.Fatalf("Begin(%s) did not start a fetch", name)
 	}
 	rec := &record.Record{State: record.Unavailable, Status: 404, URL: f.RobotsURL, Fetched: now, Expires: now.Add(day)}
 	if retryAfter > 0 {
@@ -204,8 +205,8 @@ func put(t *testing.T, c *Cache, name string, retryAfter time.Duration, now time
 
 const day = 24 * time.Hour
 
-// One domain has any number of hosts that all fail for a day. They never hold
-// more than nine tenths of a full cache, so the others keep their places.
+// All hosts of one domain fail for a day. They never occupy more than nine
+// tenths of a full cache, so other origins are not evicted.
 func TestUnreachableOriginsShutOutNobody(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(100, 1<<20, new(record.Documents))
@@ -217,19 +218,19 @@ func TestUnreachableOriginsShutOutNobody(t *testing.T) {
 	}
 	for i := range 10 {
 		if c.Get(fmt.Appendf(nil, "http://honest%d.example", i)) == nil {
-			t.Errorf("honest%d.example was forgotten", i)
+			t.Errorf("honest%d.example was evicted", i)
 		}
 	}
 	for i := range 10 {
 		put(t, c, fmt.Sprintf("http://new%d.example", i), 0, now)
 	}
 	if n, _, _ := c.Size(); n != 100 || len(c.awaitingRetry) < 85 || len(c.awaitingRetry) > 90 {
-		t.Errorf("%d origins, %d of them unreachable", n, len(c.awaitingRetry))
+		t.Errorf("%d origins, %d of them unreachable; want 100, and 85 to 90", n, len(c.awaitingRetry))
 	}
 }
 
-// As long as other origins can go, an unreachable one stays until its next try.
-// After that it is the first to go.
+// While other origins can be evicted, an unreachable one stays until its next
+// try. After that, it is the first to be evicted.
 func TestUnreachableOriginStaysUntilItsNextTry(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(10, 1<<20, new(record.Documents))
@@ -238,16 +239,16 @@ func TestUnreachableOriginStaysUntilItsNextTry(t *testing.T) {
 		put(t, c, fmt.Sprintf("http://a%d.example", i), 0, now)
 	}
 	if c.Get([]byte("http://down.example")) == nil {
-		t.Error("forgotten before its next try")
+		t.Error("down.example was evicted before its next try")
 	}
 	put(t, c, "http://b.example", 0, now.Add(time.Hour))
 	if c.Get([]byte("http://down.example")) != nil || c.Get([]byte("http://a99.example")) == nil {
-		t.Error("not forgotten after its next try")
+		t.Error("down.example was not the first to be evicted after its next try")
 	}
 }
 
-// If all that the cache holds are fetches, a new origin gets a place above the
-// limit. When the fetches end, the limit holds again.
+// If all origins in the cache have a fetch under way, a new origin exceeds the
+// limit. When the fetches have ended, the limit is observed again.
 func TestFullOfFetches(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c := New(3, 1<<20, new(record.Documents))
@@ -255,7 +256,7 @@ func TestFullOfFetches(t *testing.T) {
 	for i := range 5 {
 		_, f, started := c.Begin(fmt.Sprintf("http://h%d.example", i), now, false)
 		if !started {
-			t.Fatal("refused")
+			t.Fatal("Begin did not start a fetch")
 		}
 		flights = append(flights, f)
 	}

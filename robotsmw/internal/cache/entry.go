@@ -3,13 +3,13 @@ package cache
 import "github.com/goodbots/courtesy/robotsmw/internal/record"
 
 // An entry is an origin in the cache. It is in the heap if it awaits its next
-// try (see Cache), and else in the list. While it has a fetch under way or is
-// pinned, it is in neither, and cannot be evicted.
+// try (see Cache), and otherwise in the list. While it has a fetch under way or
+// is pinned, it is in neither of them, and cannot be evicted.
 type entry struct {
 	origin     string
 	rec        *record.Record // nil until the first fetch ends
 	flight     *Flight        // nil unless a fetch is under way
-	pins       int            // how many requests wait that were judged by the record
+	pins       int            // how many Pins of the origin were not released yet
 	prev, next *entry         // neighbors in the list
 	at         int            // 1 + index in the heap; 0 if not in the heap
 }

@@ -24,25 +24,24 @@ const (
 	longWait = 10 * time.Minute
 )
 
-// ErrNoRoom is the cause with which the context of a flight ends if the cache
-// has ended the flight because of its memory.
+// ErrNoRoom is the cause of the end of a flight's context if the cache canceled
+// the flight because unfinished responses took too much memory.
 var ErrNoRoom = errors.New("robotsmw: the fetch of robots.txt was canceled, " +
 	"because no request waited for it and unfinished fetches took too much memory")
 
-// flightSize is roughly how many bytes a fetch takes besides its answer: the
-// buffers of its connection and the stacks of its goroutines.
+// flightSize is roughly how many bytes a fetch takes in addition to its
+// response: the buffers of its connection and the stacks of its goroutines.
 const flightSize = 32 << 10
 
 // A Flight is one fetch of an origin's robots.txt, shared by all callers that
-// need it. It belongs to none of them: a caller that gives up leaves it to the
-// others.
+// need it. A caller that gives up does not cancel it for the others.
 //
 // If the last caller leaves while the flight waits for its first slot, the
 // flight is dropped, because no request was sent. A flight that has had a slot
 // continues, and its result is kept. A refresh continues too, although no
 // caller waits for it. Both are dropped if no caller waits for them and their
-// next slot is further away than [longWait], or if unfinished answers take too
-// much memory.
+// next slot is further away than [longWait], or if unfinished responses take
+// too much memory.
 type Flight struct {
 	Origin    string
 	RobotsURL string
@@ -58,11 +57,11 @@ type Flight struct {
 	// runs the flight may set it before End, which calls it.
 	FreeSlot func()
 
-	number uint64        // counts the flights of the cache, in the order of their beginning
+	number uint64        // of this flight in the cache, in the order in which flights began
 	left   func(*Flight) // called when a caller has left
 
 	// Cache.mu guards these three.
-	bytes  int64 // of the answer that is being read
+	bytes  int64 // of the response that is being read
 	at     int   // 1 + index in Cache.unattended; 0 if not in there
 	noRoom bool  // the cache has ended the flight
 
@@ -78,11 +77,11 @@ type Flight struct {
 	used func()         // called before callers may get copy; may be nil
 
 	mu      sync.Mutex             // guards the fields below
-	callers int                    // how many callers wait for it
-	refresh bool                   // whether it continues if no caller waits for it
-	begun   bool                   // it has waited for a slot, and waits no longer
-	dropped bool                   // no caller waited for it any more, so ctx was canceled
-	delay   *politeness.DelayError // when it gets its slot, as last set by Expect; nil means it waits for none
+	callers int                    // how many callers wait for the flight
+	refresh bool                   // whether the flight continues if no caller waits for it
+	begun   bool                   // whether the flight has ever stopped waiting for a slot
+	dropped bool                   // whether ctx was canceled because no caller waited for the flight
+	delay   *politeness.DelayError // as last set by Expect; nil means that the flight does not wait for a slot
 	instead *record.Record         // a good copy, marked as delayed, for use while the host is paused
 	moved   chan struct{}          // closed by Expect when delay changes
 }
@@ -145,9 +144,10 @@ func (f *Flight) Wait(ctx context.Context) (*record.Record, error) {
 	}
 }
 
-// expected returns when the flight's slot is expected, or nil if it waits for
-// none. It also returns a good copy for use while the host is paused, or nil,
-// and a channel that is closed when this changes.
+// expected returns when the flight's slot is expected, or nil if the flight
+// does not wait for a slot. It also returns a good copy for use while the host
+// is paused, or nil, and a channel that is closed when one of these results
+// changes.
 func (f *Flight) expected() (
 	delay *politeness.DelayError, instead *record.Record, moved <-chan struct{},
 ) {

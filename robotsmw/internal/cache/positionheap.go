@@ -1,6 +1,7 @@
 package cache
 
-// A member of a positionHeap knows its position, so that it can be removed.
+// A member of a positionHeap stores its position, so that it can be removed
+// from the heap.
 type member[T any] interface {
 	isBefore(other T) bool
 	position() *int // 1 + index in the heap; 0 if not in the heap

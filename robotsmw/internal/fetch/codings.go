@@ -17,11 +17,11 @@ import (
 // decodedBody returns the body without its content coding. Reading a coded body
 // fails when ctx ends, or after [maxCodedBytes] bytes of input. A body without
 // a coding, or one that Base has already decoded, is returned unchanged. If
-// Content-Encoding is not a coding but a charset, for example, the body is
-// returned unchanged if it is plain text.
+// Content-Encoding is not the name of a coding, but of a charset, for example,
+// the body is returned unchanged, and reading it fails unless it is plain text.
 //
-// Many servers use another coding than Content-Encoding indicates. A plain text
-// with the coding gzip is read as text, and gzip without Content-Encoding is
+// Some servers send a body whose coding differs from Content-Encoding. Plain
+// text that is labeled gzip is read as text, and gzip without a label is
 // detected.
 func decodedBody(ctx context.Context, resp *http.Response) (io.Reader, error) {
 	if resp.Uncompressed {
@@ -79,8 +79,8 @@ func gzipBody(r *bufio.Reader) (io.Reader, error) {
 func unknownCoding(coding string) error { return fmt.Errorf("unknown content coding %.60q", coding) }
 
 // plainText reads a body whose Content-Encoding is unknown or wrong. Reading
-// fails at a control character that is not in texts, because the body is then
-// coded.
+// fails at a control character that plain text does not contain, because such a
+// body must have a coding.
 type plainText struct {
 	body   io.Reader
 	coding string
@@ -121,7 +121,7 @@ const maxCodedBytes = 4 << 20
 
 // A codedBody is the reader from which a decoder reads a coded body. Its limit
 // is necessary because a decoder may read many bytes before it returns one: a
-// gzip can consist of empty members.
+// gzip file can consist of empty members.
 type codedBody struct {
 	ctx  context.Context
 	body io.Reader

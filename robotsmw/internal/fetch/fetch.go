@@ -2,8 +2,8 @@
 // decoded Answer. It detects responses of bot protection. Package load follows
 // redirects and creates a record from the Answer.
 //
-// It limits what is read and kept of a response, because a server may be
-// hostile.
+// Package fetch limits what is read and kept of a response, because a server
+// may be hostile.
 package fetch
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 // maxErrorPageTime limits the time for reading the page of a 4xx. The page is
-// read only to detect bot protection. Otherwise the status decides.
+// read only to detect bot protection; apart from that, the status decides.
 const maxErrorPageTime = 5 * time.Second
 
 // A Client sends Questions to servers. It is safe for concurrent use.
@@ -47,7 +47,7 @@ func (e timeoutError) Error() string {
 }
 
 // Is makes errors.Is return true with os.ErrDeadlineExceeded. It returns false
-// for context.DeadlineExceeded: no caller's context has ended.
+// for context.DeadlineExceeded, because no caller's context has ended.
 func (e timeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
 
 // A Question is one request for a robots.txt.
@@ -103,7 +103,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 		cancel(timeoutError(c.Timeout))
 	})
 	defer timer.Stop()
-	defer q.Expect(nil) // it no longer waits, even if it got no slot
+	defer q.Expect(nil) // the Question no longer waits, even if it did not get a slot
 	req := c.request(c.waitingContext(ctx, q, timer), q)
 	ans := Answer{Conditional: q.ETag != "" || q.LastModified != ""}
 	size := &answerSize{holds: q.Holds}
@@ -146,7 +146,7 @@ func (c *Client) Ask(q Question) (Answer, error) {
 }
 
 // waitingContext returns the context with which a Question waits for its slot.
-// The timer is stopped while it waits.
+// The timer is stopped while the Question waits.
 func (c *Client) waitingContext(ctx context.Context, q Question, timer *time.Timer) context.Context {
 	trace := &politeness.Trace{
 		Queued: func(until time.Time, why politeness.Reason) {
@@ -181,8 +181,8 @@ func (c *Client) request(ctx context.Context, q Question) *http.Request {
 		Header: http.Header{
 			"User-Agent": {c.UserAgent},
 			"Accept":     {"text/plain, */*;q=0.5"},
-			// http.Transport would send this by itself. But then it would also
-			// decode the body, and nothing would limit the time for this.
+			// http.Transport would add this field itself, but would then also
+			// decode the body, without a limit on the time that decoding takes.
 			"Accept-Encoding": {"gzip"},
 		},
 	}
@@ -294,7 +294,7 @@ func read(ctx context.Context, resp *http.Response, most int, size *answerSize) 
 // decoderSize is roughly how many bytes of memory a decoder takes.
 const decoderSize = 48 << 10
 
-// An answerSize reports how much memory an answer takes.
+// An answerSize reports how much memory an Answer takes.
 type answerSize struct {
 	header int // bytes of the header, and of a decoder
 	holds  func(bytes int64)

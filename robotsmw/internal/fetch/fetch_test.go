@@ -36,8 +36,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// One content coding is decoded. More than one is refused, in whatever way the
-// header names them.
+// One content coding is decoded. More than one is an error, however the header
+// lists them.
 func TestManyCodings(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -112,7 +112,7 @@ func TestNamesThatAreNoCodings(t *testing.T) {
 	}
 }
 
-// A body whose label is wrong is read as what it is.
+// A body whose Content-Encoding is wrong is read in its actual coding.
 func TestBodiesWithAWrongLabel(t *testing.T) {
 	const rules = "User-agent: *\nDisallow: /\u00e4\n"
 	var packed bytes.Buffer
@@ -180,7 +180,7 @@ func compressText(text string) string {
 }
 
 // TestEmptyBodiesInACoding checks that a response without a body is an empty
-// file, whatever coding the header names.
+// file, whatever coding the header contains.
 func TestEmptyBodiesInACoding(t *testing.T) {
 	for _, coding := range []string{"gzip", "deflate", "br", "utf-8"} {
 		for _, status := range []int{200, 204} {
@@ -196,14 +196,14 @@ func TestEmptyBodiesInACoding(t *testing.T) {
 	}
 }
 
-// At most 4 MiB of a coded body are read, however few bytes they decode to.
-// Nothing is read after the time limit.
+// At most 4 MiB of a coded body are read, however few bytes they decode to. No
+// more bytes are read after the time limit.
 func TestCodedBodiesEnd(t *testing.T) {
 	var member bytes.Buffer
 	gzip.NewWriter(&member).Close()
 	for _, tt := range []struct {
 		coding      string
-		begin, more []byte // the first is sent once, the second again and again
+		begin, more []byte // begin is sent once, more repeatedly
 	}{
 		{"gzip", nil, member.Bytes()},                    // a gzip of empty members
 		{"deflate", nil, []byte("\x00\x00\x00\xff\xff")}, // bare deflate data of empty blocks
@@ -216,13 +216,13 @@ func TestCodedBodiesEnd(t *testing.T) {
 					start := time.Now()
 					ans, err := ask(&http.Response{StatusCode: 200, Header: http.Header{"Content-Encoding": {tt.coding}}, Body: body})
 					if err == nil {
-						t.Errorf("no error, and a body of %d bytes", len(ans.Body))
+						t.Errorf("got a body of %d bytes and no error, want an error", len(ans.Body))
 					}
 					if each == 0 && body.read > 4<<20+1 {
-						t.Errorf("%d bytes were read: %v", body.read, err)
+						t.Errorf("%d bytes were read (error %v), want at most 4 MiB and a byte", body.read, err)
 					}
 					if took := time.Since(start); each > 0 && (took < time.Minute || took > time.Minute+each) {
-						t.Errorf("took %v: %v", took, err)
+						t.Errorf("reading took %v (error %v), want a minute", took, err)
 					}
 				}
 			})
@@ -230,8 +230,8 @@ func TestCodedBodiesEnd(t *testing.T) {
 	}
 }
 
-// endless is a body without an end. It repeats itself, and continues after its
-// context has ended.
+// An endless body repeats more forever, even after the context of its request
+// has ended.
 type endless struct {
 	next, more []byte
 	each       time.Duration // how long each Read takes
@@ -254,7 +254,7 @@ func (e *endless) Read(p []byte) (n int, err error) {
 
 func (e *endless) Close() error { return nil }
 
-// A short body is read to its end, so the connection can be used again.
+// A short body is read to its end, so that the connection can be reused.
 func TestShortErrorBodiesAreDrained(t *testing.T) {
 	body := &drained{Reader: strings.NewReader("not found")}
 	if _, err := ask(&http.Response{StatusCode: 404, Header: http.Header{}, Body: body, ContentLength: 9}); err != nil {
@@ -265,8 +265,8 @@ func TestShortErrorBodiesAreDrained(t *testing.T) {
 	}
 }
 
-// The body of a 101 is the connection itself. A read from it could block even
-// after the context has ended, so nothing is read.
+// The body of a 101 is the connection itself. Reading from it could block even
+// after the context has ended, so the body is not read.
 func TestConnectionSwitchedToAnotherProtocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn, server := net.Pipe()
@@ -275,8 +275,11 @@ func TestConnectionSwitchedToAnotherProtocol(t *testing.T) {
 		start := time.Now()
 		time.AfterFunc(time.Hour, func() { server.Close() })
 		ans, err := ask(&http.Response{StatusCode: 101, Header: http.Header{"Upgrade": {"x"}}, Body: closed})
-		if took := time.Since(start); took > 0 || err != nil || ans.Status != 101 || !closed.closed {
-			t.Errorf("%v after %v, closed: %t, %v", ans.Status, took, closed.closed, err)
+		took := time.Since(start)
+		isAnswered := err == nil && ans.Status == 101
+		if !isAnswered || took > 0 || !closed.closed {
+			t.Errorf("got status %v and error %v after %v, closed: %t; want 101 immediately, and closed",
+				ans.Status, err, took, closed.closed)
 		}
 	})
 }

@@ -8,13 +8,12 @@ import (
 )
 
 // proxyError describes the error of a proxy that has responded instead of the
-// site. It returns "" if the site itself seems to have responded. A proxy that
-// has an error knows nothing about the site's rules, so the file is unreachable
+// site. It returns "" if the site itself seems to have responded. The error of
+// a proxy indicates nothing about the site's rules, so the file is unreachable
 // (RFC 9309 §2.3.1.4), although the status is 4xx.
 //
-// Through a proxy, an http URL has a response of the proxy in each of these
-// cases. For an https URL, net/http returns the status of a failed CONNECT as
-// an error.
+// A forward proxy responds in this way only to requests for http URLs. For an
+// https URL, net/http returns the status of a failed CONNECT as an error.
 func proxyError(resp *http.Response) string {
 	if resp.StatusCode == http.StatusProxyAuthRequired { // RFC 9110 §15.5.8
 		return "a proxy requires authentication (status 407): set the user and password in the proxy's URL"
@@ -26,18 +25,19 @@ func proxyError(resp *http.Response) string {
 	proxies, _ := structured.List(resp.Header.Values("Proxy-Status"), maxField)
 	for _, proxy := range proxies {
 		// A proxy sets this parameter if it could not get a response from the
-		// next server (RFC 9209 §2.1.1), or has responded without a request to
-		// that server. A CDN does so for a file that the site does not have.
+		// next server (RFC 9209 §2.1.1), or if it has responded without a
+		// request to that server. A CDN does the latter for a file that the
+		// site does not have.
 		cause, ok := proxy.Param("error")
 		isNotFound := resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone
 		isMissing := cause == "proxy_internal_response" && isNotFound
 		if ok && !isMissing {
-			return fmt.Sprintf("the proxy %s has an error: %s (status %d, Proxy-Status)",
+			return fmt.Sprintf("the proxy %s reports an error: %s (status %d, Proxy-Status)",
 				proxy.Value, cause, resp.StatusCode)
 		}
 	}
 	if squid := resp.Header.Get("X-Squid-Error"); squid != "" {
-		return fmt.Sprintf("the proxy Squid has an error: %s (status %d, X-Squid-Error)",
+		return fmt.Sprintf("the proxy Squid reports an error: %s (status %d, X-Squid-Error)",
 			squid, resp.StatusCode)
 	}
 	return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/refusal"
 )
 
-// A Detect recognizes responses of bot protection, as refusal.OfPage does. Nil
-// is refusal.OfPage.
+// A Detect recognizes responses of bot protection, as refusal.OfPage does. A
+// nil Detect means refusal.OfPage.
 type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 
 // cause describes a response of bot protection, such as "AWS WAF: challenge
@@ -20,9 +20,9 @@ type Detect func(resp *http.Response, begin []byte) (r refusal.Refusal, ok bool)
 // site itself seems to have responded, or if the status alone decides. begin is
 // the part of the body that was read.
 //
-// RFC 9309 does not mention bot protection. Its response does not indicate
-// whether the site has rules, so the file is unreachable (RFC 9309 §2.3.1.4),
-// and not missing.
+// RFC 9309 does not mention bot protection. A response of bot protection does
+// not indicate whether the site has rules, so the file is unreachable (RFC 9309
+// §2.3.1.4), and not missing.
 func (detect Detect) cause(resp *http.Response, begin []byte) string {
 	if detect == nil {
 		detect = refusal.OfPage

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// A Freshness is what the header of a response contains about its use by
-// caches. Most fields also apply to a request's Cache-Control.
+// A Freshness is the part of a response's header that concerns caches. Most
+// fields also apply to a request's Cache-Control.
 type Freshness struct {
 	NoStore bool // no-store: nothing may be kept
 	NoCache bool // no-cache: the response must be validated before each use
 	Public  bool // public: may be kept although the request was authorized (RFC 9111 §3.5)
 
-	// Stated reports whether max-age or Expires is there. Then Lifetime is how
-	// long the response may be used since it was generated, at least 0. A value
-	// that cannot be read gives 0 (RFC 9111 §4.2.1, §5.3). s-maxage does not
-	// apply, because a crawler's cache is private.
+	// Stated reports whether the header contains max-age or Expires. If so,
+	// Lifetime is the time for which the response may be used after it was
+	// generated, and is at least 0. An invalid value means 0 (RFC 9111 §4.2.1,
+	// §5.3). s-maxage does not apply, because a crawler's cache is private.
 	Stated   bool
 	Lifetime time.Duration
 
@@ -76,8 +76,8 @@ func OfRequest(h http.Header) (f Freshness) {
 	return f
 }
 
-// seconds parses a whole number of seconds. A number that is too large gives
-// the longest Duration (RFC 9111 §1.2.2).
+// seconds parses a whole number of seconds. A number that is too large for a
+// Duration is replaced by the longest Duration (RFC 9111 §1.2.2).
 func seconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false

@@ -6,11 +6,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// LoadAgain returns the record that decides now about a request that was
-// allowed by rec, and the time to use when the record is judged. rec must come
-// from LoadPinned, and its Pin must not have been released: otherwise a newer
-// record may have been evicted. Unlike Load it never waits: the record is nil
-// if LoadPinned must be called first.
+// LoadAgain returns the record that now decides about a request that rec
+// allowed, and the time to use with that record. rec must come from LoadPinned,
+// and its Pin must not have been released: otherwise a newer record may have
+// been evicted. Unlike Load it never waits: the record is nil if LoadPinned
+// must be called first.
 //
 // With lastTurn, the last known record is used for up to a day, because a
 // request must not wait forever for a host whose delay is longer than its

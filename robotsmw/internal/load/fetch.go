@@ -21,11 +21,12 @@ import (
 const maxRedirects = 5
 
 // fetch fetches the origin's robots.txt, follows redirects, and creates the
-// origin's new record from the answer (RFC 9309 §2.3.1). If there is an error,
-// it is a *politeness.DelayError, [store.ErrElsewhere] or [cache.ErrNoRoom], or
-// it wraps [politeness.ErrInvalidLimiter], and this fetch has no result. With a
-// lock, the first request is sent only if the lock is valid long enough. If
-// releases is true, the lock is released while the host is paused.
+// origin's new record from the response (RFC 9309 §2.3.1). If fetch returns an
+// error, the fetch has no result. The error is a *politeness.DelayError,
+// [store.ErrElsewhere] or [cache.ErrNoRoom], or wraps
+// [politeness.ErrInvalidLimiter]. If lock is not nil, the first request is sent
+// only if the lock is valid for long enough. If releases is true, the lock is
+// released while the host is paused.
 func (l *Loader) fetch(
 	f *cache.Flight, prev *record.Record, lock *store.Lock, releases bool,
 ) (Fetch, error) {
@@ -102,8 +103,9 @@ func (l *Loader) follow(
 	}
 }
 
-// answerTo sends a question. If the answer concerns the validators and not the
-// file, answerTo sends the question again without validators.
+// answerTo sends a question. If the status is 412, which concerns the
+// validators and not the file, answerTo sends the question again without
+// validators.
 func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	ans, err := l.client.Ask(q)
 	if err != nil {
@@ -119,8 +121,8 @@ func (l *Loader) answerTo(q fetch.Question) (fetch.Answer, error) {
 	return ans, err
 }
 
-// result returns the record for an answer that is not a redirect. It was
-// received from u, with this Host, after this many redirects.
+// result returns the result of a fetch whose last response, ans, is not a
+// redirect. ans was received from u with this Host after this many redirects.
 func (l *Loader) result(
 	f *cache.Flight, u *url.URL, host string, hops int,
 	prev *record.Record, ans fetch.Answer, now time.Time,
@@ -204,7 +206,7 @@ func canServe(prev *record.Record, err error, now time.Time) bool {
 	return isLong && canUse
 }
 
-// accepted returns the record of a 2xx answer.
+// accepted returns the record for a response with status 2xx.
 func (l *Loader) accepted(
 	f *cache.Flight, from *url.URL, host string, hops int, ans fetch.Answer, now time.Time,
 ) *record.Record {
@@ -248,7 +250,7 @@ func (l *Loader) withoutFile(
 // known returns a record for a flight that was redirected to u. If u is the
 // robots.txt of another origin, and memory has a record of that origin that is
 // in force and not due for a refresh, the result is a copy of that record,
-// which expires at the same time. Else it is nil.
+// which expires at the same time. Otherwise, the result is nil.
 func (l *Loader) known(
 	f *cache.Flight, u *url.URL, host string, hops int, now time.Time,
 ) *record.Record {

@@ -29,8 +29,8 @@ func (l *Loader) launch(f *cache.Flight) {
 	}()
 }
 
-// refresh begins a fetch that no caller waits for, unless a fetch is running or
-// none is due any more.
+// refresh begins a fetch that no caller waits for, unless a fetch is already
+// running or no fetch is due any more.
 func (l *Loader) refresh(name string, now time.Time) {
 	_, f, started := l.cache.Begin(name, now, true)
 	switch {

@@ -9,8 +9,8 @@
 // load.go and again.go contain the API: Load and LoadPinned for a new request,
 // and LoadAgain for one that has waited. flight.go runs one fetch from
 // beginning to end. fetch.go sends requests to servers and creates records from
-// their responses. loader.go contains what these files share. In this order,
-// each file uses only later files.
+// their responses. loader.go contains what these files share. Each file uses
+// only the files that are listed after it.
 package load
 
 import (
@@ -27,12 +27,12 @@ import (
 // there is none.
 func (l *Loader) Override(name []byte) *record.Record { return l.overrides[string(name)] }
 
-// Load returns the origin's record, and the time to use when the record is
-// judged. If the record must be fetched first, Load begins a fetch or joins the
-// running one, and waits for the result until ctx ends. If the fetch must wait
-// because its host is paused, Load returns an expired good copy, if there is
-// one. The error wraps the error of ctx, or is a *politeness.DelayError.
-// Load ignores overrides: see Override.
+// Load returns the origin's record, and the time to use with it. If the record
+// must be fetched first, Load begins a fetch or joins the running one, and
+// waits for the result until ctx ends. If the fetch must wait because its host
+// is paused, Load returns an expired good copy, if there is one. The error
+// wraps the error of ctx, or is a *politeness.DelayError. Load ignores
+// overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	return l.load(ctx, name, l.cache.Get(name), time.Now())
 }
@@ -41,9 +41,9 @@ func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Ti
 // only. The zero Pin keeps none.
 type Pin = cache.Pin
 
-// LoadPinned is like Load, for a request that will wait and be judged again by
-// LoadAgain. Until Release is called on the Pin, the origin stays in memory. If
-// there is an error, there is no Pin.
+// LoadPinned is like Load, for a request that will wait and then be checked
+// again with LoadAgain. The origin stays in memory until Release is called on
+// the Pin. If there is an error, the Pin is zero.
 func (l *Loader) LoadPinned(
 	ctx context.Context, name []byte,
 ) (*record.Record, time.Time, Pin, error) {
@@ -86,7 +86,8 @@ func (l *Loader) load(
 }
 
 // Size returns how many origins have a record in memory, without those with a
-// fetch under way. It also returns roughly how many bytes all records take.
+// fetch under way. It also returns roughly how many bytes all records and
+// unfinished fetches take.
 func (l *Loader) Size() (origins int, bytes int64) {
 	origins, _, bytes = l.cache.Size()
 	return origins, bytes

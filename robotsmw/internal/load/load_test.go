@@ -20,10 +20,10 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/store"
 )
 
-// In this test, everything happens at once. Origins fail, change, answer late
-// and redirect to each other, all at random. The cache is small, and for half
-// of the seeds there is a Store. Callers give up. Even so, each Load returns
-// within five minutes, and no flight is left at the end.
+// Origins fail, change, respond late and redirect to each other, all at random.
+// The cache is small, half of the seeds have a Store, and callers give up.
+// Nevertheless, each Load returns within five minutes, and no flight is left at
+// the end.
 func TestChaos(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -45,15 +45,15 @@ func TestChaos(t *testing.T) {
 				case 2:
 					return nil, &politeness.DelayError{Host: "x", Until: time.Now().Add(time.Minute)}
 				case 3:
-					return answerOf(r, 503, ""), nil
+					return newResponse(r, 503, ""), nil
 				case 4:
-					return answerOf(r, 404, ""), nil
+					return newResponse(r, 404, ""), nil
 				case 5, 6, 7, 8:
-					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
+					return newResponse(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
 				case 9:
 					return nil, nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+				return newResponse(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
 					"Cache-Control: max-age=300", `ETag: "x"`), nil
 			})
 			var s store.Store
@@ -76,7 +76,7 @@ func TestChaos(t *testing.T) {
 						start := time.Now()
 						l.Load(ctx, []byte(name))
 						if d := time.Since(start); d > 5*time.Minute {
-							t.Errorf("Load took %v", d)
+							t.Errorf("Load took %v, want at most 5m", d)
 						}
 						cancel()
 						if draw(50) == 0 {
@@ -89,15 +89,15 @@ func TestChaos(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
 			if n, flights, bytes := l.cache.Size(); flights != 0 || n > l.cfg.MaxOrigins || bytes < 0 {
-				t.Errorf("%d origins, %d flights, %d bytes are left", n, flights, bytes)
+				t.Errorf("%d origins, %d flights and %d bytes are left, want no flight", n, flights, bytes)
 			}
 		})
 	}
 }
 
-// This is like TestChaos, but a Limiter paces the hosts, hosts rest after a
-// 429, and callers give up while they wait for a slot. At the end nothing waits
-// any more.
+// As in TestChaos, origins behave at random. In addition, a Limiter delays
+// requests, hosts are paused after a 429, and callers give up while they wait
+// for a slot. At the end, no request waits.
 func TestChaosUnderAPace(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,18 +107,18 @@ func TestChaosUnderAPace(t *testing.T) {
 			const hosts = 12
 			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 				if r.Context().Err() != nil {
-					t.Error("a request was made that had been given up")
+					t.Error("a request was sent after its context had ended")
 				}
 				time.Sleep(time.Duration(draw(3000)) * time.Millisecond)
 				switch draw(6) {
 				case 0:
-					return answerOf(r, 429, "", fmt.Sprintf("Retry-After: %d", 1<<draw(14))), nil
+					return newResponse(r, 429, "", fmt.Sprintf("Retry-After: %d", 1<<draw(14))), nil
 				case 1:
-					return answerOf(r, 404, "", "Cache-Control: max-age=300"), nil
+					return newResponse(r, 404, "", "Cache-Control: max-age=300"), nil
 				case 2, 3:
-					return answerOf(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
+					return newResponse(r, 301, "", fmt.Sprintf("Location: http://h%d.example/robots.txt", draw(hosts))), nil
 				}
-				return answerOf(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
+				return newResponse(r, 200, fmt.Sprintf("User-agent: *\nDisallow: /%d\n", draw(20)),
 					"Cache-Control: max-age=300"), nil
 			})
 			limiter := &politeness.Limiter{Delay: time.Duration(1+seed) * time.Second, Logger: slog.New(slog.DiscardHandler)}
@@ -146,7 +146,7 @@ func TestChaosUnderAPace(t *testing.T) {
 						start := time.Now()
 						l.Load(ctx, []byte(name))
 						if d := time.Since(start); d > patience {
-							t.Errorf("Load took %v, %v were given", d, patience)
+							t.Errorf("Load took %v, want at most %v", d, patience)
 						}
 						cancel()
 						if draw(20) == 0 {
@@ -160,7 +160,7 @@ func TestChaosUnderAPace(t *testing.T) {
 			synctest.Wait()
 			for _, l := range members {
 				if n, flights, bytes := l.cache.Size(); flights != 0 || n > l.cfg.MaxOrigins || bytes < 0 {
-					t.Errorf("%d origins, %d flights, %d bytes are left", n, flights, bytes)
+					t.Errorf("%d origins, %d flights and %d bytes are left, want no flight", n, flights, bytes)
 				}
 			}
 			if s := limiter.Stats(); s.Waiting != 0 || s.InFlight != 0 {
@@ -196,8 +196,8 @@ type roundTripperFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripperFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answerOf returns a response to r, for transports without a server.
-func answerOf(r *http.Request, code int, body string, headers ...string) *http.Response {
+// newResponse returns a response to r, for transports without a server.
+func newResponse(r *http.Request, code int, body string, headers ...string) *http.Response {
 	h := http.Header{}
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")

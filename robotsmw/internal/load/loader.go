@@ -23,7 +23,7 @@ type Config struct {
 	Override   map[string]string // maps an origin to a robots.txt that is obeyed instead
 	MaxOrigins int
 	MaxBytes   int64
-	Delay      time.Duration // the minimum time between two requests to a host, if it is known
+	Delay      time.Duration // the minimum time between two requests to a host; 0 means unknown
 	Logger     *slog.Logger  // logs panics in Base
 
 	Fetched     func(Fetch)
@@ -36,9 +36,9 @@ type Config struct {
 type Fetch struct {
 	URL      string         // of the origin's robots.txt
 	Record   *record.Record // the record after the fetch
-	Body     []byte         // the robots.txt, if one was fetched now
-	Renewed  bool           // whether a 304 has confirmed the copy at hand
-	Shared   bool           // whether a redirect led to an origin whose record was at hand
+	Body     []byte         // the robots.txt that was fetched; nil means none
+	Renewed  bool           // whether a 304 has confirmed the known copy
+	Shared   bool           // whether a redirect led to an origin whose record was in memory
 	Duration time.Duration  // from the start to the last byte, including the wait for a slot
 
 	release func() // frees the slot of the last request; nil means it holds none

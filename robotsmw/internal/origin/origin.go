@@ -1,5 +1,5 @@
-// Package origin names what a robots.txt applies to. It turns a URL into its
-// origin, and an origin into the URL of its robots.txt:
+// Package origin determines the origin of a URL, and the URL of an origin's
+// robots.txt:
 //
 //	http://Example.COM:80/page  →  "http://example.com"  →  http://example.com/robots.txt
 //
@@ -74,7 +74,7 @@ func Append(buf []byte, u *url.URL, host string) ([]byte, error) {
 // Package politeness converts the name of the host, so that origins and delays
 // use the same name.
 func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
-	if len(hostport) > 2048 { // HostKey has the exact limit; this saves a look at each byte
+	if len(hostport) > 2048 { // HostKey checks the exact limit, but reads each byte of the host first
 		return nil, fmt.Errorf("robotsmw: the host %s is too long: use an absolute URL",
 			quoted(hostport))
 	}
@@ -99,8 +99,9 @@ func appendHost(buf []byte, prefix, hostport string) ([]byte, error) {
 	case strings.IndexByte(name, ':') >= 0:
 		buf = append(append(append(buf, '['), name...), ']')
 	default:
-		// An IPv4-mapped address has the pace of the IPv4 address. But the
-		// server gets another Host header, so its rules may differ.
+		// An IPv4-mapped address shares the delays of the IPv4 address.
+		// However, its requests have a different Host header, so the rules may
+		// differ.
 		buf = append(append(append(buf, "[::ffff:"...), name...), ']')
 	}
 	if buf, err = appendPort(buf, prefix, port); err != nil {
@@ -144,7 +145,7 @@ func splitPort(hostport string) (host, port string) {
 	return hostport[:i], hostport[i+1:]
 }
 
-// isWritable reports whether the name can stand in an origin. If IDNA forbids a
+// isWritable reports whether name can be part of an origin. If IDNA forbids a
 // name, package politeness leaves the name unchanged. Such a name may contain
 // non-ASCII bytes, a space or brackets. In an origin, a space ends a name, and
 // brackets enclose an IPv6 address.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Google has a table about where a robots.txt counts. Each row has a file, URLs
-// that it governs, and URLs that it does not govern.
+// Each row of this table, which is from Google's documentation, has a
+// robots.txt, URLs to which it applies, and URLs to which it does not apply.
 func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 	for _, tt := range []struct {
 		file   string
@@ -39,13 +39,13 @@ func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 		file := mustOrigin(t, tt.file)
 		for _, u := range tt.counts {
 			if got := mustOrigin(t, u); got != file {
-				t.Errorf("%s has origin %s, so %s (origin %s) would not count for it",
+				t.Errorf("%s has origin %s, so %s (origin %s) would not apply to it",
 					u, got, tt.file, file)
 			}
 		}
 		for _, u := range tt.not {
 			if got := mustOrigin(t, u); got == file {
-				t.Errorf("%s has origin %s, so %s would count for it", u, got, tt.file)
+				t.Errorf("%s has origin %s, so %s would apply to it", u, got, tt.file)
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		{"http://[0:0:0:0:0:0:0:1]/", "", "http://[::1]"},
 		{"http://[::1%25lo]/", "", "http://[::1]"},
 		{"http://[fe80::1%25ETH0]/", "", "http://[fe80::1%ETH0]"},
-		// its Host header differs from that of 192.0.2.1
+		// the Host header of this origin differs from that of 192.0.2.1
 		{
 			url:  "http://[::ffff:192.0.2.1]/",
 			want: "http://[::ffff:192.0.2.1]",
@@ -169,8 +169,8 @@ func mustOrigin(t *testing.T, raw string) string {
 	return origin
 }
 
-// A Host header makes another origin, unless it is only another spelling of the
-// URL's host.
+// A request with a Host header has another origin, unless the Host is only
+// another spelling of the URL's host.
 func TestOriginOfAHostHeader_PlainNames(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/"}
 	for host, want := range map[string]string{

@@ -34,9 +34,9 @@ func SentURL(u *url.URL) *url.URL {
 
 // CheckTarget returns an error if the target of a request to u names another
 // origin, or is neither a path nor an absolute URL. host is the Host of the
-// http.Request. A target in absolute form overrides the Host header (RFC
-// 9112 §3.2.2). Without this check, the rules of one host would decide about a
-// request that another host answers.
+// http.Request. A target in absolute form overrides the Host header (RFC 9112
+// §3.2.2). Without this check, the rules of one host would decide about a
+// request that another host receives.
 func CheckTarget(u *url.URL, host string) error {
 	if HasPlainTarget(u) {
 		return nil
@@ -72,7 +72,7 @@ func CheckTarget(u *url.URL, host string) error {
 }
 
 // HasPlainTarget reports whether the request target of u is a path, as it
-// nearly always is. Then CheckTarget has nothing to check.
+// nearly always is. If so, CheckTarget returns nil.
 func HasPlainTarget(u *url.URL) bool {
 	isPath := func(s string) bool { return s == "" || s[0] == '/' }
 	return u.Opaque == "" && isPath(u.Path) && isPath(u.RawPath)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestHost checks that the Host header that is sent names the host of the
-// origin. If want is "", the request's own Host is sent.
+// TestHost checks that the Host header that is sent is the host of the origin.
+// If want is "", the request's own Host is sent.
 func TestHost(t *testing.T) {
 	for _, tt := range []struct{ url, host, want string }{
 		{"http://a.test", "", ""},
@@ -153,7 +153,7 @@ func TestSentURL(t *testing.T) {
 }
 
 // A host has no origin if it is too long for a DNS name, or if its port is not
-// valid. Of() finds that out at once.
+// valid. Of returns the error immediately.
 func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 	for _, host := range []string{
 		strings.Repeat("ü.", 40_000) + "test", strings.Repeat(
@@ -166,7 +166,7 @@ func TestHostLongerThanAnyNameHasNoOrigin(t *testing.T) {
 		for _, where := range []struct{ host, own string }{{host, ""}, {"a.test", host}} {
 			name, err := Of(&url.URL{Scheme: "http", Host: where.host}, where.own)
 			if err == nil || len(err.Error()) > 2048 {
-				t.Errorf("%.100s: origin %.100s, error %.100v", host, name, err)
+				t.Errorf("%.100s: got origin %.100s and error %.100v, want an error of at most 2048 bytes", host, name, err)
 			}
 		}
 		if took := time.Since(start); took > 5*time.Second { // it takes some µs; a busy machine may need longer

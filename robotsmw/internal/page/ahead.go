@@ -14,7 +14,7 @@ const maxAhead = 64 << 10
 type aheadBody struct {
 	*Body
 	data    []byte
-	err     error          // came after data
+	err     error          // the error that ended reading ahead; returned after data
 	reading chan aheadRead // nil, or receives the result of a running read
 	closed  atomic.Bool
 }
@@ -52,7 +52,7 @@ func readAhead(ctx context.Context, b *Body, limit time.Duration) *aheadBody {
 	return a
 }
 
-// Close closes the body at once. What was read ahead is dropped.
+// Close closes the body immediately. Data that was read ahead is discarded.
 func (a *aheadBody) Close() error {
 	a.closed.Store(true)
 	return a.Body.Close()

@@ -29,7 +29,7 @@ type Body struct {
 	mu      sync.Mutex // never held while reading from the body
 	scanner htmlmeta.Scanner
 	coded   []byte // if decode is set: the body's beginning, as sent
-	left    int64  // bytes of the body that remain; negative means unknown
+	left    int64  // bytes of the body that were not read yet; negative means unknown
 	read    int64  // bytes of the body that were read
 	ended   ending
 
@@ -53,9 +53,9 @@ const (
 	endedEarly
 )
 
-// maxCoded is how many bytes of a coded body are kept at most. They are enough
-// to decode the whole part that is examined, even if the page could not be
-// compressed.
+// maxCoded is the maximum number of bytes of a coded body that are kept. They
+// suffice to decode the part of the page that is examined, even if compression
+// has not made the page smaller.
 const maxCoded = htmlmeta.Window + 4<<10
 
 func (b *Body) Read(p []byte) (n int, err error) {
@@ -66,7 +66,7 @@ func (b *Body) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close closes the body at once, without draining it.
+// Close closes the body immediately, without draining it.
 func (b *Body) Close() error {
 	err := b.ReadCloser.Close()
 	b.mu.Lock()
@@ -80,7 +80,7 @@ func (b *Body) Close() error {
 	return err
 }
 
-// noteRead notes what a Read returned.
+// noteRead processes the result of a Read.
 func (b *Body) noteRead(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *Body) noteRead(p []byte, err error) {
 	if b.left > 0 {
 		b.left = max(0, b.left-int64(len(p)))
 	}
-	if err == io.EOF || b.left == 0 { // a caller that knows the length need not wait for EOF
+	if err == io.EOF || b.left == 0 { // a caller may stop at the known length, without reading EOF
 		b.ended = endedWhole
 	} else if err != nil {
 		b.ended = endedEarly
@@ -169,8 +169,8 @@ func (b *Body) Result() (robotsmeta.Directives, *refusal.Refusal, State) {
 }
 
 // scanCoded decodes and scans what has been read of the body, from the
-// beginning. If the end is missing, that is not an error. scanCoded decodes at
-// most htmlmeta.Window bytes, because no more are examined.
+// beginning. A missing end is not an error. scanCoded decodes at most
+// htmlmeta.Window bytes, because no more are examined.
 func (b *Body) scanCoded() {
 	if len(b.coded) == b.decoded && b.ended == notEnded {
 		return

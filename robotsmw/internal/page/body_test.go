@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A page in gzip comes byte by byte. What is decoded to find the end of its
-// head grows with the page, and not with its square.
+// A page in gzip is received byte by byte. The number of bytes that are decoded
+// to find the end of its head is proportional to the size of the page.
 func TestReadAheadOfADrippingPage(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, "<html><head><title>")
-	for range 20_000 { // letters at random, so that gzip does not shorten them much
+	for range 20_000 { // random letters, which gzip hardly compresses
 		z.Write([]byte{byte('a' + rand.IntN(26))})
 	}
 	z.Close()
@@ -34,7 +34,7 @@ func TestReadAheadOfADrippingPage(t *testing.T) {
 	b.decode = func(r io.Reader) (io.Reader, error) { return gzip.NewReader(&counted{r, &decoded}) }
 	a := readAhead(context.Background(), b, time.Hour)
 	if len(a.data) != size || decoded > 10*size {
-		t.Errorf("%d of %d bytes were read, and %d decoded", len(a.data), size, decoded)
+		t.Errorf("%d of %d bytes were read, and %d decoded; want all, and at most ten times as many", len(a.data), size, decoded)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // Examine arranges that resp is examined while the caller reads it. method is
 // the method of the request. If Examine returns a Body, resp.Body is now read
 // through that Body. Otherwise resp is unchanged, and the State will not
-// change. ctx is the request's. When it ends, reading ahead stops.
+// change. ctx is the context of the request; reading ahead stops when ctx ends.
 func Examine(ctx context.Context, resp *http.Response, method string, o *Options) (*Body, State) {
 	if !hasHTML(resp, method) {
 		return nil, HeaderOnly

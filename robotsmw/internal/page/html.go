@@ -8,8 +8,8 @@ import (
 	"github.com/goodbots/courtesy/internal/httputil"
 )
 
-// hasHTML reports whether resp, the answer to a request with this method, has a
-// body that may be HTML.
+// hasHTML reports whether resp, the response to a request with this method, has
+// a body that may be HTML.
 func hasHTML(resp *http.Response, method string) bool {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return false
@@ -21,8 +21,8 @@ func hasHTML(resp *http.Response, method string) bool {
 }
 
 // charset returns the charset of the Content-Type if it may be a form of
-// UTF-16. Otherwise it returns "", because htmlmeta does not need to know other
-// charsets.
+// UTF-16. Otherwise it returns "", because htmlmeta does not need any other
+// charset.
 func charset(h http.Header) string {
 	kind := h.Get("Content-Type")
 	if !strings.Contains(kind, "16") {

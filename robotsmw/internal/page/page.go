@@ -1,8 +1,8 @@
-// Package page searches the body of a response for robots metas and for signs
-// of bot protection while the caller reads it. Examine replaces the response's
-// body with a Body, and Body.Result returns what has been found so far. The
-// body is not changed. Without Options.ReadAhead, it is read only when the
-// caller reads it.
+// Package page searches the body of a response for robots meta elements and for
+// signs of bot protection while the caller reads it. Examine replaces the
+// response's body with a Body, and Body.Result returns what has been found so
+// far. The body is not changed. Without Options.ReadAhead, it is read only when
+// the caller reads it.
 package page
 
 import (

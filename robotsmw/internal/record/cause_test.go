@@ -66,9 +66,9 @@ func FuzzCause(f *testing.F) {
 	})
 }
 
-// Whatever a server answers, a stored record takes at most 64 KiB in addition
-// to the robots.txt itself. But a Store may return a larger record. If its
-// Failure.Cause is too long, Decode cuts this text. If its URL is too long,
+// Whatever a server sends, a stored record takes at most 64 KiB in addition to
+// the robots.txt itself. However, a Store may return a larger record. If its
+// Failure.Cause is too long, Decode truncates the text. If its URL is too long,
 // Decode returns an error.
 func TestStoredRecordsAreSmall(t *testing.T) {
 	k := &Kind{Tokens: []string{"ExampleBot"}}
@@ -90,12 +90,12 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 		[]byte(someRules),
 	)
 	if len(value) > 64<<10 {
-		t.Errorf("a stored value of %d bytes", len(value))
+		t.Errorf("the stored value has %d bytes, want at most 64 KiB", len(value))
 	}
 
 	lie := storedRecord{
 		State:   "good",
-		SHA256:  hashOf(someRules),
+		SHA256:  sha256Hex(someRules),
 		Fetched: now,
 		Expires: now.Add(time.Hour),
 		Failure: &storedFailure{
@@ -108,10 +108,10 @@ func TestStoredRecordsAreSmall(t *testing.T) {
 	}
 	rec, err := k.Decode(name, stored(t, name, lie, someRules))
 	if err != nil || len(rec.Failure.Cause) > 300 {
-		t.Errorf("%v; a cause of %d bytes comes from a Store", err, len(rec.Failure.Cause))
+		t.Errorf("Decode returned error %v and a cause of %d bytes, want no error and at most 300", err, len(rec.Failure.Cause))
 	}
 	lie.URL = "http://a.example/" + strings.Repeat("x", 1<<20)
 	if _, err := k.Decode(name, stored(t, name, lie, someRules)); err == nil || len(err.Error()) > 200 {
-		t.Errorf("a URL of 1 MB comes from a Store: %v", err)
+		t.Errorf("Decode of a URL of 1 MB: got error %v, want one of at most 200 bytes", err)
 	}
 }

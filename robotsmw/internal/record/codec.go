@@ -52,8 +52,8 @@ func (f *storedFailure) isValid() bool {
 	return f.Count >= 1 && f.Count < math.MaxInt32
 }
 
-// storedVersion changes with the meaning of a stored value. Version 1 did not
-// name the robot that a robots.txt was served to.
+// storedVersion changes with the format of a stored value. Version 1 did not
+// contain the robot to which a robots.txt was served.
 const storedVersion = 2
 
 // maxSourceBytes limits the URL and the Host in a stored value together. A URL
@@ -99,10 +99,9 @@ func (k *Kind) Encode(name string, rec *Record, body []byte) []byte {
 	return append(append(head, '\n'), body...)
 }
 
-// Decode decodes a stored value of an origin and trusts nothing in it. The
-// value must be for this origin and this robot, its body must have the hash in
-// the first line, and no lifetime or pause may be longer than this package
-// would give.
+// Decode decodes a stored value of an origin. It returns an error unless the
+// value is for this origin and this robot, its body has the hash in the first
+// line, and no lifetime or pause is longer than this package would set.
 func (k *Kind) Decode(name string, value []byte) (*Record, error) {
 	head, body, ok := bytes.Cut(value, []byte{'\n'})
 	if !ok {

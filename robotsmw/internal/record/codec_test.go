@@ -26,13 +26,13 @@ func stored(t *testing.T, origin string, s storedRecord, body string) []byte {
 	return append(append(head, '\n'), body...)
 }
 
-func hashOf(s string) string {
+func sha256Hex(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:])
 }
 
-// Decode refuses a pause of more than 24 hours, times in the wrong order, and a
-// count below 1 or too large.
+// Decode returns an error for a pause of more than 24 hours, times in the wrong
+// order, and a count that is less than 1 or too large.
 func TestStoredFailuresAreChecked(t *testing.T) {
 	const origin = "http://a.example"
 	k := &Kind{Tokens: []string{"ExampleBot"}}
@@ -72,11 +72,15 @@ func FuzzStoredRecord(f *testing.F) {
 			return
 		}
 		if rec.Expires.Sub(rec.Fetched) > MaxLifetime {
-			t.Errorf("a lifetime of %v", rec.Expires.Sub(rec.Fetched))
+			t.Errorf("the lifetime is %v, want at most %v", rec.Expires.Sub(rec.Fetched), MaxLifetime)
 		}
 		again, err := k.Decode("http://a.example", k.Encode("http://a.example", rec, body))
-		if err != nil || again.State != rec.State || !again.Expires.Equal(rec.Expires) || !again.Fetched.Equal(rec.Fetched) {
-			t.Errorf("%+v does not come back: %+v, %v", rec, again, err)
+		if err != nil {
+			t.Fatalf("Decode of an encoded %+v: %v", rec, err)
+		}
+		hasSameTimes := again.Expires.Equal(rec.Expires) && again.Fetched.Equal(rec.Fetched)
+		if again.State != rec.State || !hasSameTimes {
+			t.Errorf("Decode of an encoded %+v = %+v, want the same state and times", rec, again)
 		}
 		// A caller that decides by the record relies on these fields.
 		switch rec.InForce(now) {
@@ -85,7 +89,7 @@ func FuzzStoredRecord(f *testing.F) {
 		case None:
 			_ = rec.Failure.Cause
 		case Override:
-			t.Errorf("%+v: an override cannot be stored", rec)
+			t.Errorf("Decode returned the override %+v, which cannot be stored", rec)
 		}
 	})
 }

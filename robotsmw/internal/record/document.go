@@ -56,7 +56,8 @@ type Documents struct {
 }
 
 // document returns what a crawler with these product tokens needs of a
-// robots.txt. If the cache has the document with this hash, this is returned.
+// robots.txt. If the cache already has the document with this hash, that
+// document is returned.
 func (ds *Documents) document(
 	hash [sha256.Size]byte, body []byte, tokens []string, keepFile bool,
 ) *Document {

@@ -9,11 +9,11 @@ import (
 	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
-// A document takes as much memory as Cost returns, within a factor of 1.3, with
-// its file and without. The cache therefore exceeds MaxBytes by little.
+// With and without its file, a document takes about as much memory as Cost
+// returns, so that the cache exceeds MaxBytes only by little.
 func TestMemoryOfDocuments(t *testing.T) {
 	if testmain.RaceEnabled {
-		t.Skip("the race detector takes memory of its own")
+		t.Skip("the race detector uses additional memory")
 	}
 	lines := func(n int, line string) func(i int) string {
 		return func(i int) string {
@@ -59,7 +59,7 @@ func TestMemoryOfDocuments(t *testing.T) {
 				for _, body := range bodies {
 					d := k.Document(body)
 					cost += float64(k.Documents.Add(d))
-					for range 1000 { // after so many questions, a large group is compiled
+					for range 1000 { // after so many calls, a large group is compiled
 						d.Rules.Allowed("/directory-1/x")
 					}
 					held = append(held, d)
@@ -67,7 +67,7 @@ func TestMemoryOfDocuments(t *testing.T) {
 				takes := float64(testmain.Heap() - before)
 				// On a quiet machine, the ratio is between 0.87 and 1.08.
 				if ratio := takes / cost; ratio > 2 || ratio < 0.5 {
-					t.Errorf("%d documents of %d bytes take %.0f bytes of memory, and are said to cost %.0f: %.2f times that",
+					t.Errorf("%d documents of %d bytes take %.0f bytes of memory, and their Cost is %.0f: the ratio is %.2f, want 0.5 to 2",
 						len(held), len(bodies[0]), takes, cost, ratio)
 				}
 				runtime.KeepAlive(bodies)

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// A Kind is how one crawler reads robots.txt files. Crawlers of different Kinds
-// can share a Store: each finds only files that it has fetched itself.
+// A Kind describes how a crawler reads robots.txt files. Crawlers of different
+// Kinds can share a Store, because each crawler uses only the records that were
+// stored for its own product tokens and User-Agent.
 type Kind struct {
 	UserAgent         string   // as sent with the requests for robots.txt
 	Tokens            []string // product tokens, in order of preference
@@ -17,7 +18,7 @@ type Kind struct {
 	DisallowForbidden bool     // 401 and 403 disallow everything
 
 	// Read is called with each robots.txt and its hash, before the file becomes
-	// part of a record. Nil means that nothing is called.
+	// part of a record. Nil means none.
 	Read func(hash [sha256.Size]byte, body []byte)
 
 	Documents Documents // the documents in this crawler's cache

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Lifetime follows RFC 9111 §4.2 and §5, but gives no less than 5 minutes and
-// no more than 24 hours.
+// Lifetime follows RFC 9111 §4.2 and §5, but returns at least 5 minutes and at
+// most 24 hours.
 func TestLifetime(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
@@ -166,10 +166,10 @@ func TestNextTryDoublesFromAMinuteToAnHour(t *testing.T) {
 		}
 	}
 	if got := nextTry(5, 90*time.Second); got != 90*time.Second {
-		t.Errorf("Retry-After 90 s: %v", got)
+		t.Errorf("Retry-After of 90 s: nextTry = %v, want 90s", got)
 	}
 	if got := nextTry(1, 1000*time.Hour); got != 24*time.Hour {
-		t.Errorf("Retry-After of weeks: %v", got)
+		t.Errorf("Retry-After of weeks: nextTry = %v, want 24h", got)
 	}
 }
 
@@ -179,7 +179,7 @@ func FuzzLifetime(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cc, age, date, expires string) {
 		h := http.Header{"Cache-Control": {cc}, "Age": {age}, "Date": {date}, "Expires": {expires}}
 		if d, _ := Lifetime(h, now); d < MinLifetime || d > MaxLifetime {
-			t.Errorf("lifetime %v of %v", d, h)
+			t.Errorf("Lifetime = %v, want 5m to 24h, for %v", d, h)
 		}
 	})
 }

@@ -32,8 +32,8 @@ func describe(robotsURL string, err error) string {
 	return err.Error()
 }
 
-// IsHost reports whether name, as a DNS error contains it, is the host of a
-// URL. It may also be the host of a proxy or of a redirect.
+// IsHost reports whether name, the name in a DNS error, is the host of a URL.
+// If not, the error concerns the host of a proxy or of a redirect.
 func IsHost(rawURL, name string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -177,7 +177,8 @@ func isPlain(err error) bool {
 
 var textErrorType = reflect.TypeOf(errors.New(""))
 
-// isNumber also reports true for a boolean, and false for the zero Value.
+// isNumber reports whether v is a number or a boolean. It returns false for the
+// zero Value.
 func isNumber(v reflect.Value) bool {
 	return v.Kind() == reflect.Bool || v.CanInt() || v.CanUint() || v.CanFloat()
 }
@@ -228,8 +229,8 @@ func compactCert(c *x509.Certificate) *x509.Certificate {
 	return kept
 }
 
-// errorCost returns roughly how many bytes of memory a result of compact takes
-// at most.
+// errorCost returns a rough upper bound of the bytes of memory that a result of
+// compact takes. It is 0 for nil.
 func errorCost(err error) int {
 	if err == nil {
 		return 0

@@ -23,7 +23,7 @@ import (
 
 var errAddress = &address.Error{Text: "RefuseAddress refuses the address: 10.0.0.1: no", Err: http.ErrNotSupported}
 
-// A largeError refers to a lot of memory, as an error of a Base may.
+// A largeError refers to a large amount of memory, as an error of a Base may.
 type largeError struct {
 	response *http.Response
 	inner    error
@@ -32,7 +32,8 @@ type largeError struct {
 func (e *largeError) Error() string { return "large: " + e.inner.Error() }
 func (e *largeError) Unwrap() error { return e.inner }
 
-// A lineError is like errors of net/http: its text is a part of a header line.
+// The text of a lineError is a part of a header line, as in some errors of
+// net/http.
 type lineError struct{ part string }
 
 func (e *lineError) Error() string { return "malformed: " + e.part }
@@ -122,7 +123,7 @@ func TestCompact(t *testing.T) {
 			got := compact(tt.err)
 			if got == nil {
 				if tt.text != "" {
-					t.Error("nothing is kept")
+					t.Errorf("compact = nil, want %q", tt.text)
 				}
 				return
 			}
@@ -131,25 +132,25 @@ func TestCompact(t *testing.T) {
 			}
 			for _, target := range tt.is {
 				if !errors.Is(got, target) {
-					t.Errorf("errors.Is does not find %v", target)
+					t.Errorf("errors.Is returns false for %v, want true", target)
 				}
 			}
 			for _, target := range tt.isNot {
 				if errors.Is(got, target) {
-					t.Errorf("errors.Is finds %v", target)
+					t.Errorf("errors.Is returns true for %v, want false", target)
 				}
 			}
 		})
 	}
 }
 
-// nothing is an error whose nil pointer is one, too.
+// A nil *nothing is an error, too.
 type nothing struct{}
 
 func (*nothing) Error() string { return "nothing" }
 
-// What a record keeps of an error takes no more memory than its Cost counts,
-// and keeps nothing else alive. A server chooses the certificate and the header
+// The errors that a record keeps take no more memory than its Cost counts, and
+// refer to no other memory. A server chooses the certificate and the header
 // lines that errors refer to: a certificate may have 256 KiB, and a status line
 // 1 MB.
 func TestMemoryOfErrors(t *testing.T) {
@@ -199,31 +200,35 @@ func TestMemoryOfErrors(t *testing.T) {
 			}
 			grown := testmain.Heap() - before
 			if grown > cost+4096 {
-				t.Errorf("%d records take %d bytes, and count as %d", n, grown, cost)
+				t.Errorf("%d records take %d bytes, want at most their Cost, %d", n, grown, cost)
 			}
 			runtime.KeepAlive(records)
 		})
 	}
 }
 
-// A refused address is not a failed fetch. The pause after it does not grow,
-// and 30 days of it do not count as 30 days of an unreachable site.
+// A refused address does not count as a failed fetch. The pause after it does
+// not become longer, and a site whose address is refused for 30 days does not
+// count as unreachable for 30 days.
 func TestRefusedAddressIsNoFailure(t *testing.T) {
 	now := time.Now()
 	var rec *Record
 	for i := range 100 {
 		rec = rec.AfterError("http://a.example/robots.txt", now, 0, errAddress, time.Hour)
-		if f := rec.Failure; f.Count != 0 || f.Retry.Sub(now) != time.Minute || !f.Since.Equal(now) || !f.AddressRefused() || f.Cause != errAddress.Text {
-			t.Fatalf("after %d: %+v", i, f)
+		f := rec.Failure
+		isFirst := f.Count == 0 && f.Since.Equal(now) && f.Retry.Sub(now) == time.Minute
+		if !isFirst || !f.AddressRefused() || f.Cause != errAddress.Text {
+			t.Fatalf("fetch %d: Failure is %+v, want no count and a pause of a minute", i, f)
 		}
 		now = now.Add(24 * time.Hour)
 	}
 	if f := rec.Failed("", now, 503, "", 0).Failure; f.Count != 1 || f.AddressRefused() {
-		t.Errorf("a failure after it: %+v", f)
+		t.Errorf("after a failed fetch: Failure is %+v, want a count of 1", f)
 	}
 }
 
-// A stored record has the text of an error alone, and reads as before.
+// A stored record contains only the text of an error, which Decode returns
+// unchanged.
 func TestErrorsAreNotStored(t *testing.T) {
 	const name = "http://a.example"
 	k := &Kind{Tokens: []string{"ExampleBot"}}
@@ -233,12 +238,12 @@ func TestErrorsAreNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if rec.Failure.Err == nil || got.Failure.Err != nil || got.Failure.Cause != "connection refused" {
-		t.Errorf("stored %+v, read %+v", rec.Failure, got.Failure)
+		t.Errorf("Decode of %+v = %+v, want the Cause without the error", rec.Failure, got.Failure)
 	}
 }
 
 // The cause does not repeat the host of the robots.txt. The name of another
-// host, such as a proxy's, stays.
+// host, such as a proxy's, is kept.
 func TestDescribe(t *testing.T) {
 	lookup := func(name, server string, found bool) error {
 		return fmt.Errorf("proxyconnect tcp: %w", &net.OpError{Op: "dial", Net: "tcp",
@@ -267,7 +272,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// The error of address.Control names the address even if the function does not.
+// The error of address.Control contains the address even if the error of the
+// function does not.
 func TestAddressErrorNamesTheAddress(t *testing.T) {
 	control := address.Control("RefuseAddress", func(netip.Addr) error { return errors.New("no") })
 	if err := control("tcp6", "[::ffff:10.0.0.1]:80", nil); err == nil || err.Error() != "robotsmw: RefuseAddress refuses the address: 10.0.0.1: no" {

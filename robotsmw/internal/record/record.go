@@ -2,8 +2,8 @@
 // are none; how long this is valid; what has failed since; and when the next
 // fetch may be tried. A Record never changes. Each fetch makes a new Record
 // from the one before. Encode and Kind.Decode convert a Record to its stored
-// form and back. Nothing here does I/O or waits. A method that needs the time
-// takes it as an argument.
+// form and back. The package does no I/O and never waits. A method that needs
+// the time takes it as an argument.
 package record
 
 import (
@@ -28,7 +28,7 @@ const clockSkew = time.Minute
 type State uint8
 
 const (
-	None        State = iota // nothing is known: no fetch has had a usable answer
+	None        State = iota // nothing is known: no fetch has received a usable response
 	Good                     // 2xx: rules
 	Unavailable              // 4xx, or a redirect that leads nowhere: no rules
 	Forbidden                // 401 or 403 under DisallowForbidden: all is disallowed
@@ -66,18 +66,18 @@ func (r *Record) From() *Source {
 	return r.Source
 }
 
-// A Failure is a series of failed fetches, or a fetch that a limiter put off,
-// or one whose address was refused.
+// A Failure is a series of failed fetches, a fetch that a limiter postponed, or
+// a fetch whose address was refused.
 type Failure struct {
 	Since  time.Time // when the first fetch failed; the same as Last if Count is 0
-	Last   time.Time // when the latest fetch failed or was put off
+	Last   time.Time // when the latest fetch failed or was postponed
 	Count  int
 	Status int       // 0 means no response
-	Cause  string    // what went wrong the last time
+	Cause  string    // the reason for the latest failure, as text
 	Err    error     // what compact keeps of the latest error; not part of the stored form
 	Retry  time.Time // when the next fetch may be tried
 
-	// Delay is the limiter's refusal if the latest fetch was put off, at the
+	// Delay is the limiter's error if the latest fetch was postponed at the
 	// origin's host or at a host that the origin redirects to. Delay is nil if
 	// the latest fetch failed.
 	Delay *politeness.DelayError
@@ -106,9 +106,10 @@ func (r *Record) InForce(now time.Time) State {
 	return r.State
 }
 
-// Outlast lengthens a lifetime that ends less than 5 minutes after a wait. If
-// each request to a host waits that long, only its robots.txt would otherwise
-// be requested. No lifetime becomes longer than 24 hours (RFC 9309 §2.4).
+// Outlast extends a lifetime that ends less than 5 minutes after a wait of this
+// duration, to at most 24 hours (RFC 9309 §2.4). If each request to a host
+// waited longer than the lifetime, robots.txt would always have expired before
+// a page could be requested.
 func (r *Record) Outlast(wait time.Duration) {
 	if least := r.Fetched.Add(min(wait+MinLifetime, MaxLifetime)); r.Expires.Before(least) {
 		r.Expires = least
@@ -137,7 +138,7 @@ func (r *Record) refreshable(now time.Time) bool {
 	return passed(r.Fetched.Add(r.Expires.Sub(r.Fetched)/5*4), now)
 }
 
-// AwaitsRetry reports whether the latest fetch failed or was put off, and the
+// AwaitsRetry reports whether the latest fetch failed or was postponed, and the
 // next try is not due yet. A failure that is more than clockSkew in the future
 // has the time of another clock, so its next try counts as due.
 func (r *Record) AwaitsRetry(now time.Time) bool {
@@ -208,7 +209,7 @@ func (r *Record) Failed(
 }
 
 // AfterError returns the record after a fetch that ended in err. It returns the
-// result of Delayed if err is a limiter's refusal. An address that the
+// result of Delayed if err is a *politeness.DelayError. An address that the
 // crawler's configuration refuses does not count as a failed fetch, because it
 // indicates nothing about the site: the next fetch is always due after
 // refusedPause. Any other error counts as in Failed.
@@ -238,7 +239,7 @@ const refusedPause = time.Minute
 // address.
 func (f *Failure) AddressRefused() bool { return errors.Is(f.Err, address.ErrRefused) }
 
-// Delayed returns the record for a fetch that a limiter puts off, at the
+// Delayed returns the record after a fetch that a limiter postponed, at the
 // origin's host or at a host that the origin redirects to. This does not count
 // as a failed fetch. The next fetch is due at delay.Until, or in 24 hours if
 // that is sooner. If delay.Until has passed already, the wait is as long as
@@ -250,8 +251,8 @@ func (r *Record) Delayed(url string, now time.Time, delay *politeness.DelayError
 	return next
 }
 
-// Postponed returns the refusal of the limiter that put off the latest fetch,
-// if the state in force is None. Otherwise it returns nil.
+// Postponed returns the limiter's error that postponed the latest fetch, if
+// there is one and the state in force is None. Otherwise it returns nil.
 func (r *Record) Postponed(now time.Time) error {
 	if f := r.Failure; f != nil && f.Delay != nil && r.InForce(now) == None {
 		return f.Delay
@@ -264,7 +265,7 @@ func (r *Record) NewerThan(other *Record) bool {
 	return r != nil && (other == nil || r.checked().After(other.checked()))
 }
 
-// checked returns when the latest fetch ended or was put off.
+// checked returns when the latest fetch ended or was postponed.
 func (r *Record) checked() time.Time {
 	if r.Failure != nil {
 		return r.Failure.Last

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// If a record was fetched more than a minute after the present time, it comes
-// from another clock, so the file is fetched again.
+// If the fetch time of a record is more than a minute in the future, it is from
+// another clock, so the file is fetched again.
 func TestClocks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	rec := &Record{State: Good, Fetched: now, Expires: now.Add(time.Hour)}
@@ -42,10 +42,10 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// apart returns t with its two clocks moved apart. They move apart on a laptop
-// that sleeps, because the wall clock goes on and the monotonic clock stops.
-// They also move apart when the wall clock is set. No exported function makes
-// such a time.
+// apart returns t with its wall clock reading advanced by wall and its
+// monotonic clock reading by mono. The readings differ on a laptop that sleeps,
+// because only the wall clock continues, and after the wall clock has been set.
+// No exported function can create such a time.
 func apart(t time.Time, wall, mono time.Duration) time.Time {
 	t = t.Add(wall)
 	*(*int64)(unsafe.Add(unsafe.Pointer(&t), 8)) += int64(mono - wall) // time.Time's ext: the monotonic reading
@@ -66,7 +66,7 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 		{"slept beyond the end", 2 * time.Hour, time.Minute, UseFetch},
 		{"clock set back, the refresh is due", time.Minute, 50 * time.Minute, UseAndRefresh},
 		{"clock set back, its time is over", time.Minute, 2 * time.Hour, UseFetch},
-		// by the monotonic clock it is a minute old
+		// by the monotonic clock, the record is a minute old
 		{
 			name: "clock set back before the fetch",
 			wall: -time.Hour,
@@ -76,21 +76,20 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	} {
 		at := apart(now, tt.wall, tt.mono)
 		if got := at.Sub(now); got != tt.mono {
-			t.Fatalf("time.Time is made otherwise now: %v", got)
+			t.Fatalf("the monotonic readings differ by %v: the layout of time.Time has changed", got)
 		}
 		if got := rec.Use(at); got != tt.want {
-			t.Errorf("%s: use %d, want %d", tt.name, got, tt.want)
+			t.Errorf("%s: Use = %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }
 
-// The record with the later Failure.Last is newer. Failure.Since does not
-// count.
+// The record with the later Failure.Last is newer, regardless of Failure.Since.
 func TestNewerIsByTheLatestFailure(t *testing.T) {
 	now := time.Now()
 	old := (*Record)(nil).Failed("u", now, 503, "x", 0)
 	again := old.Failed("u", now.Add(time.Hour), 503, "x", 0)
 	if !again.NewerThan(old) || old.NewerThan(again) {
-		t.Error("the record of the later failure is the newer one")
+		t.Error("NewerThan does not report that the record of the later failure is newer")
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestDocumentWithoutSitemapLines(t *testing.T) {
 	d := (&Kind{Tokens: []string{"ExampleBot"}}).Document([]byte(someRules + "Sitemap:\n"))
 	if d.sitemaps != nil || d.Cost() != int64(160+d.Rules.Size()) {
-		t.Errorf("%+v at a cost of %d", d.sitemaps, d.Cost())
+		t.Errorf("the list is %+v, and the Cost %d; want no list, and no Cost for it", d.sitemaps, d.Cost())
 	}
 	if n := unsafe.Sizeof(*d); n > 64 {
 		t.Errorf("a Document has %d bytes, so 80 or more are allocated for it", n)
@@ -24,7 +24,7 @@ func TestDocumentWithoutSitemapLines(t *testing.T) {
 }
 
 // Each of 50 files has one Sitemap line and 490 KB of comments. Their documents
-// keep the line, and not the file: otherwise a crawler would need many times
+// keep only the line. If they kept the file, a crawler would need many times
 // MaxBytes.
 func TestMemoryOfSitemaps(t *testing.T) {
 	for _, n := range []int{1, 2} {
@@ -39,11 +39,11 @@ func TestMemoryOfSitemaps(t *testing.T) {
 			cost += documents[i].Cost()
 		}
 		if grown := testmain.Heap() - before; grown > 2*cost {
-			t.Errorf("%d Sitemap lines: 50 documents take %d bytes at a cost of %d", n, grown, cost)
+			t.Errorf("%d Sitemap lines: 50 documents take %d bytes, and their Cost is %d, want at most twice that", n, grown, cost)
 		}
 		values, again := documents[7].Sitemaps(), documents[7].Sitemaps()
 		if len(values) != n || values[0] != "https://a.example/sitemap.xml" || unsafe.StringData(values[0]) == unsafe.StringData(again[0]) {
-			t.Errorf("%q; the values are copies for each caller", values)
+			t.Errorf("got %q, want the lines, copied for each caller", values)
 		}
 		runtime.KeepAlive(documents)
 	}

@@ -11,7 +11,7 @@ import (
 
 // ErrElsewhere means that a Lock has ended, so another member of the fleet may
 // have fetched the robots.txt, or be fetching it.
-var ErrElsewhere = errors.New("robotsmw: another member of the fleet may have fetched it")
+var ErrElsewhere = errors.New("robotsmw: another member of the fleet may have fetched the robots.txt")
 
 // A Lock is the right to fetch an origin's robots.txt, which only one member of
 // a fleet has at a time. It expires, and its holder releases it while it waits
@@ -22,7 +22,7 @@ type Lock struct {
 	taken  time.Time
 
 	mu     sync.Mutex
-	unlock func() // nil means that it was released
+	unlock func() // nil means that the lock was released
 }
 
 // Lock waits until this member may fetch, so that only one member of a fleet
@@ -80,7 +80,8 @@ func (l *Lock) Check() error {
 	return nil
 }
 
-// Release gives up the lock.
+// Release releases the lock. It does nothing if l is nil or was already
+// released.
 func (l *Lock) Release() {
 	if l == nil {
 		return

@@ -36,16 +36,17 @@ type Keeper struct {
 	store   Store
 	locker  Locker        // nil means the Store is not a Locker
 	lockTTL time.Duration // how long a lock lasts if its holder dies
-	slack   time.Duration
+	slack   time.Duration // how old a lock may be when the request of its holder is sent
 	kind    *record.Kind
 	failed  func(op string, err error)
 	pause   atomic.Int64 // until when the Store is not called, in Unix nanoseconds; 0 means not paused
 }
 
 // New returns the Keeper of a Store. The Kind determines how records are read.
-// A lock lasts for the time that a request to the origin may take, and a margin
-// for its wait for a slot. After a fault of the Store, failed is called with
-// "get", "put", "lock" or "unlock", and with the error.
+// A lock lasts for request, the time that a request to the origin may take,
+// plus slack, the time after locking within which the request must be sent. If
+// a call of the Store fails, failed is called with "get", "put", "lock" or
+// "unlock", and with the error.
 func New(
 	s Store, request, slack time.Duration, kind *record.Kind, failed func(op string, err error),
 ) *Keeper {
@@ -117,10 +118,11 @@ var errLeftAlone = fmt.Errorf(
 	"robotsmw: the Store did not respond within %v and is not used for %v: %w",
 	timeout, pauseAfter, fs.ErrNotExist)
 
-// These count the running calls of all Stores. A call that does not return
-// occupies its goroutine, so there are at most maxCalls. Calls that are not
-// late yet may be at most half of those that the late ones leave, so it is
-// always possible to try a Store again.
+// activeCalls counts the calls of all Stores that a caller waits for, and
+// lateCalls those that have exceeded the timeout and have not returned. A call
+// that does not return occupies its goroutine, so maxCalls limits both. Active
+// calls may use only half of what the late calls leave, so that Stores which
+// stop responding do not use up the limit at once.
 var activeCalls, lateCalls atomic.Int64
 
 const maxCalls = 1000
@@ -175,6 +177,6 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	}
 }
 
-// pauseEnd returns until when a Store is not called if a call of it that
-// began at start does not return.
+// pauseEnd returns the time, in Unix nanoseconds, until which a Store is not
+// called if a call that began at start does not return in time.
 func pauseEnd(start time.Time) int64 { return start.Add(timeout + pauseAfter).UnixNano() }

@@ -13,8 +13,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// An aStore answers with its functions. If a function is nil, it answers like
-// an empty Store.
+// An aStore calls its functions. If a function is nil, the result is that of an
+// empty Store.
 type aStore struct {
 	get     func(ctx context.Context) ([]byte, error)
 	put     func(ttl time.Duration)
@@ -50,7 +50,7 @@ func newKeeper(t *testing.T, s Store) *Keeper {
 	return New(s, 30*time.Second, 10*time.Second, kind, func(op string, err error) { t.Logf("%s: %v", op, err) })
 }
 
-// A record is stored for as long as it may be of use.
+// A record is stored for as long as it may be needed.
 func TestHowLongARecordIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const month = 30 * 24 * time.Hour
@@ -88,7 +88,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 	})
 }
 
-// A member that waits for a lock polls less and less often, down to once a
+// A member that waits for a lock polls with increasing intervals of up to a
 // second.
 func TestWaitForALockBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,16 +100,16 @@ func TestWaitForALockBacksOff(t *testing.T) {
 			t.Errorf("Lock = %v, %v, want no record and no lock", rec, lock)
 		}
 		if took := time.Since(start); took < 40*time.Second || took > 43*time.Second {
-			t.Errorf("waited %v for a lock of 40 s whose holder died", took)
+			t.Errorf("Lock waited for %v, want 40s, the lifetime of a lock, and up to 3s", took)
 		}
 		if asked < 40 || asked > 50 {
-			t.Errorf("asked %d times in 41 s, want about once a second", asked)
+			t.Errorf("TryLock was called %d times in 41 s, want about once a second", asked)
 		}
 	})
 }
 
-// A Store that hangs costs two seconds. After that, it is not called for ten
-// seconds.
+// A call of a Store that hangs takes two seconds. After that, the Store is not
+// called for ten seconds.
 func TestStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
@@ -123,23 +123,23 @@ func TestStoreThatHangs(t *testing.T) {
 			k.Get(name)
 		}
 		if took := time.Since(start); took != 2*time.Second || calls.Load() != 1 {
-			t.Errorf("5 calls took %v and reached the Store %d times", took, calls.Load())
+			t.Errorf("5 calls took %v and called the Store %d times, want 2s and once", took, calls.Load())
 		}
 		time.Sleep(10*time.Second - 1)
 		if k.Get(name); calls.Load() != 1 {
-			t.Error("asked again before ten seconds were over")
+			t.Error("the Store was called again within ten seconds")
 		}
 		time.Sleep(time.Nanosecond)
 		if k.Get(name); calls.Load() != 2 {
-			t.Error("not asked again after ten seconds")
+			t.Error("the Store was not called again after ten seconds")
 		}
 		time.Sleep(2 * time.Hour)
 	})
 }
 
-// A Store whose calls never return keeps at most a thousand goroutines, however
-// many callers use it for however long. Once it responds again, it is used
-// within a minute, although the old calls do not return.
+// A Store whose calls never return blocks at most a thousand goroutines,
+// however many callers use it and for however long. Once it responds again, it
+// is used within a minute, although the old calls do not return.
 func TestStoreThatNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answers atomic.Bool
@@ -162,7 +162,7 @@ func TestStoreThatNeverReturns(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if n := stuck.Load(); n > 1000 {
-			t.Errorf("%d goroutines are stuck in the Store", n)
+			t.Errorf("%d goroutines are blocked in the Store, want at most 1000", n)
 		}
 		answers.Store(true)
 		before := calls.Load()
@@ -171,25 +171,25 @@ func TestStoreThatNeverReturns(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if n := calls.Load() - before; n < 45 {
-			t.Errorf("%d calls in the minute after the Store answers again", n)
+			t.Errorf("%d calls in the minute after the Store responds again, want at least 45", n)
 		}
 		close(end)
 	})
 }
 
-// A lock that was given back, or that may end during the fetch, is no right to
+// Check returns an error if the lock was released or may expire during the
 // fetch.
 func TestLockThatEndsDuringTheWait(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		released bool // whether the holder gives the lock back while it waits
+		released bool // whether the holder releases the lock while it waits
 		wait     time.Duration
 		want     error
 	}{
 		{"no wait", false, 0, nil},
 		{"a wait that the lock outlasts", false, 10 * time.Second, nil},
 		{"a longer one", false, 11 * time.Second, ErrElsewhere},
-		{"given back", true, time.Second, ErrElsewhere},
+		{"released", true, time.Second, ErrElsewhere},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestLockThatEndsDuringTheWait(t *testing.T) {
 				}})
 				rec, lock := keeper.Lock(name, nil)
 				if rec != nil || held != 1 {
-					t.Fatalf("%v, held %d times", rec, held)
+					t.Fatalf("Lock returned the record %v and holds %d locks, want no record and one lock", rec, held)
 				}
 				if tt.released {
 					lock.Release()
@@ -211,14 +211,15 @@ func TestLockThatEndsDuringTheWait(t *testing.T) {
 				}
 				lock.Release()
 				if lock.Release(); held != 0 {
-					t.Errorf("held %d times at the end", held)
+					t.Errorf("%d locks are held at the end, want none", held)
 				}
 			})
 		})
 	}
 }
 
-// What another member has stored while this one waited for its lock is used.
+// If another member stores a record while this one waits for the lock, the
+// record is used.
 func TestStoredWhileWaitingForTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -234,7 +235,7 @@ func TestStoredWhileWaitingForTheLock(t *testing.T) {
 			tryLock: func() (func(), bool, error) { return nil, false, nil },
 		})
 		if rec, lock := keeper.Lock(name, nil); rec == nil || lock != nil || time.Since(now) > 7*time.Second {
-			t.Errorf("%v, lock %v after %v", rec, lock, time.Since(now))
+			t.Errorf("Lock = %v, %v after %v, want the stored record and no lock within 7s", rec, lock, time.Since(now))
 		}
 	})
 }
