@@ -49,14 +49,22 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 			g.cancelAfterPanic()
 		}
 	}()
-	var err error
-	if ctx.Err() != nil {
-		err = l.ended(ctx, g, 0, "")
-	} else {
-		err = l.wait(ctx, g)
-	}
+	err := l.waitUnlessRejected(ctx, g)
 	hasReturned = true
 	return err
+}
+
+// waitUnlessRejected waits until g has started or is rejected. If ctx has ended
+// or the Budget rejects g, it returns at once, before a host is made for g:
+// another host might be evicted for it.
+func (l *Limiter) waitUnlessRejected(ctx context.Context, g *Grant) error {
+	if ctx.Err() != nil {
+		return l.ended(ctx, g, 0, "")
+	}
+	if why, untilRenewal := l.lockedBudgetRejection(g); why != schedule.ReasonNone {
+		return l.reject(ctx, g, 0, untilRenewal, reasons[why])
+	}
+	return l.wait(ctx, g)
 }
 
 // prepare sets the fields of g, and appends a Grant for each other Limiter that
@@ -309,5 +317,6 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings()
 	}
-	return at(g.untilStart())
+	_, untilRenewal := l.lockedBudgetRejection(g) // only the first Limiter has a Budget
+	return at(max(g.untilStart(), untilRenewal))
 }
