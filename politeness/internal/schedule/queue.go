@@ -142,8 +142,8 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	switch {
 	case r.Overtakes:
 		q.removeByOrigin(r)
-	case wasFirst && q.pages.first != nil:
-		q.moveToFront(q.pages.first.origin())
+	case wasFirst:
+		q.leaveFirst(r)
 	}
 	if h.Waiting() == 0 {
 		*h.queue = queue{}
@@ -153,22 +153,28 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	return wasFirst
 }
 
-// Rejoins notes that page r leaves its lane because its check has failed. The
-// reason may be that its robots.txt has expired, so that r joins the queue
-// again when the robots.txt has been fetched. If the request for this
-// robots.txt waits or joins next, it goes to the front of its lane.
+// Rejoins must be called before Dequeue removes page r because its check has
+// failed. The reason may be that its robots.txt has expired, so that r joins
+// the queue again when the robots.txt has been fetched. The request for this
+// robots.txt, which waits or joins next, then goes to the front of its lane.
 func (h *Host) Rejoins(r *Request) {
-	q := h.queue
-	if q == nil || r.Overtakes {
-		return
+	if h.queue != nil && !r.Overtakes {
+		h.queue.rejoining = r.origin()
+	}
+}
+
+// leaveFirst is called when page r, which was the first, has left its lane. It
+// moves the robots.txt of the page that is first now to the front, and before
+// it that of r, if r rejoins.
+func (q *queue) leaveFirst(r *Request) {
+	if next := q.pages.first; next != nil {
+		q.moveToFront(next.origin())
 	}
 	o := r.origin()
-	if q.oldestRobots(o) == nil {
-		q.rejoining = o
-		return
+	if q.rejoining == o && q.oldestRobots(o) != nil {
+		q.moveToFront(o)
+		q.rejoining = origin{} // only one request goes to the front
 	}
-	q.rejoining = origin{}
-	q.moveToFront(o)
 }
 
 // joinsAtFront reports whether r, a robots.txt request that joins its lane,

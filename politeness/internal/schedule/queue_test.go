@@ -169,6 +169,41 @@ func TestHost_Rejoins(t *testing.T) {
 	}
 }
 
+// The check of page 80 fails while the requests for the robots.txt of page 8080,
+// the next page, and for another port wait. The robots.txt of page 80 waits too,
+// or joins later. It starts before the others in both cases.
+func TestHost_RejoinsBeforeNextPage(t *testing.T) {
+	for _, isWaiting := range []bool{false, true} {
+		h := testHost()
+		names := []string{"page 80", "page 8080", "robots 1", "robots 8080"}
+		if isWaiting {
+			names = append(names, "robots 80")
+		}
+		requests := make(map[string]*Request)
+		for _, name := range names {
+			requests[name] = waitingRequest(name)
+			h.Enqueue(0, requests[name], new(Spare))
+		}
+		page := requests["page 80"]
+		h.Rejoins(page)
+		h.Dequeue(page, new(Spare))
+		if !isWaiting {
+			h.Enqueue(0, waitingRequest("robots 80"), new(Spare))
+		}
+		var order []any
+		l := &h.queue.robots
+		for r := l.first; r != nil; r = l.after(r) {
+			order = append(order, r.Owner)
+		}
+		if got := fmt.Sprint(order...); got != "robots 80robots 8080robots 1" {
+			t.Errorf("isWaiting %t: %s", isWaiting, got)
+		}
+		if h.queue.rejoining != (origin{}) {
+			t.Errorf("isWaiting %t: another request may go to the front", isWaiting)
+		}
+	}
+}
+
 // Each row is a queue at the time 10 s. The latest start was that of a page at
 // 9 s, so the interval is over. want is the estimate of a request that joins.
 // If the requests take no time and no other joins, it starts at that time.
