@@ -148,12 +148,15 @@ package politeness
 // What they return and report is in errors.go, reason.go, observer.go and
 // events.go.
 //
-// The rules for a single host are in internal/schedule. Three rules are in
+// The rules for a single host are in internal/schedule. Four rules are in
 // several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
 //     start too late. try (chain.go) rejects one whose MaxWait is over.
+//   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
+//     (acquire.go) rejects a request before it joins a queue. budgetReadiness
+//     (readiness.go) rejects the first of a lane, or reserves more in a fleet.
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.

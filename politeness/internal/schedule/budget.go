@@ -11,7 +11,7 @@ type Amount struct{ Requests, Bytes int64 }
 
 // Budgets count what is used of the budget of each host on one day. Days are in
 // UTC, counted from 1970, by the wall clock. The counts of a day are kept for
-// the whole day, also those of evicted hosts.
+// the whole day, also those of evicted hosts. Release has the only exception.
 //
 // The processes of a fleet share the budgets. A process reserves a part of a
 // budget in the fleet, uses it up, and then reserves the next part.
@@ -47,7 +47,7 @@ func (b *Budgets) HasLimit() bool { return b.Limit.Requests > 0 || b.Limit.Bytes
 
 // Check reports whether the budget of the host lets a request start, and for
 // which day that is known. The day is not today if the clock of another process
-// is ahead.
+// is ahead, or if this one was set back by a day.
 func (b *Budgets) Check(today int64, host string) (v BudgetVerdict, day int64) {
 	if !b.HasLimit() {
 		return BudgetLeft, today

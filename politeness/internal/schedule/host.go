@@ -8,9 +8,9 @@ type Host struct {
 	Settings *Settings
 	Key      string // the name of the host in its Table
 
-	// LastStart is when the intervals were last restarted: the latest start of
-	// a request, its sending or, with EndToStart, its end, whichever is latest.
-	// See RestartIntervals.
+	// LastStart is when the intervals were last restarted: at the start of the
+	// latest request, at its sending or at its end. See RestartIntervals and
+	// restartsAtEnd.
 	LastStart Time
 
 	// LastCrawlDelayStart is like LastStart, for requests that are not exempt.

@@ -24,7 +24,8 @@ type queue struct {
 	checked *Request
 
 	// rejoining is the origin of the latest page that left its lane because its
-	// check failed: see Host.Rejoins.
+	// check failed, until the request for its robots.txt goes to the front: see
+	// Host.Rejoins.
 	rejoining origin
 
 	// robotsByOrigin has the requests in robots by the origin of the

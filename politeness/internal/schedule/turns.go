@@ -103,8 +103,10 @@ func (h *Host) reserveTimeForPages(end Time, r *Request) {
 	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
 }
 
-// Enqueue puts r at the end of its lane. A request for the robots.txt that the
-// first page needs goes to the front.
+// Enqueue puts r at the end of its lane. A request for the robots.txt of the
+// first page, or of a page that rejoins, goes to the front: see joinsAtFront.
+// If r is a page and becomes the first, the request for its robots.txt goes to
+// the front.
 func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 	if h.queue == nil {
 		h.queue = spare.take()
@@ -128,6 +130,7 @@ func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
 }
 
 // Dequeue removes r from its lane, because it starts, is rejected or gives up.
+// If r is the first page, the next page becomes the first: see leaveFirst.
 // wasFirst reports whether r was the first request of its lane.
 func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	q := h.queue
