@@ -132,9 +132,9 @@ func (b *Budgets) Confirm(today int64, host string, day int64, reserved Amount) 
 
 // Release ends what this process has reserved for a host, because another
 // process may own the host now. If isReturned is true, the fleet knows what was
-// used, and all processes may use the rest. Otherwise the rest is lost. If there
-// are more budgets than MaxHosts, this one is no longer counted: the fleet has
-// it, and Import returns it if this process owns the host again.
+// used, and all processes may use the rest. Otherwise the rest is lost. If
+// there are more budgets than MaxHosts, this one is no longer counted: the
+// fleet has it, and Import takes it over if this process owns the host again.
 func (b *Budgets) Release(today int64, host string, isReturned bool) {
 	a := b.find(today, host)
 	if a == nil {

@@ -169,9 +169,9 @@ func TestHost_Rejoins(t *testing.T) {
 	}
 }
 
-// The check of page 80 fails while the requests for the robots.txt of page 8080,
-// the next page, and for another port wait. The robots.txt of page 80 waits too,
-// or joins later. It starts before the others in both cases.
+// The check of page 80 fails while the requests for the robots.txt of page
+// 8080, the next page, and for another port wait. The robots.txt of page 80
+// waits too, or joins later. It starts before the others in both cases.
 func TestHost_RejoinsBeforeNextPage(t *testing.T) {
 	for _, isWaiting := range []bool{false, true} {
 		h := testHost()
