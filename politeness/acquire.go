@@ -49,14 +49,22 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 			g.cancelAfterPanic()
 		}
 	}()
-	var err error
-	if ctx.Err() != nil {
-		err = l.ended(ctx, g, 0, "")
-	} else {
-		err = l.wait(ctx, g)
-	}
+	err := l.waitUnlessRejected(ctx, g)
 	hasReturned = true
 	return err
+}
+
+// waitUnlessRejected waits until g has started or is rejected. If ctx has ended
+// or the Budget rejects g, it returns at once, before a host is made for g:
+// another host might be evicted for it.
+func (l *Limiter) waitUnlessRejected(ctx context.Context, g *Grant) error {
+	if ctx.Err() != nil {
+		return l.ended(ctx, g, 0, "")
+	}
+	if why, untilRenewal := l.lockedBudgetRejection(g); why != schedule.ReasonNone {
+		return l.reject(ctx, g, 0, untilRenewal, reasons[why])
+	}
+	return l.wait(ctx, g)
 }
 
 // prepare sets the fields of g, and appends a Grant for each other Limiter that
@@ -253,7 +261,8 @@ func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, waits 
 }
 
 // reject reports that g is rejected, and returns its DelayError. waited is how
-// long g has waited, and retryIn is when it may be retried.
+// long g has waited, and retryIn is how long the caller should wait before it
+// retries.
 func (l *Limiter) reject(ctx context.Context, g *Grant, waited, retryIn time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(retryIn), Reason: why, Err: l.blockedBy(g.key)}
 	l.reportRejected(ctx, g, waited, err.Until, why)
@@ -309,5 +318,6 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings()
 	}
-	return at(g.untilStart())
+	_, untilRenewal := l.lockedBudgetRejection(g) // only the first Limiter has a Budget
+	return at(max(g.untilStart(), untilRenewal))
 }

@@ -6,21 +6,43 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
+// budgetRejection returns why the Budget rejects g, and for how much longer it
+// does. The reason is ReasonNone if the Budget does not reject g. An Exempt
+// request is counted, but never rejected.
+func (l *Limiter) budgetRejection(g *Grant) (why schedule.Reason, untilRenewal time.Duration) {
+	if !l.budgets.HasLimit() || g.request.Exempt {
+		return schedule.ReasonNone, 0
+	}
+	switch verdict, day := l.budgets.Check(utcDay(), g.key); verdict {
+	case schedule.BudgetSpent:
+		return schedule.ReasonBudget, untilEnd(day)
+	case schedule.BudgetUncounted:
+		return schedule.ReasonMaxHosts, untilEnd(day)
+	}
+	return schedule.ReasonNone, 0
+}
+
+// lockedBudgetRejection is budgetRejection for a caller that has not locked l.
+func (l *Limiter) lockedBudgetRejection(g *Grant) (why schedule.Reason, untilRenewal time.Duration) {
+	if !l.budgets.HasLimit() {
+		return schedule.ReasonNone, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.budgetRejection(g)
+}
+
 // budgetSpent reports whether the Budget of g's host is spent, and for how much
 // longer. It returns false if g is Exempt.
 func (l *Limiter) budgetSpent(g *Grant) (untilRenewal time.Duration, isSpent bool) {
-	if !l.budgets.HasLimit() || g.request.Exempt {
-		return 0, false
-	}
-	verdict, day := l.budgets.Check(utcDay(), g.key)
-	if verdict != schedule.BudgetSpent {
-		return 0, false
-	}
-	return untilEnd(day), true
+	why, untilRenewal := l.budgetRejection(g)
+	return untilRenewal, why == schedule.ReasonBudget
 }
 
 // affords reports whether g may start without a further reservation. If the
-// result is false, budgetReadiness has the reason.
+// result is false, budgetReadiness has the reason. It is also false for an
+// Exempt request whose Budget is spent or not counted, which budgetReadiness
+// lets start.
 func (l *Limiter) affords(g *Grant) bool {
 	if !l.budgets.HasLimit() {
 		return true

@@ -288,6 +288,59 @@ func TestBudget_MaxHosts(t *testing.T) {
 	})
 }
 
+// MaxHosts leaves no room for the Budget of a fourth host. Next returns the end
+// of the day for it, its robots.txt may be fetched, and its page is rejected at
+// once, although the interval after the robots.txt is not over. No host is
+// evicted for a page that is rejected: the first host keeps its Crawl-delay.
+func TestBudget_MaxHostsRejectsEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &politeness.Limiter{MaxHosts: 3, Budget: politeness.Budget{Requests: 3}}
+		hosts := make([]*url.URL, 4)
+		ctx := politeness.WithCrawlDelay(t.Context(), 30*time.Second)
+		for i := range hosts {
+			hosts[i] = &url.URL{Scheme: "http", Host: fmt.Sprintf("h%d.example", i)}
+			if i < 3 {
+				g, err := l.Acquire(ctx, hosts[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Done(ok)
+			}
+		}
+		time.Sleep(time.Minute)
+		if next := l.Next(hosts[3]); !next.Equal(newDay) {
+			t.Errorf("the fourth host is due at %v, want the end of the day", next)
+		}
+		rejectsPage := func() {
+			t.Helper()
+			began := time.Now()
+			_, err := l.Acquire(t.Context(), hosts[3])
+			delay, is := errors.AsType[*politeness.DelayError](err)
+			isRejected := is && delay.Reason == politeness.ReasonMaxHosts && delay.Until.Equal(newDay)
+			if waited := time.Since(began); !isRejected || waited != 0 {
+				t.Errorf("%v after %v", err, waited)
+			}
+		}
+		rejectsPage()
+		for _, u := range hosts[:3] {
+			g, err := l.Acquire(t.Context(), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(ok)
+			if wait := time.Until(l.Next(u)); wait < 30*time.Second {
+				t.Errorf("%s is due in %v: it was evicted", u, wait)
+			}
+		}
+		g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), hosts[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(ok)
+		rejectsPage()
+	})
+}
+
 // Each host gets three requests in a day. The fourth is rejected until the day
 // is over in UTC.
 func ExampleBudget() {

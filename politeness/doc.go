@@ -128,7 +128,8 @@ package politeness
 //	context.go       what a request's context contains: Crawl-delay, Trace, check
 //	grant.go         a request at one Limiter, and its states
 //	host.go          the host of a request, and when PerHost is called for it
-//	chain.go         a request at several Limiters: GlobalRate and Within
+//	chain.go         Within and GlobalRate: a request that several Limiters must let start;
+//	                 how a request joins and leaves the queue of each
 //	readiness.go     what the first request of a lane waits for, at one Limiter
 //	globalrate.go    the tokens of GlobalRate
 //	slot.go          slots and leases
@@ -140,16 +141,22 @@ package politeness
 //	fleet.go         what a Limiter requires of its Fleet
 //	fleetclaim.go    what the Fleet reports to its Limiter
 //
+// For a client without an http.RoundTripper, the method Admit of the Transport
+// of package robotsmw (robotsmw/admission.go) calls Acquire.
+//
 // Their settings are in limiter.go, perhost.go, defaults.go and key.go.
 // What they return and report is in errors.go, reason.go, observer.go and
 // events.go.
 //
-// The rules for a single host are in internal/schedule. Three rules are in
+// The rules for a single host are in internal/schedule. Four rules are in
 // several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
-//     Host.missesDeadline (schedule/estimate.go) finds a request that would
+//     Host.missesDeadline (schedule/forecast.go) finds a request that would
 //     start too late. try (chain.go) rejects one whose MaxWait is over.
+//   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
+//     (acquire.go) rejects a request before it joins a queue. budgetReadiness
+//     (readiness.go) rejects the first of a lane, or reserves more in a fleet.
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.

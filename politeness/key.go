@@ -306,9 +306,9 @@ var plainBytes = func() (plain [256]bool) {
 }()
 
 // canonicalAddr returns the one form of addr. host is the form in which the URL
-// has addr. A zone stays only with a link-local address, where it says over
-// which link the address is reached. The kernel ignores the zone of any other
-// address.
+// has addr. A zone stays only with a link-local address, where it determines
+// the link over which the address is reached. The kernel ignores the zone of
+// any other address.
 func canonicalAddr(host string, addr netip.Addr) string {
 	addr = addr.Unmap()
 	if addr.Zone() != "" && !addr.IsLinkLocalUnicast() && !addr.IsLinkLocalMulticast() {

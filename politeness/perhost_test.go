@@ -295,6 +295,33 @@ func TestPerHost_Within(t *testing.T) {
 	})
 }
 
+// The PerHost of a Within sets a CrawlDelay. All requests keep it, fetches of
+// robots.txt too, because a Within does not distinguish them.
+func TestPerHost_CrawlDelayOfWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: -1, Concurrency: -1, Within: &Limiter{
+			Delay:       -1,
+			Concurrency: -1,
+			PerHost:     func(string) HostSettings { return HostSettings{CrawlDelay: 20 * time.Second} },
+		}}
+		u := mustURL(t, "http://shop.example/")
+		began := time.Now()
+		for i, d := range []time.Duration{0, Exempt, 5 * time.Second, Exempt} {
+			g, err := l.Acquire(WithCrawlDelay(t.Context(), d), u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(began), time.Duration(i)*20*time.Second; got != want {
+				t.Errorf("request %d starts after %v, want %v", i, got, want)
+			}
+			if n := l.Within.Stats().InFlight; n != 1 {
+				t.Errorf("request %d: %d in flight", i, n)
+			}
+			g.Done(Outcome{Status: 200})
+		}
+	})
+}
+
 // A request waits ten minutes for its own host. Meanwhile the settings of its
 // domain change, and another request brings them into force. The first request
 // does not bring the old ones back when its turn comes.

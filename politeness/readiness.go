@@ -105,23 +105,17 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	return v
 }
 
-// budgetReadiness reports, as ok, whether the Budget lets g start. If ok is
-// false, v contains whether g waits for a reservation or is rejected.
+// budgetReadiness reports, as ok, whether the Budget lets g, the first of its
+// lane, start. If ok is false, v contains whether g waits for a reservation or
+// is rejected.
 func (l *Limiter) budgetReadiness(g *Grant, now schedule.Time) (v readiness, ok bool) {
 	if !l.budgets.HasLimit() {
 		return readiness{}, true
 	}
-	verdict, day := l.budgets.Check(utcDay(), g.key)
-	isRejection := verdict == schedule.BudgetSpent || verdict == schedule.BudgetUncounted
-	if isRejection && g.request.Exempt {
-		return readiness{}, true // a robots.txt request is counted, but the Budget never rejects it
+	if why, untilRenewal := l.budgetRejection(g); why != schedule.ReasonNone {
+		return readiness{rejected: true, retryIn: untilRenewal, why: why}, false
 	}
-	switch verdict {
-	case schedule.BudgetSpent:
-		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonBudget}, false
-	case schedule.BudgetUncounted:
-		return readiness{rejected: true, retryIn: untilEnd(day), why: schedule.ReasonMaxHosts}, false
-	case schedule.BudgetUnreserved:
+	if verdict, _ := l.budgets.Check(utcDay(), g.key); verdict == schedule.BudgetUnreserved {
 		l.reserve(g.host)
 		return readiness{checkIn: schedule.Unlimited, estimate: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 	}

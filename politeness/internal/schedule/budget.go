@@ -11,14 +11,14 @@ type Amount struct{ Requests, Bytes int64 }
 
 // Budgets count what is used of the budget of each host on one day. Days are in
 // UTC, counted from 1970, by the wall clock. The counts of a day are kept for
-// the whole day, also those of evicted hosts.
+// the whole day, also those of evicted hosts. Release has the only exception.
 //
 // The processes of a fleet share the budgets. A process reserves a part of a
 // budget in the fleet, uses it up, and then reserves the next part.
 type Budgets struct {
 	Limit    Amount // for each host and day; 0 or negative means no limit
 	IsShared bool   // other processes use the same budgets
-	MaxHosts int    // no further budget is counted when there are as many
+	MaxHosts int    // beyond it, no budget is counted for a new host, except by Import
 
 	today  int64
 	byHost map[string]*hostBudget
@@ -38,8 +38,8 @@ type BudgetVerdict uint8
 const (
 	BudgetLeft       BudgetVerdict = iota // the request may start
 	BudgetUnreserved                      // the request may start when this process has reserved a part of the budget
-	BudgetSpent                           // no request may start on this day
-	BudgetUncounted                       // MaxHosts leaves no room to count the budget on this day
+	BudgetSpent                           // no page may start on this day; the caller lets a robots.txt request start
+	BudgetUncounted                       // the same, because MaxHosts leaves no room to count the budget on this day
 )
 
 // HasLimit reports whether there are budgets at all.
@@ -47,7 +47,7 @@ func (b *Budgets) HasLimit() bool { return b.Limit.Requests > 0 || b.Limit.Bytes
 
 // Check reports whether the budget of the host lets a request start, and for
 // which day that is known. The day is not today if the clock of another process
-// is ahead.
+// is ahead, or if this one was set back by a day.
 func (b *Budgets) Check(today int64, host string) (v BudgetVerdict, day int64) {
 	if !b.HasLimit() {
 		return BudgetLeft, today
@@ -132,10 +132,16 @@ func (b *Budgets) Confirm(today int64, host string, day int64, reserved Amount) 
 
 // Release ends what this process has reserved for a host, because another
 // process may own the host now. If isReturned is true, the fleet knows what was
-// used, and all processes may use the rest. Otherwise the rest is lost.
+// used, and all processes may use the rest. Otherwise the rest is lost. If
+// there are more budgets than MaxHosts, this one is no longer counted: the
+// fleet has it, and Import takes it over if this process owns the host again.
 func (b *Budgets) Release(today int64, host string, isReturned bool) {
 	a := b.find(today, host)
 	if a == nil {
+		return
+	}
+	if len(b.byHost) > b.MaxHosts {
+		delete(b.byHost, host)
 		return
 	}
 	a.requested = Amount{}
@@ -168,15 +174,21 @@ func (b *Budgets) Export(today int64, host string, final bool) (day int64, reser
 // Import takes over what other processes have reserved of a host's budget on
 // the given day. If the known budget is of that day, the larger numbers count.
 // If the given day is later, because another clock is ahead, the known budget
-// is replaced. A day later than tomorrow is ignored, because no clock should be
-// so far ahead.
+// is replaced. A past day is ignored, and so is a day later than tomorrow,
+// because no clock should be so far ahead.
+//
+// Import counts the budget even beyond MaxHosts, until Release. Otherwise this
+// process would give the host away with a budget of which nothing is used.
 func (b *Budgets) Import(today int64, host string, day int64, reserved Amount) {
 	if !b.HasLimit() || reserved == (Amount{}) {
 		return
 	}
+	b.changeDay(today)
+	if day < b.today || day > b.today+1 {
+		return
+	}
 	a := b.open(today, host)
 	switch {
-	case day > b.today+1:
 	case day > a.day:
 		*a = hostBudget{day: day, reserved: reserved}
 	case day == a.day:
@@ -185,22 +197,27 @@ func (b *Budgets) Import(today int64, host string, day int64, reserved Amount) {
 	}
 }
 
-// find returns the present budget of a host, or nil if there is none. When the
-// day changes, find removes the budgets of past days and of days after
-// tomorrow. A budget that is so far ahead comes from a wrong clock. If it were
-// kept and was spent, its host would get no requests until the end of that day.
-// The budgets of tomorrow are kept, because the clock of another process may be
-// ahead.
+// find returns the present budget of a host, or nil if there is none.
 func (b *Budgets) find(today int64, host string) *hostBudget {
-	if today > b.today || today < b.today-1 {
-		b.today = today
-		for host, a := range b.byHost {
-			if a.day < today || a.day > today+1 {
-				delete(b.byHost, host)
-			}
+	b.changeDay(today)
+	return b.byHost[host]
+}
+
+// changeDay removes, if the day has changed, the budgets of past days and of
+// days after tomorrow. A budget that is so far ahead comes from a wrong clock.
+// If it were kept and was spent, its host would get no requests until the end
+// of that day. The budgets of tomorrow are kept, because the clock of another
+// process may be ahead. A clock that is set back by one day changes nothing.
+func (b *Budgets) changeDay(today int64) {
+	if today <= b.today && today >= b.today-1 {
+		return
+	}
+	b.today = today
+	for host, a := range b.byHost {
+		if a.day < today || a.day > today+1 {
+			delete(b.byHost, host)
 		}
 	}
-	return b.byHost[host]
 }
 
 // open returns the present budget of a host, and makes it if there is none.

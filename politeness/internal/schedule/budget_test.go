@@ -152,6 +152,37 @@ func TestBudgets_MaxHosts(t *testing.T) {
 	}
 }
 
+// A process of a fleet, with room for three budgets, takes over one host after
+// the other. Each has a budget that others have reserved a part of. The process
+// counts the budget while it owns the host, and hands it over. After that, only
+// three budgets are kept. A budget of a past day, or of a day far ahead, takes
+// up no room.
+func TestBudgets_MaxHostsOfImports(t *testing.T) {
+	b := &Budgets{Limit: Amount{Requests: 64}, IsShared: true, MaxHosts: 3}
+	for i, day := range []int64{7, 11, 1 << 40} {
+		if b.Import(9, fmt.Sprint("other day ", i), day, Amount{Requests: 1}); len(b.byHost) > 0 {
+			t.Errorf("the budget of day %d is counted", day)
+		}
+	}
+	for i := range 10 {
+		host := fmt.Sprint("host ", i)
+		b.Import(9, host, 9, Amount{Requests: 60})
+		b.Reserve(9, host)
+		b.Confirm(9, host, 9, Amount{Requests: 62})
+		if v, _ := b.Check(9, host); v != BudgetLeft {
+			t.Errorf("%s: %d, want that a request may start", host, v)
+		}
+		b.Spend(9, host, Amount{Requests: 1})
+		if _, used := b.Export(9, host, true); used.Requests != 61 {
+			t.Errorf("%s: %d used, want 61", host, used.Requests)
+		}
+		b.Release(9, host, i%2 == 0)
+		if n := len(b.byHost); n > b.MaxHosts {
+			t.Errorf("after %s: %d budgets, want %d", host, n, b.MaxHosts)
+		}
+	}
+}
+
 // The name of a host may be a piece of a URL of megabytes. Budgets keep a copy.
 func TestBudgets_KeysAreCopies(t *testing.T) {
 	b := &Budgets{Limit: Amount{Requests: 2}, MaxHosts: 3}

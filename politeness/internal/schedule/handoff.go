@@ -18,6 +18,7 @@ type State struct {
 	SinceStart           time.Duration // the time since the latest start
 	HasCrawlDelayStart   bool          // the latest start that Crawl-delays count from still matters
 	SinceCrawlDelayStart time.Duration // the time since that start
+	CrawlDelayLeft       time.Duration // how much longer the Crawl-delay after that start lasts
 
 	PauseLeft     time.Duration // how much longer the pause lasts
 	CrawlDelay    time.Duration // the most recently declared Crawl-delay
@@ -45,6 +46,7 @@ func (s State) Encode() []byte {
 	fields := [...]uint64{
 		optional(s.HasStarted, s.SinceStart),
 		optional(s.HasCrawlDelayStart, s.SinceCrawlDelayStart),
+		micros(s.CrawlDelayLeft),
 		micros(s.PauseLeft),
 		micros(s.CrawlDelay),
 		micros(s.AdaptiveDelay),
@@ -81,6 +83,7 @@ func DecodeState(encoded []byte) (s State, ok bool) {
 	span := func() time.Duration { return fromMicros(next()) }
 	s.HasStarted, s.SinceStart = fromOptional(next())
 	s.HasCrawlDelayStart, s.SinceCrawlDelayStart = fromOptional(next())
+	s.CrawlDelayLeft = span()
 	s.PauseLeft = span()
 	s.CrawlDelay = span()
 	s.AdaptiveDelay = span()
@@ -133,6 +136,9 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 			s.HasCrawlDelayStart = true
 			s.SinceCrawlDelayStart = sinceCrawlDelayStart
 		}
+		if inCrawlDelay {
+			s.CrawlDelayLeft = roundUp(h.Learned.CrawlDelayEnd.Sub(now))
+		}
 	}
 	if k := h.Learned; k != nil {
 		pauseLeft := k.PauseEnd.Sub(now)
@@ -157,7 +163,8 @@ func roundUp(d time.Duration) time.Duration {
 }
 
 // Import takes over what another owner has handed over. As a rule, it replaces
-// what h knows, with three exceptions. A later start, pause or incident counts.
+// what h knows, with three exceptions. The later start, end of a Crawl-delay,
+// pause or incident counts.
 // With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
 // member requested the host. If s has no adaptive delay or no back-off, h keeps
 // its own. age is how old s is, and minAge is how old its starts are at least.
@@ -168,6 +175,10 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 	}
 	if s.HasCrawlDelayStart {
 		h.LastCrawlDelayStart = max(h.LastCrawlDelayStart, now.Add(-minAge).Add(-s.SinceCrawlDelayStart))
+	}
+	if s.CrawlDelayLeft > 0 {
+		k := h.Learn()
+		k.CrawlDelayEnd = max(k.CrawlDelayEnd, now.Add(-minAge).Add(s.CrawlDelayLeft))
 	}
 	if !keepCrawlDelay && (s.CrawlDelay > 0 || h.Learned != nil) {
 		h.Learn().CrawlDelay = s.CrawlDelay

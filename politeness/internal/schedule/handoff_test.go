@@ -11,7 +11,7 @@ func TestState_Encode(t *testing.T) {
 		"a start":          {HasStarted: true, SinceStart: 300 * ms},
 		"a start just now": {HasStarted: true, HasCrawlDelayStart: true},
 		"all fields": {
-			HasStarted: true, SinceStart: s, HasCrawlDelayStart: true, SinceCrawlDelayStart: 2 * s,
+			HasStarted: true, SinceStart: s, HasCrawlDelayStart: true, SinceCrawlDelayStart: 2 * s, CrawlDelayLeft: 9 * s,
 			PauseLeft: 3 * s, CrawlDelay: 4 * s, AdaptiveDelay: 5 * s,
 			Level: 255, Latest: Throttled, SinceIncident: 6 * s, Day: 20000, Requests: 7, Bytes: 8,
 		},
@@ -55,12 +55,42 @@ func TestState_Handover(t *testing.T) {
 	}
 }
 
+// One origin of a host declares a long Crawl-delay, and a request starts. Then
+// another origin declares none, and the host is handed over twice. A request to
+// the first origin still waits for the rest of its Crawl-delay, and the host is
+// not evicted before that.
+func TestState_HandoverTwice(t *testing.T) {
+	slow := Request{Declared: true, CrawlDelay: 30 * s}
+	h := testHost()
+	h.Declare(&slow)
+	h.start(0, &slow)
+	h.Declare(&Request{Declared: true})
+	for _, now := range []Time{5 * s, 20 * s} {
+		state, keep := h.Export(now, true)
+		if left := Time(30 * s).Sub(now); keep < left {
+			t.Errorf("at %v, the state matters for %v, want %v", now.Sub(0), keep, left)
+		}
+		state, _ = DecodeState(state.Encode())
+		h = testHost()
+		h.Import(now, state, 0, 0, false, h.Durable())
+	}
+	if due := h.Due(&slow); due != 30*s {
+		t.Errorf("due at %v, want 30s", due.Sub(0))
+	}
+	if free := h.FreeAt(); free != 30*s {
+		t.Errorf("free at %v, want 30s", free.Sub(0))
+	}
+	if due := h.Due(&Request{}); due > 20*s {
+		t.Errorf("a request to the other origin is due at %v", due.Sub(0))
+	}
+}
+
 func FuzzDecodeState(f *testing.F) {
 	f.Add(State{HasStarted: true, SinceStart: s, PauseLeft: s, Level: 3, Latest: Throttled, Requests: 4}.Encode())
 	f.Add([]byte{stateVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		state, _ := DecodeState(encoded)
-		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
+		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.CrawlDelayLeft, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
 		for i, d := range spans {
 			if d < 0 {
 				t.Errorf("duration %d is %v", i, d)

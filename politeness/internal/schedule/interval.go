@@ -2,9 +2,6 @@ package schedule
 
 import "time"
 
-// MaxAdaptive is the longest adaptive delay.
-const MaxAdaptive = time.Minute
-
 // Delay returns the delay that every request to h keeps: Settings.Delay or the
 // adaptive delay, whichever is longer.
 func (h *Host) Delay() time.Duration {
@@ -100,8 +97,9 @@ func (h *Host) HasInterval(r *Request) bool {
 // RestartIntervals lets the intervals of h count from now. It is called when r
 // starts, when net/http requests a connection for r, and when r's header is
 // written. It is also called when r ends, if restartsAtEnd reports true: with
-// EndToStart, for example. The Crawl-delay counts from now only if r is not
-// exempt.
+// EndToStart, for example. In a fleet, it is called with AnyRequest for
+// requests of an owner that did not hand the host over. The Crawl-delay counts
+// from now only if r is not exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)
 	if r.Exempt {
@@ -156,28 +154,3 @@ func (h *Host) lengthen(interval time.Duration) time.Duration {
 // LengthenedInterval returns the interval, with the present Jitter, of a
 // request that is not exempt and declares no Crawl-delay.
 func (h *Host) LengthenedInterval() time.Duration { return h.lengthen(h.Interval(AnyRequest)) }
-
-// adapt sets the adaptive delay from the latency of a response, and reports
-// whether the delay rose. The aim is Settings.Adaptive times the latency. A
-// delay below the aim rises to it at once. A delay above the aim falls by half
-// of the difference, as in Scrapy's AutoThrottle. Only a 2xx response lets the
-// delay fall, because many servers send errors faster than pages.
-func (h *Host) adapt(s Signals) (slower bool) {
-	if h.Settings.Adaptive == 0 || s.Latency <= 0 {
-		return false
-	}
-	k := h.Learn()
-	was := k.Adaptive
-	aim := MaxAdaptive
-	if product := h.Settings.Adaptive * float64(s.Latency); product < float64(MaxAdaptive) {
-		aim = time.Duration(product)
-	}
-	isSuccess := !s.Failed && s.Status/100 == 2
-	switch {
-	case aim >= was:
-		k.Adaptive = aim
-	case isSuccess:
-		k.Adaptive = aim + (was-aim)/2
-	}
-	return k.Adaptive > was
-}

@@ -4,16 +4,18 @@ import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
 // It is kept until the host is evicted. The functions that change a field are
-// named with it. Export hands over all fields but pauseCause, CrawlDelayEnd and
-// those of the quota.
+// named with it. Export hands over all fields but pauseCause and those of the
+// quota.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.
 	CrawlDelay time.Duration
 
 	// CrawlDelayEnd is the end of the latest Crawl-delay. Another origin of the
-	// host may have declared a shorter one since. Requests do not wait for it;
-	// eviction and handoff do. RestartIntervals sets it if it becomes later.
+	// host may have declared a shorter one since. Requests do not wait for it.
+	// Eviction waits for it, but for no longer than maxOrdinaryCrawlDelay, and
+	// Export hands over LastCrawlDelayStart until then. RestartIntervals and
+	// Import set it if it becomes later.
 	CrawlDelayEnd Time
 
 	// Adaptive is the adaptive delay. adapt and Import set it.

@@ -1,223 +1,208 @@
 package schedule
 
-import "cmp"
+import (
+	"slices"
+	"time"
+)
 
-// Next returns the request that starts next, as far as intervals, pauses and
-// turns decide, or nil if no request is due.
+// A queue contains the requests that wait for one host, in two lanes, each in
+// the order of arrival: requests for a robots.txt that may overtake others
+// (Request.Overtakes), and all other requests, which are called pages here. An
+// exempt request that does not overtake is a page too.
 //
-// A page is any request that does not overtake others, also one for a
-// robots.txt to which another host has redirected: see queue.
-//
-// If only one lane has a request that is due, that request starts. If both
-// have, they take turns, so that links to any number of ports of a host cannot
-// stop the crawl of the host's pages:
-//
-//   - At most every second start is a robots.txt request.
-//   - While pages wait, robots.txt requests get no more time than pages. A
-//     request that took 30 s, because a port does not answer, is followed by
-//     30 s of pages. See ReadyAt.
-//   - A robots.txt request for the origin of the first page overrides both
-//     rules, because the robots.txt that allows this page might otherwise
-//     expire just before the page starts. The page would then lose its place in
-//     the lane, and so would all pages of its origin behind it. Only one
-//     request does so for each page.
-//
-// A page that waits for its first robots.txt is in no queue: it joins the queue
-// when its robots.txt has allowed it. If the robots.txt of a page has expired
-// when the page has reached the front, the page leaves the queue, and its
-// robots.txt is requested. This request goes before all other robots.txt
-// requests, but takes its turn with the pages: see Rejoins.
-func (h *Host) Next(now Time) *Request {
-	page, robots := h.heads()
-	isPageDue := page != nil && h.Due(page) <= now
-	isRobotsDue := robots != nil && h.ReadyAt(robots) <= now
-	switch {
-	case !isPageDue && !isRobotsDue:
-		return nil
-	case !isRobotsDue:
-		return page
-	case !isPageDue:
-		return robots
-	case h.isNeeded(robots):
-		return robots
-	case h.lastWasRobots:
-		return page
-	}
-	return robots
+// The lanes take turns: see Host.Next.
+type queue struct {
+	pages  lane
+	robots lane
+
+	// robotsFrom is the earliest time at which a robots.txt request may start
+	// while pages wait, or Anytime: see Host.reserveTimeForPages.
+	robotsFrom Time
+
+	// checked is the first page, if a request for its robots.txt has started
+	// while the page was due: see Host.isNeeded.
+	checked *Request
+
+	// rejoining is the origin of the latest page that left its lane because its
+	// check failed, until the request for its robots.txt goes to the front: see
+	// Host.Rejoins.
+	rejoining origin
+
+	// robotsByOrigin has the requests in robots by the origin of the
+	// robots.txt, each in the order of arrival.
+	robotsByOrigin map[origin][]*Request
 }
 
-// ReadyAt returns the time at which intervals, pauses and the time that is
-// reserved for pages allow r to start.
-func (h *Host) ReadyAt(r *Request) Time {
-	if h.queue == nil || h.queue.pages.length == 0 || !r.Overtakes {
-		return h.Due(r)
-	}
-	return h.robotsDue(r)
-}
-
-// robotsDue is like ReadyAt for r, a robots.txt request, if pages wait.
-func (h *Host) robotsDue(r *Request) Time {
-	if h.isNeeded(r) {
-		return h.Due(r)
-	}
-	return max(h.Due(r), h.queue.robotsFrom)
-}
-
-// isNeeded reports whether r is for the robots.txt of the first page's origin,
-// and no such request has started while this page was due. Otherwise a loop
-// that requests this robots.txt could keep the page from starting.
-func (h *Host) isNeeded(r *Request) bool {
-	return h.isForFirstPage(r) && h.queue.pages.first != h.queue.checked
-}
-
-// isForFirstPage reports whether r is for the robots.txt of the first page's
-// origin.
-func (h *Host) isForFirstPage(r *Request) bool {
-	page, _ := h.heads()
-	return page != nil && r.URL != nil && page.origin() == r.origin()
-}
-
-// noteTurn notes that r starts now.
-func (h *Host) noteTurn(now Time, r *Request) {
-	h.lastWasRobots = r.Overtakes
+// lane returns the lane that r waits in or would wait in.
+func (q *queue) lane(r *Request) *lane {
 	if r.Overtakes {
-		h.markChecked(now, r)
+		return &q.robots
 	}
+	return &q.pages
 }
 
-// markChecked notes that r, a robots.txt request, starts now, if the first page
-// needs it and is due: see isNeeded.
-func (h *Host) markChecked(now Time, r *Request) {
-	if h.isForFirstPage(r) && h.Due(h.queue.pages.first) <= now {
-		h.queue.checked = h.queue.pages.first
-	}
-}
-
-// reserveTimeForPages lets pages go first after r, a robots.txt request that
-// has held a slot until the time end, for as long as r has taken. Only whole
-// intervals count: pages start once per interval, so a fraction would let no
-// further page start.
-func (h *Host) reserveTimeForPages(end Time, r *Request) {
-	if h.queue == nil || !r.Overtakes {
+// moveToFront moves the oldest request for the robots.txt of an origin to the
+// front of its lane, if there is such a request.
+func (q *queue) moveToFront(o origin) {
+	r := q.oldestRobots(o)
+	if o == (origin{}) || r == nil || q.robots.first == r {
 		return
 	}
-	took := end.Sub(r.PhaseStart).Truncate(h.Delay())
-	h.queue.robotsFrom = max(h.queue.robotsFrom, end.Add(took))
+	q.robots.remove(r)
+	q.robots.insert(r, true)
 }
 
-// Enqueue puts r at the end of its lane. A request for the robots.txt that the
-// first page needs goes to the front.
-func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
-	if h.queue == nil {
-		h.queue = spare.take()
+// oldestRobots returns the oldest request for the robots.txt of an origin, or
+// nil.
+func (q *queue) oldestRobots(o origin) *Request {
+	if requests := q.robotsByOrigin[o]; len(requests) > 0 {
+		return requests[0]
 	}
-	q := h.queue
-	r.PhaseStart = now
-	q.lane(r).insert(r, r.Overtakes && h.joinsAtFront(r))
-	switch {
-	case r.Overtakes:
-		o := r.origin()
-		if q.robotsByOrigin == nil {
-			q.robotsByOrigin = make(map[origin][]*Request)
-		}
-		q.robotsByOrigin[o] = append(q.robotsByOrigin[o], r)
-		if q.rejoining == o {
-			q.rejoining = origin{} // only one request goes to the front
-		}
-	case q.pages.first == r:
-		q.moveToFront(r.origin())
-	}
+	return nil
 }
 
-// Dequeue removes r from its lane, because it starts, is rejected or gives up.
-// wasFirst reports whether r was the first request of its lane.
-func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
-	q := h.queue
-	l := q.lane(r)
-	wasFirst = l.first == r
-	l.remove(r)
-	if r == q.checked {
-		q.checked = nil
+// removeByOrigin removes r from robotsByOrigin. As a rule, r is the oldest
+// request for its origin, so that no other request has to be moved.
+func (q *queue) removeByOrigin(r *Request) {
+	o := r.origin()
+	requests := q.robotsByOrigin[o]
+	i := slices.Index(requests, r)
+	if i < 0 {
+		return // the caller has changed r's URL meanwhile
 	}
 	switch {
-	case r.Overtakes:
-		q.removeByOrigin(r)
-	case wasFirst && q.pages.first != nil:
-		q.moveToFront(q.pages.first.origin())
-	}
-	if h.Waiting() == 0 {
-		*h.queue = queue{}
-		spare.queue = h.queue
-		h.queue = nil
-	}
-	return wasFirst
-}
-
-// Rejoins notes that page r leaves its lane because its check has failed. The
-// reason may be that its robots.txt has expired, so that r joins the queue
-// again when the robots.txt has been fetched. If the request for this
-// robots.txt waits or joins next, it goes to the front of its lane.
-func (h *Host) Rejoins(r *Request) {
-	q := h.queue
-	if q == nil || r.Overtakes {
-		return
-	}
-	o := r.origin()
-	if q.oldestRobots(o) == nil {
-		q.rejoining = o
-		return
-	}
-	q.rejoining = origin{}
-	q.moveToFront(o)
-}
-
-// joinsAtFront reports whether r, a robots.txt request that joins its lane,
-// goes to the front: no other request for its origin waits, and a page needs
-// this robots.txt.
-func (h *Host) joinsAtFront(r *Request) bool {
-	o := r.origin()
-	if h.queue == nil || o == (origin{}) || h.queue.oldestRobots(o) != nil {
-		return false
-	}
-	return h.isNeeded(r) || o == h.queue.rejoining
-}
-
-// heads returns the first request of each lane, or nil if the lane is empty.
-func (h *Host) heads() (page, robots *Request) {
-	if h.queue == nil {
-		return nil, nil
-	}
-	return h.queue.pages.first, h.queue.robots.first
-}
-
-// Heads is an iterator over the first request of each lane.
-func (h *Host) Heads(yield func(*Request) bool) {
-	page, robots := h.heads()
-	if page != nil && !yield(page) {
-		return
-	}
-	if robots != nil {
-		yield(robots)
+	case len(requests) == 1:
+		delete(q.robotsByOrigin, o)
+	case i == 0:
+		requests[0] = nil
+		q.robotsByOrigin[o] = requests[1:]
+	default:
+		q.robotsByOrigin[o] = slices.Delete(requests, i, i+1)
 	}
 }
 
-// FirstWaiting returns the first page or, if no page waits, the first
-// robots.txt request. If no request waits, the result is nil.
-func (h *Host) FirstWaiting() *Request {
-	page, robots := h.heads()
-	return cmp.Or(page, robots)
+// A lane is one half of a queue.
+type lane struct {
+	list
+	length int32
+
+	// observed is how many requests of the lane are IsObserved.
+	observed int32
+
+	// crawlDelays is the sum of the Crawl-delays that the requests declare,
+	// each of them bounded: see Request.boundedCrawlDelay.
+	crawlDelays time.Duration
+
+	// maxCrawlDelay is the longest Crawl-delay that a request has declared
+	// since the lane was empty.
+	maxCrawlDelay time.Duration
+
+	// retiming has how far the requests have been examined after a change of
+	// the host.
+	retiming retiming
 }
 
-// Waiting returns how many requests wait for h.
-func (h *Host) Waiting() int {
-	if h.queue == nil {
-		return 0
+func (l *lane) insert(r *Request, atFront bool) {
+	l.list.insert(r, atFront)
+	l.retiming.noteJoin(r, atFront)
+	l.length++
+	l.crawlDelays += r.boundedCrawlDelay()
+	l.maxCrawlDelay = max(l.maxCrawlDelay, r.CrawlDelay)
+	if r.IsObserved() {
+		l.observed++
 	}
-	return int(h.queue.pages.length + h.queue.robots.length)
 }
 
-// IsBusy reports whether requests wait for h or are in flight.
-func (h *Host) IsBusy() bool { return h.InFlight > 0 || h.Waiting() > 0 }
+func (l *lane) remove(r *Request) {
+	l.retiming.noteLeave(r, l.after(r))
+	l.list.remove(r)
+	l.length--
+	l.crawlDelays -= r.boundedCrawlDelay()
+	if l.length == 0 {
+		l.maxCrawlDelay = 0
+	}
+	if r.IsObserved() {
+		l.observed--
+	}
+}
 
-// IsFirst reports whether r is the first request of its lane.
-func (h *Host) IsFirst(r *Request) bool { return h.queue != nil && h.queue.lane(r).first == r }
+// IsObserved reports whether r's estimate matters while r waits: because of it,
+// r may be rejected, or its trace is called.
+func (r *Request) IsObserved() bool { return r.Deadline != Forever || r.Traced }
+
+// boundedCrawlDelay returns the Crawl-delay that r declares, shortened so that
+// the sum for millions of requests does not overflow.
+func (r *Request) boundedCrawlDelay() time.Duration { return min(r.CrawlDelay, time.Hour) }
+
+// A place is a position in a lane.
+type place struct {
+	ahead       int32         // how many requests are ahead
+	crawlDelays time.Duration // the sum of their bounded Crawl-delays
+}
+
+// A retiming is how far the requests of a lane have been examined after a
+// change of their host, from the first to the last: see Host.Retime.
+type retiming struct {
+	next     *Request // the request to be examined next; nil means that none is
+	place    place    // of next
+	round    uint16   // the number of the present examination, from 1: see Request.round
+	restarts bool     // the host has changed meanwhile, so another examination follows
+	batchAt  Time     // when a batch was examined last
+}
+
+func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
+
+func (l *lane) beginRetiming() {
+	t := &l.retiming
+	t.restarts = false
+	t.next = l.first
+	t.place = place{}
+	t.round++
+	if t.round == 0 {
+		t.round = 1 // 0 marks requests that were never examined
+	}
+}
+
+// noteExamined counts r, which is ahead of all requests that are yet to be
+// examined.
+func (t *retiming) noteExamined(r *Request) {
+	r.round = t.round
+	t.place.ahead++
+	t.place.crawlDelays += r.boundedCrawlDelay()
+}
+
+// noteJoin must be called when r joins the lane.
+func (t *retiming) noteJoin(r *Request, atFront bool) {
+	r.round = 0
+	if atFront && t.next != nil {
+		t.noteExamined(r) // the retiming is past the front
+	}
+}
+
+// noteLeave must be called before r leaves the lane. The next request may be
+// nil.
+func (t *retiming) noteLeave(r, next *Request) {
+	switch {
+	case t.next == r:
+		t.next = next
+	case t.next != nil && t.round == r.round:
+		t.place.ahead--
+		t.place.crawlDelays -= r.boundedCrawlDelay()
+	}
+}
+
+// A Spare keeps an empty queue for the next host that needs one. Usually a
+// single request waits for a host, and only for a moment.
+type Spare struct{ queue *queue }
+
+func (s *Spare) take() *queue {
+	q := s.queue
+	s.queue = nil
+	if q == nil {
+		q = new(queue)
+	}
+	q.robotsFrom = Anytime
+	q.pages.retiming.batchAt = Never
+	q.robots.retiming.batchAt = Never
+	return q
+}

@@ -13,7 +13,7 @@ type Request struct {
 	Deadline   Time          // the request must start before this time; Forever means at any time
 	Declared   bool          // CrawlDelay is known, perhaps to be 0
 	Exempt     bool          // the request keeps no Crawl-delay: it is for a robots.txt
-	Overtakes  bool          // the request is exempt and does not wait behind requests that are not
+	Overtakes  bool          // the request is exempt and waits in the lane for robots.txt: see queue
 	Traced     bool          // a change of Estimate has to be reported
 
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
