@@ -32,13 +32,6 @@ func (l *Limiter) lockedBudgetRejection(g *Grant) (why schedule.Reason, untilRen
 	return l.budgetRejection(g)
 }
 
-// budgetSpent reports whether the Budget of g's host is spent, and for how much
-// longer. It returns false if g is Exempt.
-func (l *Limiter) budgetSpent(g *Grant) (untilRenewal time.Duration, isSpent bool) {
-	why, untilRenewal := l.budgetRejection(g)
-	return untilRenewal, why == schedule.ReasonBudget
-}
-
 // affords reports whether g may start without a further reservation. If the
 // result is false, budgetReadiness has the reason. It is also false for an
 // Exempt request whose Budget is spent or not counted, which budgetReadiness

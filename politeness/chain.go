@@ -14,8 +14,9 @@ import (
 // order, the stage for the GlobalRate of each of these Limiters that has one.
 // The request starts when all stages are ready, and takes a slot of each.
 // Otherwise it takes none. Only the first Limiter learns from responses:
-// Crawl-delays, back-off, quotas and adaptive delays do not exist in later
-// stages, which have only Delay, Jitter, EndToStart, Concurrency and MaxWait.
+// back-off, quotas, adaptive delays and declared Crawl-delays do not exist in
+// later stages. These have only Delay, Jitter, EndToStart, Concurrency, MaxWait
+// and what PerHost sets.
 //
 // A request that waits at a later stage keeps its place in the queues before
 // that stage. The requests behind it wait too. All hosts wait in the queue of a
@@ -125,8 +126,8 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 // queue: it is rejected, or ready at once, because no request is before it and
 // nothing makes it wait. If it is ready and mayStart is true, it has started.
 func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness, isQueued bool) {
-	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
-		return readiness{rejected: true, retryIn: untilRenewal, why: schedule.ReasonBudget}, false
+	if why, untilRenewal := l.budgetRejection(g); why != schedule.ReasonNone {
+		return readiness{rejected: true, retryIn: untilRenewal, why: why}, false
 	}
 	h := l.obtainHost(g, now)
 	if l.Fleet != nil {
@@ -214,6 +215,8 @@ func (g *Grant) tryNext(v readiness, mayStart bool, now schedule.Time) readiness
 		v.estimate = max(v.estimate, now.Add(g.next.untilStart()))
 		return v
 	}
+	// If next is ready, the later stages have started g, so nothing may fail
+	// from here on.
 	next := g.next.try(mayStart)
 	if !next.ready {
 		next.why = g.whyNext(next.why)
@@ -298,9 +301,8 @@ func (g *Grant) untilStart() time.Duration {
 	if h := l.hosts.Get(g.key); h != nil {
 		wait = h.ForecastAtEnd(now, &g.request, schedule.Anytime).Estimate.Sub(now)
 	}
-	if untilRenewal, isSpent := l.budgetSpent(g); isSpent {
-		wait = max(wait, untilRenewal)
-	}
+	_, untilRenewal := l.budgetRejection(g)
+	wait = max(wait, untilRenewal)
 	if g.next != nil {
 		wait = max(wait, g.next.untilStart())
 	}

@@ -30,6 +30,7 @@ type globalTokens struct {
 func (t *globalTokens) take(r *schedule.Request) (wait time.Duration) {
 	now := time.Now()
 	if t.reservation != nil {
+		// It is for r: giveBack has canceled that of an earlier first request.
 		return t.reservation.DelayFrom(now)
 	}
 	reservation := t.rate.ReserveN(now, 1)
