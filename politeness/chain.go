@@ -301,8 +301,6 @@ func (g *Grant) untilStart() time.Duration {
 	if h := l.hosts.Get(g.key); h != nil {
 		wait = h.ForecastAtEnd(now, &g.request, schedule.Anytime).Estimate.Sub(now)
 	}
-	_, untilRenewal := l.budgetRejection(g)
-	wait = max(wait, untilRenewal)
 	if g.next != nil {
 		wait = max(wait, g.next.untilStart())
 	}
