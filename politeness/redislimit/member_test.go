@@ -91,10 +91,8 @@ func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
 // this one. With the first reply, the host can be given back.
 func TestMember_ContendedAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &crew{T: t}
-		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
-		defer a.Close()
-		defer b.Close()
+		f := newTestFleet(t)
+		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
 		var gives atomic.Int64
 		own := &contendedHold{countedClaim: countedClaim{host: host, gives: &gives}}
 		a.Look(own)

@@ -147,87 +147,6 @@ func TestServersThatWillNotDo(t *testing.T) {
 	}
 }
 
-// Each absence and each return of Redis is logged once. So is each time that
-// Redis forgets what it knew. No goroutine runs when no host is needed.
-func TestBadWeatherIsLoggedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
-		link := &link{memory: new(memory)}
-		f, err := newFleet(link, "{test}", Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &politeness.Limiter{Fleet: f}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for ctx.Err() == nil {
-				if g, err := l.Acquire(ctx, &url.URL{Host: "example.com"}); err == nil {
-					g.Done(politeness.Outcome{Status: 200})
-				}
-			}
-		}()
-		time.Sleep(10 * time.Second)
-		for range 2 {
-			link.sever(true)
-			time.Sleep(time.Minute)
-			link.sever(false)
-			time.Sleep(10 * time.Second)
-			link.memory.flush()
-			time.Sleep(20 * time.Second)
-		}
-		cancel()
-		<-ended
-		time.Sleep(10 * time.Second)
-		f.mu.Lock()
-		if f.done != nil || len(link.memory.sessions) > 0 {
-			t.Errorf("it goes on: %v, %v", f.done != nil, link.memory.sessions)
-		}
-		f.mu.Unlock()
-		for _, what := range []string{"does not answer", "has ended", "answers again", "lost the fleet's state"} {
-			if n := strings.Count(logged.String(), what); n != 2 {
-				t.Errorf("%q is logged %d times, want twice:\n%s", what, n, &logged)
-			}
-		}
-	})
-}
-
-// All keys expire an hour after the last session has ended. A member whose
-// session ended earlier does not take that for a loss: it logs nothing, and
-// gets hosts as soon as the epoch is 2 s old. If Redis loses its data before,
-// the member logs it.
-func TestFleet_IdleForLong(t *testing.T) {
-	for name, tt := range map[string]struct {
-		idle time.Duration
-		wait time.Duration // until the host is available
-		logs int
-	}{
-		"the keys have expired": {time.Hour + time.Minute, 2 * time.Second, 0},
-		"Redis was flushed":     {30 * time.Minute, 12 * time.Second, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				a := c.member(&politeness.Limiter{})
-				defer a.Close()
-				var logged bytes.Buffer
-				a.Fleet.log = slog.New(slog.NewTextHandler(&logged, nil))
-				a.ask(t, time.Minute, ok200)
-				time.Sleep(tt.idle)
-				c.memory.flush()
-				waited, err := a.ask(t, time.Minute, ok200)
-				if err != nil || waited.Round(100*time.Millisecond) != tt.wait {
-					t.Errorf("the host is available after %v, want %v (%v)", waited, tt.wait, err)
-				}
-				if n := strings.Count(logged.String(), "lost the fleet's state"); n != tt.logs {
-					t.Errorf("the loss is logged %d times, want %d:\n%s", n, tt.logs, &logged)
-				}
-			})
-		})
-	}
-}
-
 // When no host is needed any more, no goroutine runs, even if Redis is away.
 func TestNothingRunsWithoutRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -253,6 +172,38 @@ func TestNothingRunsWithoutRequests(t *testing.T) {
 		defer f.mu.Unlock()
 		if f.done != nil {
 			t.Error("something goes on")
+		}
+	})
+}
+
+// A second Limiter on one Fleet gets an error at once, and the first goes on.
+func TestFleet_SecondLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a := f.join(&politeness.Limiter{})
+		a.request(host, ok200)
+		began := time.Now()
+		_, err := (&politeness.Limiter{Fleet: a.Fleet}).Acquire(context.Background(), &url.URL{Host: "shop.example"})
+		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != politeness.ReasonFleet || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
+		}
+		if waited, err := a.tryRequest(host, time.Minute, ok200); err != nil || waited > time.Second {
+			t.Errorf("the first Limiter waits %v: %v", waited, err)
+		}
+	})
+}
+
+// The same in Redis: the second Limiter gets no host.
+func TestFleet_SecondLimiterGetsNoHost(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		a := f.join(&politeness.Limiter{Delay: shortDelay})
+		g := a.begin(f.Context(), host)
+		defer g.Done(ok200)
+		ctx, cancel := context.WithTimeout(f.Context(), quick)
+		defer cancel()
+		second := &politeness.Limiter{Delay: shortDelay, Fleet: a.Fleet}
+		if _, err := second.Acquire(ctx, page(host)); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("%v, want a DelayError", err)
 		}
 	})
 }

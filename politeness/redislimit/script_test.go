@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
@@ -172,34 +170,6 @@ func TestScript_LongestLease(t *testing.T) {
 		b.join()
 		s.failOver()
 		b.mustBeClosed(long + time.Second)
-	})
-}
-
-// Redis loses all data while the member with the longest Lease is cut off. The
-// other member knows that Lease, so the new epoch hands out the hosts when it
-// is over.
-func TestFleet_LongestLeaseAfterAFlush(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &crew{T: t}
-		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
-		defer a.Close()
-		defer b.Close()
-		a.Fleet.lease = 20 * time.Second
-		a.Fleet.member = newMember(a.Fleet)
-		for i, m := range []*sailor{a, b} {
-			g, err := m.limiter.Acquire(t.Context(), &url.URL{Host: fmt.Sprintf("h%d.example", i)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Done(ok200) // keeps the session alive
-		}
-		time.Sleep(2 * time.Second)
-		a.die()
-		c.memory.flush()
-		time.Sleep(2 * time.Second)
-		if state := c.memory.snapshot(); state.opens != 21_000 {
-			t.Errorf("hosts are handed out when the epoch is %d ms old, want 21 s", state.opens)
-		}
 	})
 }
 
