@@ -370,7 +370,7 @@ func (s *memoryCall) newHost() *memoryHost {
 
 func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight int64) any {
 	switch {
-	case r == nil && state == "" && flight == 0, r != nil && r.owner == s.me:
+	case r == nil && state == "" && flight == 0:
 		return int64(0)
 	case r == nil && s.age < s.opens:
 		return []any{"closed"}
@@ -383,7 +383,7 @@ func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight
 		s.token++
 		r.late[s.me] = memoryLate{s.token, s.age, s.age + keep, state}
 	}
-	if r.owner != 0 {
+	if r.owner != 0 && r.owner != s.me {
 		s.tell(r.owner, host)
 	}
 	return int64(0)

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/politeness"
+	"github.com/goodbots/courtesy/politeness/internal/fleet"
 )
 
 // Each of these tests has a request in flight when its host is given back. The
-// request ends with a 429, which pauses the host.
+// request ends with a 429, so the member reports a late state.
 
 // A 429 to a request in flight of a host that was given away reaches the owner.
-func TestLatePause_ReachesTheOwner(t *testing.T) {
+func TestLateState_ReachesTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		a, b := f.join(&politeness.Limiter{Concurrency: 2}), f.join(&politeness.Limiter{Concurrency: 2})
@@ -33,7 +34,7 @@ func TestLatePause_ReachesTheOwner(t *testing.T) {
 }
 
 // A late 429 with a short Retry-After does not replace the delay.
-func TestLatePause_KeepsTheDelay(t *testing.T) {
+func TestLateState_KeepsTheDelay(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		// Member b waits, so a gives the host away after 2 s. Member b gives it
 		// back at once when it no longer waits, because the host is not due for
@@ -56,7 +57,7 @@ func TestLatePause_KeepsTheDelay(t *testing.T) {
 }
 
 // A late 429 with a short Retry-After does not shorten another member's pause.
-func TestLatePause_KeepsALongerPause(t *testing.T) {
+func TestLateState_KeepsALongerPause(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b, c := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
 		slow := a.begin(f.Context(), host)
@@ -69,7 +70,7 @@ func TestLatePause_KeepsALongerPause(t *testing.T) {
 }
 
 // A late 429 pauses the host even if Redis no longer stores the host.
-func TestLatePause_RemovedHost(t *testing.T) {
+func TestLateState_RemovedHost(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b, c := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
 		slow := a.begin(f.Context(), host)
@@ -84,7 +85,7 @@ func TestLatePause_RemovedHost(t *testing.T) {
 // Member b owns a host that is paused by a Retry-After. Then a request that a
 // had in flight when it gave the host away ends with a shorter Retry-After, and
 // b is killed. The next owner keeps the longer pause.
-func TestLatePause_BeforeTheOwnerIsKilled(t *testing.T) {
+func TestLateState_BeforeTheOwnerIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		a, b, next := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
@@ -102,7 +103,7 @@ func TestLatePause_BeforeTheOwnerIsKilled(t *testing.T) {
 // A member waits for a host while a late pause is stored. When it becomes the
 // owner, it starts no request before it knows of the pause, even if its
 // Observer is slow.
-func TestLatePause_BeforeTheFirstRequest(t *testing.T) {
+func TestLateState_BeforeTheFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		a, b, next := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
@@ -123,7 +124,7 @@ func TestLatePause_BeforeTheFirstRequest(t *testing.T) {
 // Redis loses its data while a request is in flight whose host was given back.
 // The request ends with a 429 before the new epoch hands out hosts. The pause
 // is stored, and counts, from the time when the epoch does.
-func TestLatePause_InANewEpoch(t *testing.T) {
+func TestLateState_InANewEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		a, b, next := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
@@ -142,7 +143,7 @@ func TestLatePause_InANewEpoch(t *testing.T) {
 // A request that was in flight when its host was handed over is answered with
 // a pause of a day. A member becomes the host's owner, Redis loses its data,
 // and the member is killed. The pause is still known later.
-func TestLatePause_AfterALoss(t *testing.T) {
+func TestLateState_AfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		a, b, owner, other := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
@@ -187,7 +188,7 @@ func (l *slowReplies) run(ctx context.Context, args []any) ([]any, error) {
 // the host again. The request in flight ends with a 429 after Redis has made
 // the member the owner, but before the reply arrives. The member is then killed
 // or closed. The next owner must know the pause.
-func TestLatePause_WhileReplyIsOnItsWay(t *testing.T) {
+func TestLateState_WhileReplyIsOnItsWay(t *testing.T) {
 	for name, leave := range map[string]func(*testMember){
 		"killed": func(s *testMember) { s.kill() },
 		"closed": func(s *testMember) { s.Close() },
@@ -221,7 +222,7 @@ func TestLatePause_WhileReplyIsOnItsWay(t *testing.T) {
 // A request outlives the Limiter's Lease, so the host is given back as if no
 // request were in flight. Then the request ends with a 429. The owner must
 // know the pause, even if the member's session has ended.
-func TestLatePause_AfterLimiterLease(t *testing.T) {
+func TestLateState_AfterLimiterLease(t *testing.T) {
 	for name, keepsSession := range map[string]bool{"session": true, "session has ended": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestLatePause_AfterLimiterLease(t *testing.T) {
 // A member is cut off while a request is in flight, which ends with a 429. The
 // session ends, so another member owns the host when this one can reach Redis
 // again. Then the owner must know the pause, and when it ends.
-func TestLatePause_WhileCutOff(t *testing.T) {
+func TestLateState_WhileCutOff(t *testing.T) {
 	for name, isWanted := range map[string]bool{"a request waits": true, "no request waits": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -287,4 +288,128 @@ func TestLatePause_WhileCutOff(t *testing.T) {
 			})
 		})
 	}
+}
+
+// becomeUnawareOwner makes p the owner of the host without its knowledge: p has
+// given the host back while a request was in flight, has requested it again,
+// and the reply was lost.
+func (p *puppet) becomeUnawareOwner() {
+	p.scene.Helper()
+	p.own()
+	p.host.record.InFlight = 1
+	p.send("give")
+	p.send("want") // the reply is lost
+	p.host.record.InFlight = 0
+}
+
+// A member is the owner of a host and does not know it. A request that was in
+// flight when it gave the host back ends with a 429. The member reports this as
+// a late state and is killed. The next owner must receive the late state.
+func TestLateState_UnawareOwnerDies(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b := s.member(0), s.member(0)
+		s.open(a, b)
+		a.becomeUnawareOwner()
+		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.send("land")
+		c := b.newCall(false)
+		c.addEnd(endedSession{a.session, a.callNumber})
+		if _, err := b.runScript(c.args); err != nil {
+			s.Fatal(err)
+		}
+		late := element[[]any](b.own(), 8)
+		if len(late) != 3 || element[string](late, 2) != "late" {
+			s.Errorf("the late states are %v, want one", late)
+		}
+	})
+}
+
+// A member is the owner of a host and does not know it. It reports a late state
+// and then learns that it is the owner. It receives its late state beside the
+// stored state, and what it stores after that replaces both.
+func TestLateState_UnawareOwnerLearns(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b := s.member(0), s.member(0)
+		s.open(a, b)
+		a.host.record = fleet.Record{State: []byte("given back"), Keep: time.Minute}
+		a.becomeUnawareOwner()
+		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.send("land")
+		result := a.own()
+		late := element[[]any](result, 8)
+		if state := element[string](result, 3); state != "given back" || len(late) != 3 || element[string](late, 2) != "late" {
+			s.Errorf("the result is %v, want the state that was given back, and a late state", result)
+		}
+		a.host.latest = element[int64](late, 0)
+		a.host.record = fleet.Record{State: []byte("newer"), Keep: time.Minute}
+		a.send("keep")
+		a.send("give")
+		result = b.own()
+		if state := element[string](result, 3); state != "newer" || len(element[[]any](result, 8)) != 0 {
+			s.Errorf("the next owner's result is %v, want the newer state, and no late state", result)
+		}
+	})
+}
+
+// A member is the owner of a host and does not know it. The last of its
+// requests in flight ends. The next owner does not wait for it.
+func TestLateState_UnawareOwnerHasNothingInFlight(t *testing.T) {
+	runScene(t, func(s *scene) {
+		a, b := s.member(0), s.member(0)
+		s.open(a, b)
+		a.becomeUnawareOwner()
+		a.host.lateRecord = fleet.Record{}
+		a.send("land")
+		a.send("drop")
+		if flight := element[int64](b.own(), 7); flight != 0 {
+			s.Errorf("%d requests are in flight, want none", flight)
+		}
+	})
+}
+
+// lostReplies loses the replies to calls that request a host while on is set.
+type lostReplies struct {
+	*link
+	on atomic.Bool
+}
+
+func (l *lostReplies) run(ctx context.Context, args []any) ([]any, error) {
+	reply, err := l.link.run(ctx, args)
+	if l.on.Load() && slices.Contains(args, any("want")) {
+		<-ctx.Done()
+		return nil, errCut
+	}
+	return reply, err
+}
+
+// A member has given a host back while a request was in flight, and requests
+// the host again. Redis makes it the owner, but the reply is lost. The request
+// in flight ends with a 429. The reply to the call that reports this is lost
+// too, and the member is killed. The next owner must know the pause.
+func TestLateState_RepliesAreLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b := f.join(twoAtOnce()), f.join(twoAtOnce())
+		engine := &lostReplies{link: a.link}
+		a.Fleet.engine = engine
+		slow := a.begin(t.Context(), host)
+		b.request(host, ok200)
+		time.Sleep(3 * time.Second) // b gives the host back
+		engine.on.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go a.acquire(ctx, host) // waits until the end of the test
+		time.Sleep(50 * time.Millisecond)
+		if f.memory.snapshot().hosts[host].owner == 0 {
+			t.Fatal("the member is not the owner")
+		}
+		slow.Done(tooMany("60"))
+		paused := time.Now()
+		time.Sleep(3 * time.Second) // the first call times out, and the second one runs
+		a.kill()
+		// The age of a late state counts from the latest call that reports it.
+		b.mustStartBetween(paused, time.Minute, time.Minute+3*time.Second)
+		cancel()
+		synctest.Wait()
+	})
 }
