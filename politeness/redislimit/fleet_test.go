@@ -24,6 +24,7 @@ const (
 	host       = "shop.example" // of most requests
 	shortDelay = 100 * time.Millisecond
 	shortLease = 5 * time.Second
+	keyPrefix  = "{test}"               // of all keys and channels in Redis
 	quick      = 500 * time.Millisecond // the time allowed for a few ms of work on a busy machine
 )
 
@@ -57,8 +58,7 @@ type testFleet struct {
 	endRequests    context.CancelFunc
 	memory         *memory // instead of Redis; nil if the members use Redis
 	options        Options // of the members that join
-	namespace      string
-	addr           string // of Redis
+	addr           string  // of Redis
 	clients        []*redis.Client
 	members        []*testMember
 	onStart        func(start)  // is called with each start; may be nil
@@ -88,10 +88,9 @@ func newTestFleet(t *testing.T) *testFleet {
 // own, in real time.
 func newRedisTestFleet(t *testing.T) *testFleet {
 	f := &testFleet{
-		T:         t,
-		addr:      startServer(t),
-		namespace: "test",
-		options:   Options{Logger: slog.New(slog.DiscardHandler)},
+		T:       t,
+		addr:    startServer(t),
+		options: Options{Logger: slog.New(slog.DiscardHandler)},
 	}
 	f.ctx, f.endRequests = context.WithCancel(context.Background())
 	stop := f.measureStalls()
@@ -105,9 +104,9 @@ func newRedisTestFleet(t *testing.T) *testFleet {
 	return f
 }
 
-// runFleetTest runs a test of a fleet whose Lease is shortLease twice: in memory
-// and in fake time, and then in a real Redis and in real time. The test becomes
-// parallel between the two.
+// runFleetTest runs a test twice: in memory and in fake time, and then in a real
+// Redis and in real time. Between the two, it calls t.Parallel. The members'
+// Lease is shortLease.
 func runFleetTest(t *testing.T, test func(*testFleet)) {
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,9 +117,6 @@ func runFleetTest(t *testing.T, test func(*testFleet)) {
 	})
 	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("takes up to half a minute")
-		}
 		f := newRedisTestFleet(t)
 		f.options.Lease = shortLease
 		test(f)
@@ -159,24 +155,51 @@ type testMember struct {
 	handedOver, lost atomic.Int32 // how many times the Limiter's Observer was called
 }
 
-// join adds a member with the given Limiter.
-func (f *testFleet) join(l *politeness.Limiter) *testMember {
+// newFleet returns the Fleet of a new member. With Redis, it has a client of its
+// own.
+func (f *testFleet) newFleet(options Options) *Fleet {
 	f.Helper()
-	m := &testMember{f: f, number: len(f.members), limiter: l}
+	var fleet *Fleet
 	var err error
 	if f.isReal() {
 		client := redis.NewClient(&redis.Options{Addr: f.addr})
 		f.clients = append(f.clients, client)
-		options := f.options
-		options.Namespace = f.namespace
-		m.Fleet, err = New(client, options)
+		options.Namespace = "test"
+		fleet, err = New(client, options)
 	} else {
-		m.link = &link{memory: f.memory}
-		m.Fleet, err = newFleet(m.link, "{test}", f.options)
+		fleet, err = newFleet(&link{memory: f.memory}, keyPrefix, options)
 	}
 	if err != nil {
 		f.Fatal(err)
 	}
+	return fleet
+}
+
+// command runs a command in Redis and returns the reply.
+func (f *testFleet) command(args ...any) any {
+	f.Helper()
+	reply, err := f.clients[0].Do(f.ctx, args...).Result()
+	if err != nil {
+		f.Fatal(err)
+	}
+	return reply
+}
+
+// failOver ends the epoch without a loss of data.
+func (f *testFleet) failOver() {
+	if f.isReal() {
+		f.command("replicaof", "127.0.0.1", "1") // changes the master_replid
+		f.command("replicaof", "no", "one")
+		return
+	}
+	f.memory.promote(f.memory.snapshot())
+}
+
+// join adds a member with the given Limiter.
+func (f *testFleet) join(l *politeness.Limiter) *testMember {
+	f.Helper()
+	m := &testMember{Fleet: f.newFleet(f.options), f: f, number: len(f.members), limiter: l}
+	m.link, _ = m.engine.(*link)
 	l.Fleet = m.Fleet
 	l.Observer = &politeness.Observer{
 		HandedOver: func(context.Context, politeness.Event) { m.handedOver.Add(1) },

@@ -293,33 +293,33 @@ func TestLateState_WhileCutOff(t *testing.T) {
 // becomeUnawareOwner makes p the owner of the host without its knowledge: p has
 // given the host back while a request was in flight, has requested it again,
 // and the reply was lost.
-func (p *puppet) becomeUnawareOwner() {
-	p.scene.Helper()
-	p.own()
-	p.host.record.InFlight = 1
-	p.send("give")
-	p.send("want") // the reply is lost
-	p.host.record.InFlight = 0
+func (m *scriptMember) becomeUnawareOwner() {
+	m.f.Helper()
+	m.own()
+	m.host.record.InFlight = 1
+	m.send("give")
+	m.send("want") // the reply is lost
+	m.host.record.InFlight = 0
 }
 
 // A member is the owner of a host and does not know it. A request that was in
 // flight when it gave the host back ends with a 429. The member reports this as
 // a late state and is killed. The next owner must receive the late state.
 func TestLateState_UnawareOwnerDies(t *testing.T) {
-	runScene(t, func(s *scene) {
-		a, b := s.member(0), s.member(0)
-		s.open(a, b)
+	runFleetTest(t, func(f *testFleet) {
+		a, b := f.joinScript(0), f.joinScript(0)
+		f.openEpoch(a, b)
 		a.becomeUnawareOwner()
 		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
 		a.send("land")
 		c := b.newCall(false)
 		c.addEnd(endedSession{a.session, a.callNumber})
 		if _, err := b.runScript(c.args); err != nil {
-			s.Fatal(err)
+			f.Fatal(err)
 		}
 		late := element[[]any](b.own(), 8)
 		if len(late) != 3 || element[string](late, 2) != "late" {
-			s.Errorf("the late states are %v, want one", late)
+			f.Errorf("the late states are %v, want one", late)
 		}
 	})
 }
@@ -328,9 +328,9 @@ func TestLateState_UnawareOwnerDies(t *testing.T) {
 // and then learns that it is the owner. It receives its late state beside the
 // stored state, and what it stores after that replaces both.
 func TestLateState_UnawareOwnerLearns(t *testing.T) {
-	runScene(t, func(s *scene) {
-		a, b := s.member(0), s.member(0)
-		s.open(a, b)
+	runFleetTest(t, func(f *testFleet) {
+		a, b := f.joinScript(0), f.joinScript(0)
+		f.openEpoch(a, b)
 		a.host.record = fleet.Record{State: []byte("given back"), Keep: time.Minute}
 		a.becomeUnawareOwner()
 		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
@@ -338,7 +338,7 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 		result := a.own()
 		late := element[[]any](result, 8)
 		if state := element[string](result, 3); state != "given back" || len(late) != 3 || element[string](late, 2) != "late" {
-			s.Errorf("the result is %v, want the state that was given back, and a late state", result)
+			f.Errorf("the result is %v, want the state that was given back, and a late state", result)
 		}
 		a.host.latest = element[int64](late, 0)
 		a.host.record = fleet.Record{State: []byte("newer"), Keep: time.Minute}
@@ -346,7 +346,7 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 		a.send("give")
 		result = b.own()
 		if state := element[string](result, 3); state != "newer" || len(element[[]any](result, 8)) != 0 {
-			s.Errorf("the next owner's result is %v, want the newer state, and no late state", result)
+			f.Errorf("the next owner's result is %v, want the newer state, and no late state", result)
 		}
 	})
 }
@@ -354,15 +354,15 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 // A member is the owner of a host and does not know it. The last of its
 // requests in flight ends. The next owner does not wait for it.
 func TestLateState_UnawareOwnerHasNothingInFlight(t *testing.T) {
-	runScene(t, func(s *scene) {
-		a, b := s.member(0), s.member(0)
-		s.open(a, b)
+	runFleetTest(t, func(f *testFleet) {
+		a, b := f.joinScript(0), f.joinScript(0)
+		f.openEpoch(a, b)
 		a.becomeUnawareOwner()
 		a.host.lateRecord = fleet.Record{}
 		a.send("land")
 		a.send("drop")
 		if flight := element[int64](b.own(), 7); flight != 0 {
-			s.Errorf("%d requests are in flight, want none", flight)
+			f.Errorf("%d requests are in flight, want none", flight)
 		}
 	})
 }
