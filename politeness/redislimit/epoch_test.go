@@ -123,8 +123,8 @@ func TestEpoch_LossBeforeGive(t *testing.T) {
 	})
 }
 
-// flushAfterGive makes Redis lose its state just after the first call that gives
-// a host back, when no member owns the host.
+// flushAfterGive makes Redis lose its state just after the first call that
+// gives a host back, when no member owns the host.
 type flushAfterGive struct {
 	*link
 	flushed chan struct{} // closed when the state is lost
@@ -142,9 +142,9 @@ func (l *flushAfterGive) run(ctx context.Context, args []any) ([]any, error) {
 	return reply, err
 }
 
-// Redis loses its state while a host has no owner, and loses it again before the
-// host is available. The host is paused for a Lease and a second after the last
-// loss, and no longer. Then members hand it over as fast as before.
+// Redis loses its state while a host has no owner, and loses it again before
+// the host is available. The host is paused for a Lease and a second after the
+// last loss, and no longer. Then members hand it over as fast as before.
 func TestEpoch_LossesDuringHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = 100 * time.Millisecond

@@ -104,9 +104,9 @@ func newRedisTestFleet(t *testing.T) *testFleet {
 	return f
 }
 
-// runFleetTest runs a test twice: in memory and in fake time, and then in a real
-// Redis and in real time. Between the two, it calls t.Parallel. The members'
-// Lease is shortLease.
+// runFleetTest runs a test twice: in memory and in fake time, and then in a
+// real Redis and in real time. Between the two, it calls t.Parallel. The
+// members' Lease is shortLease.
 func runFleetTest(t *testing.T, test func(*testFleet)) {
 	t.Run("memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,8 +155,8 @@ type testMember struct {
 	handedOver, lost atomic.Int32 // how many times the Limiter's Observer was called
 }
 
-// newFleet returns the Fleet of a new member. With Redis, it has a client of its
-// own.
+// newFleet returns the Fleet of a new member. With Redis, it has a client of
+// its own.
 func (f *testFleet) newFleet(options Options) *Fleet {
 	f.Helper()
 	var fleet *Fleet
@@ -224,9 +224,9 @@ func (m *testMember) recordLog() *strings.Builder {
 }
 
 // cutOff ends the member's connection to the memory until reconnect.
-func (m *testMember) cutOff() { m.link.sever(true) }
+func (m *testMember) cutOff() { m.link.setCut(true) }
 
-func (m *testMember) reconnect() { m.link.sever(false) }
+func (m *testMember) reconnect() { m.link.setCut(false) }
 
 // kill cuts the member off forever, as if kill -9 had ended its process.
 func (m *testMember) kill() {

@@ -99,7 +99,7 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		b.Look(&countedClaim{host: host, gives: &gives})
 		time.Sleep(2 * time.Second)
-		lose := func(lost bool) { // unlike with sever, the subscription stays
+		lose := func(lost bool) { // unlike with cutOff, the subscription stays
 			a.link.mu.Lock()
 			defer a.link.mu.Unlock()
 			a.link.lose = func() bool { return lost }

@@ -12,8 +12,8 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// Each outage, its end, and each loss of the state are logged once. No goroutine
-// runs when no host is needed.
+// Each outage, its end, and each loss of the state are logged once. No
+// goroutine runs when no host is needed.
 func TestOutage_LoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -82,6 +82,24 @@ func TestOutage_Errors(t *testing.T) {
 				t.Errorf("without a wait: after %v, %v", took, err)
 			}
 			time.Sleep(time.Second)
+		}
+	})
+}
+
+// When no host is needed any more, no goroutine runs, even if Redis does not
+// answer.
+func TestOutage_NothingRunsWithoutRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestFleet(t).join(&politeness.Limiter{})
+		g := m.begin(t.Context(), host)
+		m.cutOff()
+		g.Done(ok200)
+		if _, err := m.tryRequest("other.example", 5*time.Second, ok200); err == nil {
+			t.Error("a request starts without Redis")
+		}
+		time.Sleep(time.Minute)
+		if m.hasSession() {
+			t.Error("the goroutine runs")
 		}
 	})
 }

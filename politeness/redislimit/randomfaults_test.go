@@ -209,7 +209,7 @@ func (r *randomFaults) run(duration time.Duration) {
 	}
 	r.event("the faults end")
 	for _, m := range r.members {
-		m.link.sever(m.gone)
+		m.link.setCut(m.gone)
 		m.link.mu.Lock()
 		m.link.lose = nil
 		m.link.late = nil
@@ -315,7 +315,7 @@ func (r *randomFaults) cutOffAll() {
 	time.Sleep(time.Duration(r.rand.Int64N(int64(25 * time.Second))))
 	r.event("all members are connected again")
 	for _, m := range r.members {
-		m.link.sever(m.gone)
+		m.link.setCut(m.gone)
 	}
 }
 

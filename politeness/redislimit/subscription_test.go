@@ -17,8 +17,8 @@ import (
 // member logs one Error.
 func TestSubscription_Missing(t *testing.T) {
 	for name, why := range map[string]error{
-		"no right":        refusalText("NOPERM this user has no permissions to run the 'subscribe' command"),
-		"unknown command": refusalText("ERR unknown command 'SUBSCRIBE'"),
+		"no right":        rejectionText("NOPERM this user has no permissions to run the 'subscribe' command"),
+		"unknown command": rejectionText("ERR unknown command 'SUBSCRIBE'"),
 		"a proxy":         errors.New("EOF"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestSubscription_Missing(t *testing.T) {
 }
 
 // A subscription is confirmed, but its connection is half open: no message
-// arrives. The member notices that within a few heartbeats, and subscribes anew.
-// Then a host changes hands at once, not with the next heartbeat. Nothing is
-// logged.
+// arrives. The member notices that within a few heartbeats, and subscribes
+// anew. Then a host changes hands at once, not with the next heartbeat. Nothing
+// is logged.
 func TestSubscription_HalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
