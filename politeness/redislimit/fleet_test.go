@@ -76,7 +76,7 @@ type start struct {
 }
 
 // newTestFleet returns a fleet without members. Its members use a memory
-// instead of Redis. The test must run in fake time.
+// instead of Redis. The test should run in fake time.
 func newTestFleet(t *testing.T) *testFleet {
 	f := &testFleet{T: t, memory: new(memory), options: Options{Logger: slog.New(slog.DiscardHandler)}}
 	f.ctx, f.endRequests = context.WithCancel(context.Background())

@@ -2,7 +2,6 @@ package redislimit
 
 import (
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -37,18 +36,14 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 // host has its turn within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close() // loses all holds
+		m := newTestFleet(t).join(&politeness.Limiter{})
 		const hosts = 20_000
 		var gives atomic.Int64
 		var holds []*countedClaim
 		for i := range hosts {
 			h := &countedClaim{host: fmt.Sprintf("h%d.example", i), gives: &gives}
 			holds = append(holds, h)
-			f.Look(h)
+			m.Look(h)
 		}
 		time.Sleep(5 * time.Minute) // the heartbeats request all hosts
 		synctest.Wait()
@@ -127,11 +122,7 @@ func TestMember_PeerEndedByAnother(t *testing.T) {
 		"a late heartbeat": {3 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := newMember(f)
+			m := newMember(newTestFleet(t).join(&politeness.Limiter{}).Fleet)
 			h := &hostState{name: host, claim: &countedClaim{host: host}}
 			m.add(h)
 			m.peers = map[int64]peerSession{7: {callNumber: 1, silentFor: tt.silentFor}}

@@ -1,7 +1,6 @@
 package redislimit
 
 import (
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,10 +127,7 @@ func TestSession_RemovesKilledMembers(t *testing.T) {
 // because either may fall behind. The monotonic clock may stand still while the
 // machine is suspended, and the wall clock may be set back.
 func TestSession_ClockStops(t *testing.T) {
-	f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newTestFleet(t).join(&politeness.Limiter{})
 	const lease = 10 * time.Second
 	for _, tt := range []struct {
 		name            string
@@ -148,11 +144,12 @@ func TestSession_ClockStops(t *testing.T) {
 		wall := (*uint64)(unsafe.Pointer(&sent)) // Time's first field: a flag, 33 bits of seconds, 30 bits of nanoseconds
 		*wall -= uint64((tt.wall-tt.monotonic)/time.Second) << 30
 		now := time.Now()
-		if m, w := now.Sub(sent), now.Round(0).Sub(sent.Round(0)); m.Round(time.Second) != tt.monotonic || w.Round(time.Second) != tt.wall {
-			t.Fatalf("the layout of time.Time is not as this test expects: %v, %v", m, w)
+		monotonic, wallClock := now.Sub(sent), now.Round(0).Sub(sent.Round(0))
+		if monotonic.Round(time.Second) != tt.monotonic || wallClock.Round(time.Second) != tt.wall {
+			t.Fatalf("the layout of time.Time is not as this test expects: %v, %v", monotonic, wallClock)
 		}
-		f.renewedAt.Store(&sent)
-		if got := f.Trusted(); got != tt.want {
+		m.renewedAt.Store(&sent)
+		if got := m.Trusted(); got != tt.want {
 			t.Errorf("%s: trusted is %t", tt.name, got)
 		}
 	}
