@@ -23,28 +23,28 @@ func TestClose_WithoutRedis(t *testing.T) {
 		before func(*testMember)
 		want   string // "" means no error
 	}{
-		"no request yet": {func(s *testMember) { s.kill() }, ""},
-		"connected":      {func(s *testMember) { s.request(host, ok200) }, ""},
-		"without its hosts": {func(s *testMember) {
-			s.request(host, ok200)
+		"no request yet": {func(m *testMember) { m.kill() }, ""},
+		"connected":      {func(m *testMember) { m.request(host, ok200) }, ""},
+		"without its hosts": {func(m *testMember) {
+			m.request(host, ok200)
 			time.Sleep(time.Hour)
-			s.kill()
+			m.kill()
 		}, ""},
-		"cut off": {func(s *testMember) {
-			s.request(host, ok200)
-			s.kill()
+		"cut off": {func(m *testMember) {
+			m.request(host, ok200)
+			m.kill()
 		}, "the hosts of this member are paused until the session expires"},
-		"cut off for long": {func(s *testMember) {
-			s.request(host, ok200)
-			s.kill()
+		"cut off for long": {func(m *testMember) {
+			m.request(host, ok200)
+			m.kill()
 			time.Sleep(5 * time.Second)
 		}, "the hosts of this member are paused until the session expires"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newTestFleet(t).join(&politeness.Limiter{})
-				tt.before(s)
-				err := s.Close()
+				m := newTestFleet(t).join(&politeness.Limiter{})
+				tt.before(m)
+				err := m.Close()
 				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 					t.Errorf("Close returns %v, want %q", err, tt.want)
 				}
@@ -57,18 +57,18 @@ func TestClose_WithoutRedis(t *testing.T) {
 // this member owns.
 func TestClose_WithoutRedisWhileRequestsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestFleet(t).join(&politeness.Limiter{Delay: time.Hour})
-		s.request(host, ok200)
+		m := newTestFleet(t).join(&politeness.Limiter{Delay: time.Hour})
+		m.request(host, ok200)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			s.acquire(ctx, host)
+			m.acquire(ctx, host)
 		}()
 		synctest.Wait()
-		s.kill()
+		m.kill()
 		time.Sleep(5 * time.Second)
-		if err := s.Close(); err == nil {
+		if err := m.Close(); err == nil {
 			t.Error("Close returns no error")
 		}
 		cancel()
@@ -113,16 +113,16 @@ func TestClose_WhileRequestsStart(t *testing.T) {
 // the host.
 func TestClose_LimiterKeepsNoState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestFleet(t).join(&politeness.Limiter{})
-		if err := s.Close(); err != nil {
+		m := newTestFleet(t).join(&politeness.Limiter{})
+		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) {
+		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) {
 			t.Errorf("%v, want errClosed", err)
 		}
 		time.Sleep(time.Minute)
 		began := time.Now()
-		if _, err := s.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
+		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
 			t.Errorf("after a minute: %v, after %v", err, time.Since(began))
 		}
 	})

@@ -18,12 +18,12 @@ import (
 func TestEpoch_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
-		s := f.join(&politeness.Limiter{})
+		m := f.join(&politeness.Limiter{})
 		const hosts = 3 * maxHostsPerHeartbeat
 		began := time.Now()
 		for i := range hosts {
 			f.Go(func() {
-				s.request(fmt.Sprintf("h%d.example", i), ok200)
+				m.request(fmt.Sprintf("h%d.example", i), ok200)
 			})
 		}
 		f.Wait()

@@ -150,7 +150,7 @@ type testMember struct {
 
 	crawling     context.Context // of crawl
 	stopCrawling context.CancelFunc
-	gone         bool // killed or closed
+	ended         bool // killed or closed
 
 	handedOver, lost atomic.Int32 // how many times the Limiter's Observer was called
 }
@@ -230,7 +230,7 @@ func (m *testMember) reconnect() { m.link.setCut(false) }
 
 // kill cuts the member off forever, as if kill -9 had ended its process.
 func (m *testMember) kill() {
-	m.gone = true
+	m.ended = true
 	m.cutOff()
 }
 

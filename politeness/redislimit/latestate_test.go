@@ -190,8 +190,8 @@ func (l *slowReplies) run(ctx context.Context, args []any) ([]any, error) {
 // or closed. The next owner must know the pause.
 func TestLateState_WhileReplyIsOnItsWay(t *testing.T) {
 	for name, leave := range map[string]func(*testMember){
-		"killed": func(s *testMember) { s.kill() },
-		"closed": func(s *testMember) { s.Close() },
+		"killed": func(m *testMember) { m.kill() },
+		"closed": func(m *testMember) { m.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

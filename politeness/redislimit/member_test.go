@@ -33,22 +33,22 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 
 // A member owns tens of thousands of hosts. A heartbeat looks at a few only,
 // because each look takes the Limiter's lock, and delays requests. But every
-// host has its turn within half a minute.
+// host is looked at within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestFleet(t).join(&politeness.Limiter{})
 		const hosts = 20_000
 		var gives atomic.Int64
-		var holds []*countedClaim
+		var claims []*countedClaim
 		for i := range hosts {
 			h := &countedClaim{host: fmt.Sprintf("h%d.example", i), gives: &gives}
-			holds = append(holds, h)
+			claims = append(claims, h)
 			m.Look(h)
 		}
 		time.Sleep(5 * time.Minute) // the heartbeats request all hosts
 		synctest.Wait()
 		gives.Store(0)
-		for _, h := range holds {
+		for _, h := range claims {
 			if !h.owned.Load() {
 				t.Fatalf("%s is not owned", h.host)
 			}
@@ -59,23 +59,23 @@ func TestMember_ManyHosts(t *testing.T) {
 		if n := gives.Load(); n > 2*hosts {
 			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
 		}
-		for _, h := range holds {
+		for _, h := range claims {
 			if !h.looked.Load() {
-				t.Errorf("%s has had no turn in %v", h.host, reviewHeartbeats*heartbeatInterval)
+				t.Errorf("%s was not looked at in %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}
 	})
 }
 
-// A contendedHold is a countedClaim that notes when Give was last called with
+// A contendedClaim is a countedClaim that notes when Give was last called with
 // the information that other members wait.
-type contendedHold struct {
+type contendedClaim struct {
 	countedClaim
 	contendedAt time.Time
 }
 
-func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
+func (h *contendedClaim) Give(others bool) (fleet.Record, bool) {
 	if others {
 		h.contendedAt = time.Now()
 	}
@@ -89,7 +89,7 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		f := newTestFleet(t)
 		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
 		var gives atomic.Int64
-		own := &contendedHold{countedClaim: countedClaim{host: host, gives: &gives}}
+		own := &contendedClaim{countedClaim: countedClaim{host: host, gives: &gives}}
 		a.Look(own)
 		time.Sleep(3 * time.Second)
 		b.Look(&countedClaim{host: host, gives: &gives})

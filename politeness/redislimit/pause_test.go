@@ -123,10 +123,10 @@ func TestPause_EndsForAll(t *testing.T) {
 		next := make(map[int]time.Time)
 		stop, cancel := context.WithCancel(t.Context())
 		for i := range 3 {
-			s := f.join(&politeness.Limiter{})
+			m := f.join(&politeness.Limiter{})
 			f.Go(func() {
 				for n := 0; ; n++ {
-					g, err := s.acquire(stop, host)
+					g, err := m.acquire(stop, host)
 					if err != nil {
 						return
 					}
@@ -170,14 +170,14 @@ func TestPause_ShortRuns(t *testing.T) {
 		time.Sleep(time.Minute)
 		var paused time.Time
 		for run := range 5 {
-			s := f.join(&politeness.Limiter{})
+			m := f.join(&politeness.Limiter{})
 			o := ok200
 			if run == 0 {
 				o = tooMany("90")
 				paused = time.Now()
 			}
-			_, err := s.tryRequest(host, 2*time.Second, o)
-			s.Close()
+			_, err := m.tryRequest(host, 2*time.Second, o)
+			m.Close()
 			switch after := time.Since(paused); {
 			case run == 0 && err != nil:
 				t.Fatal(err)

@@ -209,7 +209,7 @@ func (r *randomFaults) run(duration time.Duration) {
 	}
 	r.event("the faults end")
 	for _, m := range r.members {
-		m.link.setCut(m.gone)
+		m.link.setCut(m.ended)
 		m.link.mu.Lock()
 		m.link.lose = nil
 		m.link.late = nil
@@ -222,7 +222,7 @@ func (r *randomFaults) run(duration time.Duration) {
 func (r *randomFaults) connected() int {
 	n := 0
 	for _, m := range r.members {
-		if !m.gone && !m.link.isCut() {
+		if !m.ended && !m.link.isCut() {
 			n++
 		}
 	}
@@ -233,7 +233,7 @@ func (r *randomFaults) connected() int {
 // if it is possible.
 func (r *randomFaults) fault() {
 	m := r.members[r.rand.IntN(len(r.members))]
-	isConnected := !m.gone && !m.link.isCut()
+	isConnected := !m.ended && !m.link.isCut()
 	connected := r.connected()
 	const (
 		newSnapshot = 7
@@ -250,7 +250,7 @@ func (r *randomFaults) fault() {
 			m.cutOff()
 		}
 	case 2, 3, 4:
-		if m.link.isCut() && !m.gone {
+		if m.link.isCut() && !m.ended {
 			r.event("member %d is connected again", m.number)
 			m.reconnect()
 		}
@@ -275,7 +275,7 @@ func (r *randomFaults) fault() {
 		}
 	case 9:
 		if isConnected && connected > 1 {
-			m.gone = true
+			m.ended = true
 			m.stopCrawling()
 			r.event("member %d is closed: %v", m.number, m.Close())
 		}
@@ -315,7 +315,7 @@ func (r *randomFaults) cutOffAll() {
 	time.Sleep(time.Duration(r.rand.Int64N(int64(25 * time.Second))))
 	r.event("all members are connected again")
 	for _, m := range r.members {
-		m.link.setCut(m.gone)
+		m.link.setCut(m.ended)
 	}
 }
 
@@ -338,7 +338,7 @@ func (r *randomFaults) mustServeAll() {
 	}
 	for _, m := range r.members {
 		for i := range r.hosts {
-			if !m.gone && !served[pair{m.number, hostName(i)}] {
+			if !m.ended && !served[pair{m.number, hostName(i)}] {
 				r.Errorf("after the faults, member %d starts no request to %s: %+v", m.number, hostName(i), m.limiter.Stats())
 			}
 		}
@@ -355,7 +355,7 @@ func (r *randomFaults) closeAll() {
 	mayBeLeft := 3
 	for _, m := range r.members {
 		m.Close()
-		if m.gone {
+		if m.ended {
 			mayBeLeft++
 		}
 	}

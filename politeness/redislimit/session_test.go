@@ -72,17 +72,17 @@ func TestSession_OfferToKilledMember(t *testing.T) {
 		var waiting []*testMember
 		started := make(chan time.Time, 4)
 		for range 4 { // three of the four are killed, so the host is probably offered to one of them
-			s := f.join(&politeness.Limiter{})
-			waiting = append(waiting, s)
+			m := f.join(&politeness.Limiter{})
+			waiting = append(waiting, m)
 			go func() {
-				if _, err := s.tryRequest(host, 5*time.Minute, ok200); err == nil {
+				if _, err := m.tryRequest(host, 5*time.Minute, ok200); err == nil {
 					started <- time.Now()
 				}
 			}()
 		}
 		time.Sleep(1900 * time.Millisecond)
-		for _, s := range waiting[:3] {
-			s.kill()
+		for _, m := range waiting[:3] {
+			m.kill()
 		}
 		g.Done(ok200)
 		given := time.Now()
@@ -98,25 +98,25 @@ func TestSession_RemovesKilledMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
 		for range 3 {
-			s := f.join(&politeness.Limiter{})
-			s.tryRequest(host, 10*time.Second, ok200)
-			go s.tryRequest(host, time.Hour, ok200)
+			m := f.join(&politeness.Limiter{})
+			m.tryRequest(host, 10*time.Second, ok200)
+			go m.tryRequest(host, time.Hour, ok200)
 			time.Sleep(time.Second)
-			s.kill()
+			m.kill()
 		}
 		time.Sleep(2 * time.Hour)
 		if n := len(f.memory.snapshot().sessions); n == 0 {
 			t.Fatal("no session is left, so this test cannot fail")
 		}
-		s := f.join(&politeness.Limiter{})
-		s.crawl()
+		m := f.join(&politeness.Limiter{})
+		m.crawl()
 		time.Sleep(time.Minute)
 		if sessions := f.memory.snapshot().sessions; len(sessions) != 1 {
 			t.Errorf("the sessions are %v, want one", sessions)
 		}
-		s.stopCrawling()
+		m.stopCrawling()
 		f.Wait()
-		s.Close()
+		m.Close()
 		if state := f.memory.snapshot(); len(state.sessions) != 0 {
 			t.Errorf("after Close, the state is %+v", state)
 		}

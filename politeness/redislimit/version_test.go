@@ -57,7 +57,7 @@ func TestVersion_Successor(t *testing.T) {
 		leave func(*testMember)
 		most  time.Duration // from the last request of the other version to the next
 	}{
-		"closed": {func(s *testMember) { s.Close() }, 15 * time.Second},
+		"closed": {func(m *testMember) { m.Close() }, 15 * time.Second},
 		"killed": {(*testMember).kill, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
