@@ -150,7 +150,7 @@ type testMember struct {
 
 	crawling     context.Context // of crawl
 	stopCrawling context.CancelFunc
-	ended         bool // killed or closed
+	ended        bool // killed or closed
 
 	handedOver, lost atomic.Int32 // how many times the Limiter's Observer was called
 }
