@@ -1,10 +1,13 @@
 // Package model checks the fleet's protocol with the model checker Spin
-// (https://spinroot.com). fleet.pml describes the protocol in Spin's language.
+// (https://spinroot.com). fleet.pml and latestate.pml describe the protocol in
+// Spin's language: the first one describes who owns a host, and the second one
+// how members exchange pauses.
 // The tests also check that each rule of the protocol is necessary: without the
 // rule, a property must break.
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +50,10 @@ var (
 	servedAgain = property{spin: "-DLIVE -DLosses=0 -DSteps=0 -DAGAIN", gcc: "-DNFAIR=3", pan: "-a -f"}
 )
 
-type property struct{ spin, gcc, pan string }
+type property struct {
+	spin, gcc, pan string
+	file           string // the model; "" means fleet.pml
+}
 
 func TestFleet(t *testing.T) {
 	t.Parallel()
@@ -128,11 +134,12 @@ func search(t *testing.T, p property, mutant string) result {
 		}
 	}
 	dir := t.TempDir()
-	model, err := os.ReadFile("fleet.pml") // the test itself reads the file, so go test's cache notices a change
+	file := cmp.Or(p.file, "fleet.pml")
+	model, err := os.ReadFile(file) // the test itself reads the file, so go test's cache notices a change
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "fleet.pml"), model, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, file), model, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
@@ -159,7 +166,7 @@ func search(t *testing.T, p property, mutant string) result {
 	}
 
 	began := time.Now()
-	run("spin", slices.Concat([]string{"-a"}, switches, []string{"fleet.pml"})...)
+	run("spin", slices.Concat([]string{"-a"}, switches, []string{file})...)
 	// For most searches, compiling with -O2 would cost more time than it saves.
 	run("gcc", slices.Concat([]string{"-Og", "-w", "-DVECTORSZ=512", "-DMEMLIM=3000", "-o", "pan", "pan.c"}, strings.Fields(p.gcc))...)
 	built := time.Now()
@@ -176,8 +183,8 @@ func search(t *testing.T, p property, mutant string) result {
 	}
 	if got.errors != 0 {
 		got.broken = verdict(report)
-		if _, err := os.Stat(filepath.Join(dir, "fleet.pml.trail")); err == nil {
-			got.trail = run("spin", slices.Concat([]string{"-t", "-T"}, switches, []string{"fleet.pml"})...)
+		if _, err := os.Stat(filepath.Join(dir, file+".trail")); err == nil {
+			got.trail = run("spin", slices.Concat([]string{"-t", "-T"}, switches, []string{file})...)
 		}
 		return got
 	}

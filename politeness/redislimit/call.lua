@@ -34,8 +34,9 @@
 --   want      requests the host: the session becomes the owner or joins the queue
 --   give      gives the host back, with its state; the queue gets an offer
 --   keep      stores the state of a host that the session still owns
---   land      reports requests that were in flight when the host was given back:
---             how many still are, and a late state if they have begun a pause
+--   land      reports requests that were in flight when the host was given back
+--             or lost: how many still are, and a late state if they have begun
+--             a pause
 --   register  makes the session the owner in a new epoch
 --   drop      leaves the queue, or gives the host back without a state
 --   finish    ends a session
@@ -172,12 +173,12 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --   STATE   what the owner has learned about the host; 0 means nothing
 --   FLIGHT  maps sessions that do not own the host to the number of their
 --           requests in flight
---   LATE    maps sessions that do not own the host to their late states. Each
---           is a list: a number that increases, the age when the state was
---           stored, the age up to which it must be kept, and the state. A late
---           state does not replace STATE, because the session does not know
---           what others have learned and started since it gave the host back.
---           It is removed when the owner has stored a STATE that includes it.
+--   LATE    maps sessions to their late states. Each is a list: a number that
+--           increases, the age when the state was stored, the age up to which
+--           it must be kept, and the state. A late state does not replace
+--           STATE, because the session does not know what others have learned
+--           and started since it gave the host back. It is removed when the
+--           owner has stored a STATE that includes it.
 local OWNER, TOKEN, OFFER, SINCE, AT, KEEP, LOST, STATE, FLIGHT, LATE, QUEUE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local hour = 3600000 -- in ms
 local maxSilence = 2500 -- in ms; the member of a session that is silent for longer may have ended
@@ -473,16 +474,15 @@ if inspects or not onlyOwned then
     elseif not r and age < opens then
       return {'closed'} -- a host that is stored would be handed out
     end
+    -- This session may be the owner without knowing it, because the reply to
+    -- "want" was lost. Its late state counts as that of any other session.
     r = r or newHost()
-    if r[OWNER] == me then
-      return
-    end
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     if state ~= '' then
       r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
     end
     put(host, r)
-    if r[OWNER] ~= 0 then
+    if r[OWNER] ~= 0 and r[OWNER] ~= me then
       notify(r[OWNER], host)
     end
   end
@@ -501,9 +501,9 @@ if inspects or not onlyOwned then
   function operations.drop(host)
     local r = get(host)
     if r and r[OWNER] == me then
-      -- The member does not know that it owns the host. It may have owned the
-      -- host in the previous epoch, registered it in this one, and then sent
-      -- another request.
+      -- The member is closed with requests in flight, or it does not know that it
+      -- owns the host: it may have owned the host in the previous epoch, registered
+      -- it in this one, and then sent another request.
       markIncomplete(r)
     end
     if r then

@@ -185,6 +185,7 @@ type endedSession struct {
 //	owned           yes   yes        yes       no    yes
 //	givingBack      any   no         yes       yes   if requests are in flight
 //	maybeGivenBack  any   no         no        yes   if requests are in flight
+//	dropping        no    no         no        yes   if a pause was reported
 //
 // In phase maybeGivenBack, another member may own the host already, so it is
 // not registered.
@@ -205,8 +206,7 @@ type hostState struct {
 	latest int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
 
 	// lateRecord is the record of the requests that were in flight when the
-	// host was given back. After close, it is also the last record of a host
-	// that was dropped.
+	// host was given back, lost or dropped.
 	lateRecord fleet.Record
 
 	owner      string // the last known owner; "" means none
@@ -220,6 +220,7 @@ const (
 	owned                // by the Claim
 	givingBack           // the earlier Claim has ended, and Redis has not confirmed the operation "give"
 	maybeGivenBack       // as givingBack, but "give" may have run
+	dropping             // by close: "keep", which stores record, and "drop" are not confirmed
 )
 
 // isGivingBack reports whether the operation "give" has to be sent.
@@ -816,14 +817,14 @@ func (m *member) addOperations(c *scriptCall, h *hostState) {
 		}
 		c.add("give", h, &h.record)
 	}
-	if h.drop {
-		c.add("drop", h, &h.record) // after "give", whose record contains when the next request may start
-	}
-	if h.phase == unowned && h.unsaved {
-		c.add("land", h, &h.lateRecord)
-	}
-	if h.phase == owned && h.unsaved {
+	if h.phase == owned && h.unsaved || h.phase == dropping {
 		c.add("keep", h, &h.record)
+	}
+	if h.drop {
+		c.add("drop", h, &h.record) // after "give" and "keep", whose records the next owner needs
+	}
+	if h.unsaved && (h.phase == unowned || h.phase == dropping) {
+		c.add("land", h, &h.lateRecord)
 	}
 	if h.claim != nil {
 		c.add("want", h, &h.record)
@@ -906,6 +907,9 @@ func (m *member) applyResults(results []any, operations []operation) {
 		switch o.name {
 		case "drop":
 			h.drop = false
+			if h.phase == dropping {
+				h.phase = unowned // Redis has also executed "keep"
+			}
 		case "give":
 			h.phase = unowned
 			h.unconfirmed = nil
@@ -917,7 +921,9 @@ func (m *member) applyResults(results []any, operations []operation) {
 			// it later.
 			h.unsaved = element[string](result, 0) == "closed"
 		case "keep":
-			h.unsaved = false
+			if h.phase == owned {
+				h.unsaved = false
+			}
 		case "register":
 			h.register = false
 			h.token = element[int64](result, 1)
@@ -1061,8 +1067,9 @@ func (m *member) observePeers(pairs []any) {
 
 // close gives up all hosts. A host whose Claim cannot end now (requests are in
 // flight, or wait, or the last one ended less than 50 ms ago) is dropped: the
-// next owner waits a whole Delay from now. What was learned since the last
-// operation "keep" follows as a late state.
+// next owner waits a whole Delay from now. If Redis does not have the latest
+// record, it is stored first. A late state would not do, because the next owner
+// takes over only pauses from it, and no reservation of the Budget.
 func (m *member) close() {
 	m.closed = true
 	m.renewedAt.Store(nil)
@@ -1076,8 +1083,9 @@ func (m *member) close() {
 		case h.claim != nil && h.phase == owned:
 			unsaved := h.unsaved
 			m.lose(h)
-			h.lateRecord = h.record
-			h.unsaved = unsaved
+			if unsaved {
+				h.phase = dropping
+			}
 			h.drop = true
 		case h.claim != nil:
 			h.claim.Deny(errClosed)

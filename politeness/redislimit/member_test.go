@@ -2,7 +2,6 @@ package redislimit
 
 import (
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -34,26 +33,22 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 
 // A member owns tens of thousands of hosts. A heartbeat looks at a few only,
 // because each look takes the Limiter's lock, and delays requests. But every
-// host has its turn within half a minute.
+// host is looked at within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close() // loses all holds
+		m := newTestFleet(t).join(&politeness.Limiter{})
 		const hosts = 20_000
 		var gives atomic.Int64
-		var holds []*countedClaim
+		var claims []*countedClaim
 		for i := range hosts {
 			h := &countedClaim{host: fmt.Sprintf("h%d.example", i), gives: &gives}
-			holds = append(holds, h)
-			f.Look(h)
+			claims = append(claims, h)
+			m.Look(h)
 		}
 		time.Sleep(5 * time.Minute) // the heartbeats request all hosts
 		synctest.Wait()
 		gives.Store(0)
-		for _, h := range holds {
+		for _, h := range claims {
 			if !h.owned.Load() {
 				t.Fatalf("%s is not owned", h.host)
 			}
@@ -64,23 +59,23 @@ func TestMember_ManyHosts(t *testing.T) {
 		if n := gives.Load(); n > 2*hosts {
 			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
 		}
-		for _, h := range holds {
+		for _, h := range claims {
 			if !h.looked.Load() {
-				t.Errorf("%s has had no turn in %v", h.host, reviewHeartbeats*heartbeatInterval)
+				t.Errorf("%s was not looked at in %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}
 	})
 }
 
-// A contendedHold is a countedClaim that notes when Give was last called with
+// A contendedClaim is a countedClaim that notes when Give was last called with
 // the information that other members wait.
-type contendedHold struct {
+type contendedClaim struct {
 	countedClaim
 	contendedAt time.Time
 }
 
-func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
+func (h *contendedClaim) Give(others bool) (fleet.Record, bool) {
 	if others {
 		h.contendedAt = time.Now()
 	}
@@ -91,17 +86,15 @@ func (h *contendedHold) Give(others bool) (fleet.Record, bool) {
 // this one. With the first reply, the host can be given back.
 func TestMember_ContendedAfterAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &crew{T: t}
-		a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
-		defer a.Close()
-		defer b.Close()
+		f := newTestFleet(t)
+		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
 		var gives atomic.Int64
-		own := &contendedHold{countedClaim: countedClaim{host: host, gives: &gives}}
+		own := &contendedClaim{countedClaim: countedClaim{host: host, gives: &gives}}
 		a.Look(own)
 		time.Sleep(3 * time.Second)
 		b.Look(&countedClaim{host: host, gives: &gives})
 		time.Sleep(2 * time.Second)
-		lose := func(lost bool) { // unlike with sever, the subscription stays
+		lose := func(lost bool) { // unlike with cutOff, the subscription stays
 			a.link.mu.Lock()
 			defer a.link.mu.Unlock()
 			a.link.lose = func() bool { return lost }
@@ -129,11 +122,7 @@ func TestMember_PeerEndedByAnother(t *testing.T) {
 		"a late heartbeat": {3 * time.Second, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := newMember(f)
+			m := newMember(newTestFleet(t).join(&politeness.Limiter{}).Fleet)
 			h := &hostState{name: host, claim: &countedClaim{host: host}}
 			m.add(h)
 			m.peers = map[int64]peerSession{7: {callNumber: 1, silentFor: tt.silentFor}}

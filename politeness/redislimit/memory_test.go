@@ -23,7 +23,7 @@ type memory struct {
 	calls int
 
 	memoryState
-	hear map[string]*func(string) // maps a channel to the function that receives its messages
+	receivers map[string]*func(string) // maps a channel to the function that receives its messages
 }
 
 type memoryState struct {
@@ -238,7 +238,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 		}
 	}
 	if testing {
-		s.tell(me, epoch)
+		s.notify(me, epoch)
 	}
 	return []any{"ok", m.lease, results, epoch, me, silent}, nil
 }
@@ -268,9 +268,9 @@ func (s *memoryCall) live(id int64) bool {
 	return ok && s.age-v.seen <= 2500
 }
 
-func (s *memoryCall) tell(id int64, message string) {
-	if hear := s.hear[s.prefix+s.epoch+":"+strconv.FormatInt(id, 10)]; hear != nil {
-		(*hear)(message)
+func (s *memoryCall) notify(id int64, message string) {
+	if receive := s.receivers[s.prefix+s.epoch+":"+strconv.FormatInt(id, 10)]; receive != nil {
+		(*receive)(message)
 	}
 }
 
@@ -293,11 +293,11 @@ func (s *memoryCall) offer(host string, r *memoryHost) {
 		r.since = s.age
 		s.token++
 		r.token = s.token
-		s.tell(r.offer, host)
+		s.notify(r.offer, host)
 		return
 	}
 	for _, id := range r.waits {
-		s.tell(id, host)
+		s.notify(id, host)
 	}
 }
 
@@ -370,7 +370,7 @@ func (s *memoryCall) newHost() *memoryHost {
 
 func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight int64) any {
 	switch {
-	case r == nil && state == "" && flight == 0, r != nil && r.owner == s.me:
+	case r == nil && state == "" && flight == 0:
 		return int64(0)
 	case r == nil && s.age < s.opens:
 		return []any{"closed"}
@@ -383,8 +383,8 @@ func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight
 		s.token++
 		r.late[s.me] = memoryLate{s.token, s.age, s.age + keep, state}
 	}
-	if r.owner != 0 {
-		s.tell(r.owner, host)
+	if r.owner != 0 && r.owner != s.me {
+		s.notify(r.owner, host)
 	}
 	return int64(0)
 }
@@ -404,7 +404,7 @@ func (s *memoryCall) want(host string) any {
 	holder := r.owner + r.offer
 	if !slices.Contains(r.waits, s.me) && len(r.waits) < 64 {
 		r.waits = append(r.waits, s.me)
-		s.tell(holder, host)
+		s.notify(holder, host)
 	}
 	return s.known("other", holder, 0, r)
 }
@@ -413,14 +413,14 @@ func (s *memoryCall) want(host string) any {
 type link struct {
 	memory *memory
 
-	mu      sync.Mutex
-	cut     bool
-	latency func() time.Duration // how long a message takes, one way
-	lose    func() bool          // whether a message is lost; if that message is an answer, the call has run
-	repeat  func() bool          // whether the client sends a call twice
-	held    []func()             // late calls; they run right after the next call that is not late
-	late    func() bool          // whether a call runs only after the client has given up
-	heard   context.CancelFunc
+	mu          sync.Mutex
+	cut         bool
+	latency     func() time.Duration // how long a message takes, one way
+	lose        func() bool          // whether a message is lost; if that message is an answer, the call has run
+	repeat      func() bool          // whether the client sends a call twice
+	held        []func()             // late calls; they run right after the next call that is not late
+	late        func() bool          // whether a call runs only after the client has given up
+	unsubscribe context.CancelFunc
 
 	noSubscribe   error // the answer to each subscription; nil means that it succeeds
 	halfOpen      bool  // the next subscription is confirmed, but no message arrives
@@ -432,11 +432,11 @@ var errCut = errors.New("the link is cut")
 // joins reports whether a call with args starts a session.
 func joins(args []any) bool { return args[3] == int64(0) }
 
-func (l *link) is(f func() bool) bool { return f != nil && f() }
+func (l *link) happens(f func() bool) bool { return f != nil && f() }
 
 func (l *link) travel(ctx context.Context) error {
 	l.mu.Lock()
-	cut, lost, latency := l.cut, l.is(l.lose), l.latency
+	cut, lost, latency := l.cut, l.happens(l.lose), l.latency
 	l.mu.Unlock()
 	if latency != nil {
 		time.Sleep(latency())
@@ -460,7 +460,7 @@ func (l *link) run(ctx context.Context, args []any) ([]any, error) {
 		return reply, err
 	}
 	l.mu.Lock()
-	late, again := l.is(l.late), l.is(l.repeat)
+	late, again := l.happens(l.late), l.happens(l.repeat)
 	if late {
 		l.held = append(l.held, func() { l.memory.call(1, args) })
 	} else {
@@ -484,7 +484,7 @@ func (l *link) run(ctx context.Context, args []any) ([]any, error) {
 	return reply, err
 }
 
-func (l *link) subscribe(ctx context.Context, channel string, hear func(string)) error {
+func (l *link) subscribe(ctx context.Context, channel string, receive func(string)) error {
 	l.mu.Lock()
 	l.subscriptions++
 	halfOpen := l.halfOpen
@@ -497,39 +497,39 @@ func (l *link) subscribe(ctx context.Context, channel string, hear func(string))
 		defer l.mu.Unlock()
 		return errCut
 	}
-	ctx, l.heard = context.WithCancel(ctx)
+	ctx, l.unsubscribe = context.WithCancel(ctx)
 	l.mu.Unlock()
 	l.memory.mu.Lock()
-	if l.memory.hear == nil {
-		l.memory.hear = make(map[string]*func(string))
+	if l.memory.receivers == nil {
+		l.memory.receivers = make(map[string]*func(string))
 	}
 	passOn := func(message string) {
 		go func() {
 			if l.travel(ctx) == nil && !halfOpen {
-				hear(message)
+				receive(message)
 			}
 		}()
 	}
-	l.memory.hear[channel] = &passOn
+	l.memory.receivers[channel] = &passOn
 	l.memory.mu.Unlock()
-	hear(subscribed)
+	receive(subscribed)
 	<-ctx.Done()
 	l.memory.mu.Lock()
-	if l.memory.hear[channel] == &passOn {
-		delete(l.memory.hear, channel)
+	if l.memory.receivers[channel] == &passOn {
+		delete(l.memory.receivers, channel)
 	}
 	l.memory.mu.Unlock()
 	return ctx.Err()
 }
 
-// sever cuts the link if the argument is true. Otherwise it mends the link.
-func (l *link) sever(cut bool) {
+// setCut cuts the link if the argument is true. Otherwise it restores the link.
+func (l *link) setCut(cut bool) {
 	l.mu.Lock()
 	l.cut = cut
-	heard := l.heard
+	unsubscribe := l.unsubscribe
 	l.mu.Unlock()
-	if cut && heard != nil {
-		heard()
+	if cut && unsubscribe != nil {
+		unsubscribe()
 	}
 }
 

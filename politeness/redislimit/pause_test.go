@@ -2,8 +2,9 @@ package redislimit
 
 import (
 	"context"
-	"slices"
-	"sync/atomic"
+	"errors"
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,135 +12,208 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// slowReplies delays the replies to calls that request a host while on is set.
-type slowReplies struct {
-	*link
-	on atomic.Bool
+// A 429 to one member pauses the host for all.
+func TestPause_StopsAllMembers(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		a, b := f.join(&politeness.Limiter{Delay: shortDelay}), f.join(&politeness.Limiter{Delay: shortDelay})
+		a.request(host, tooMany("3"))
+		paused := time.Now()
+		b.request(host, ok200)
+		if got := time.Since(paused); got < 3*time.Second-f.tolerance() || got > 3*time.Second+2*quick+f.stalled() {
+			f.Errorf("the other member starts a request %v after the 429", got)
+		}
+	})
 }
 
-func (l *slowReplies) run(ctx context.Context, args []any) ([]any, error) {
-	reply, err := l.link.run(ctx, args)
-	if l.on.Load() && slices.Contains(args, any("want")) {
-		time.Sleep(200 * time.Millisecond)
-	}
-	return reply, err
+// A second 429 doubles the host's back-off, also if another member receives it.
+func TestPause_BackOffDoubles(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		limiter := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: shortDelay, BackOff: time.Second, MaxBackOff: time.Hour}
+		}
+		for range 2 {
+			f.join(limiter()).request(host, politeness.Outcome{Status: http.StatusTooManyRequests})
+		}
+		f.join(limiter()).request(host, ok200)
+		if got := f.gap(0, 1); got < time.Second-f.tolerance() {
+			f.Errorf("the first pause was %v", got)
+		}
+		if got := f.gap(1, 2); got < 2*time.Second-f.tolerance() {
+			f.Errorf("the second pause was %v", got)
+		}
+	})
 }
 
-// A member has given a host back while a request was in flight, and requests
-// the host again. The request in flight ends with a 429 after Redis has made
-// the member the owner, but before the reply arrives. The member is then killed
-// or closed. The next owner must know the pause.
-func TestPause_WhileReplyIsOnItsWay(t *testing.T) {
-	for name, leave := range map[string]func(*sailor){
-		"killed": func(s *sailor) { s.die() },
-		"closed": func(s *sailor) { s.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				a, b := c.member(&politeness.Limiter{Concurrency: 2}), c.member(&politeness.Limiter{Concurrency: 2})
-				defer a.Close()
-				defer b.Close()
-				engine := &slowReplies{link: a.link}
-				a.Fleet.engine = engine
-				slow := a.begin(t)
-				b.mustAsk(t, ok200)
-				time.Sleep(3 * time.Second) // b gives the host back
-				engine.on.Store(true)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				go a.limiter.Acquire(ctx, page(host)) // waits until the end of the test
-				time.Sleep(50 * time.Millisecond)
-				slow.Done(tooMany("60"))
-				paused := time.Now()
-				time.Sleep(500 * time.Millisecond)
-				leave(a)
-				b.mustStartBetween(t, paused, time.Minute, time.Minute+time.Second)
-				cancel()
-				time.Sleep(time.Second) // the last reply arrives
-			})
-		})
-	}
+// The first 503 does not pause the host. A second one in a row does, also if
+// another member receives it.
+func TestPause_Second503(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		limiter := func() *politeness.Limiter {
+			return &politeness.Limiter{Delay: shortDelay, BackOff: 3 * time.Second}
+		}
+		for range 2 {
+			f.join(limiter()).request(host, politeness.Outcome{Status: http.StatusServiceUnavailable})
+		}
+		f.join(limiter()).request(host, ok200)
+		if got := f.gap(0, 1); got > 2*time.Second+f.stalled() {
+			f.Errorf("after the first 503, a request starts after %v", got)
+		}
+		if got := f.gap(1, 2); got < 3*time.Second-f.tolerance() {
+			f.Errorf("after the second 503, a request starts after %v", got)
+		}
+	})
 }
 
-// A request outlives the Limiter's Lease, so the host is given back as if no
-// request were in flight. Then the request ends with a 429. The owner must
-// know the pause, even if the member's session has ended.
-func TestPause_AfterLimiterLease(t *testing.T) {
-	for name, keepsSession := range map[string]bool{"session": true, "session has ended": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				a, b := c.member(&politeness.Limiter{Lease: 3 * time.Second}), c.member(&politeness.Limiter{})
-				defer a.Close()
-				defer b.Close()
-				slow := a.begin(t)
-				b.mustAsk(t, ok200)
-				time.Sleep(8 * time.Second)
-				if keepsSession {
-					g, err := a.limiter.Acquire(t.Context(), page("other.example"))
+// A host is paused, and its owner is killed. The next owner keeps the pause.
+func TestPause_OwnerIsKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
+		a.request(host, tooMany("28"))
+		paused := time.Now()
+		time.Sleep(2 * time.Second)
+		a.kill()
+		b.mustStartBetween(paused, 28*time.Second, 45*time.Second)
+	})
+}
+
+// A pause is stored in Redis at once. It is not lost if its owner is killed a
+// moment later.
+func TestPause_StoredAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
+		a.request(host, ok200)
+		time.Sleep(1500 * time.Millisecond) // in the middle between two heartbeats
+		a.request(host, tooMany("120"))
+		paused := time.Now()
+		time.Sleep(10 * time.Millisecond)
+		a.kill()
+		b.mustStartBetween(paused, 120*time.Second, 122*time.Second)
+	})
+}
+
+// An owner whose only host is paused makes no more calls to Redis. The pause is
+// known to the next owner.
+func TestPause_EndsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a := f.join(&politeness.Limiter{})
+		a.request(host, tooMany("3600"))
+		time.Sleep(20 * time.Second)
+		calls := f.calls()
+		time.Sleep(10 * time.Minute)
+		if n, sessions := f.calls()-calls, f.memory.snapshot().sessions; n > 0 || len(sessions) > 0 {
+			t.Errorf("%d calls for a host that is paused, and the sessions %v", n, sessions)
+		}
+		b := f.join(&politeness.Limiter{})
+		if _, err := b.tryRequest(host, time.Minute, ok200); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("another member does not keep the pause: %v", err)
+		}
+	})
+}
+
+// A pause ends for all members at about the same time, however often the
+// waiting members receive it.
+func TestPause_EndsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		var mu sync.Mutex
+		var paused time.Time
+		next := make(map[int]time.Time)
+		stop, cancel := context.WithCancel(t.Context())
+		for i := range 3 {
+			m := f.join(&politeness.Limiter{})
+			f.Go(func() {
+				for n := 0; ; n++ {
+					g, err := m.acquire(stop, host)
 					if err != nil {
-						t.Fatal(err)
+						return
 					}
-					defer g.Done(ok200)
+					o := ok200
+					mu.Lock()
+					if paused.IsZero() && i == 0 && n == 5 {
+						paused = time.Now()
+						o = tooMany("20")
+					} else if !paused.IsZero() && next[i].IsZero() {
+						next[i] = time.Now()
+					}
+					mu.Unlock()
+					g.Done(o)
 				}
-				a.Fleet.mu.Lock()
-				if hasSession := a.Fleet.done != nil; hasSession != keepsSession {
-					t.Errorf("the member has a session: %t", hasSession)
-				}
-				a.Fleet.mu.Unlock()
-				paused := time.Now()
-				slow.Done(tooMany("60"))
-				time.Sleep(500 * time.Millisecond)
-				b.mustStartBetween(t, paused, time.Minute, time.Minute+2*time.Second)
 			})
-		})
-	}
+		}
+		time.Sleep(3 * time.Minute)
+		cancel()
+		f.Wait()
+		if len(next) != 3 {
+			t.Errorf("%d of 3 members start again after the pause", len(next))
+		}
+		for i, at := range next {
+			t.Logf("member %d starts %v after the 429", i, at.Sub(paused))
+			if at.Sub(paused) > 30*time.Second {
+				t.Errorf("member %d starts %v after the 429", i, at.Sub(paused))
+			}
+		}
+	})
 }
 
-// A member is cut off while a request is in flight, which ends with a 429. The
-// session ends, so another member owns the host when this one can reach Redis
-// again. Then the owner must know the pause, and when it ends.
-func TestPause_WhileCutOff(t *testing.T) {
-	for name, isWanted := range map[string]bool{"a request waits": true, "no request waits": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				a, b := c.member(&politeness.Limiter{}), c.member(&politeness.Limiter{})
-				defer a.Close()
-				defer b.Close()
-				needed, err := a.limiter.Acquire(t.Context(), page("other.example")) // keeps the goroutine alive
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer needed.Done(ok200)
-				slow := a.begin(t)
-				ctx, cancel := context.WithCancel(t.Context())
-				var requests crawling
-				requests.start(ctx, b.limiter)
-				time.Sleep(time.Second)
-				if isWanted {
-					go a.limiter.Acquire(ctx, page(host))
-				}
-				a.link.sever(true)
-				time.Sleep(3 * time.Second)
-				slow.Done(tooMany("120"))
-				paused := time.Now()
-				time.Sleep(20 * time.Second)
-				if n, _ := requests.since(paused); n == 0 {
-					t.Error("the other member does not own the host")
-				}
-				a.link.sever(false)
-				time.Sleep(3 * time.Second)
-				returned := time.Now()
-				time.Sleep(90 * time.Second)
-				if n, _ := requests.since(returned); n > 0 {
-					t.Errorf("%d requests started during the pause", n)
-				}
-				cancel()
-				requests.wg.Wait()
-				b.mustStartBetween(t, paused, 2*time.Minute, 2*time.Minute+2*time.Second)
-			})
-		})
-	}
+// A process that runs for 2 s every minute obeys a Retry-After of 90 s, and
+// sends a request within two runs of its end.
+func TestPause_ShortRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		first := f.join(&politeness.Limiter{})
+		time.Sleep(time.Second)
+		first.request(host, ok200) // the first epoch is over 2 s old
+		first.Close()
+		time.Sleep(time.Minute)
+		var paused time.Time
+		for run := range 5 {
+			m := f.join(&politeness.Limiter{})
+			o := ok200
+			if run == 0 {
+				o = tooMany("90")
+				paused = time.Now()
+			}
+			_, err := m.tryRequest(host, 2*time.Second, o)
+			m.Close()
+			switch after := time.Since(paused); {
+			case run == 0 && err != nil:
+				t.Fatal(err)
+			case run > 0 && err == nil && after < 90*time.Second:
+				t.Fatalf("a request starts %v after the 429", after)
+			case run > 0 && err == nil:
+				return
+			}
+			time.Sleep(58 * time.Second)
+		}
+		t.Error("no request starts any more")
+	})
+}
+
+// A member owns a host that another member has paused for a day. Redis loses
+// its data, the member registers the host in the new epoch, and is killed. The
+// pause is still known hours later.
+func TestPause_LongAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b, other := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
+		g := other.begin(t.Context(), "other.example")
+		defer g.Done(ok200) // so that a member notices that the other is killed
+		a.request(host, tooMany("86400"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go b.acquire(ctx, host)
+		time.Sleep(5 * time.Second)
+		f.memory.flush()
+		time.Sleep(heartbeatInterval / 2) // it has registered the host, and has stored nothing since
+		b.kill()
+		time.Sleep(4 * time.Hour)
+		if waited, err := other.tryRequest(host, time.Minute, ok200); err == nil {
+			t.Errorf("a request starts after %v, want a pause of 20 h", waited)
+		}
+		cancel()
+		synctest.Wait()
+	})
 }

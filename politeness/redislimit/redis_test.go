@@ -2,14 +2,10 @@ package redislimit
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"os/exec"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // startServer starts a Redis for the test, and returns its address. (Package
@@ -42,27 +38,4 @@ func startServer(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-}
-
-// The suite runs with a real server, in real time. Each has a
-// Namespace of its own, so their fleets know nothing of each other.
-func TestFleetInRedis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes half a minute")
-	}
-	t.Parallel()
-	addr := startServer(t)
-	var fleets atomic.Int32
-	runSuite(t, func(t *testing.T) func() suiteMember {
-		namespace := fmt.Sprint("test", fleets.Add(1))
-		return func() suiteMember {
-			client := redis.NewClient(&redis.Options{Addr: addr})
-			t.Cleanup(func() { client.Close() })
-			f, err := New(client, Options{Namespace: namespace, Lease: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return suiteMember{Fleet: f}
-		}
-	}, nil)
 }

@@ -92,167 +92,34 @@ type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// refusing is a server that refuses all scripts.
-type refusing struct{ said refusalText }
-
-type refusalText string
-
-func (r refusalText) Error() string { return string(r) }
-func (r refusalText) RedisError()   {}
-
-func (r refusing) run(context.Context, []any) ([]any, error) {
-	return nil, r.said
-}
-func (r refusing) subscribe(context.Context, string, func(string)) error { return nil }
-
-// If trying again cannot help, the error is returned at once, and is logged
-// once.
-func TestServersThatWillNotDo(t *testing.T) {
-	for said, want := range map[refusalText]string{
-		"ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'":             "too old",
-		"NOPERM this user has no permissions to run the 'eval' command":                                    "lacks a permission",
-		"ERR The user executing the script can't run this command or subcommand script: 400161":            "lacks a permission",
-		"WRONGTYPE Operation against a key holding the wrong kind of value":                                "namespace",
-		"ERR unknown command 'EVALSHA', with args beginning with: '1' '2' ":                                "'EVALSHA'",
-		"ERR Unknown Redis command called from script script: 1, on @user_script:1.":                       "called from script",
-		"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist on disk.": "unable to persist on disk",
-		"READONLY You can't write against a read only replica.":                                            "read only replica",
-		"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.":           "busy running a script",
-	} {
-		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var logged bytes.Buffer
-				f, err := newFleet(refusing{said}, "{test}", Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
-				l := &politeness.Limiter{Fleet: f}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				began := time.Now()
-				_, err = l.Acquire(ctx, &url.URL{Host: "example.com"})
-				if err == nil || !strings.Contains(err.Error(), want) || time.Since(began) != 0 {
-					t.Errorf("%v after %v, want %q at once", err, time.Since(began), want)
-				}
-				time.Sleep(time.Minute)
-				if n := strings.Count(logged.String(), want); n != 1 {
-					t.Errorf("logged %d times: %s", n, &logged)
-				}
-				if text := logged.String(); !strings.Contains(text, "level=ERROR") || strings.Contains(text+err.Error(), "answer") {
-					t.Errorf("%v; the log is\n%s", err, text)
-				}
-			})
-		})
-	}
-}
-
-// Each absence and each return of Redis is logged once. So is each time that
-// Redis forgets what it knew. No goroutine runs when no host is needed.
-func TestBadWeatherIsLoggedOnce(t *testing.T) {
+// A second Limiter on one Fleet gets an error at once, and the first goes on.
+func TestFleet_SecondLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var logged bytes.Buffer
-		link := &link{memory: new(memory)}
-		f, err := newFleet(link, "{test}", Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-		if err != nil {
-			t.Fatal(err)
+		f := newTestFleet(t)
+		a := f.join(&politeness.Limiter{})
+		a.request(host, ok200)
+		began := time.Now()
+		_, err := (&politeness.Limiter{Fleet: a.Fleet}).Acquire(context.Background(), &url.URL{Host: "shop.example"})
+		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != politeness.ReasonFleet || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
 		}
-		l := &politeness.Limiter{Fleet: f}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for ctx.Err() == nil {
-				if g, err := l.Acquire(ctx, &url.URL{Host: "example.com"}); err == nil {
-					g.Done(politeness.Outcome{Status: 200})
-				}
-			}
-		}()
-		time.Sleep(10 * time.Second)
-		for range 2 {
-			link.sever(true)
-			time.Sleep(time.Minute)
-			link.sever(false)
-			time.Sleep(10 * time.Second)
-			link.memory.flush()
-			time.Sleep(20 * time.Second)
-		}
-		cancel()
-		<-ended
-		time.Sleep(10 * time.Second)
-		f.mu.Lock()
-		if f.done != nil || len(link.memory.sessions) > 0 {
-			t.Errorf("it goes on: %v, %v", f.done != nil, link.memory.sessions)
-		}
-		f.mu.Unlock()
-		for _, what := range []string{"does not answer", "has ended", "answers again", "lost the fleet's state"} {
-			if n := strings.Count(logged.String(), what); n != 2 {
-				t.Errorf("%q is logged %d times, want twice:\n%s", what, n, &logged)
-			}
+		if waited, err := a.tryRequest(host, time.Minute, ok200); err != nil || waited > time.Second {
+			t.Errorf("the first Limiter waits %v: %v", waited, err)
 		}
 	})
 }
 
-// All keys expire an hour after the last session has ended. A member whose
-// session ended earlier does not take that for a loss: it logs nothing, and
-// gets hosts as soon as the epoch is 2 s old. If Redis loses its data before,
-// the member logs it.
-func TestFleet_IdleForLong(t *testing.T) {
-	for name, tt := range map[string]struct {
-		idle time.Duration
-		wait time.Duration // until the host is available
-		logs int
-	}{
-		"the keys have expired": {time.Hour + time.Minute, 2 * time.Second, 0},
-		"Redis was flushed":     {30 * time.Minute, 12 * time.Second, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				a := c.member(&politeness.Limiter{})
-				defer a.Close()
-				var logged bytes.Buffer
-				a.Fleet.log = slog.New(slog.NewTextHandler(&logged, nil))
-				a.ask(t, time.Minute, ok200)
-				time.Sleep(tt.idle)
-				c.memory.flush()
-				waited, err := a.ask(t, time.Minute, ok200)
-				if err != nil || waited.Round(100*time.Millisecond) != tt.wait {
-					t.Errorf("the host is available after %v, want %v (%v)", waited, tt.wait, err)
-				}
-				if n := strings.Count(logged.String(), "lost the fleet's state"); n != tt.logs {
-					t.Errorf("the loss is logged %d times, want %d:\n%s", n, tt.logs, &logged)
-				}
-			})
-		})
-	}
-}
-
-// When no host is needed any more, no goroutine runs, even if Redis is away.
-func TestNothingRunsWithoutRequests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		link := &link{memory: new(memory)}
-		f, err := newFleet(link, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &politeness.Limiter{Fleet: f}
-		g, err := l.Acquire(t.Context(), &url.URL{Host: "example.com"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		link.sever(true)
-		g.Done(politeness.Outcome{Status: 200})
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+// The same in Redis: the second Limiter gets no host.
+func TestFleet_SecondLimiterGetsNoHost(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		a := f.join(&politeness.Limiter{Delay: shortDelay})
+		g := a.begin(f.Context(), host)
+		defer g.Done(ok200)
+		ctx, cancel := context.WithTimeout(f.Context(), quick)
 		defer cancel()
-		if _, err := l.Acquire(ctx, &url.URL{Host: "other.example"}); err == nil {
-			t.Error("a host without Redis")
-		}
-		time.Sleep(time.Minute)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.done != nil {
-			t.Error("something goes on")
+		second := &politeness.Limiter{Delay: shortDelay, Fleet: a.Fleet}
+		if _, err := second.Acquire(ctx, page(host)); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("%v, want a DelayError", err)
 		}
 	})
 }

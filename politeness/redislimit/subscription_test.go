@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,41 +17,36 @@ import (
 // member logs one Error.
 func TestSubscription_Missing(t *testing.T) {
 	for name, why := range map[string]error{
-		"no right":        refusalText("NOPERM this user has no permissions to run the 'subscribe' command"),
-		"unknown command": refusalText("ERR unknown command 'SUBSCRIBE'"),
+		"no right":        rejectionText("NOPERM this user has no permissions to run the 'subscribe' command"),
+		"unknown command": rejectionText("ERR unknown command 'SUBSCRIBE'"),
 		"a proxy":         errors.New("EOF"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &crew{T: t}
-				ctx, cancel := context.WithCancel(t.Context())
-				var logs [2]strings.Builder
-				var crawls [2]crawling
-				for i := range crawls {
-					s := c.member(&politeness.Limiter{Delay: 100 * time.Millisecond})
-					defer s.Close()
-					s.log = slog.New(slog.NewTextHandler(&logs[i], nil))
-					s.link.noSubscribe = why
-					crawls[i].start(ctx, s.limiter)
+				f := newTestFleet(t)
+				var logs [2]*strings.Builder
+				for i := range logs {
+					m := f.join(&politeness.Limiter{Delay: shortDelay})
+					logs[i] = m.recordLog()
+					m.link.noSubscribe = why
+					m.crawl()
 				}
 				time.Sleep(20 * time.Second)
 				from := time.Now()
 				time.Sleep(time.Minute)
-				cancel()
 				total := 0
-				for i := range crawls {
-					crawls[i].wg.Wait()
-					n, silence := crawls[i].since(from)
+				for i, m := range f.members {
+					n, silence := m.startsSince(from)
 					total += n
 					if n < 100 || silence > 10*time.Second {
 						t.Errorf("member %d made %d requests in a minute, and none for %v", i, n, silence)
 					}
 					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no notifications") {
-						t.Errorf("member %d logs %d Errors, want one:\n%s", i, n, &logs[i])
+						t.Errorf("member %d logs %d Errors, want one:\n%s", i, n, logs[i])
 					}
 				}
 				if total < 300 {
-					t.Errorf("%d requests in a minute, want half of what the pace allows", total)
+					t.Errorf("%d requests in a minute, want half of what the Delay allows", total)
 				}
 			})
 		})
@@ -60,22 +54,16 @@ func TestSubscription_Missing(t *testing.T) {
 }
 
 // A subscription is confirmed, but its connection is half open: no message
-// arrives. The member notices that within a few beats, and subscribes anew.
-// Then a host changes hands at once, not with the next heartbeat. Nothing is
-// logged.
+// arrives. The member notices that within a few heartbeats, and subscribes
+// anew. Then a host changes hands at once, not with the next heartbeat. Nothing
+// is logged.
 func TestSubscription_HalfOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &crew{T: t}
-		a, b := c.member(&politeness.Limiter{Delay: time.Second}), c.member(&politeness.Limiter{Delay: time.Second})
-		defer a.Close()
-		defer b.Close()
-		var log strings.Builder
-		a.log = slog.New(slog.NewTextHandler(&log, nil))
+		f := newTestFleet(t)
+		a, b := f.join(&politeness.Limiter{Delay: time.Second}), f.join(&politeness.Limiter{Delay: time.Second})
+		log := a.recordLog()
 		a.link.halfOpen = true
-		keep, err := a.limiter.Acquire(t.Context(), page("other.example")) // keeps the session of the first member alive
-		if err != nil {
-			t.Fatal(err)
-		}
+		keep := a.begin(t.Context(), "other.example") // keeps the session of the first member alive
 		defer keep.Done(ok200)
 		time.Sleep(6 * heartbeatInterval)
 		synctest.Wait()
@@ -83,17 +71,15 @@ func TestSubscription_HalfOpen(t *testing.T) {
 			t.Errorf("%d subscriptions, want 2", a.link.subscriptions)
 		}
 		for range 10 {
-			if _, err := a.ask(t, time.Minute, ok200); err != nil {
-				t.Fatal(err)
-			}
+			a.request(host, ok200)
 			time.Sleep(1100 * time.Millisecond) // the next request is due
-			if took, err := b.ask(t, time.Minute, ok200); err != nil || took > 200*time.Millisecond {
+			if took, err := b.tryRequest(host, time.Minute, ok200); err != nil || took > 200*time.Millisecond {
 				t.Errorf("the other member waited for %v: %v", took, err)
 			}
 			time.Sleep(1100 * time.Millisecond)
 		}
 		if log.Len() > 0 {
-			t.Errorf("the log is\n%s", &log)
+			t.Errorf("the log is\n%s", log)
 		}
 	})
 }
@@ -109,9 +95,9 @@ func (l unsubscribable) subscribe(context.Context, string, func(string)) error {
 // moment.
 func TestSubscription_CloseWithoutSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := (&crew{T: t}).member(&politeness.Limiter{})
+		a := newTestFleet(t).join(&politeness.Limiter{})
 		a.Fleet.engine = unsubscribable{a.link}
-		a.begin(t).Done(tooMany("50"))
+		a.begin(t.Context(), host).Done(tooMany("50"))
 		time.Sleep(100 * time.Millisecond)
 		began := time.Now()
 		err := a.Close()

@@ -1,0 +1,187 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goodbots/courtesy/politeness"
+)
+
+// If a member has a session whose end Redis cannot confirm, Close returns an
+// error. A member without a session can be closed without Redis.
+func TestClose_WithoutRedis(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before func(*testMember)
+		want   string // "" means no error
+	}{
+		"no request yet": {func(m *testMember) { m.kill() }, ""},
+		"connected":      {func(m *testMember) { m.request(host, ok200) }, ""},
+		"without its hosts": {func(m *testMember) {
+			m.request(host, ok200)
+			time.Sleep(time.Hour)
+			m.kill()
+		}, ""},
+		"cut off": {func(m *testMember) {
+			m.request(host, ok200)
+			m.kill()
+		}, "the hosts of this member are paused until the session expires"},
+		"cut off for long": {func(m *testMember) {
+			m.request(host, ok200)
+			m.kill()
+			time.Sleep(5 * time.Second)
+		}, "the hosts of this member are paused until the session expires"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newTestFleet(t).join(&politeness.Limiter{})
+				tt.before(m)
+				err := m.Close()
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+					t.Errorf("Close returns %v, want %q", err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Close without Redis returns an error even if a request waits for a host that
+// this member owns.
+func TestClose_WithoutRedisWhileRequestsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestFleet(t).join(&politeness.Limiter{Delay: time.Hour})
+		m.request(host, ok200)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			m.acquire(ctx, host)
+		}()
+		synctest.Wait()
+		m.kill()
+		time.Sleep(5 * time.Second)
+		if err := m.Close(); err == nil {
+			t.Error("Close returns no error")
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Close returns nil within a short time, even if requests are made meanwhile.
+func TestClose_WhileRequestsStart(t *testing.T) {
+	t.Parallel()
+	for range 60 { // a fault would show only in some orders of events, so try often
+		f, err := newFleet(&link{memory: new(memory)}, "{test}", Options{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &politeness.Limiter{Fleet: f}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		var n atomic.Int64
+		for range 8 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					short, cancel := context.WithTimeout(ctx, time.Millisecond)
+					if g, err := l.Acquire(short, &url.URL{Host: fmt.Sprint("h", n.Add(1), ".example")}); err == nil {
+						g.Done(ok200)
+					}
+					cancel()
+				}
+			})
+		}
+		time.Sleep(3 * time.Millisecond)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		wg.Wait()
+		f.Close() // waits for the goroutine that requests after the first Close may have started
+	}
+}
+
+// A closed Fleet denies its Limiter a host. The Limiter then keeps no state of
+// the host.
+func TestClose_LimiterKeepsNoState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestFleet(t).join(&politeness.Limiter{})
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) {
+			t.Errorf("%v, want errClosed", err)
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
+			t.Errorf("after a minute: %v, after %v", err, time.Since(began))
+		}
+	})
+}
+
+// After Close, every request ends within a second, also one that waits without
+// a deadline. Its error names the fleet.
+func TestClose_EndsAllRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestFleet(t).join(&politeness.Limiter{Delay: time.Hour})
+		a.request(host, ok200)
+		time.Sleep(time.Minute)
+		ended := make(chan error, 6)
+		for _, host := range []string{host, host, "other.example", "other.example"} {
+			go func() {
+				g, err := a.acquire(context.Background(), host)
+				g.Done(ok200)
+				ended <- err
+			}()
+		}
+		synctest.Wait()
+		<-ended // one of the requests to other.example has started
+		a.Close()
+		go func() {
+			_, err := a.acquire(context.Background(), "new.example")
+			ended <- err
+		}()
+		for range 4 {
+			select {
+			case err := <-ended:
+				d, is := errors.AsType[*politeness.DelayError](err)
+				if !is || !errors.Is(err, errClosed) || d.Reason != politeness.ReasonFleet {
+					t.Errorf("%v, want a DelayError with errClosed (%+v)", err, d)
+				}
+			case <-time.After(time.Second):
+				t.Error("a request still waits a second after Close")
+			}
+		}
+	})
+}
+
+// The hosts of a member that is closed are available to others at once.
+func TestClose_HostsAreAvailable(t *testing.T) {
+	runFleetTest(t, func(f *testFleet) {
+		a, b := f.join(&politeness.Limiter{Delay: shortDelay}), f.join(&politeness.Limiter{Delay: shortDelay})
+		a.requestMany(1, 5)
+		f.Wait()
+		if err := a.Close(); err != nil {
+			f.Error(err)
+		}
+		began := time.Now()
+		b.request(host, ok200)
+		if took := time.Since(began); took > shortDelay+quick+f.stalled() {
+			f.Errorf("the next request starts %v after Close", took)
+		}
+		ctx, cancel := context.WithTimeout(f.Context(), quick)
+		defer cancel()
+		if _, err := a.acquire(ctx, "other.example"); !errors.Is(err, context.DeadlineExceeded) {
+			f.Errorf("a closed member: %v", err)
+		}
+	})
+}
