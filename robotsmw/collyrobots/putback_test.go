@@ -477,8 +477,8 @@ func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 }
 
 // Without PutBack and RetryThrottled, the extension repeats no request, so it
-// gives none up. A program that retries a request whose redirect is refused each
-// time used to be counted in GivenUp at the fifth refusal.
+// gives none up. A program that retries a request whose redirect is refused
+// each time used to be counted in GivenUp at the fifth refusal.
 func TestGivenUp_RetriesOfTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mux := http.NewServeMux()
