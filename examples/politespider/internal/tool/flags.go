@@ -92,8 +92,8 @@ func (o *options) define(flags *flag.FlagSet) {
 			"-card=URL sets the URL at which the card will be served", o.setCard)
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost),
-		"which `links` to follow: those within the host of a URL, its registrable domain, or its prefix up to the last slash:\n"+
-			"host, domain or prefix")
+		"which `links` to follow: those on the host of a start URL (host), in its registrable domain (domain),\n"+
+			"or below its path up to the last slash (prefix)")
 	flags.IntVar(&o.maxDepth, "depth", 0,
 		"maximum number of `links` from a start URL to a page; 0: no limit")
 	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100,
