@@ -51,8 +51,12 @@ func (c *fleetClaim) Own(r fleet.Record) {
 			l.lookIn(h, 0)
 		}
 	} else {
-		h.ImportPause(now, state, r.Age, c.state.LastStored) // of a request of others that was in flight
-		l.noteImport(h, now)
+		// What this member has stored itself has nothing new, and its age may be
+		// too low: it does not count while the server's clock is stopped.
+		if r.Late {
+			h.ImportPause(now, state, r.Age, c.state.LastStored)
+			l.noteImport(h, now)
+		}
 		l.budgets.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
 	l.retime(h, now)

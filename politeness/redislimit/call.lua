@@ -25,10 +25,11 @@
 --      members have been silent for so long that none of them owns a host; see
 --      otherVersion in peers.go
 --  11  the settings of the member's Limiter; only needed to start a session
---  12  the operations. Each is a name and six arguments: a host, the token of
---      its ownership, a state, how long to keep the state, in ms, how many of
---      this member's requests to the host are in flight, and the number of the
---      latest late state that the state includes
+--  12  the operations. Each is a name and seven arguments: a host, the token of
+--      its ownership, a state, how long to keep the state from its export, in
+--      ms, how many of this member's requests to the host are in flight, the
+--      number of the latest late state that the state includes, and how long
+--      ago the state was exported, in ms, by the member's clock
 --
 -- The operations:
 --   want      requests the host: the session becomes the owner or joins the queue
@@ -87,7 +88,7 @@ end
 -- The hosts of all operations are read with one command. The field '' contains
 -- the epoch.
 local names = {''}
-for i = 13, #ARGV, 7 do
+for i = 13, #ARGV, 8 do
   names[#names + 1] = ARGV[i]
 end
 local packed = {} -- maps the hosts that were read or stored to their data
@@ -164,7 +165,8 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --   TOKEN   proves the ownership
 --   OFFER   the session to which the host is offered; 0 means none
 --   SINCE   the age when the host was offered to that session; 0 means none
---   AT      the age of the epoch when STATE was stored
+--   AT      the age of the epoch when STATE was exported; negative if it was
+--           exported before the epoch began
 --   KEEP    how long after that STATE must be kept, in ms
 --   LOST    the age at which the script noticed that an owner had ended or
 --           dropped the host without its last state; -1 means that STATE is
@@ -174,7 +176,7 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --           requests in flight
 --   LATE    maps sessions that do not own the host to their late states. Each
 --           is a list: a number that increases, the age when the state was
---           stored, the age up to which it must be kept, and the state. A late
+--           exported, the age up to which it must be kept, and the state. A late
 --           state does not replace STATE, because the session does not know
 --           what others have learned and started since it gave the host back.
 --           It is removed when the owner has stored a STATE that includes it.
@@ -250,7 +252,7 @@ end
 -- nothing.
 local results = {}
 local onlyOwned = true
-for i = 12, #ARGV, 7 do
+for i = 12, #ARGV, 8 do
   local r = ARGV[i] == 'want' and decode(packed[ARGV[i + 1]])
   if not r or r[OWNER] ~= me then
     onlyOwned = false
@@ -416,10 +418,10 @@ if inspects or not onlyOwned then
 
   -- Stores the state of a host. Returns the host, or nil if this session no
   -- longer owns the host with the given token.
-  local function store(host, token, state, keep, flight, latest)
+  local function store(host, token, state, keep, flight, latest, stateAge)
     local r = get(host)
     if r and r[OWNER] == me and r[TOKEN] == tonumber(token) then
-      r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+      r[AT], r[KEEP], r[STATE] = age - stateAge, tonumber(keep), state
       r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
       for id, late in pairs(r[LATE]) do
         if late[1] <= tonumber(latest) then
@@ -466,7 +468,7 @@ if inspects or not onlyOwned then
     end
   end
 
-  function operations.land(host, _, state, keep, flight)
+  function operations.land(host, _, state, keep, flight, _, stateAge)
     local r = get(host)
     if not r and state == '' and flight == '0' then
       return
@@ -479,7 +481,8 @@ if inspects or not onlyOwned then
     end
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     if state ~= '' then
-      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
+      local exportedAt = age - stateAge
+      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), exportedAt, exportedAt + keep, state}
     end
     put(host, r)
     if r[OWNER] ~= 0 then
@@ -487,10 +490,10 @@ if inspects or not onlyOwned then
     end
   end
 
-  function operations.register(host, _, state, keep)
+  function operations.register(host, _, state, keep, _, _, stateAge)
     local r = get(host)
     if not r and age < opens then
-      r = {me, 0, 0, 0, age, tonumber(keep), -1, state, {}, {}}
+      r = {me, 0, 0, 0, age - stateAge, tonumber(keep), -1, state, {}, {}}
       put(host, r)
     end
     if r and r[OWNER] == me then
@@ -522,8 +525,8 @@ if inspects or not onlyOwned then
   end
 
   results = {}
-  for i = 12, #ARGV, 7 do
-    results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 6)) or 0
+  for i = 12, #ARGV, 8 do
+    results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 7)) or 0
   end
 
   -- Each time that a host is stored, two random hosts are inspected, up to 64

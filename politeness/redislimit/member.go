@@ -200,17 +200,25 @@ type hostState struct {
 	register  bool // the host must be registered in a new epoch
 	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
 
-	token  int64        // proves the ownership to Redis
-	record fleet.Record // of the owner
-	latest int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
+	token  int64       // proves the ownership to Redis
+	record datedRecord // of the owner
+	latest int64       // the latest late state that the Claim knows: its number, see LATE in call.lua
 
 	// lateRecord is the record of the requests that were in flight when the
 	// host was given back. After close, it is also the last record of a host
 	// that was dropped.
-	lateRecord fleet.Record
+	lateRecord datedRecord
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none
+}
+
+// A datedRecord is a record of this member. It may be sent long after its State
+// was exported, or again in a new epoch. All times in the State are relative to
+// the export, so Redis must learn how old the State is.
+type datedRecord struct {
+	fleet.Record
+	exportedAt time.Time
 }
 
 type phase uint8
@@ -409,7 +417,7 @@ func (m *member) look(claim fleet.Claim) {
 // landed handles what the Limiter has passed to RequestEnded. A pause is
 // reported even if Redis does not await the request: the request may have
 // outlived the Limiter's Lease or the session.
-func (m *member) landed(host string, r fleet.Record) {
+func (m *member) landed(host string, r datedRecord) {
 	h := m.hosts[host]
 	if h == nil {
 		h = &hostState{name: host}
@@ -443,7 +451,7 @@ func (m *member) mayGiveBack() bool {
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.claim.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
-		h.record = r
+		h.record = datedRecord{r, time.Now()}
 		h.unsaved = true
 	}
 	if ended || h.unsaved || h.phase != owned {
@@ -455,7 +463,7 @@ func (m *member) tryGiveBack(h *hostState) {
 	if h.phase == owned {
 		h.phase = givingBack
 		h.unsaved = false // "give" contains the record
-		h.lateRecord = fleet.Record{InFlight: r.InFlight}
+		h.lateRecord = datedRecord{Record: fleet.Record{InFlight: r.InFlight}}
 		h.unconfirmed = h.claim
 	} else {
 		h.drop = true
@@ -753,15 +761,19 @@ type scriptCall struct {
 }
 
 // add adds an operation for a host, with one of the host's records.
-func (c *scriptCall) add(name string, h *hostState, r *fleet.Record) {
+func (c *scriptCall) add(name string, h *hostState, r *datedRecord) {
 	keep := (r.Keep + time.Millisecond - 1).Milliseconds()
-	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest)
+	stateAge := int64(0)
+	if r.State != nil {
+		stateAge = time.Since(r.exportedAt).Milliseconds()
+	}
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest, stateAge)
 	c.operations = append(c.operations, operation{name, h})
 }
 
 // addEnd adds the operation that ends a session. Its result has no meaning.
 func (c *scriptCall) addEnd(s endedSession) {
-	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0)
+	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0, 0)
 	c.operations = append(c.operations, operation{name: "finish"})
 }
 
@@ -783,7 +795,7 @@ func (m *member) newCall(heartbeat bool) *scriptCall {
 		newEpoch = rand.Text()
 		settings = m.settings
 	}
-	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.endedPeers)+1, maxOperations))}
+	c := &scriptCall{args: make([]any, 0, 10+8*min(len(m.dirty)+len(m.endedPeers)+1, maxOperations))}
 	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
 		newEpoch, kind, m.otherVersion.argument(), settings)
 	if m.session == 0 {
@@ -963,12 +975,15 @@ func (m *member) own(h *hostState, result []any) {
 	if isNew {
 		h.phase = owned
 		h.unconfirmed = nil
-		h.lateRecord = fleet.Record{}
+		h.lateRecord = datedRecord{}
 		h.unsaved = false
 		h.latest = 0
-		h.record = fleet.Record{ // to be registered in the next epoch
-			State: r.State,
-			Keep:  max(milliseconds(result, 9), time.Hour),
+		h.record = datedRecord{ // to be registered in the next epoch
+			Record: fleet.Record{
+				State: r.State,
+				Keep:  r.Age + max(milliseconds(result, 9), time.Hour),
+			},
+			exportedAt: time.Now().Add(-r.Age),
 		}
 	}
 	h.token = element[int64](result, 1)

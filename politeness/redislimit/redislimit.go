@@ -97,7 +97,8 @@ func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	defer f.mu.Unlock()
 	// Without a goroutine, Redis awaits no request. Only a pause is reported.
 	if f.done != nil || r.State != nil {
-		f.enqueue(func() { f.member.landed(host, r) })
+		dated := datedRecord{r, time.Now()}
+		f.enqueue(func() { f.member.landed(host, dated) })
 		f.member.start()
 	}
 }
