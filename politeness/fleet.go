@@ -53,15 +53,15 @@ func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() 
 // away.
 func (l *Limiter) checkIdle(h *schedule.Host) {
 	if h.Claim != nil {
-		l.review(h)
+		l.scheduleLook(h)
 		return
 	}
 	l.hosts.MarkIdle(h)
 }
 
-// review makes the Fleet look at h, which has a Claim, when h may be given
+// scheduleLook makes the Fleet look at h, which has a Claim, when h may be given
 // away.
-func (l *Limiter) review(h *schedule.Host) {
+func (l *Limiter) scheduleLook(h *schedule.Host) {
 	now := l.now()
 	c := h.Claim
 	if !h.IsBusy() && c.IdleSince == schedule.Never {

@@ -54,7 +54,7 @@ func (c *fleetClaim) Own(r fleet.Record) {
 		// What this member has stored itself has nothing new, and its age may be
 		// too low: it does not count while the server's clock is stopped.
 		if r.Late {
-			h.ImportPause(now, state, r.Age, c.state.LastStored)
+			h.ImportBackOff(now, state, r.Age, c.state.LastStored)
 			l.noteImport(h, now)
 		}
 		l.budgets.Confirm(utcDay(), h.Key, state.Day, reserved(state))
@@ -176,7 +176,7 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 // hasLaterPause reports whether the host is paused for longer than a state of
 // the given age contains. The state is what the Fleet stores, so the Fleet does
 // not know this pause: it was begun by a request that was in flight while the
-// Fleet replied. As in schedule.Host.ImportPause, a difference of less than a
+// Fleet replied. As in schedule.Host.ImportBackOff, a difference of less than a
 // second is a delay of the reports.
 func (c *fleetClaim) hasLaterPause(s schedule.State, age time.Duration, now schedule.Time) bool {
 	pauseEnd := c.host.Durable().PauseEnd

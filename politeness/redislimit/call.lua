@@ -38,7 +38,8 @@
 --   land      reports requests that were in flight when the host was given back:
 --             how many still are, and a late state if they have begun a pause
 --   register  makes the session the owner in a new epoch
---   drop      leaves the queue, or gives the host back without a state
+--   drop      leaves the queue, or gives the host back with the state that was
+--             stored last, which is marked as incomplete
 --   finish    ends a session
 --
 -- The cost of a call must not depend on the number of sessions. Most calls are
@@ -418,13 +419,13 @@ if inspects or not onlyOwned then
 
   -- Stores the state of a host. Returns the host, or nil if this session no
   -- longer owns the host with the given token.
-  local function store(host, token, state, keep, flight, latest, stateAge)
+  local function store(host, token, state, keep, flight, lateNumber, stateAge)
     local r = get(host)
     if r and r[OWNER] == me and r[TOKEN] == tonumber(token) then
       r[AT], r[KEEP], r[STATE] = age - stateAge, tonumber(keep), state
       r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
       for id, late in pairs(r[LATE]) do
-        if late[1] <= tonumber(latest) then
+        if late[1] <= tonumber(lateNumber) then
           r[LATE][id] = nil
         end
       end
@@ -515,8 +516,8 @@ if inspects or not onlyOwned then
   end
 
   -- Ends a session unless it has made another call after the given one.
-  function operations.finish(id, latest)
-    if redis.call('HGET', fleet, 's' .. id) == latest then
+  function operations.finish(id, callNumber)
+    if redis.call('HGET', fleet, 's' .. id) == callNumber then
       redis.call('HDEL', fleet, 's' .. id)
       redis.call('ZREM', sessions, id)
       live, silences[tonumber(id)] = live - 1, false
@@ -565,9 +566,9 @@ if heartbeat then
     for i, id in ipairs(ids) do
       fields[i] = 's' .. id
     end
-    for i, latest in ipairs(redis.call('HMGET', fleet, unpack(fields))) do
+    for i, callNumber in ipairs(redis.call('HMGET', fleet, unpack(fields))) do
       silent[2 * i - 1] = tonumber(ids[i])
-      silent[2 * i] = tonumber(latest or 0)
+      silent[2 * i] = tonumber(callNumber or 0)
     end
   end
 end

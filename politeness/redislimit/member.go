@@ -142,7 +142,7 @@ type member struct {
 	hosts      map[string]*hostState
 	order      []*hostState        // the values of hosts, in any order
 	reviewed   int                 // index in order of the host that was reviewed last
-	requested  int                 // index in order of the host that was requested again last
+	resent     int                 // index in order of the host whose operations were sent again last
 	dirty      map[*hostState]bool // hosts for which the next call has an operation
 	endedPeers []endedSession      // sessions of others that the next call removes
 	closed     bool
@@ -157,7 +157,7 @@ type member struct {
 	heartbeatAt       time.Time // when the latest heartbeat began
 	peers             map[int64]peerSession
 	otherVersion      otherVersion
-	registering       bool               // hosts may have to be registered in a new epoch
+	hasUnregistered   bool               // owned hosts may still have to be registered in the new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
 	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
 	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
@@ -200,9 +200,9 @@ type hostState struct {
 	register  bool // the host must be registered in a new epoch
 	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
 
-	token  int64       // proves the ownership to Redis
-	record datedRecord // of the owner
-	latest int64       // the latest late state that the Claim knows: its number, see LATE in call.lua
+	token      int64       // proves the ownership to Redis
+	record     datedRecord // of the owner
+	lateNumber int64       // of the latest late state that the Claim knows; see LATE in call.lua
 
 	// lateRecord is the record of the requests that were in flight when the
 	// host was given back. After close, it is also the last record of a host
@@ -365,24 +365,23 @@ func (m *member) review() {
 			m.tryGiveBack(h)
 		}
 	}
-	for h := range m.rotate(&m.requested, maxHostsPerHeartbeat) {
-		m.requestAgain(h)
+	for h := range m.rotate(&m.resent, maxHostsPerHeartbeat) {
+		m.resend(h)
 	}
 }
 
-// requestAgain requests h again if it is wanted or owned. It also gives h back,
-// or reports its requests in flight, if the member has postponed this.
-func (m *member) requestAgain(h *hostState) {
+// resend makes the next call request h again if h is wanted or owned, give h
+// back, or store a record, if the member has postponed this.
+func (m *member) resend(h *hostState) {
 	if h.claim != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
 
-// requestAllAgain is for moments at which the member may have missed
-// notifications.
-func (m *member) requestAllAgain() {
+// resendAll is for moments at which the member may have missed notifications.
+func (m *member) resendAll() {
 	for _, h := range m.order {
-		m.requestAgain(h)
+		m.resend(h)
 	}
 }
 
@@ -479,7 +478,7 @@ func (m *member) notified(ctx context.Context, message string) {
 		return
 	}
 	if message == subscribed {
-		m.requestAllAgain() // a host may have been offered before the subscription began
+		m.resendAll() // a host may have been offered before the subscription began
 		return
 	}
 	m.heartbeatsUnheard = 0
@@ -613,7 +612,7 @@ func (m *member) startSession(epoch string, session int64) {
 		h.drop = false
 		h.owner = ""
 		h.waitReason = ""
-		h.latest = 0 // another epoch counts anew
+		h.lateNumber = 0 // another epoch counts anew
 		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
 		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
 		if !h.register {
@@ -628,7 +627,7 @@ func (m *member) startSession(epoch string, session int64) {
 	m.epoch = epoch
 	m.session = session
 	m.endedAt = time.Time{}
-	m.registering = lost
+	m.hasUnregistered = lost
 	m.otherVersion = otherVersion{}
 	m.peers = make(map[int64]peerSession)
 	m.endedPeers = nil
@@ -658,10 +657,10 @@ func (m *member) compareSettings(other string) {
 // might use the host when another member already owns it.
 func (m *member) callSucceeded(sentAt time.Time, failure error) {
 	m.checkTrust(failure)
-	if m.registering {
-		m.registering = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
+	if m.hasUnregistered {
+		m.hasUnregistered = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
 	}
-	if !m.closed && !m.registering {
+	if !m.closed && !m.hasUnregistered {
 		m.renewedAt.Store(&sentAt)
 	}
 	now := time.Now()
@@ -669,7 +668,7 @@ func (m *member) callSucceeded(sentAt time.Time, failure error) {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answeredAt), "hosts", m.countOwned())
 	}
 	if m.lapsed {
-		m.requestAllAgain() // so that waiting requests check again whether they may start
+		m.resendAll() // so that waiting requests check again whether they may start
 	}
 	m.answeredAt = now
 	m.reported = noOutage
@@ -767,7 +766,7 @@ func (c *scriptCall) add(name string, h *hostState, r *datedRecord) {
 	if r.State != nil {
 		stateAge = time.Since(r.exportedAt).Milliseconds()
 	}
-	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest, stateAge)
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.lateNumber, stateAge)
 	c.operations = append(c.operations, operation{name, h})
 }
 
@@ -824,7 +823,7 @@ func (m *member) addOperations(c *scriptCall, h *hostState) {
 	}
 	if h.isGivingBack() {
 		if !m.mayGiveBack() {
-			return // requestAgain repeats this later
+			return // resend repeats this later
 		}
 		c.add("give", h, &h.record)
 	}
@@ -925,8 +924,8 @@ func (m *member) applyResults(results []any, operations []operation) {
 				m.dirty[h] = true
 			}
 		case "land":
-			// In a new epoch, Redis cannot store this yet. requestAgain repeats
-			// it later.
+			// In a new epoch, Redis cannot store this yet. resend repeats it
+			// later.
 			h.unsaved = element[string](result, 0) == "closed"
 		case "keep":
 			h.unsaved = false
@@ -964,7 +963,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 		}
 		h.owner = owner
 		h.waitReason = reason
-		h.claim.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it; this member is in the queue for it", owner))
+		h.claim.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it, or is its next owner; this member waits for its turn", owner))
 	}
 }
 
@@ -977,7 +976,7 @@ func (m *member) own(h *hostState, result []any) {
 		h.unconfirmed = nil
 		h.lateRecord = datedRecord{}
 		h.unsaved = false
-		h.latest = 0
+		h.lateNumber = 0
 		h.record = datedRecord{ // to be registered in the next epoch
 			Record: fleet.Record{
 				State: r.State,
@@ -988,8 +987,8 @@ func (m *member) own(h *hostState, result []any) {
 	}
 	h.token = element[int64](result, 1)
 	h.contended = element[int64](result, 2) > 0
-	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
-	h.latest = latest
+	late, largest := lateRecords(element[[]any](result, 8), h.lateNumber, r.InFlight)
+	h.lateNumber = largest
 	if isNew {
 		// Own may make a request start at once, so the Claim must know of
 		// pauses before.
@@ -1009,14 +1008,14 @@ func (m *member) own(h *hostState, result []any) {
 }
 
 // lateRecords returns the records of the late states in the result of an
-// operation whose numbers are larger than latest, and the largest number.
-func lateRecords(list []any, latest int64, inFlight int) ([]fleet.Record, int64) {
+// operation whose numbers are larger than known, and the largest number.
+func lateRecords(list []any, known int64, inFlight int) ([]fleet.Record, int64) {
 	const fields = 3 // number, age and state
 	var records []fleet.Record
-	largest := latest
+	largest := known
 	for i := 0; i < len(list); i += fields {
 		number := element[int64](list, i)
-		if number <= latest {
+		if number <= known {
 			continue
 		}
 		largest = max(largest, number)
@@ -1060,14 +1059,14 @@ func (m *member) observePeers(pairs []any) {
 		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
 			"member", id, "for", s.silentFor)
 		m.endedPeers = append(m.endedPeers, endedSession{id, s.callNumber})
-		m.requestAllAgain()
+		m.resendAll()
 	}
 	for id, s := range m.peers {
 		_, isSilent := peers[id]
 		if !isSilent && s.silentFor >= m.longestLease {
 			// Probably another member has ended the session, so its hosts are
 			// available.
-			m.requestAllAgain()
+			m.resendAll()
 			break
 		}
 	}

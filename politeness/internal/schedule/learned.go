@@ -21,11 +21,11 @@ type Learned struct {
 
 	// PauseEnd is the end of the latest pause, and pauseCause is its reason.
 	// Never means that there was none. A pause that would end earlier does not
-	// replace it. pause and ImportPause set both.
+	// replace it. pause and ImportBackOff set both.
 	PauseEnd   Time
 	pauseCause Reason
 
-	// The back-off. backOff, recover and ImportPause change it.
+	// The back-off. backOff, recover and ImportBackOff change it.
 	Level    uint8 // how many incidents lengthen the back-off
 	Latest   Class // the class of the latest incident; Good after a good response
 	Incident Time  // when the latest incident began; Never if there was none
