@@ -86,6 +86,9 @@ func (l *Limiter) lookIn(h *schedule.Host, wait time.Duration) {
 // informFleet passes a new pause of h to the Fleet at once, and the end of
 // requests to h that were in flight when h was given away. l must have a Fleet.
 func (l *Limiter) informFleet(h *schedule.Host) {
+	if h.InFlight == 0 {
+		l.stopLeaseTimer(h)
+	}
 	now := l.now()
 	isPaused := h.Learned != nil && h.Learned.PauseEnd > now
 	if !h.IsOwned() {
@@ -98,6 +101,45 @@ func (l *Limiter) informFleet(h *schedule.Host) {
 	}
 	if isPaused && h.Learned.PauseEnd > h.Claim.LastStored.PauseEnd {
 		l.lookIn(h, 0)
+	}
+}
+
+// startLeaseTimer is called when h was given away. The requests to h that are
+// still in flight take up slots of the next owner until the Fleet learns of
+// their ends. This Limiter may not need h again, so no other call would notice
+// that a lease ends.
+func (l *Limiter) startLeaseTimer(h *schedule.Host, now schedule.Time) {
+	leaseEnd := h.FirstLeaseEnd()
+	if leaseEnd == schedule.Forever || l.leaseTimers[h] != nil {
+		return
+	}
+	if l.leaseTimers == nil {
+		l.leaseTimers = make(map[*schedule.Host]*time.Timer)
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(leaseEnd.Sub(now), func() { l.leaseTimerFired(h, timer) })
+	l.leaseTimers[h] = timer
+}
+
+func (l *Limiter) leaseTimerFired(h *schedule.Host, timer *time.Timer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leaseTimers[h] != timer {
+		return // it was stopped
+	}
+	delete(l.leaseTimers, h)
+	if h.IsOwned() {
+		return // again
+	}
+	now := l.now()
+	l.expireLeases(now, h)
+	l.startLeaseTimer(h, now)
+}
+
+func (l *Limiter) stopLeaseTimer(h *schedule.Host) {
+	if timer := l.leaseTimers[h]; timer != nil {
+		timer.Stop()
+		delete(l.leaseTimers, h)
 	}
 }
 

@@ -132,6 +132,7 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	}
 	if ok {
 		r.InFlight = int(h.InFlight)
+		l.startLeaseTimer(h, now)
 		c.end(true)
 	} else {
 		l.lookIn(h, wait)
