@@ -170,7 +170,7 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	hasUnstoredPause := c.hasLaterPause(s, r.Age, now)
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
-	c.host.NoteStored()
+	c.host.NoteImported(s)
 	c.mustStore = c.mustStore || r.Late || hasUnstoredPause
 }
 

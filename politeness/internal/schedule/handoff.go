@@ -217,9 +217,19 @@ func (h *Host) Durable() Learned {
 	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
 }
 
-// NoteStored notes that the fleet has what h.Durable returns: this member is
-// about to store it, or has just imported it. It reports whether that differs
-// from what the fleet stored last.
+// NoteImported notes that the fleet has stored s, which h has just imported. h
+// may know another Crawl-delay or back-off, which the fleet must store: see
+// Import. Pauses are left to the caller, because those of s are relative.
+func (h *Host) NoteImported(s State) {
+	stored := h.Durable()
+	stored.CrawlDelay = s.CrawlDelay
+	stored.Level = s.Level
+	stored.Latest = max(s.Latest, Good)
+	h.Claim.LastStored = stored
+}
+
+// NoteStored notes that this member is about to store what h.Durable returns.
+// It reports whether that differs from what the fleet stored last.
 func (h *Host) NoteStored() (changed bool) {
 	durable := h.Durable()
 	changed = durable != h.Claim.LastStored
