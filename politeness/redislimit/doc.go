@@ -43,8 +43,9 @@
 //     request in flight has ended. In any case, A waits until the requests that
 //     it has started are on the wire. Then it gives the host back (give). With
 //     the host, A stores what it has learned: pauses, the back-off, the
-//     Crawl-delay, the adaptive delay, the Budget that is spent, when the next
-//     request may start, and how many of A's requests are still in flight.
+//     Crawl-delay, the adaptive delay, the quota that the host declares, the
+//     Budget that is spent, when the next request may start, and how many of
+//     A's requests are still in flight.
 //  4. Redis offers the host to a member of the queue and notifies that member.
 //     It may be B. The order of the queue is not that of arrival: each member
 //     gets its turn, in an order that differs from host to host. If the member

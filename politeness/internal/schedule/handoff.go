@@ -27,6 +27,10 @@ type State struct {
 	Latest        Class         // of the latest incident
 	SinceIncident time.Duration // the time since the latest incident; 0 without Level and Latest
 
+	// The quota that the host declares. Both are 0 if there is none to spread.
+	QuotaInterval time.Duration // the interval that spreads the quota
+	QuotaLeft     time.Duration // how much longer the interval applies
+
 	// What was taken from the host's budget on a day, which is counted from
 	// 1970 in UTC. All are 0 if nothing was taken.
 	Day      int64
@@ -50,6 +54,8 @@ func (s State) Encode() []byte {
 		micros(s.AdaptiveDelay),
 		4*uint64(s.Level) + uint64(s.Latest),
 		micros(s.SinceIncident),
+		micros(s.QuotaInterval),
+		micros(s.QuotaLeft),
 		uint64(max(s.Day, 0)),
 		uint64(max(s.Requests, 0)),
 		uint64(max(s.Bytes, 0)),
@@ -88,6 +94,8 @@ func DecodeState(encoded []byte) (s State, ok bool) {
 	s.Level = uint8(min(backOff/4, math.MaxUint8))
 	s.Latest = Class(backOff % 4)
 	s.SinceIncident = span()
+	s.QuotaInterval = span()
+	s.QuotaLeft = span()
 	s.Day = next()
 	s.Requests = next()
 	s.Bytes = next()
@@ -123,7 +131,8 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 		keep = max(h.FreeAt().Sub(now), 0)
 		interval := h.LengthenedInterval()
 		sinceStart := now.Sub(h.LastStart)
-		if h.LastStart != Never && sinceStart < interval {
+		inInterval := sinceStart < interval || now < h.quotaDue()
+		if h.LastStart != Never && inInterval {
 			s.HasStarted = true
 			s.SinceStart = sinceStart
 		}
@@ -143,6 +152,12 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 			s.Level = k.Level
 			s.Latest = k.Latest
 			s.SinceIncident = now.Sub(k.Incident)
+		}
+		quotaLeft := k.spreadEnd.Sub(now)
+		if k.spread > 0 && quotaLeft > 0 {
+			s.QuotaInterval = roundUp(k.spread)
+			s.QuotaLeft = roundUp(quotaLeft)
+			keep = max(keep, quotaLeft)
 		}
 		// A State without a Crawl-delay matters too: there is no longer one.
 		keep = max(keep, pauseLeft, k.CrawlDelay, learnedLifetime)
@@ -174,6 +189,12 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 	}
 	if s.AdaptiveDelay > 0 {
 		h.Learn().Adaptive = s.AdaptiveDelay
+	}
+	// A stricter quota that h knows remains in force, as if a response had
+	// declared that of s.
+	quota := Quota{Spread: s.QuotaInterval, RenewsIn: s.QuotaLeft - age}
+	if quota.RenewsIn > 0 {
+		h.applyQuota(now, quota)
 	}
 	h.ImportBackOff(now, s, age, lastStored)
 }

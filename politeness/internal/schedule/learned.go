@@ -4,8 +4,7 @@ import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
 // It is kept until the host is evicted. The functions that change a field are
-// named with it. Export hands over all fields but pauseCause, CrawlDelayEnd and
-// those of the quota.
+// named with it. Export hands over all fields but pauseCause and CrawlDelayEnd.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.
@@ -31,7 +30,7 @@ type Learned struct {
 	Incident Time  // when the latest incident began; Never if there was none
 
 	// The quota that the host declares. All are 0 if it declares none.
-	// applyQuota sets them.
+	// applyQuota sets them, also for Import.
 	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd Time          // when the quota is renewed
 }
