@@ -59,8 +59,8 @@ func (l *Limiter) checkIdle(h *schedule.Host) {
 	l.hosts.MarkIdle(h)
 }
 
-// scheduleLook makes the Fleet look at h, which has a Claim, when h may be given
-// away.
+// scheduleLook makes the Fleet look at h, which has a Claim, when h may be
+// given away.
 func (l *Limiter) scheduleLook(h *schedule.Host) {
 	now := l.now()
 	c := h.Claim
@@ -104,38 +104,7 @@ func (l *Limiter) informFleet(h *schedule.Host) {
 	}
 }
 
-// startLeaseTimer is called when h was given away. The requests to h that are
-// still in flight take up slots of the next owner until the Fleet learns of
-// their ends. This Limiter may not need h again, so no other call would notice
-// that a lease ends.
-func (l *Limiter) startLeaseTimer(h *schedule.Host, now schedule.Time) {
-	leaseEnd := h.FirstLeaseEnd()
-	if leaseEnd == schedule.Forever || l.leaseTimers[h] != nil {
-		return
-	}
-	if l.leaseTimers == nil {
-		l.leaseTimers = make(map[*schedule.Host]*time.Timer)
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(leaseEnd.Sub(now), func() { l.leaseTimerFired(h, timer) })
-	l.leaseTimers[h] = timer
-}
-
-func (l *Limiter) leaseTimerFired(h *schedule.Host, timer *time.Timer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leaseTimers[h] != timer {
-		return // it was stopped
-	}
-	delete(l.leaseTimers, h)
-	if h.IsOwned() {
-		return // again
-	}
-	now := l.now()
-	l.expireLeases(now, h)
-	l.startLeaseTimer(h, now)
-}
-
+// stopLeaseTimer is called when no request to h is in flight.
 func (l *Limiter) stopLeaseTimer(h *schedule.Host) {
 	if timer := l.leaseTimers[h]; timer != nil {
 		timer.Stop()

@@ -51,8 +51,8 @@ func (c *fleetClaim) Own(r fleet.Record) {
 			l.lookIn(h, 0)
 		}
 	} else {
-		// What this member has stored itself has nothing new, and its age may be
-		// too low: it does not count while the server's clock is stopped.
+		// What this member has stored itself has nothing new. Its age may be
+		// too low: the time while the member was cut off may not count.
 		if r.Late {
 			h.ImportBackOff(now, state, r.Age, c.state.LastStored)
 			l.noteImport(h, now)
@@ -143,6 +143,38 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 		o.HandedOver(context.Background(), Event{Host: h.Key})
 	}
 	return r, ok
+}
+
+// startLeaseTimer is called when h was given away. The requests to h that are
+// still in flight take up slots of the next owner until the Fleet learns of
+// their ends. This Limiter may not need h again, so no other call would notice
+// that a lease ends.
+func (l *Limiter) startLeaseTimer(h *schedule.Host, now schedule.Time) {
+	leaseEnd := h.FirstLeaseEnd()
+	if leaseEnd == schedule.Forever || l.leaseTimers[h] != nil {
+		return
+	}
+	if l.leaseTimers == nil {
+		l.leaseTimers = make(map[*schedule.Host]*time.Timer)
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(leaseEnd.Sub(now), func() { l.leaseTimerFired(h, timer) })
+	l.leaseTimers[h] = timer
+}
+
+func (l *Limiter) leaseTimerFired(h *schedule.Host, timer *time.Timer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leaseTimers[h] != timer {
+		return // it was stopped
+	}
+	delete(l.leaseTimers, h)
+	if h.IsOwned() {
+		return // again
+	}
+	now := l.now()
+	l.expireLeases(now, h)
+	l.startLeaseTimer(h, now)
 }
 
 // end ends the claim. If requests are waiting, end makes a new claim. If

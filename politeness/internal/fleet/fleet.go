@@ -19,8 +19,8 @@ import "time"
 type Fleet interface {
 	// Look makes the Fleet examine h soon. The Limiter calls Look when h is
 	// new, when the result of h.Give may have changed or a State has to be
-	// stored, and at the time that was passed to h.Wait. The Limiter's lock may be held, so Look must return
-	// immediately and must not call a method of h.
+	// stored, and at the time that was passed to h.Wait. The Limiter's lock may
+	// be held, so Look must return immediately and must not call a method of h.
 	Look(h Claim)
 
 	// Trusted reports whether it is certain at this moment that the hosts of

@@ -199,11 +199,11 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 	h.ImportBackOff(now, s, age, lastStored)
 }
 
-// ImportBackOff takes over a pause and the level of the back-off, unless h knows
-// of a later incident, or this member has stored that level itself and may have
-// learned something since. A pause that ends less than a second later than the
-// known one is the same pause, which was reported with a delay. Otherwise a
-// pause would grow on its way from member to member.
+// ImportBackOff takes over a pause and the level of the back-off. It ignores
+// the level if h knows of a later incident, or if this member has stored that
+// level itself and may have learned something since. A pause that ends less
+// than a second later than the known one is the same pause, which was reported
+// with a delay. Otherwise a pause would grow on its way from member to member.
 func (h *Host) ImportBackOff(now Time, s State, age time.Duration, lastStored Learned) {
 	k := h.Learned
 	end := now.Add(-age).Add(s.PauseLeft)
