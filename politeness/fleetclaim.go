@@ -158,19 +158,24 @@ func (l *Limiter) startLeaseTimer(h *schedule.Host, now schedule.Time) {
 		l.leaseTimers = make(map[*schedule.Host]*time.Timer)
 	}
 	var timer *time.Timer
-	timer = time.AfterFunc(leaseEnd.Sub(now), func() { l.leaseTimerFired(h, timer) })
+	timer = time.AfterFunc(leaseEnd.Sub(now), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		wasStopped := l.leaseTimers[h] != timer
+		if !wasStopped {
+			l.leaseTimerFired(h)
+		}
+	})
 	l.leaseTimers[h] = timer
 }
 
-func (l *Limiter) leaseTimerFired(h *schedule.Host, timer *time.Timer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.leaseTimers[h] != timer {
-		return // it was stopped
-	}
+// leaseTimerFired informs the Fleet of the leases to h that have ended. If this
+// Limiter owns h again, startLeaseTimer is called when it gives h away. The
+// Limiter must be locked.
+func (l *Limiter) leaseTimerFired(h *schedule.Host) {
 	delete(l.leaseTimers, h)
 	if h.IsOwned() {
-		return // again
+		return
 	}
 	now := l.now()
 	l.expireLeases(now, h)
