@@ -200,6 +200,10 @@ type Limiter struct {
 	stats   Stats
 	perHost settingsTable    // the settings that PerHost has returned
 	budgets schedule.Budgets // what is left of the Budget of each host
+
+	// leaseTimers has the timer for the first end of a lease, for hosts that
+	// were given to another member of the Fleet with requests in flight.
+	leaseTimers map[*schedule.Host]*time.Timer
 }
 
 // A Fleet gives each host to only one of many Limiters at a time. See

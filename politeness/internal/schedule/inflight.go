@@ -81,10 +81,10 @@ func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 // each of them.
 //
 // A lease is the longest time for which a request may hold a slot: the user's
-// setting or the request's own timeout, whichever is longer. No timer ends a
-// lease: the caller calls Expire when another request needs the slot, when h
-// may be given away to another member of a fleet, and when its Table is full
-// (see Table.Obtain).
+// setting or the request's own timeout, whichever is longer. The caller calls
+// Expire when another request needs the slot, when h may be given away to
+// another member of a fleet, when a lease ends after that, and when its Table
+// is full (see Table.Obtain).
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {
