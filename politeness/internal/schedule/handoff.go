@@ -177,13 +177,21 @@ func roundUp(d time.Duration) time.Duration {
 	return Sum(d, time.Microsecond-1).Truncate(time.Microsecond)
 }
 
-// Import takes over what another owner has handed over. As a rule, it replaces
-// what h knows, with three exceptions. The later start, end of a Crawl-delay,
-// pause or incident counts.
-// With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
-// member requested the host. If s has no adaptive delay or no back-off, h keeps
-// its own. age is how old s is, and minAge is how old its starts are at least.
-// lastStored is what h.Durable returned when this member last stored a State.
+// Import takes over what another owner has handed over. s replaces what h
+// knows, with these exceptions:
+//
+//   - Of two starts, ends of a Crawl-delay, pauses or incidents, the later one
+//     counts.
+//   - With keepCrawlDelay, h keeps its Crawl-delay, which was declared after
+//     this member requested the host.
+//   - If s has no adaptive delay, h keeps its own. The same is true of the
+//     back-off.
+//   - A back-off that this member has stored itself is ignored: see
+//     ImportBackOff.
+//
+// age is how old s is, and minAge is how old its starts are at least. The
+// argument lastStored is what h.Durable returned when this member last stored a
+// State.
 func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, lastStored Learned) {
 	if s.HasStarted {
 		h.LastStart = max(h.LastStart, now.Add(-minAge).Add(-s.SinceStart))

@@ -23,7 +23,8 @@ func (h *Host) Slots(r *Request) int32 {
 	return slots
 }
 
-// Start lets r, which is in no queue, start now. r takes a slot until Finish.
+// Start lets r, which is in no queue, start now: r is granted, and may be sent.
+// See SetOnItsWay for the time until it is sent. r takes a slot until Finish.
 // The lease is the longest time for which r may hold the slot: see Expire.
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
