@@ -50,7 +50,9 @@
 //     It may be B. The order of the queue is not that of arrival: each member
 //     gets its turn, in an order that differs from host to host. If the member
 //     does not accept the offer within 1.5 s, the host is available to the
-//     first member that requests it.
+//     first member that requests it. The others are not notified of this. They
+//     request the host with their heartbeats, 256 hosts a second, so a member
+//     with many hosts needs longer.
 //  5. B requests the host again (want), becomes the owner, and receives what A
 //     has stored. B's first request starts when A's next request might have
 //     started, or up to 2 s later, because the first 2 s after a host was given
@@ -101,17 +103,20 @@
 //
 //	the first member joins   hosts are available after 2 s; no log
 //	another member joins     no effect; no log
-//	a member calls Close     its hosts are available at once; no log
+//	a member calls Close     its hosts are available at once; pauses that its
+//	                         requests in flight begin afterwards are lost; no
+//	                         log
 //	a member is killed       its hosts are paused for 16 to 19 s, and up
 //	                         to 25 s if Redis or the others are slow;
 //	                         Info of the member that notices first:
 //	                         "stopped renewing"
-//	Redis does not answer    owned hosts continue for 10 s, then wait;
-//	                         requests to other hosts wait, and after
-//	                         2.5 s, those that may not wait longer get
-//	                         an AwayError; Warn after 2.5 s
-//	                         and when the session ends, Info when
-//	                         Redis answers again
+//	Redis does not answer    hosts with requests continue for 10 s, then
+//	                         wait; a host without requests whose delay is
+//	                         over is no longer owned, so its next request
+//	                         waits like those to other hosts; after 2.5 s,
+//	                         requests that may not wait longer get an
+//	                         AwayError; Warn after 2.5 s and when the
+//	                         session ends, Info when Redis answers again
 //	a member is cut off      the same for this member; others get its
 //	                         hosts within 25 s
 //	Redis is flushed, evicts owned hosts continue without interruption,
@@ -203,13 +208,17 @@
 //   - A process that the operating system stops between its check of the clock
 //     and the start of a request may start that request too early.
 //   - After a loss or a failover, the pauses, Crawl-delays, back-off and
-//     Budgets of hosts without an owner are lost, except to members that know
-//     them. Members that are cut off continue for a Lease. If a new process is
-//     the first to reach an empty Redis, it may own their hosts meanwhile.
+//     Budgets of hosts without an owner are lost, and so are pauses of late
+//     responses that the owner has not yet received, except to members that
+//     know them. Members that are cut off continue for a Lease. If a new
+//     process is the first to reach an empty Redis, it may own their hosts
+//     meanwhile.
 //   - If a member is cut off until its session ends, what it learned meanwhile
 //     is lost to the next owners, except pauses. A pause is reported when the
 //     member reaches Redis again, or, if it needed no host and was cut off for
 //     more than two Leases, when it owns the host again.
+//   - If a member knows a pause, and another member reports one that ends less
+//     than a second later, the earlier end counts.
 //   - A primary that was replaced but still runs serves a separate fleet until
 //     it rejects writes (min-replicas-to-write, min-replicas-max-lag).
 //   - A server's master_replid changes when it gets its first replica, and an

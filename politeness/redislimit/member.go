@@ -434,8 +434,10 @@ func (m *member) landed(host string, r datedRecord) {
 }
 
 // mayGiveBack reports whether the member may give hosts to others. A member
-// without a subscription keeps its hosts, because it would not notice when one
-// is offered to it. A subscription that has only begun is enough: when it is
+// whose subscription has ended keeps its hosts until the next heartbeat
+// subscribes again, because it would not notice when one is offered to it. A
+// subscription that exists but delivers nothing is not noticed at once, and is
+// enough. So is one that has only begun: when it is
 // confirmed, all hosts are requested again. If notifications do not work at all
 // (noNotifications), the member gives hosts back and requests them again with
 // each heartbeat. A closed member needs no host again.
@@ -446,8 +448,9 @@ func (m *member) mayGiveBack() bool {
 // tryGiveBack ends h's Claim if the Limiter agrees. If the Limiter declines, it
 // calls Look when it may agree; the heartbeat is only a second chance. If the
 // Claim does not own h, the member requests h again. While calls fail, an owner
-// keeps its hosts even if others wait, because Redis could not offer the hosts
-// to them.
+// keeps the hosts that others wait for, as long as it needs them itself,
+// because Redis could not offer them. The Claim to a host without requests
+// whose delay is over ends even then, and the next request waits for Redis.
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.claim.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {

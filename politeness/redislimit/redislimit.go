@@ -95,7 +95,8 @@ func (f *Fleet) Look(h fleet.Claim) {
 func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// Without a goroutine, Redis awaits no request. Only a pause is reported.
+	// Without a goroutine, Redis awaits no request. Only a pause is reported,
+	// and after Close nothing.
 	if f.done != nil || r.State != nil {
 		dated := datedRecord{r, time.Now()}
 		f.enqueue(func() { f.member.landed(host, dated) })
@@ -105,8 +106,9 @@ func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 
 // Close gives back all hosts of this member at once and ends its session.
 // Waiting requests get a [politeness.DelayError]. Requests in flight continue,
-// and other members may send requests to the same hosts after their delay, so
-// callers should end their requests before Close.
+// and other members may send requests to the same hosts after their delay. If a
+// response that arrives after Close begins a pause, no other member learns of
+// it. So callers should end their requests before Close.
 //
 // Close waits until Redis has confirmed the end of the session, for at most
 // three Timeouts. If Redis does not confirm it, Close returns an error, and the
