@@ -36,11 +36,14 @@ import (
 // testing/synctest bubble, each collector needs an Options.Limiter, because the
 // shared one cannot be used in two bubbles.
 //
-// If AttemptTimeout is 0, each attempt is limited by the request timeout of the
-// collector. That is 10 s, unless SetRequestTimeout sets another time, before
-// or after Attach. To remove the limit, call SetRequestTimeout(0) before
-// Attach, or set a negative AttemptTimeout. After Attach, a timeout of 0 is
-// indistinguishable from one that was not set.
+// If AttemptTimeout is 0, in Options and in a politeness.Transport whose
+// Limiter is used, each attempt is limited by the request timeout of the
+// collector. That is 10 s, unless SetRequestTimeout sets another time. A
+// SetRequestTimeout after Attach replaces an AttemptTimeout too. To remove the
+// limit, set a negative AttemptTimeout, or call SetRequestTimeout(0) before
+// Attach; with a politeness.Transport, the latter leaves its default limit of
+// 30 s. After Attach, a timeout of 0 is indistinguishable from one that was not
+// set.
 //
 // # Sharing
 //
@@ -145,19 +148,21 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 
 // chooseTransport returns the transport that the guard sends requests through,
 // and how long an attempt may take; negative means no limit. It sets
-// x.opts.Limiter if Options have none. The client is the collector's.
+// x.opts.Limiter if Options have none, and x.opts.AttemptTimeout if a
+// politeness.Transport has one. The client is the collector's.
 func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper, timeout time.Duration, err error) {
 	base = x.opts.Base
 	if !x.hasOwnTransport() {
 		base = client.Transport
 	}
-	timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, -1)
+	timeout = x.attemptTimeout(client, base)
 	if paced, ok := base.(*politeness.Transport); ok && x.opts.Limiter == nil {
 		if err := paced.Validate(); err != nil {
 			return nil, 0, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 		}
 		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
-		timeout = cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
+		x.opts.AttemptTimeout = cmp.Or(paced.AttemptTimeout, x.opts.AttemptTimeout)
+		timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, politeness.DefaultAttemptTimeout)
 		base = paced.Base
 	}
 	x.opts.Limiter = cmp.Or(x.opts.Limiter, &processLimiter)
@@ -179,6 +184,17 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 		base = own
 	}
 	return base, timeout, nil
+}
+
+// attemptTimeout returns how long an attempt of a collector with this client
+// may take if it is sent through t; negative means no limit. An AttemptTimeout
+// takes precedence over the request timeout of the collector.
+func (x *Extension) attemptTimeout(client *http.Client, t http.RoundTripper) time.Duration {
+	var ofTransport time.Duration
+	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
+		ofTransport = paced.AttemptTimeout // resolveTransport replaces t with its Base
+	}
+	return cmp.Or(ofTransport, x.opts.AttemptTimeout, client.Timeout, -1)
 }
 
 // robotsOptions returns the options of the robotsmw.Transport below the guard.
@@ -208,6 +224,10 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // transport, if it has one, and otherwise through that of the first collector.
 // Requests for robots.txt are always sent through the transport of the first
 // collector.
+//
+// If AttemptTimeout is 0, as described at Attach, the attempts of such a
+// collector are limited by its own request timeout, which is 10 s unless
+// SetRequestTimeout sets another time, before or after Add.
 //
 // The extension does not prevent the collector from being garbage collected.
 //
