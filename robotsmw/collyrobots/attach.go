@@ -94,8 +94,9 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 //  3. The http.Client calls guard.RoundTrip (transport.go), which calls the
 //     robotsmw.Transport that Attach has made. The robotsmw.Transport checks
 //     robots.txt, and the politeness.Transport in it waits for the host.
-//  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
-//     the request through the transport of the program (guard.go).
+//  4. networkTransport.RoundTrip (networktransport.go) waits for the LimitRule
+//     (limits.go) and sends the request through the base of the guard
+//     (guard.go), which is the transport of the program.
 //  5. Colly calls onResponseHeaders and, when it has read the body,
 //     beforeResponseHandlers and onResponse. All three refuse the links of
 //     nofollow pages. If the request failed, colly calls afterFailure and
@@ -116,6 +117,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 	wrap := opts.Wrap
 	opts.Wrap = nil // NewTransport would return an error
+	// This checks the options as the program gave them. The transport that is
+	// used is made below, from robotsOptions.
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -253,7 +256,7 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	a := &attachedCollector{
 		Extension:      x,
 		collector:      c,
-		backend:        backendPointer(c),
+		backendField:   backendPointer(c),
 		headerHandlers: requestHeadersHandlers(c),
 	}
 	a.registerCallbacks()

@@ -96,6 +96,8 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 		return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 	}
 	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
+		// The request already holds a slot of its Limiter when it is sent
+		// through t. A second Acquire could wait for that slot forever.
 		t = paced.Base
 	}
 	if t == nil && x.opts.RefuseAddress == nil && x.opts.Proxy == nil {
