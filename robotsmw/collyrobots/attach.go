@@ -189,17 +189,6 @@ func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper
 	return base, timeout, nil
 }
 
-// attemptTimeout returns how long an attempt of a collector with this client
-// may take if it is sent through t; negative means no limit. An AttemptTimeout
-// takes precedence over the request timeout of the collector.
-func (x *Extension) attemptTimeout(client *http.Client, t http.RoundTripper) time.Duration {
-	var ofTransport time.Duration
-	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
-		ofTransport = paced.AttemptTimeout // resolveTransport replaces t with its Base
-	}
-	return cmp.Or(ofTransport, x.opts.AttemptTimeout, client.Timeout, -1)
-}
-
 // robotsOptions returns the options of the robotsmw.Transport below the guard.
 // That transport sends its requests through the networkTransport, which limits
 // attempts and uses a transport that applies Proxy and RefuseAddress.
