@@ -58,8 +58,8 @@ func TestBuildLists(t *testing.T) {
 	}
 }
 
-// The type "lines" has the lines of a build list, in order. linesOf changes the
-// line of a requirement to "PACKAGE requires MODULE VERSION".
+// lines contains the lines of a build list, in order. linesOf changes the line
+// of a requirement to "PACKAGE requires MODULE VERSION".
 type lines struct {
 	order []string
 	in    map[string]bool
@@ -97,7 +97,8 @@ func requiredBy(t *testing.T, imported string) []string {
 	}
 	write("go.mod", fmt.Sprintf("module user.example\n\ngo %s\n\nrequire %s v0.0.0\n\nreplace %s => %q\n", goMod(t, ".").Go, module, module, root))
 	write("user.go", fmt.Sprintf("package user\n\nimport _ %q\n", imported))
-	// This go.sum has all checksums, so the go command asks no server for them.
+	// This go.sum contains all checksums, so the go command requests none from
+	// a server.
 	var sums []byte
 	for _, file := range []string{"../go.sum", "peers/go.sum"} {
 		sum, err := os.ReadFile(file)

@@ -46,12 +46,12 @@ type crawl struct {
 	url    string
 	before string // a URL to request first; "" means none
 
-	// hide is the address of a server on the loopback, which messages are
-	// compared without, because its port differs from run to run. "" means that
-	// there is none.
+	// hide is the address of a server on loopback. It is removed from messages
+	// before they are compared, because its port differs from run to run. ""
+	// means that there is no server.
 	hide string
 
-	// isBuilt is set when NewClient or Attach has returned no error.
+	// isBuilt reports whether NewClient or Attach has succeeded.
 	isBuilt bool
 }
 
@@ -296,9 +296,9 @@ var causes = []cause{
 	},
 }
 
-// TestCauses states what a program gets for each cause of a request that is not
-// made: the type of the error, what errors.Is and errors.As find in it, and its
-// message. It is the same for an http.Client and for colly.
+// TestCauses checks the error for each cause that prevents a request: its type,
+// the errors that errors.Is and errors.As find in it, and its message. The
+// error is the same for an http.Client and for colly.
 func TestCauses(t *testing.T) {
 	for _, row := range causes {
 		for _, through := range []string{"http.Client", "colly"} {
@@ -330,7 +330,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// check reports what is wrong with the error of a crawl.
+// check fails the test if the error of a crawl is not the expected one.
 func (row *cause) check(t *testing.T, err error, c *crawl) {
 	if err == nil {
 		t.Fatal("no error")
@@ -374,7 +374,7 @@ var (
 	clientPattern = regexp.MustCompile(`127\.0\.0\.1:\d+->`)
 )
 
-// normalize replaces what differs from run to run in a message.
+// normalize replaces the parts of a message that differ from run to run.
 func (c *crawl) normalize(text string) string {
 	text = clientPattern.ReplaceAllString(text, "CLIENT->")
 	if c.hide != "" {
@@ -409,7 +409,8 @@ func (c *crawl) withClient() error {
 	return get(c.url)
 }
 
-// withColly makes the request with a collector, and returns what OnError gets.
+// withColly makes the request with a collector, and returns the error that
+// OnError receives.
 func (c *crawl) withColly() error {
 	collector := colly.NewCollector(colly.StdlibContext(c.ctx))
 	if _, err := collyrobots.Attach(collector, c.opts); err != nil {
@@ -520,7 +521,8 @@ func secure(t *testing.T, name string, notAfter time.Time) crawl {
 	return crawl{opts: robotsmw.Options{Base: transport(t, dial, &tls.Config{RootCAs: roots})}, url: "https://shop.example/page"}
 }
 
-// emptyDNS returns a resolver whose server, on the loopback, knows no name.
+// emptyDNS returns a resolver whose DNS server, on loopback, reports for each
+// name that it does not exist.
 func emptyDNS(t *testing.T) *net.Resolver {
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

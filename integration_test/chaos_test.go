@@ -29,8 +29,8 @@ import (
 // processes and more kills.
 var full = os.Getenv("COURTESY_CHAOS") != ""
 
-// A chaosWeb is an HTTP proxy that answers for many hosts and logs each
-// request. It distinguishes the processes of a crawl by their User-Agents.
+// A chaosWeb is an HTTP proxy that serves many hosts and logs each request. It
+// distinguishes the processes of a crawl by the users in the URL of the proxy.
 type chaosWeb struct {
 	hosts, pages int
 	latency      time.Duration
@@ -48,8 +48,8 @@ type chaosRequest struct {
 	bytes        int // size of the body; 0 until the body has been written
 }
 
-// ServeHTTP answers for all hosts. Page n links to the pages 2n+1, 2n+2 and
-// n/2, so page 0 leads to all others. Each page also links to a disallowed URL.
+// ServeHTTP serves all hosts. Page n links to the pages 2n+1, 2n+2 and n/2, so
+// page 0 leads to all others. Each page also links to a disallowed URL.
 func (w *chaosWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	entry := &chaosRequest{url: r.URL.String(), process: sender(r), host: r.Host, at: time.Now()}
 	w.mu.Lock()
@@ -110,11 +110,10 @@ func (w *chaosWeb) unanswered(process string) int {
 // audit checks the log after a crawl: the crawl must have fetched each page,
 // and no other URL. The map names the processes that were killed.
 //
-// A page may be fetched again only if a killed process was at work on it. A
-// process reports each page of a host as done before it asks the host for
-// another page. So after a kill, at most one page of each host is fetched
-// again. In all, at most as many pages are fetched again as the process had
-// workers.
+// A page may be fetched again only if a killed process was fetching it. A
+// process reports each page of a host as done before it requests another page
+// of the host. Therefore, after a kill, at most one page of each host is
+// fetched again, and the total is at most the number of workers of the process.
 //
 // audit returns how many pages were fetched again, and how many requests for
 // robots.txt there were.

@@ -20,8 +20,9 @@ import (
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// So a blocked URL causes no retry and takes no slot. A page from the cache
-// takes no slot either. Every retry waits for its turn.
+// Therefore a disallowed URL causes no retry and occupies no slot of its host.
+// A page from the cache occupies no slot either. Each retry waits until its
+// host is due.
 //
 // The examples with retries are in peers/retries, because no other test needs a
 // library for retries.
@@ -32,7 +33,7 @@ func composedWeb() *robotstest.Internet {
 	return &web
 }
 
-// With a cache between robotsmw and politeness, a cached page takes no slot,
+// With a cache between robotsmw and politeness, a cached page occupies no slot,
 // and robots.txt is obeyed.
 func TestCacheBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

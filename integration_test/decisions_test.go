@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// In this file, a decision is what this module chose to do where RFC 9309 or
-// another standard leaves a choice.
+// In this file, a decision is the behavior that this module has chosen where
+// RFC 9309 or another standard permits several.
 type decision struct {
 	about string
 	doc   string   // the package whose documentation states the decision
 	tests []string // such as "robotsmw.TestFTP"; they fail if the decision does not hold
 }
 
-// decisions has a row for each decision and names the tests of its behavior.
-// A change to a decision changes its documentation and its tests too.
+// decisions has a row for each decision, with the names of the tests of its
+// behavior. A change to a decision changes its documentation and its tests too.
 var decisions = []decision{
 	// The URL that is checked.
 	{"origin", "robotsmw",
@@ -45,7 +45,7 @@ var decisions = []decision{
 	{"query and fragment", "robotsmw",
 		[]string{"robotsmw.TestQueryIsMatchedAsSent", "robotsmw.TestTargetIsWhatIsSent"}},
 
-	// Answers to a request for robots.txt.
+	// Responses to a request for robots.txt.
 	{"2xx", "robotsmw",
 		[]string{"robotsmw.TestStatusMatrix"}},
 	{"a wall's answer", "robotsmw",

@@ -51,7 +51,8 @@ func TestDefaults_HaveOneHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	constants := filepath.Join(home, "defaults.go")
-	// The additional test shows that the tests see the change.
+	// The additional test verifies that the tests run with the changed
+	// constants.
 	proof := fmt.Sprintf("package politeness\n\nimport \"testing\"\n\nfunc TestDefaults_AreTripled(t *testing.T) {\n"+
 		"\tif DefaultDelay != %d {\n\t\tt.Error(DefaultDelay)\n\t}\n}\n", 3*politeness.DefaultDelay)
 	replace := map[string]string{

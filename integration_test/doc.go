@@ -1,5 +1,4 @@
-// Package integration tests Courtesy from outside. It checks which package
-// imports which, and whether the README is true. It runs whole crawls of real
-// servers, and the servers' logs show what was requested. It contains only
-// tests.
+// Package integration tests the module as a whole. It checks the imports of
+// each package, and that the README is correct. It crawls real servers, and
+// checks the requests in their logs. It contains only tests.
 package integration

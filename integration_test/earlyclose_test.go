@@ -243,11 +243,12 @@ func (b notifyingBody) Close() error {
 
 // A crawler closes a body early, because it wants no more than the header or
 // the beginning. net/http of Go 1.27 then reads up to 256 KiB more, unless the
-// request was canceled before, so the site has to send what is thrown away.
+// request was canceled before, so the site has to send bytes that are
+// discarded.
 //
 // net/http chooses at random if it gets the cancellation and the end of the
-// body at the same moment, which happens to one in a thousand. So most of five
-// requests decide.
+// body at the same moment, which happens to one in a thousand. Therefore the
+// test checks the median of five requests.
 func TestEarlyClose_SiteNeedNotSendTheRest(t *testing.T) {
 	for name, c := range closings {
 		t.Run(name, func(t *testing.T) {

@@ -102,9 +102,10 @@ func TestNginx_Audit(t *testing.T) {
 	}
 }
 
-// A link delays each packet by another time. So the site sees requests closer
-// together than the spider sent them. That proves nothing against the spider:
-// its record and the site's log are both clean, and have the same requests.
+// A network link delays each packet by a different time, so requests arrive
+// closer together than the spider sent them. This is no violation: the audits
+// of the record and of the site's log report none, and both contain the same
+// requests.
 func TestNginx_AuditBehindAJitteryLink(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -240,8 +241,8 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	}
 }
 
-// Audits of a long crawl find that it broke no rule. The server answers some
-// requests with 404, and one with 503.
+// Audits of a long crawl find that it broke no rule. The server responds to
+// some requests with 404, and to one with 503.
 func TestNginx_AuditOfMany(t *testing.T) {
 	t.Parallel()
 	pages := 500

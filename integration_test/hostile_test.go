@@ -32,14 +32,14 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A hostileServer misbehaves in one way. Its function answers a request for the
-// given path. The function must return when stop is closed. It may also return
-// earlier.
+// A hostileServer misbehaves in one way. Its function serves a request for the
+// given path, and must return when stop is closed or earlier.
 type hostileServer struct {
 	name   string
 	answer func(conn net.Conn, path string, stop <-chan struct{})
 
-	// stream, if not nil, answers in place of answer, over HTTP/2.
+	// stream, if not nil, is called instead of answer, and serves the request
+	// over HTTP/2.
 	stream func(f *http2.Framer, id uint32)
 }
 
@@ -60,8 +60,8 @@ func answer(status string, body []byte, header ...string) []byte {
 	return b.Bytes()
 }
 
-// drip() writes a text again and again, and waits after each write for the
-// given time. It ends when stop is closed or the client has gone.
+// drip writes a text repeatedly, and waits after each write for the given time.
+// It returns when stop is closed or the client has closed the connection.
 func drip(conn net.Conn, stop <-chan struct{}, text []byte, every time.Duration) {
 	for {
 		if _, err := conn.Write(text); err != nil {
@@ -434,8 +434,8 @@ func (w *hostileWeb) close() {
 	w.served.Wait()
 }
 
-// A hangingStore keeps nothing. One call in ten never returns until stop is
-// closed, whatever its context says.
+// A hangingStore stores nothing. One call in ten does not return until stop is
+// closed, even if its context ends.
 type hangingStore struct{ stop <-chan struct{} }
 
 func (s hangingStore) hang() error {
@@ -514,9 +514,9 @@ func TestHostileServers(t *testing.T) {
 	defer cancel()
 
 	var fetched, refused, failed, wrong atomic.Int64
-	// The map "late" has the honest servers whose robots.txt came too late
-	// because the machine was busy. For some time, they rightly count as
-	// unreachable.
+	// late contains the honest servers whose robots.txt arrived too late
+	// because the machine was busy. Their robots.txt is then correctly treated
+	// as unreachable for some time.
 	var late sync.Map
 	isLate := func(addr string, err error) bool {
 		if !errors.Is(err, robotsmw.ErrUnreachable) {

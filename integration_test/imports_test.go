@@ -13,10 +13,10 @@ import (
 
 const module = "github.com/goodbots/courtesy"
 
-// arrows says what each package imports besides the standard library, and why.
-// The test fails if a package has no row, or if its imports differ from its
-// row. Whoever uses a package gets everything that the package imports, in
-// go.mod and in the binary.
+// arrows lists the imports of each package outside the standard library, with
+// the reason. The test fails if a package has no row, or if its imports differ
+// from its row. The imports matter because they are added to the go.mod and the
+// binary of each user of the package.
 var arrows = map[string]struct {
 	imports []string // sorted; packages of this module without the module's path
 	because string

@@ -71,8 +71,8 @@ var nginxFiles = map[string]string{
 	"report.pdf":              `%PDF-1.4`,
 }
 
-// nginxPages says which requests a polite crawl of the site makes, and how
-// often.
+// nginxPages maps each request of a polite crawl of the site, as "METHOD PATH",
+// to the number of times that it is sent.
 var nginxPages = map[string]int{
 	"GET /robots.txt":              1,
 	"GET /":                        1,
@@ -322,7 +322,7 @@ func startNginx(t *testing.T) *nginxServer {
 	return nil
 }
 
-// answers() waits until nginx accepts connections. It returns false if nginx or
+// answers waits until nginx accepts connections. It returns false if nginx or
 // the test ends first.
 func (s *nginxServer) answers(t *testing.T) bool {
 	for {
@@ -399,7 +399,7 @@ func paced(interval time.Duration) *politeness.Limiter {
 	return &politeness.Limiter{Delay: interval, EndToStart: true}
 }
 
-// auditPace checks that every request came at least an interval after the
+// auditPace checks that every request arrived at least an interval after the
 // previous one. It allows for 2 ms, because the log has times in milliseconds.
 // The crawler must count intervals from the end of a request: see paced.
 func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {

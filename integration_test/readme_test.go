@@ -60,7 +60,7 @@ func buildPrograms(t *testing.T, programs []string) {
 	}
 }
 
-// The README shows the shortest crawler exactly as it is.
+// The README contains the source of the shortest crawler verbatim.
 func TestReadme_ShowsTheExample(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join("..", "examples", "colly", "main.go"))
 	if err != nil {

@@ -206,9 +206,9 @@ func (f *chaosFleet) start() *chaosMember {
 
 func (m *chaosMember) kill() { m.end(os.Kill) }
 
-// end() sends a signal to a member, and waits until the member has ended. If
-// sig is nil, end() only closes the member's standard input, and the member
-// releases its hosts and ends by itself.
+// end sends a signal to a member, and waits until the member has ended. If sig
+// is nil, end only closes the member's standard input, and the member releases
+// its hosts and ends by itself.
 func (m *chaosMember) end(sig os.Signal) {
 	if m.cmd.ProcessState != nil {
 		return
@@ -228,8 +228,8 @@ type metronome struct {
 	stalls [][2]int64 // begin and end of each stall, in Unix ns; old stalls are dropped
 }
 
-// maxStalls is how many stalls a metronome keeps. Even on a busy machine, they
-// cover some minutes.
+// maxStalls is the maximum number of stalls that a metronome keeps. Even on a
+// busy machine, they cover several minutes.
 const maxStalls = 1 << 16
 
 func startMetronome(t testing.TB) *metronome {
@@ -715,8 +715,8 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
 }
 
-// joinAs calls the script of redislimit as a member whose format has another
-// version does when it starts: it must be told the version of the fleet.
+// joinAs calls the script of redislimit like a starting member whose format has
+// another version. The reply must contain the version of the fleet.
 func (f *chaosFleet) joinAs(version string) {
 	f.Helper()
 	script, err := os.ReadFile(filepath.FromSlash("../politeness/redislimit/call.lua"))
@@ -732,8 +732,8 @@ func (f *chaosFleet) joinAs(version string) {
 	}
 }
 
-// cannotSave makes a server answer MISCONF to each command that writes: it has
-// no directory for its snapshots.
+// cannotSave makes a server respond with MISCONF to each command that writes,
+// because the directory for its snapshots does not exist.
 func cannotSave(t *testing.T, server *redisserver.Server) {
 	t.Helper()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
@@ -747,7 +747,7 @@ func cannotSave(t *testing.T, server *redisserver.Server) {
 	})
 }
 
-// eachMember checks how often the log of each member has a text.
+// eachMember checks how many times the log of each member contains a text.
 func (f *chaosFleet) eachMember(times int, text string) {
 	f.Helper()
 	for i, m := range f.members {
@@ -758,9 +758,9 @@ func (f *chaosFleet) eachMember(times int, text string) {
 }
 
 // goOn waits until a request to each host has started. A host that had no owner
-// when Redis lost its state rests for a Lease and a second, and each further
-// loss begins this rest anew. So a scene with many losses calls goOn now and
-// then, or the rests would add up.
+// when Redis lost its state is paused for a Lease and a second, and each
+// further loss restarts this pause. A scene with many losses therefore calls
+// goOn between them, so that the pauses do not add up.
 func (f *chaosFleet) goOn() {
 	f.Helper()
 	from := time.Now().UnixNano()

@@ -21,8 +21,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// sessionCost is what a call to Redis costs while a fleet has a number of
-// sessions.
+// sessionCost is the cost of a call to Redis while a fleet has the given number
+// of sessions.
 type sessionCost struct {
 	sessions int
 	script   time.Duration // the time that the script runs, per call
@@ -73,7 +73,7 @@ func TestRedisLimitCostOfASession(t *testing.T) {
 
 // measureSessions measures a fleet of n members, each of which owns a host of
 // its own and makes a request to it every 5 s, so that nearly all calls are
-// beats.
+// heartbeats.
 func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
@@ -228,8 +228,8 @@ func (r *heartbeatRecorder) close() []any {
 }
 
 // BenchmarkRedisLimitHeartbeat repeats the heartbeats of a fleet as fast as
-// Redis answers, so that no heartbeat has to fetch the script and its data into
-// the processor's caches. COURTESY_COST is the number of members, 100 by
+// Redis responds, so that no heartbeat has to fetch the script and its data
+// into the processor's caches. COURTESY_COST is the number of members, 100 by
 // default.
 func BenchmarkRedisLimitHeartbeat(b *testing.B) {
 	members := 100
@@ -295,7 +295,7 @@ func BenchmarkRedisLimitHeartbeat(b *testing.B) {
 	b.ReportMetric(float64((after-before).Nanoseconds())/1e3/calls, "redis-cpu-µs/heartbeat")
 }
 
-// scriptTime returns for how long the server has run scripts.
+// scriptTime returns the total time for which the server has run scripts.
 func scriptTime(t testing.TB, client redis.UniversalClient) time.Duration {
 	t.Helper()
 	stats, err := client.Info(context.Background(), "commandstats").Result()

@@ -19,18 +19,18 @@ import (
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
 
-// These tests show what fleets do while nothing is wrong, at the round trips of
-// real networks.
+// These tests check fleets without failures, with the round-trip times of real
+// networks.
 
-// through makes a client reach Redis through a proxy that holds back each
-// message for half of the round trip.
+// through makes a client connect to Redis through a proxy that delays each
+// message for half of the round-trip time.
 func through(t *testing.T, server *redisserver.Server, roundTrip time.Duration) func(*redis.UniversalOptions) {
 	p := startProxy(t, server.Addr)
 	p.set(func(p *proxy) { p.delay = roundTrip / 2 })
 	return func(o *redis.UniversalOptions) { o.Addrs = []string{p.addr} }
 }
 
-// starts notes when members start requests to one host.
+// starts records the times at which members start requests to one host.
 type starts struct {
 	mu sync.Mutex
 	at []time.Time
@@ -42,7 +42,8 @@ type starts struct {
 }
 
 // crawl makes requests to host 0 until the context ends, with the given number
-// of workers. Each answer takes as long as the function takes says.
+// of workers. The function takes returns the time until the response to a
+// request.
 func (s *starts) crawl(ctx context.Context, wg *sync.WaitGroup, l *politeness.Limiter, member, workers int, takes func() time.Duration) {
 	traced := politeness.WithTrace(ctx, &politeness.Trace{Granted: func(at time.Time) {
 		s.mu.Lock()
@@ -91,8 +92,9 @@ func (s *starts) between(from, to time.Time, member int) (n int, silence time.Du
 
 func instantly() time.Duration { return 0 }
 
-// A member that comes, or a flush, silences no host: the member asks again once
-// its subscription is confirmed. The comer is served soon.
+// Requests to a host continue when a member joins, and after a FLUSHALL,
+// because a member repeats its request for the host once its subscription is
+// confirmed. The new member also gets the host soon.
 func TestRedisLimitAMemberComes(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -138,10 +140,11 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	}
 }
 
-// With a Concurrency of 4 and answers of 1 s, a fleet of 8 uses the slots of a
-// host as one process does, and never has more requests in flight. It makes
-// nine tenths of the requests or more on a quiet machine. A busy one delays the
-// messages of the fleet, so there half of them are enough.
+// With a Concurrency of 4 and responses after 1 s, a fleet of 8 uses the slots
+// of a host like a single process, and never has more requests in flight. On a
+// quiet machine it makes at least nine tenths of the possible requests. A busy
+// machine delays the messages of the fleet, so half of the requests are
+// sufficient there.
 func TestRedisLimitSlowAnswers(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -213,8 +216,9 @@ func TestRedisLimitOpenBody(t *testing.T) {
 	}
 }
 
-// A pause ends when it said, although its process has gone and others are busy
-// elsewhere: a process that comes back at DelayError.Until is served.
+// A pause ends at the announced time, even if its process has ended and the
+// others are busy with other hosts: a process that retries at DelayError.Until
+// gets the host.
 func TestRedisLimitPauseEnds(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -267,8 +271,8 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 	}
 }
 
-// Every live session gets its turn, also those whose ids differ by 65521. Each
-// of four has at least 15 % of a host.
+// Every live session gets the host, including sessions whose ids differ by
+// 65521. Each of four sessions makes at least 15 % of the requests.
 func TestRedisLimitEqualPlaces(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -302,7 +306,7 @@ func TestRedisLimitEqualPlaces(t *testing.T) {
 	}
 }
 
-// Each key has a time to live, so a fleet that is gone leaves nothing.
+// Each key has a time to live, so that a fleet that has ended leaves no keys.
 func TestRedisLimitKeysExpire(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -327,8 +331,8 @@ func TestRedisLimitKeysExpire(t *testing.T) {
 	}
 }
 
-// A field that cannot be read is dropped, and named in the log. The fleet goes
-// on, also with the host of that field.
+// A field that cannot be read is removed, and the log contains its name. The
+// fleet continues, including with the host of that field.
 func TestRedisLimitUnreadableField(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -407,8 +411,8 @@ func (s *starts) mustGoOn(t *testing.T, from time.Time) {
 	}
 }
 
-// Redis loses one of the fleet's keys: it has evicted the key, for example. A
-// new epoch begins with the next heartbeat, and the owned host goes on.
+// Redis loses one of the fleet's keys, for example by eviction. A new epoch
+// begins with the next heartbeat, and the requests to the owned host continue.
 func TestRedisLimitOneKeyIsLost(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)

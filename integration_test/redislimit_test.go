@@ -51,7 +51,7 @@ func warm(t testing.TB, l *politeness.Limiter) {
 }
 
 // An ACL user needs only the commands, keys and channels that the doc of
-// redislimit lists. If a right is missing, the error says so.
+// redislimit lists. If a right is missing, the error indicates that.
 func TestRedisLimitNeedsFewRights(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
@@ -109,13 +109,13 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	}
 	wg.Wait()
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-	// The member gives all hosts back. For each host, Redis then keeps the time
+	// The member releases all hosts. For each host, Redis then keeps the time
 	// from which the host may get requests again, and what the member has
 	// learned about the host.
 	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
-	// A hash with the same names and no values shows what names and buckets
-	// cost.
+	// A hash with the same names and no values measures the cost of names and
+	// buckets.
 	for i := range int64(hosts) {
 		admin.HSet(t.Context(), "names", numberedHost(i).Host, "")
 	}
@@ -440,8 +440,8 @@ func waitFor(t *testing.T, complaint string, ok func() bool) {
 	}
 }
 
-// What Redis answers is in the log and in the error at once, and the fleet goes
-// on when the trouble is over.
+// The log and the error immediately contain the error reply of Redis, and the
+// fleet continues when the cause is gone.
 func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

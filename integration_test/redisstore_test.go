@@ -21,7 +21,7 @@ import (
 
 // These are timeouts of calls to Redis. The first is so long that calls succeed
 // even on a busy machine. The second is short, for tests in which Redis does
-// not answer.
+// not respond.
 const (
 	patient   = 10 * time.Second
 	impatient = 200 * time.Millisecond
@@ -155,8 +155,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	before := 0
 	// Together, six members fetch each robots.txt once. (More than six would
 	// make Redis slow on a small machine.) Two members that start afterwards
-	// fetch none. But a member that has to work without Redis may fetch every
-	// robots.txt.
+	// fetch none. However, a member that has to work without Redis may fetch
+	// every robots.txt.
 	for _, step := range []struct{ members, want int }{{6, hosts}, {2, 0}} {
 		members, without := redisFleet(t, web, server, step.members, patient)
 		visitForbidden(t, members, hosts)
@@ -168,8 +168,8 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 	}
 }
 
-// Whatever happens to Redis, every verdict is right. A failure only costs more
-// fetches.
+// Whatever happens to Redis, every verdict is correct. A failure only causes
+// additional fetches.
 func TestVerdictsWhenRedisIsAway(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func(t *testing.T, server *redisserver.Server){

@@ -14,7 +14,7 @@ import (
 )
 
 // A second visit to a site of static files, with weak ETags because of gzip.
-// The site's own log shows that bodies came only of what has changed.
+// The site's own log shows that it sent the bodies of changed files only.
 func TestNginx_Revisit(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)

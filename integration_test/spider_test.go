@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Ctrl-C ends a crawl at once. Before the spider ends, it prints its summary.
+// Ctrl-C ends a crawl immediately. Before the spider ends, it prints its
+// summary.
 func TestSpider_CtrlC(t *testing.T) {
 	t.Parallel()
 	binary := build(t, "politespider")
@@ -57,7 +58,7 @@ func TestSpider_CtrlC(t *testing.T) {
 	}
 }
 
-// programs has the compiled examples. Each is compiled once for all tests.
+// programs contains the compiled examples. Each is compiled once for all tests.
 var programs struct {
 	dir   string
 	mu    sync.Mutex

@@ -62,10 +62,10 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 }
 
-// moves() counts the moves and the visits. A visit is a request to a host that
-// had been asked before. A move is a visit for which the previous request to
-// the host came from another process. For each process, moves() also returns
-// its hosts: those whose last request came from this process.
+// moves counts the moves and the visits. A visit is a request to a host to
+// which an earlier request was sent. A move is a visit for which another
+// process sent the previous request to the host. For each process, moves also
+// returns its hosts: those to which this process sent the last request.
 func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,8 +86,8 @@ func (w *chaosWeb) moves() (moves, visits int, owners map[string][]string) {
 	return moves, visits, owners
 }
 
-// next() returns the time of the first request for a page of the host after the
-// given time. If there was no such request, next() returns the zero time.
+// next returns the time of the first request for a page of the host after the
+// given time, or the zero time if there was none.
 func (w *chaosWeb) next(host string, after time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -103,7 +103,7 @@ func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
 		// context keeps only itself.
 		ctx, cancel := context.WithDeadline(context.Background(), deadline)
 		defer cancel()
-		stop := context.AfterFunc(ctx, func() { a.grant.Done(o) })
+		stop := context.AfterFunc(ctx, func() { a.grant.done(a.caller, o) })
 		defer stop()
 	}
 	defer a.grant.done(a.caller, o)

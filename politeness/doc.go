@@ -130,7 +130,8 @@ package politeness
 //	host.go          the host of a request, and when PerHost is called for it
 //	chain.go         Within and GlobalRate: a request that several Limiters must let start;
 //	                 how a request joins and leaves the queue of each
-//	readiness.go     what the first request of a lane waits for, at one Limiter
+//	readiness.go     what the first request of a lane waits for, at one Limiter;
+//	                 the warning about an open body
 //	globalrate.go    the tokens of GlobalRate
 //	slot.go          slots and leases
 //	wakeup.go        who checks again when something has changed
@@ -148,8 +149,8 @@ package politeness
 // What they return and report is in errors.go, reason.go, observer.go and
 // events.go.
 //
-// The rules for a single host are in internal/schedule. Four rules are in
-// several places:
+// The rules for a single host are in internal/schedule, whose doc.go has a list
+// of its files. Four rules are in several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would

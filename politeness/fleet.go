@@ -53,15 +53,15 @@ func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() 
 // away.
 func (l *Limiter) checkIdle(h *schedule.Host) {
 	if h.Claim != nil {
-		l.review(h)
+		l.scheduleLook(h)
 		return
 	}
 	l.hosts.MarkIdle(h)
 }
 
-// review makes the Fleet look at h, which has a Claim, when h may be given
-// away.
-func (l *Limiter) review(h *schedule.Host) {
+// scheduleLook makes the Fleet look at h, which has a Claim, when h may be
+// given away.
+func (l *Limiter) scheduleLook(h *schedule.Host) {
 	now := l.now()
 	c := h.Claim
 	if !h.IsBusy() && c.IdleSince == schedule.Never {
@@ -86,6 +86,9 @@ func (l *Limiter) lookIn(h *schedule.Host, wait time.Duration) {
 // informFleet passes a new pause of h to the Fleet at once, and the end of
 // requests to h that were in flight when h was given away. l must have a Fleet.
 func (l *Limiter) informFleet(h *schedule.Host) {
+	if h.InFlight == 0 {
+		l.stopLeaseTimer(h)
+	}
 	now := l.now()
 	isPaused := h.Learned != nil && h.Learned.PauseEnd > now
 	if !h.IsOwned() {
@@ -98,6 +101,14 @@ func (l *Limiter) informFleet(h *schedule.Host) {
 	}
 	if isPaused && h.Learned.PauseEnd > h.Claim.LastStored.PauseEnd {
 		l.lookIn(h, 0)
+	}
+}
+
+// stopLeaseTimer is called when no request to h is in flight.
+func (l *Limiter) stopLeaseTimer(h *schedule.Host) {
+	if timer := l.leaseTimers[h]; timer != nil {
+		timer.Stop()
+		delete(l.leaseTimers, h)
 	}
 }
 

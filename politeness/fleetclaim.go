@@ -51,8 +51,12 @@ func (c *fleetClaim) Own(r fleet.Record) {
 			l.lookIn(h, 0)
 		}
 	} else {
-		h.ImportPause(now, state, r.Age, c.state.LastStored) // of a request of others that was in flight
-		l.noteImport(h, now)
+		// What this member has stored itself has nothing new. Its age may be
+		// too low: the time while the member was cut off may not count.
+		if r.Late {
+			h.ImportBackOff(now, state, r.Age, c.state.LastStored)
+			l.noteImport(h, now)
+		}
 		l.budgets.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
 	l.retime(h, now)
@@ -128,6 +132,7 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 	}
 	if ok {
 		r.InFlight = int(h.InFlight)
+		l.startLeaseTimer(h, now)
 		c.end(true)
 	} else {
 		l.lookIn(h, wait)
@@ -138,6 +143,43 @@ func (c *fleetClaim) Give(others bool) (r fleet.Record, ok bool) {
 		o.HandedOver(context.Background(), Event{Host: h.Key})
 	}
 	return r, ok
+}
+
+// startLeaseTimer is called when h was given away. The requests to h that are
+// still in flight take up slots of the next owner until the Fleet learns of
+// their ends. This Limiter may not need h again, so no other call would notice
+// that a lease ends.
+func (l *Limiter) startLeaseTimer(h *schedule.Host, now schedule.Time) {
+	leaseEnd := h.FirstLeaseEnd()
+	if leaseEnd == schedule.Forever || l.leaseTimers[h] != nil {
+		return
+	}
+	if l.leaseTimers == nil {
+		l.leaseTimers = make(map[*schedule.Host]*time.Timer)
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(leaseEnd.Sub(now), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		wasStopped := l.leaseTimers[h] != timer
+		if !wasStopped {
+			l.leaseTimerFired(h)
+		}
+	})
+	l.leaseTimers[h] = timer
+}
+
+// leaseTimerFired informs the Fleet of the leases to h that have ended. If this
+// Limiter owns h again, startLeaseTimer is called when it gives h away. The
+// Limiter must be locked.
+func (l *Limiter) leaseTimerFired(h *schedule.Host) {
+	delete(l.leaseTimers, h)
+	if h.IsOwned() {
+		return
+	}
+	now := l.now()
+	l.expireLeases(now, h)
+	l.startLeaseTimer(h, now)
 }
 
 // end ends the claim. If requests are waiting, end makes a new claim. If
@@ -165,17 +207,17 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	hasUnstoredPause := c.hasLaterPause(s, r.Age, now)
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
 	c.limiter.noteImport(c.host, now)
-	c.host.NoteStored()
+	c.host.NoteImported(s)
 	// Import has kept a Crawl-delay that was declared since the host was
-	// requested, and the Fleet stores another.
-	hasUnstoredCrawlDelay := c.host.Durable().CrawlDelay != s.CrawlDelay
-	c.mustStore = c.mustStore || r.Late || hasUnstoredPause || hasUnstoredCrawlDelay
+	// requested, or a back-off, and the Fleet stores others.
+	hasUnstored := hasUnstoredPause || c.host.Durable() != c.state.LastStored
+	c.mustStore = c.mustStore || r.Late || hasUnstored
 }
 
 // hasLaterPause reports whether the host is paused for longer than a state of
 // the given age contains. The state is what the Fleet stores, so the Fleet does
 // not know this pause: it was begun by a request that was in flight while the
-// Fleet replied. As in schedule.Host.ImportPause, a difference of less than a
+// Fleet replied. As in schedule.Host.ImportBackOff, a difference of less than a
 // second is a delay of the reports.
 func (c *fleetClaim) hasLaterPause(s schedule.State, age time.Duration, now schedule.Time) bool {
 	pauseEnd := c.host.Durable().PauseEnd

@@ -41,9 +41,10 @@ type Limiter struct {
 
 	// MaxWait is the longest time that Acquire waits. A request that would have
 	// to wait longer fails with a [*DelayError] as soon as that is known. A
-	// request that follows a redirect may wait one interval longer:
-	// MaxCrawlDelay, or Delay if that is longer. 0 means as long as the context
-	// allows. Negative means that requests never wait.
+	// request that follows a redirect may wait one interval longer: Delay,
+	// MaxCrawlDelay or an interval of PerHost, whichever is the longest. 0
+	// means as long as the context allows. Negative means that requests never
+	// wait.
 	MaxWait time.Duration
 
 	// What servers may request:
@@ -200,6 +201,10 @@ type Limiter struct {
 	stats   Stats
 	perHost settingsTable    // the settings that PerHost has returned
 	budgets schedule.Budgets // what is left of the Budget of each host
+
+	// leaseTimers has the timer for the first end of a lease, for hosts that
+	// were given to another member of the Fleet with requests in flight.
+	leaseTimers map[*schedule.Host]*time.Timer
 }
 
 // A Fleet gives each host to only one of many Limiters at a time. See

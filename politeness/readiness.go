@@ -76,9 +76,10 @@ func (l *Limiter) waitFor(g *Grant, at schedule.Time, why schedule.Reason, now s
 // body before the log names the body.
 const openBodyWarning = 5 * time.Second
 
-// waitForSlot is called for g if g lacks only a slot. g checks again when the
-// first lease ends, or when g has waited for an open body for openBodyWarning.
-// Any other change wakes g.
+// waitForSlot is called for g if nothing else makes g wait than that no slot is
+// free or another request is on its way: see Host.HasSlot. g checks again when
+// the first lease ends, and when it has waited for an open body for
+// openBodyWarning. Any change that frees a slot wakes g.
 func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host
 	v := readiness{checkIn: schedule.Unlimited, estimate: g.request.Estimate, why: schedule.ReasonSlot}
@@ -88,13 +89,17 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	}
 	v.checkIn = h.FirstLeaseEnd().Sub(now)
 	body := owner(oldest).body
-	if body == nil || body.reported.Load() || h.OnItsWay > 0 {
+	if body == nil || body.reported.Load() {
 		return v
 	}
 	since := schedule.Time(body.since.Sub(l.epoch))
 	warnAt := max(g.request.PhaseStart, h.Due(&g.request), since).Add(openBodyWarning)
 	if now < warnAt {
 		v.checkIn = min(v.checkIn, warnAt.Sub(now))
+		return v
+	}
+	if h.OnItsWay > 0 { // the body may not be the cause
+		v.checkIn = min(v.checkIn, openBodyWarning)
 		return v
 	}
 	// A request at another Limiter of the chain may have reported the body

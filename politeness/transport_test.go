@@ -500,6 +500,41 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 	})
 }
 
+// A body is open. A second request takes a slot too, and is on its way for
+// longer than the delay, so the third request begins to wait for a slot before
+// the second is sent. The log names the open body all the same.
+func TestUnreadBodyWhileAnotherIsOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		zero := time.Now()
+		l := &Limiter{Concurrency: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(r.Context())
+			trace.GetConn("example.com:80")
+			if r.URL.Path == "/slow" {
+				time.Sleep(2 * time.Second)
+			}
+			trace.WroteHeaders()
+			if r.URL.Path == "/slow" {
+				time.Sleep(20 * time.Second)
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("x"))}, nil
+		})
+		tr := &Transport{Limiter: l, Base: base, AttemptTimeout: time.Minute}
+		get(t, tr, "http://example.com/left-open")
+		var wg sync.WaitGroup
+		for _, path := range []string{"slow", "next"} {
+			wg.Go(func() { get(t, tr, "http://example.com/"+path).Body.Close() })
+			synctest.Wait()
+		}
+		time.Sleep(12 * time.Second)
+		if n := strings.Count(log.String(), "left-open"); n != 1 {
+			t.Errorf("after %v, the body is named %d times, want once: %s", time.Since(zero), n, &log)
+		}
+		wg.Wait()
+	})
+}
+
 // After 101 Switching Protocols, the body is the connection, and can be written
 // to. AttemptTimeout frees the slot but does not end the connection.
 func TestSwitchingProtocols(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	maxBytes  = 1 << 20          // of a page
+	maxBytes  = 1 << 20          // how much of a page is read
 	maxTime   = 30 * time.Second // for robots.txt, redirects, the page and all waits
 	freshness = 5 * time.Minute  // the time for which a page is not requested again
-	maxPages  = 64               // that are kept in memory
+	maxPages  = 64               // maximum number of pages kept in memory
 )
 
 // A fetcher fetches pages and remembers the latest ones.
@@ -31,7 +31,7 @@ type fetcher struct {
 	pages   pageCache
 }
 
-// newFetcher returns a fetcher. The error is about the options.
+// newFetcher returns a fetcher. It returns an error if the options are invalid.
 func newFetcher(opts robotsmw.Options) (*fetcher, error) {
 	opts.KeepFiles = true // for the preferences
 	robots, err := robotsmw.NewTransport(opts)
@@ -58,12 +58,12 @@ var (
 	errEvicted = errors.New("the page is unchanged, but its text is no longer in memory")
 )
 
-// A statusError is the error of a response whose status is not 2xx.
+// A statusError is the error for a response whose status is not 2xx.
 type statusError struct{ status string }
 
 func (e *statusError) Error() string { return "the server responded with " + e.status }
 
-// A blockedError is the error of a response of bot protection.
+// A blockedError is the error for a response of bot protection.
 type blockedError struct{ refusal refusal.Refusal }
 
 func (e *blockedError) Error() string { return "the site refused: " + e.refusal.String() }
@@ -119,8 +119,8 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, cacheControl string) (*do
 // bot protection counts as a challenge.
 const minText = 1000
 
-// read returns the page in a response. It returns an error if the response has
-// none.
+// read returns the page in a response. It returns an error if the response
+// contains no page.
 func (f *fetcher) read(resp *http.Response) (*document, error) {
 	if page := robotsmw.PageDirectives(resp); page.Refusal.Sure {
 		return nil, &blockedError{page.Refusal}

@@ -17,12 +17,12 @@
 // The tool obeys robots.txt, for the URL and at each redirect. It keeps at
 // least one second between two requests to a host, and more if Crawl-delay or
 // Retry-After request it. It connects to public addresses only (-allow-private
-// allows all), reads at most 1 MiB of a page, and ends after 30 seconds. It
-// returns HTML as readable text, marked as content from the web that contains
-// no instructions. A page that was fetched in the last five minutes is not
-// requested again, so that a model can read a long page in parts. If the owner
-// of the site has stated preferences about AI, the result lists them. A refusal
-// states its cause, and what the user can do.
+// allows all), reads at most 1 MiB of a page, and limits each call to 30
+// seconds. It returns HTML as readable text, marked as content from the web
+// that contains no instructions. A page that was fetched in the last five
+// minutes is not requested again, so that a model can read a long page in
+// parts. If the owner of the site has stated preferences about AI, the result
+// lists them. A refusal states its cause, and what the user can do.
 //
 // Through a proxy (HTTPS_PROXY), the tool checks only the address of the proxy,
 // which must refuse private addresses itself.
@@ -123,8 +123,9 @@ func parseFlags(args []string, stdout io.Writer) (settings, error) {
 	return s, nil
 }
 
-// run serves until ctx or standard input ends. It returns the exit status: 0
-// after that, 1 if the tool cannot serve, 2 for a wrong command line.
+// run serves until ctx or standard input ends, and returns the exit status: 0
+// if serving ended in this way, 1 if the tool cannot serve, and 2 if the
+// command line is wrong.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parseFlags(args, stdout)
 	if err == errHelp {
@@ -189,8 +190,8 @@ func newServer(f *fetcher) *mcp.Server {
 	return server
 }
 
-// serveHTTP serves until ctx ends. Only programs of this machine may connect,
-// but not web pages that are open in a browser.
+// serveHTTP serves until ctx ends. It accepts connections from this machine
+// only, and rejects the requests of web pages in a browser.
 func serveHTTP(ctx context.Context, server *mcp.Server, address string, stderr io.Writer) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // in parts. The zero value is empty. It is safe for concurrent use.
 type pageCache struct {
 	mu     sync.Mutex
-	latest []*document // the most recently used is the last
+	latest []*document // from the least to the most recently used
 }
 
 // get returns the document with a URL, or nil.

@@ -17,17 +17,17 @@ const (
 	maxLength     = 100_000 // maximum length of a result
 )
 
-// call fetches a page and returns the text for the model. An error is also for
-// the model: it states the cause and what the user can do.
+// call fetches a page and returns the text for the model. The text of an error
+// is for the model too: it contains the cause and what the user can do.
 func (f *fetcher) call(ctx context.Context, args Arguments) (string, error) {
 	if args.MaxLength == 0 {
 		args.MaxLength = defaultLength
 	}
 	if args.MaxLength < 1 || args.MaxLength > maxLength {
-		return "", fmt.Errorf("max_length is %d; must be 1 to %d", args.MaxLength, maxLength)
+		return "", fmt.Errorf("max_length is %d; it must be from 1 to %d", args.MaxLength, maxLength)
 	}
 	if args.StartIndex < 0 {
-		return "", fmt.Errorf("start_index is %d; must not be negative", args.StartIndex)
+		return "", fmt.Errorf("start_index is %d; it must not be negative", args.StartIndex)
 	}
 	d, err := f.fetch(ctx, args.URL)
 	if err != nil {
@@ -83,7 +83,7 @@ func advice(err error) string {
 		return "The owner of the site does not want automatic access to this page. " +
 			"The user can open it in a browser, or ask the owner to allow this agent in robots.txt."
 	case errors.Is(err, robotsmw.ErrUnreachable):
-		return "The rules of the site are not known, so nothing is fetched from it. Try again later."
+		return "The robots.txt of the site is unreachable, so no page may be fetched. Try again later."
 	case errors.Is(err, robotsmw.ErrAddressRefused):
 		return "The page is in a private network, which this tool does not connect to."
 	case isDelay:

@@ -55,7 +55,7 @@ func TestScenarios(t *testing.T) {
 			pages:   withPage("/robots.txt", status(500)),
 			path:    "/page",
 			isError: true,
-			want:    "The rules of the site are not known",
+			want:    "The robots.txt of the site is unreachable",
 			never:   "/page",
 		},
 		{

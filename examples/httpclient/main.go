@@ -109,8 +109,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return printed
 }
 
-// printPage fetches a page and prints its text. With errTooLong, it prints the
-// beginning.
+// printPage fetches a page and prints its text. If it returns errTooLong, it
+// has printed the beginning.
 func printPage(ctx context.Context, stdout io.Writer, client *http.Client, page *url.URL) error {
 	text, fetchErr := fetch(ctx, client, page)
 	if _, err := io.WriteString(stdout, text); err != nil {
@@ -124,7 +124,8 @@ var (
 	errTooSlow = errors.New("the page took longer than 20 seconds")
 )
 
-// fetch returns the text of a page. With errTooLong, it returns the beginning.
+// fetch returns the text of a page. If the page is longer than 1 MiB, fetch
+// returns the beginning and errTooLong.
 func fetch(ctx context.Context, client *http.Client, page *url.URL) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooSlow)
 	defer cancel()

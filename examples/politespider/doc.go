@@ -82,8 +82,8 @@
 // the report covers the whole crawl. With -compare FILE, it also shows what
 // changed since an earlier crawl, whose -json output is in FILE. For the
 // report, the spider keeps each request in memory, and each URL that it did not
-// request. Each takes about 100 bytes. After a million of them, the spider only
-// counts the others.
+// request. Each takes about 100 bytes. The spider keeps at most a million of
+// them, and only counts the others.
 //
 // With -evidence DIR, the spider writes a record of the crawl that others can
 // check (package evidence). The record has each request with the decision that

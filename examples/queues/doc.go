@@ -5,8 +5,8 @@
 //	river  River, in PostgreSQL
 //
 // A queue does not limit the rate of requests: it hands out a page as soon as a
-// worker is free. Courtesy knows when the page's host is due, and the worker in
-// internal/worker puts the page back until then. The doc of each command, such
-// as "go doc ./nats", describes how to start the command and what to copy from
-// it.
+// worker is free. The Limiter of Courtesy determines when the page's host is
+// due, and the worker in internal/worker puts the page back until then. The
+// documentation of each command ("go doc ./nats") describes how to start the
+// command and what to copy from it.
 package queues

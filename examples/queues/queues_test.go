@@ -90,7 +90,7 @@ func TestSIGTERM(t *testing.T) {
 
 // A worker is killed while it fetches a page, and started again. No page is
 // lost, and only pages of the killed worker are fetched twice. They are retried
-// as soon as the command's doc promises.
+// within the time in the command's documentation.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for _, e := range engines {

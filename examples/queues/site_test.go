@@ -201,8 +201,8 @@ func (s *site) checkPages(t *testing.T, n int, log []request, killed string) {
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// ideal returns the least time that the slowest host needs: its robots.txt, an
-// interval for each page except the last, and the pause after the 429.
+// ideal returns the minimum time that the slowest host needs: its robots.txt,
+// an interval for each page except the last, and the pause after the 429.
 func (s *site) ideal() (least time.Duration) {
 	for n := range s.hosts {
 		crawl := s.crawlDelay(n)

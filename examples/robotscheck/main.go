@@ -89,8 +89,8 @@ import (
 )
 
 // commands are the subcommands, in the order of the help. To add one, write a
-// package that exports a Command and has its help as the doc in doc.go, and add
-// it here.
+// package that exports a Command and whose doc.go contains its help as the
+// package documentation, and add the Command here.
 var commands = []command.Command{
 	explain.Command,
 	lint.Command,

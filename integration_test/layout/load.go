@@ -110,7 +110,7 @@ func moduleRoot() (string, error) {
 	}
 	file := strings.TrimSpace(string(out))
 	if file == "" || file == os.DevNull {
-		return "", errors.New("there is no go.mod here: run this inside the module")
+		return "", errors.New("no go.mod found; run this command inside the module")
 	}
 	return filepath.Dir(file), nil
 }

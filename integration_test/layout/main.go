@@ -33,7 +33,7 @@ import (
 )
 
 func main() {
-	verbose := flag.Bool("v", false, "print each arrow that runs back, or each name")
+	verbose := flag.Bool("v", false, "also print each arrow that runs back up, each name, or each function with many branches")
 	names := flag.Bool("names", false, "count exported names instead of arrows")
 	unused := flag.Bool("unused", false, "print the exported names that no example, no other package and no command uses")
 	sizes := flag.Bool("sizes", false, "count lines of code, without comments, blank lines and tests")
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// A question is what the command prints an answer to.
+// A question selects what the command prints.
 type question int
 
 const (
@@ -75,7 +75,7 @@ func run(out io.Writer, only []string, ask question, verbose bool) error {
 	}
 	for _, name := range only {
 		if !slices.ContainsFunc(packages, func(p *Package) bool { return p.Name == name }) {
-			return fmt.Errorf("there is no package %s in this module", name)
+			return fmt.Errorf("the module has no package %s", name)
 		}
 	}
 	shown := func(p *Package) bool { return len(only) == 0 || slices.Contains(only, p.Name) }
@@ -102,7 +102,7 @@ func printArrows(out io.Writer, packages []*Package, shown func(*Package) bool, 
 		plan := g.bestOrder()
 		note := ""
 		if !plan.Exact {
-			note = " (at most: too many files in one circle to be sure)"
+			note = " (or fewer: a circle has too many files for an exact search)"
 		}
 		fmt.Fprintf(w, "%d\t%d\t%d\t%d\t  %s%s\n", len(g.Files), plan.Layers, len(g.Arrows), len(plan.Back), p.Name, note)
 		for _, a := range plan.Back {

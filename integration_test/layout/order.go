@@ -16,7 +16,7 @@ type Plan struct {
 }
 
 // anArrow is the cost of an arrow that runs back up. The number of the arrow's
-// names (see FileGrapg.Arrows) is added to this cost. Therefore the order with
+// names (see FileGraph.Arrows) is added to this cost. Therefore the order with
 // the fewest such arrows wins. If two orders have equally many such arrows, the
 // order whose arrows have fewer names wins.
 const anArrow = 1 << 16
@@ -189,8 +189,8 @@ func goodOrder(cost [][]int) []int {
 	return best
 }
 
-// settle moves a file to the place where the cost of the arrows that run up is
-// least. It reports whether this lowered the cost.
+// settle moves a file to the place at which the cost of the arrows that run up
+// is lowest. It reports whether this lowered the cost.
 func settle(cost [][]int, order []int, file int) bool {
 	at := slices.Index(order, file)
 	best, most := at, 0

@@ -27,8 +27,8 @@ func (p *Package) group() string {
 	return ""
 }
 
-// codeLines returns how many lines of the package's files have code. Files for
-// other systems count too, and tests do not.
+// codeLines returns the number of lines with code in the package's files. It
+// includes files for other systems, but no tests.
 func codeLines(p *Package) (int, error) {
 	names, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
 	total := 0
@@ -68,8 +68,8 @@ func countCodeLines(source []byte) int {
 	}
 }
 
-// maxBranches is how many branches a function may have. The doc comment of a
-// function with more than these says why, and names the word "branches".
+// maxBranches is the maximum number of branches of a function, unless its doc
+// comment contains the word "branches" and explains why the function has more.
 const maxBranches = 20
 
 // A branchy is a function with more than maxBranches branches.
@@ -97,8 +97,8 @@ func findBranchy(p *Package) []branchy {
 	return found
 }
 
-// branches counts the places where a function's flow divides: each if, loop,
-// case with a condition, && and ||, those in its function literals included.
+// branches counts the branches of a function: each if, loop, case with a
+// condition, && and ||, including those in its function literals.
 func branches(f ast.Node) int {
 	n := 0
 	ast.Inspect(f, func(node ast.Node) bool {

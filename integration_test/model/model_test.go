@@ -37,7 +37,7 @@ var (
 	// and the engine never loses its state.
 	safetyBothSlow = property{spin: "-DLosses=0 -DSlow=2", gcc: assertions}
 	// The property served allows one fault. A member may be killed or stopped,
-	// or a call may be lost, or the answer to a call.
+	// or a call or its reply may be lost.
 	served = property{spin: "-DLIVE -DLosses=0 -DSteps=0", gcc: "-DNFAIR=3", pan: "-a -f"}
 	// servedAfterLoss allows no fault, but the engine may lose its state once.
 	servedAfterLoss = property{spin: "-DLIVE -DFaults=0 -DSteps=0", gcc: "-DNFAIR=3", pan: "-a -f"}

@@ -83,7 +83,7 @@ var swapped = map[token.Token]token.Token{
 
 // changesOf returns the possible changes of one file. A change may replace an
 // operator, a condition, a number, or one of the words "true", "false" and
-// "continue". Or it leaves out a statement, an assignment or a negation.
+// "continue". It may also remove a statement, an assignment or a negation.
 func changesOf(dir, file string, src []byte) ([]change, error) {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, src, parser.SkipObjectResolution)

@@ -5,6 +5,5 @@ package main
 type explanation struct{ file, before, after string }
 
 // explained maps a change to the reason why no test needs to notice it. For
-// example, the changed behavior is not promised, or it cannot be seen from
-// outside.
+// example, the changed behavior is not documented, or has no visible effect.
 var explained = map[explanation]string{}

@@ -4,14 +4,15 @@
 //	.ci/mutate                    300 changes, within 30 minutes
 //	.ci/mutate -n 50 -seed 7 -only politeness
 //
-// It prints each change that no test noticed, with the reason that explained.go
-// gives. At the end it prints how many such changes there were. The exit status
-// is 1 if more than 5 in 100 changes went unnoticed, or if an unnoticed change
-// is not explained. The files of the tree are not modified: the go command
-// compiles a changed copy in place of one file (-overlay).
+// It prints each change that no test noticed, with the explanation in
+// explained.go, if there is one. At the end, it prints the number of such
+// changes. The exit status is 1 if more than 5 in 100 changes went unnoticed,
+// or if an unnoticed change is not explained. The files of the tree are not
+// modified: the go command compiles a changed copy in place of one file
+// (-overlay).
 //
 // A change that survives shows that a test is missing or that some code is
-// unnecessary. If neither is true, say why in explained.go.
+// unnecessary. If neither is true, add an explanation to explained.go.
 package main
 
 import (
@@ -34,15 +35,15 @@ import (
 )
 
 const (
-	tolerated = 5               // how many of 100 changes may survive
+	tolerated = 5               // maximum number of survivors among 100 changes
 	hangs     = 2 * time.Minute // a test that runs longer counts as failed
 )
 
 func main() {
 	n := flag.Int("n", 300, "how many `changes` to try")
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "what the choice of changes follows from; 0 is a seed too")
-	within := flag.Duration("within", 30*time.Minute, "stop after this time with what has been tried")
-	only := flag.String("only", "", "change only files whose path begins so, as in `politeness/`")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the random choice of changes; 0 is a valid seed")
+	within := flag.Duration("within", 30*time.Minute, "stop after this time, even if fewer changes were tried")
+	only := flag.String("only", "", "change only files whose path begins with this `prefix`, such as politeness/")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "mutate takes no arguments, but got %q\n", flag.Args())
@@ -62,8 +63,8 @@ func main() {
 	}
 }
 
-// run tries n changes. It reports whether few enough survived and all survivors
-// are explained.
+// run tries n changes. It reports whether at most 5 in 100 survived, and
+// whether all survivors are explained.
 func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -74,7 +75,7 @@ func run(ctx context.Context, n int, seed uint64, only string) (bool, error) {
 		return false, err
 	}
 	if len(all) == 0 {
-		return false, fmt.Errorf("there is nothing to change below %q", only)
+		return false, fmt.Errorf("no change is possible in files whose path begins with %q", only)
 	}
 	fmt.Printf("seed %d: %d of %d possible changes\n", seed, min(n, len(all)), len(all))
 	if err := sound(ctx, root, all); err != nil {
@@ -146,8 +147,8 @@ func try(ctx context.Context, root string, c change) outcome {
 	if err != nil {
 		return aborted
 	}
-	// Compile first, because a change that does not compile says nothing about
-	// the tests.
+	// Compile first, because the tests need not notice a change that does not
+	// compile.
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+c.dir)
 	build.Dir = root
 	if build.Run() != nil {
@@ -224,7 +225,7 @@ func (t *tally) report() bool {
 func moduleRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
-		return "", fmt.Errorf("asking the go command for the module: %w", err)
+		return "", fmt.Errorf("find the go.mod of the module: %w", err)
 	}
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }

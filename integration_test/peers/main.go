@@ -31,8 +31,8 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 15, "how often to measure each parser")
-	atLeast := flag.Duration("time", 5*time.Millisecond, "how long each measurement takes at least")
+	rounds := flag.Int("rounds", 15, "number of measurements of each parser")
+	atLeast := flag.Duration("time", 5*time.Millisecond, "minimum duration of each measurement")
 	flag.Parse()
 	if err := run(os.Stdout, *rounds, *atLeast); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)

@@ -15,8 +15,8 @@ type matchWorkload struct {
 	nbytes int // total length of the patterns
 }
 
-// matchWorkloads returns workloads with more and more rules, a typical one, and
-// hostile ones.
+// matchWorkloads returns workloads with increasing numbers of rules, a typical
+// workload, and hostile ones.
 func matchWorkloads() (all []matchWorkload) {
 	for _, n := range []int{1, 2, 3, 5, 10, 30, 100, 1000, 10_000} {
 		all = append(all, newMatchWorkload(crawlWorkload(fmt.Sprint("literal ", n), n, 0)))
@@ -56,7 +56,7 @@ func (m matchWorkload) matchers() (ours, temoto func()) {
 	}
 	data, err := robotstxt.FromString(m.robots)
 	if err != nil {
-		panic(err) // this does not happen: temoto can parse each workload
+		panic(err) // impossible: temoto can parse each workload
 	}
 	group := data.FindGroup("ExampleBot")
 	temoto = func() {

@@ -70,12 +70,12 @@ func (s *Server) Restart() {
 		}
 		if time.Now().After(deadline) {
 			s.Kill()
-			s.t.Fatalf("redisserver: it does not answer on %s:\n%s", s.Addr, s.log.String())
+			s.t.Fatalf("redisserver: no response from %s:\n%s", s.Addr, s.log.String())
 		}
 	}
 }
 
-// answers() reports whether the server answers a PING. It needs no Redis
+// answers reports whether the server responds to a PING. It uses no Redis
 // client.
 func (s *Server) answers() bool {
 	conn, err := net.DialTimeout("tcp", s.Addr, time.Second)
@@ -87,7 +87,7 @@ func (s *Server) answers() bool {
 	fmt.Fprint(conn, "PING\r\n")
 	answer := make([]byte, 64)
 	n, _ := conn.Read(answer)
-	// A server that requires a password answers -NOAUTH.
+	// A server that requires a password responds with -NOAUTH.
 	return strings.HasPrefix(string(answer[:n]), "+PONG") || strings.HasPrefix(string(answer[:n]), "-NOAUTH")
 }
 
@@ -109,10 +109,10 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address with a free port between 10000 and 19999, which
-// no other test gets before t ends, also while the server is down: the UDP port
-// of the same number is the lock. Ports that a system chooses by itself are
-// higher.
+// freeAddr returns an address with a free port between 10000 and 19999. No
+// other test gets this port before t ends, even while the server is down,
+// because freeAddr reserves the UDP port with the same number as a lock. Ports
+// that a system assigns by itself are higher.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -16,10 +16,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/diskstore"
 )
 
-// A hostileWeb answers for all hosts, at random.
+// A hostileWeb is a RoundTripper that serves all hosts, and selects each
+// response at random.
 type hostileWeb struct {
-	hosts atomic.Int64 // how many hosts have been named
-	open  atomic.Int64 // bodies that are not closed
+	hosts atomic.Int64 // number of new hosts in the URLs that url has returned
+	open  atomic.Int64 // number of bodies that are not closed
 }
 
 // url returns the URL of a page. One in four is on one of 50 hosts, and all
@@ -88,7 +89,7 @@ func (w *hostileWeb) robotsTxt(r *http.Request) (*http.Response, error) {
 	case 9:
 		return w.answer(r, 200, sitemaps, true, "ETag", `"`+own(largeValue)[:8000]+`"`)
 	case 10:
-		return w.answer(r, 200, "U", false) // nothing comes after the first byte
+		return w.answer(r, 200, "U", false) // the body never ends, and has no second byte
 	case 11:
 		return w.answer(r, 403, "<html><title>Just a moment...</title>"+largeValue, false)
 	case 12:
@@ -124,8 +125,8 @@ func (w *hostileWeb) page(r *http.Request) (*http.Response, error) {
 // had been read from a connection.
 func own(s string) string { return strings.Clone(s) }
 
-// answer returns an answer whose body ends after text if it is whole, and
-// otherwise never ends.
+// answer returns a response. If whole is true, its body is text. Otherwise, the
+// body begins with text, and then Read blocks until the request is canceled.
 func (w *hostileWeb) answer(r *http.Request, status int, text string, whole bool, header ...string) (*http.Response, error) {
 	resp := &http.Response{
 		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -166,7 +167,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// A hostileStore returns garbage, fails, and hangs at times.
+// A hostileStore sometimes returns garbage, fails, or blocks for a while.
 type hostileStore struct{ disk *diskstore.Store }
 
 func (s *hostileStore) Get(ctx context.Context, key string) ([]byte, error) {
@@ -193,7 +194,7 @@ func (s *hostileStore) Put(ctx context.Context, key string, value []byte, ttl ti
 		time.Sleep(50 * time.Millisecond)
 	}
 	if rand.IntN(20_000) == 0 {
-		time.Sleep(5 * time.Second) // longer than a call may take
+		time.Sleep(5 * time.Second) // longer than callers wait
 	}
 	return s.disk.Put(ctx, key, value, ttl)
 }

@@ -1,14 +1,14 @@
 // Soak runs a crawler against hostile hosts for a long time, and compares its
-// memory with the bounds that it has been given:
+// memory with the configured bounds:
 //
 //	go run ./integration_test/soak -for 30m
 //
-// The hosts send robots.txt files and pages that are made to be kept: bodies
-// that never end, headers of 500 KB, files of the greatest size, compressed
-// bodies that grow, redirects from host to host. The Store returns garbage,
-// fails and hangs. The workers have short deadlines, and most hosts are new.
-// Soak prints the heap now and then, and fails if it is ever more than twice
-// the bounds.
+// The hosts send robots.txt files and pages that are meant to exhaust memory:
+// bodies that never end, headers of 500 KB, files of the maximum size,
+// compressed bodies that expand, redirects from host to host. The Store returns
+// garbage, fails and blocks. The workers have short deadlines, and most hosts
+// are new. Soak prints the size of the heap at intervals, and fails if it ever
+// exceeds twice the bounds.
 package main
 
 import (
@@ -40,15 +40,15 @@ const (
 	robotsBytes  = 16 << 20 // Options.MaxBytes
 	revisitBytes = 8 << 20  // revisit.Transport.MaxBytes
 	maxHosts     = 5000     // Limiter.MaxHosts
-	hostBytes    = 1 << 10  // what a host takes in a Limiter, roughly
-	recordBytes  = 32 << 20 // what waits in an evidence.Recorder: a batch to be written, and the next one
+	hostBytes    = 1 << 10  // approximate size of a host in a Limiter
+	recordBytes  = 32 << 20 // two batches of lines in the evidence.Recorder
 
 	bounds = robotsBytes + revisitBytes + maxHosts*hostBytes + recordBytes
 )
 
 const (
 	workers = 16
-	maxBody = 1 << 20 // how much of a page a worker reads
+	maxBody = 1 << 20 // maximum number of bytes of a page that a worker reads
 )
 
 func main() {
@@ -66,7 +66,7 @@ func main() {
 	}
 }
 
-// A crawl is a crawler with all that keeps something in memory.
+// A crawl is a crawler, with all its parts that use memory.
 type crawl struct {
 	web      *hostileWeb
 	limiter  *politeness.Limiter
@@ -76,9 +76,9 @@ type crawl struct {
 
 	requests, answers atomic.Int64
 
-	// visits is held for reading by each visit. The heap is measured while no
-	// visit is under way, because what is allocated during a collection of
-	// garbage counts as in use. Fetches of robots.txt go on.
+	// Each visit holds visits for reading. The heap is measured while no visit
+	// is in progress, because memory that is allocated during a garbage
+	// collection counts as in use. Fetches of robots.txt continue meanwhile.
 	visits sync.RWMutex
 }
 
@@ -138,7 +138,7 @@ func soak(out io.Writer, dir string, duration time.Duration) error {
 		fmt.Fprintf(out, "%6.0fs: heap %s, %s\n", time.Since(start).Seconds(), mib(heap), c.state())
 	}
 	running.Wait()
-	c.recorder.Close() // the disk may be too slow for the record, which is no matter here
+	c.recorder.Close() // an error is ignored: the disk may be too slow for the record
 	fmt.Fprintf(out, "the heap was at most %s, %.2f times the bounds\n", mib(most), float64(most)/bounds)
 	if most > 2*bounds {
 		return errMemory
@@ -163,17 +163,17 @@ func (c *crawl) heap() int64 {
 	return testmain.Heap()
 }
 
-// state describes what the crawl holds now, and what it has done.
+// state describes the current memory use of the crawl, and counts its requests.
 func (c *crawl) state() string {
 	s := c.robots.Checker().Stats()
-	return fmt.Sprintf("robots.txt %s of %d origins, %d hosts in the Limiter, %d goroutines, %d requests, %d answers, %d bodies open",
+	return fmt.Sprintf("robots.txt %s of %d origins, %d hosts in the Limiter, %d goroutines, %d requests, %d responses, %d bodies open",
 		mib(s.Bytes), s.Origins, c.limiter.Stats().Hosts, runtime.NumGoroutine(),
 		c.requests.Load(), c.answers.Load(), c.web.open.Load())
 }
 
-// visit requests one page and reads as much of it as it gets in a short time.
+// visit requests one page, and reads the part of it that arrives within 100 ms.
 func (c *crawl) visit(ctx context.Context, rng *rand.Rand) {
-	defer func() { recover() }() // some answers panic
+	defer func() { recover() }() // some responses cause a panic
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+rng.IntN(100))*time.Millisecond)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, "GET", c.web.url(rng), nil)

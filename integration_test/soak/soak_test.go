@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 }
 
 // A short crawl stays within twice its bounds. COURTESY_SOAK=30m makes it a
-// long one. With the race detector, which takes memory of its own, only the
-// races count.
+// long one. With the race detector, which uses additional memory, the test
+// checks only for races.
 func TestSoak(t *testing.T) {
 	duration := 4 * time.Second
 	if s := os.Getenv("COURTESY_SOAK"); s != "" {

@@ -2,8 +2,8 @@ package testmain
 
 import "runtime"
 
-// Heap returns how many bytes of memory are in use. It collects garbage twice,
-// because what a sync.Pool holds survives one collection.
+// Heap returns the number of bytes of the heap that are in use. It collects
+// garbage twice, because the contents of a sync.Pool survive one collection.
 func Heap() int64 {
 	runtime.GC()
 	runtime.GC()

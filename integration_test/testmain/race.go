@@ -2,7 +2,7 @@
 
 package testmain
 
-// RaceEnabled reports whether the race detector is on. It makes code about ten
-// times slower and takes memory of its own. Tests of memory are skipped then,
-// and long computations in one goroutine are shortened.
+// RaceEnabled reports whether the race detector is enabled. The race detector
+// makes code about ten times slower and uses additional memory, so tests of
+// memory should be skipped, and long computations in one goroutine shortened.
 const RaceEnabled = true

@@ -1,5 +1,5 @@
-// Package testmain has what the tests of several packages need of the process
-// in which they run: its output, its parallelism and its memory.
+// Package testmain configures and measures the process in which tests run: its
+// log output, its parallelism and its memory.
 package testmain
 
 import (
@@ -9,10 +9,9 @@ import (
 	"strconv"
 )
 
-// Quiet discards what is logged with [slog.Default], which is the logger of
-// everything in this module that has no Logger. A test that checks what is
-// logged sets a Logger. Package log still writes to standard error. Call Quiet
-// in TestMain.
+// Quiet discards the output of [slog.Default], which this module uses wherever
+// no Logger is set. A test that checks log output should set a Logger. Package
+// log still writes to standard error. Call Quiet in TestMain.
 func Quiet() {
 	writer, flags := log.Writer(), log.Flags()
 	slog.SetDefault(slog.New(slog.DiscardHandler))

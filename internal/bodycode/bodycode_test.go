@@ -108,7 +108,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A bufio.Reader returns an error only once, so that IsGzip could lose it.
+// A bufio.Reader returns an error only once, so the Peek in IsGzip could
+// discard the error.
 func TestNewReader_KeepsErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, text := range []string{"", "x", "xy", "\xff\xfe"} {

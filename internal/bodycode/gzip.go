@@ -15,9 +15,9 @@ func IsGzip(r *bufio.Reader) bool {
 	return len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b
 }
 
-// NewGzipReader returns a reader of the decompressed bytes of r. Like
-// [gzip.Reader], it reads several members as one. Unlike it, it ignores what
-// follows the last member, such as a newline or zeros.
+// NewGzipReader returns a reader that decompresses r. Like [gzip.Reader], it
+// concatenates the members of the stream. Unlike [gzip.Reader], it ignores
+// bytes that follow the last member, such as a newline or zeros.
 func NewGzipReader(r *bufio.Reader) (io.Reader, error) {
 	member, err := gzip.NewReader(r)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// NewReader returns a buffered reader of r, which returns an error of r again
-// and again. A bufio.Reader alone would return it only once, and thus lose it
-// if Peek meets it.
+// NewReader returns a buffered reader of r. After r has failed, each further
+// read returns the error of r. A bufio.Reader alone would return the error only
+// once, so an error that Peek has returned would be lost.
 func NewReader(r io.Reader) *bufio.Reader { return bufio.NewReader(&stickyReader{r: r}) }
 
 type stickyReader struct {

@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// NewTextReader returns a reader of r's text in UTF-8. If r begins with a byte
-// order mark of UTF-16, its text is converted, and unpaired surrogates become
-// U+FFFD. Any other text is returned unchanged. No byte order mark is left out.
+// NewTextReader returns a reader of the text in r. If r begins with a byte
+// order mark of UTF-16, the text is converted to UTF-8, and each unpaired
+// surrogate becomes U+FFFD. Any other text is unchanged. A byte order mark is
+// not removed.
 func NewTextReader(r *bufio.Reader) *bufio.Reader {
 	mark, _ := r.Peek(2)
 	switch string(mark) {
@@ -27,7 +28,7 @@ func NewTextReader(r *bufio.Reader) *bufio.Reader {
 type utf16Reader struct {
 	source  *bufio.Reader
 	order   binary.ByteOrder
-	pending []byte // of the last rune, if it did not fit into the caller's slice
+	pending []byte // the rest of a rune that did not fit into the caller's slice
 	err     error
 }
 
@@ -40,7 +41,7 @@ func (u *utf16Reader) Read(p []byte) (n int, err error) {
 			continue
 		}
 		if u.err != nil || n > 0 && u.source.Buffered() < 4 {
-			break // without what is there, Read would block
+			break // the next rune may require a read that blocks
 		}
 		u.readRune()
 	}
@@ -50,7 +51,8 @@ func (u *utf16Reader) Read(p []byte) (n int, err error) {
 	return 0, u.err
 }
 
-// readRune appends the next rune to pending, or sets err.
+// readRune sets pending to the next rune. At the end of the source, it sets
+// err.
 func (u *utf16Reader) readRune() {
 	first, err := u.source.Peek(2)
 	if len(first) < 2 {
@@ -77,11 +79,12 @@ func (u *utf16Reader) readRune() {
 	u.pending = utf8.AppendRune(u.pending[:0], unit)
 }
 
-// Text returns a text in UTF-8: body unchanged, unless it begins with a byte
-// order mark of UTF-16. A body longer than most is cut, perhaps within a line,
-// so the converted text ends with its last whole line. Because UTF-8 usually
-// takes less space, NULs follow that make the text longer than most. Without
-// them, a parser would not notice that the rest is missing.
+// Text converts body to UTF-8 if it begins with a byte order mark of UTF-16.
+// Otherwise it returns body unchanged. If a body to be converted is longer than
+// most bytes, it is the beginning of a longer text and may end within a line,
+// so Text removes an incomplete last line. Because UTF-8 usually takes less
+// space than UTF-16, Text then appends NULs until the result is longer than
+// most. Without them, a parser would not notice that the rest is missing.
 func Text(body []byte, most int) []byte {
 	source := bufio.NewReader(bytes.NewReader(body))
 	text := NewTextReader(source)

@@ -1,5 +1,6 @@
-// Package httpstatus classifies the statuses by which servers slow clients
-// down, those that are registered and those that are only in use.
+// Package httpstatus classifies the statuses with which servers request that
+// clients slow down, including statuses that are widely used but not
+// registered.
 package httpstatus
 
 import "net/http"

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxDate is how many bytes DatePrefix examines.
+	// MaxDate is the maximum number of bytes that DatePrefix examines.
 	MaxDate = 64
 
 	// maxWholeDate is the length of the longest text that ParseDate reads.
@@ -22,8 +22,8 @@ const (
 	httpDate = "Mon, 02 Jan 2006 15:04:05 GMT"
 )
 
-// ParseDate parses a text that is a date as a whole. Besides the forms that
-// DatePrefix reads, these are examples:
+// ParseDate parses a text that consists of a date and nothing else. It reads
+// the forms of DatePrefix, and others such as:
 //
 //	Sat Nov 28 2026 01:28:08 GMT+0000 (Coordinated Universal Time)   JavaScript
 //	2026-11-28 01:28:08.25 +0000 UTC m=+0.000012                     Go
@@ -132,9 +132,9 @@ var (
 	dateLetter = regexp.MustCompile(`-?[A-Z]+\.?-?`)
 )
 
-// dateWords brings a date into a form that dateLayouts know, and returns its
-// words: without the weekday, with months of three letters and with the offsets
-// of zones. [time.Parse] would read PST as UTC.
+// dateWords converts a date to the form of dateLayouts, and returns its words.
+// It removes the weekday, shortens the month to three letters, and replaces the
+// name of a zone by its offset, because [time.Parse] would read PST as UTC.
 func dateWords(s string) []string {
 	s = weekday.ReplaceAllString(strings.ToUpper(s), "")
 	s = comment.ReplaceAllString(s, "$1")
@@ -163,10 +163,10 @@ func dateWords(s string) []string {
 	})
 }
 
-// zones has the offset of each time zone by its name. The names are those of
-// RFC 822 §5.1, without the military letters, and others that are widely used.
-// If a name has several meanings, only one counts: CST is American, as in RFC
-// 822, and IST is Indian.
+// zones maps the name of a time zone to its offset. The names are those of RFC
+// 822 §5.1, without the military letters, and others that are widely used. If a
+// name has several meanings, only one is used: CST is American, as in RFC 822,
+// and IST is Indian.
 var zones = func() map[string]string {
 	m := map[string]string{"NST": "-0330", "NDT": "-0230", "IST": "+0530", "ACST": "+0930", "ACDT": "+1030"}
 	for hours, names := range map[int]string{

@@ -1,8 +1,8 @@
-// Package httptime reads the times and waits in header fields, in the forms
-// that servers really send: Date, Retry-After and X-RateLimit-Reset, and the
-// dates of robots directives. It needs no clock and no net/http.
+// Package httptime parses times and delays in the forms that servers really
+// send: in the header fields Date, Retry-After and X-RateLimit-Reset, and in
+// the dates of robots directives. It does not read the system clock.
 //
-// It is the only reader of these forms in the module. It stands at the root
-// because politeness, robotsmeta and evidence/audit need it, and none of them
-// may import another.
+// No other package of the module parses these forms. The package is in the
+// internal directory at the root of the module, because politeness, robotsmeta
+// and evidence/audit use it, and none of these packages may import another.
 package httptime

@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	// MaxField is how many bytes all lines of a field may have together. If
-	// they have more, the field is malformed.
+	// MaxField is the maximum number of bytes in all lines of a field together.
+	// A field with more is malformed.
 	MaxField = 4 << 10
 
-	// maxParts is how many parts a Retry-After may have, in all lines together.
-	// Commas separate parts. A field with more is malformed.
+	// maxParts is the maximum number of parts, separated by commas, in all
+	// lines of a Retry-After together. A field with more is malformed.
 	maxParts = 32
 
-	// maxPartsOfDate is how many parts of a line, between commas, one date may
-	// have: "Friday, June 25, 2010, 12:30 am" has four.
+	// maxPartsOfDate is the maximum number of parts, separated by commas, of
+	// one date: "Friday, June 25, 2010, 12:30 am" has four.
 	maxPartsOfDate = 4
 
-	// A number in Retry-After that is this close to the present, in seconds
-	// since 1970, is a time. No server requests a wait of decades.
+	// A number in Retry-After is a time in seconds since 1970 if that time is
+	// within nearPresent of now. As a delay, the number would mean decades.
 	nearPresent = 365 * 24 * time.Hour
 
 	maxWait = math.MaxInt64 / time.Second * time.Second
 )
 
 // RetryAfter returns the wait that the lines of a Retry-After field request,
-// counted from now. It is 0 if no line requests a wait. A time is compared with
-// date, the Date field of the same response, because the server's clock wrote
-// both; if date is no date, with now.
+// counted from now. It returns 0 if no line requests a wait. A time is compared
+// with date, the Date field of the same response, because the server's clock
+// determined both. If date is not a valid date, the time is compared with now.
 //
 // RFC 9110 §10.2.3 has two forms, whole seconds and an HTTP date. RetryAfter
 // also reads other dates, fractions of a second (rounded up), seconds since
@@ -47,7 +47,7 @@ func RetryAfter(lines []string, date string, now time.Time) (longest time.Durati
 	return longest
 }
 
-// Clock returns the time of a Date field, or now if date is no date.
+// Clock returns the time of a Date field, or now if date is not a valid date.
 func Clock(date string, now time.Time) time.Time {
 	if t, ok := ParseDate(date); ok {
 		return t
@@ -200,7 +200,7 @@ func parseDuration(s string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// clean returns a value of a list without its parameters, quotes and white
+// clean returns a list value without its parameters, its quotes, and the white
 // space around it.
 func clean(s string) string {
 	value, _, _ := strings.Cut(s, ";")

@@ -11,19 +11,20 @@ import (
 // CloseEarly closes the body of a response that was not read to its end,
 // without making the server send the rest. It cancels the request first. cancel
 // must cancel the context that the request was sent with. CloseEarly returns
-// the error of body.Close. If the body has been read to its end, its connection
-// can be reused nevertheless.
+// the error of body.Close. If the body was read to its end, its connection can
+// still be reused.
 //
-// Since Go 1.27, http.Transport reads on when a body of HTTP/1 is closed early:
-// up to 256 KiB, or for 50 ms, in the hope that the connection can be reused.
+// Since Go 1.27, if a body of HTTP/1 is closed early, http.Transport continues
+// to read it, up to 256 KiB or for 50 ms, so that the connection may be reused.
 // A crawler often closes a body because it does not want the page, and the site
-// should not have to send the rest of it. http.Transport does not read on if
-// the context of the request has been canceled before.
+// should not have to send the rest of it. http.Transport does not continue to
+// read if the context of the request has already been canceled.
 func CloseEarly(cancel context.CancelFunc, body io.Closer) error {
 	cancel()
 	// A response is returned before the goroutine that reads its connection
-	// begins to wait for the body's end or for the context's. If both have
-	// happened by then, it chooses one at random. Let it begin to wait.
+	// begins to wait for the end of the body or of the context. If both have
+	// ended by then, the goroutine selects one at random. Gosched lets the
+	// goroutine begin to wait before the body is closed.
 	runtime.Gosched()
 	return body.Close()
 }
@@ -53,8 +54,9 @@ func (t *CancelingTransport) RoundTrip(req *http.Request) (*http.Response, error
 	case resp.Body == nil || resp.Body == http.NoBody:
 		cancel()
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		// The body is the connection, which can be written to and is not
-		// drained. Its request lasts as long as the caller's context.
+		// The body is the connection itself, which is not drained when it is
+		// closed, and which must also implement io.Writer. Therefore it is not
+		// wrapped, and the request ends with the caller's context.
 		context.AfterFunc(req.Context(), cancel)
 	default:
 		resp.Body = &body{ReadCloser: resp.Body, cancel: cancel}

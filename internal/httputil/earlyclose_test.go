@@ -81,7 +81,7 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, errors.New("broken off") }
 
 // The body of a 101 is the connection, which the caller may write to for as
-// long as it likes. Without a body, a request ends at once.
+// long as it likes. Without a body, a request ends immediately.
 func TestTransport_ResponsesThatAreNotWrapped(t *testing.T) {
 	connection := &watchedBody{Reader: strings.NewReader("")}
 	broken := errors.New("broken")

@@ -1,5 +1,5 @@
-// Package httputil has small helpers for HTTP that several packages need, so
-// that all of them get the same answer.
+// Package httputil contains HTTP helpers that several packages of the module
+// share.
 package httputil
 
 import (
@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// MayBeHTML reports whether a response with this status and header may have
-// HTML in its body, if it has a body at all. The caller knows whether it has
-// one.
+// MayBeHTML reports whether the body of a response with this status and header
+// may be HTML. It does not determine whether the response has a body.
 //
 // Browsers treat a body without a Content-Type, or with one that they do not
 // know, as HTML if it looks like HTML (WHATWG MIME Sniffing §7.1). Such a page
-// may contain a noindex, so MayBeHTML returns true for it. Of several
-// Content-Type lines, one that may mean HTML is enough. The body of a 206 does
-// not count, because it may not be the beginning of the page.
+// may contain a noindex, so MayBeHTML returns true for it. If there are several
+// Content-Type lines, one that may mean HTML is sufficient. For a 206,
+// MayBeHTML returns false, because the body may not be the beginning of the
+// page.
 func MayBeHTML(status int, h http.Header) bool {
 	switch status {
 	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:

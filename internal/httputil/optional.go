@@ -2,7 +2,8 @@ package httputil
 
 import "net/http"
 
-// CloseIdleConnections calls the method of this name, if rt has one.
+// CloseIdleConnections calls the method CloseIdleConnections of rt, if there is
+// one.
 func CloseIdleConnections(rt http.RoundTripper) {
 	if c, ok := rt.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

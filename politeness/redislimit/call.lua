@@ -25,10 +25,11 @@
 --      members have been silent for so long that none of them owns a host; see
 --      otherVersion in peers.go
 --  11  the settings of the member's Limiter; only needed to start a session
---  12  the operations. Each is a name and six arguments: a host, the token of
---      its ownership, a state, how long to keep the state, in ms, how many of
---      this member's requests to the host are in flight, and the number of the
---      latest late state that the state includes
+--  12  the operations. Each is a name and seven arguments: a host, the token of
+--      its ownership, a state, how long to keep the state from its export, in
+--      ms, how many of this member's requests to the host are in flight, the
+--      number of the latest late state that the state includes, and how long
+--      ago the state was exported, in ms, by the member's clock
 --
 -- The operations:
 --   want      requests the host: the session becomes the owner or joins the queue
@@ -38,7 +39,8 @@
 --             or lost: how many still are, and a late state if they have begun
 --             a pause
 --   register  makes the session the owner in a new epoch
---   drop      leaves the queue, or gives the host back without a state
+--   drop      leaves the queue, or gives the host back with the state that was
+--             stored last, which is marked as incomplete
 --   finish    ends a session
 --
 -- The cost of a call must not depend on the number of sessions. Most calls are
@@ -88,7 +90,7 @@ end
 -- The hosts of all operations are read with one command. The field '' contains
 -- the epoch.
 local names = {''}
-for i = 13, #ARGV, 7 do
+for i = 13, #ARGV, 8 do
   names[#names + 1] = ARGV[i]
 end
 local packed = {} -- maps the hosts that were read or stored to their data
@@ -165,7 +167,8 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --   TOKEN   proves the ownership
 --   OFFER   the session to which the host is offered; 0 means none
 --   SINCE   the age when the host was offered to that session; 0 means none
---   AT      the age of the epoch when STATE was stored
+--   AT      the age of the epoch when STATE was exported; negative if it was
+--           exported before the epoch began
 --   KEEP    how long after that STATE must be kept, in ms
 --   LOST    the age at which the script noticed that an owner had ended or
 --           dropped the host without its last state; -1 means that STATE is
@@ -174,7 +177,7 @@ redis.call('HSET', fleet, 'calls', calls + 1, 'age', age, 'clock', clock, 's' ..
 --   FLIGHT  maps sessions that do not own the host to the number of their
 --           requests in flight
 --   LATE    maps sessions to their late states. Each is a list: a number that
---           increases, the age when the state was stored, the age up to which
+--           increases, the age when the state was exported, the age up to which
 --           it must be kept, and the state. A late state does not replace
 --           STATE, because the session does not know what others have learned
 --           and started since it gave the host back. It is removed when the
@@ -251,7 +254,7 @@ end
 -- nothing.
 local results = {}
 local onlyOwned = true
-for i = 12, #ARGV, 7 do
+for i = 12, #ARGV, 8 do
   local r = ARGV[i] == 'want' and decode(packed[ARGV[i + 1]])
   if not r or r[OWNER] ~= me then
     onlyOwned = false
@@ -417,13 +420,13 @@ if inspects or not onlyOwned then
 
   -- Stores the state of a host. Returns the host, or nil if this session no
   -- longer owns the host with the given token.
-  local function store(host, token, state, keep, flight, latest)
+  local function store(host, token, state, keep, flight, lateNumber, stateAge)
     local r = get(host)
     if r and r[OWNER] == me and r[TOKEN] == tonumber(token) then
-      r[AT], r[KEEP], r[STATE] = age, tonumber(keep), state
+      r[AT], r[KEEP], r[STATE] = age - stateAge, tonumber(keep), state
       r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
       for id, late in pairs(r[LATE]) do
-        if late[1] <= tonumber(latest) then
+        if late[1] <= tonumber(lateNumber) then
           r[LATE][id] = nil
         end
       end
@@ -467,7 +470,7 @@ if inspects or not onlyOwned then
     end
   end
 
-  function operations.land(host, _, state, keep, flight)
+  function operations.land(host, _, state, keep, flight, _, stateAge)
     local r = get(host)
     if not r and state == '' and flight == '0' then
       return
@@ -479,7 +482,8 @@ if inspects or not onlyOwned then
     r = r or newHost()
     r[FLIGHT][me] = flight ~= '0' and tonumber(flight) or nil
     if state ~= '' then
-      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), age, age + keep, state}
+      local exportedAt = age - stateAge
+      r[LATE][me] = {redis.call('HINCRBY', fleet, 'token', '1'), exportedAt, exportedAt + keep, state}
     end
     put(host, r)
     if r[OWNER] ~= 0 and r[OWNER] ~= me then
@@ -487,10 +491,10 @@ if inspects or not onlyOwned then
     end
   end
 
-  function operations.register(host, _, state, keep)
+  function operations.register(host, _, state, keep, _, _, stateAge)
     local r = get(host)
     if not r and age < opens then
-      r = {me, 0, 0, 0, age, tonumber(keep), -1, state, {}, {}}
+      r = {me, 0, 0, 0, age - stateAge, tonumber(keep), -1, state, {}, {}}
       put(host, r)
     end
     if r and r[OWNER] == me then
@@ -512,8 +516,8 @@ if inspects or not onlyOwned then
   end
 
   -- Ends a session unless it has made another call after the given one.
-  function operations.finish(id, latest)
-    if redis.call('HGET', fleet, 's' .. id) == latest then
+  function operations.finish(id, callNumber)
+    if redis.call('HGET', fleet, 's' .. id) == callNumber then
       redis.call('HDEL', fleet, 's' .. id)
       redis.call('ZREM', sessions, id)
       live, silences[tonumber(id)] = live - 1, false
@@ -522,8 +526,8 @@ if inspects or not onlyOwned then
   end
 
   results = {}
-  for i = 12, #ARGV, 7 do
-    results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 6)) or 0
+  for i = 12, #ARGV, 8 do
+    results[#results + 1] = operations[ARGV[i]](unpack(ARGV, i + 1, i + 7)) or 0
   end
 
   -- Each time that a host is stored, two random hosts are inspected, up to 64
@@ -562,9 +566,9 @@ if heartbeat then
     for i, id in ipairs(ids) do
       fields[i] = 's' .. id
     end
-    for i, latest in ipairs(redis.call('HMGET', fleet, unpack(fields))) do
+    for i, callNumber in ipairs(redis.call('HMGET', fleet, unpack(fields))) do
       silent[2 * i - 1] = tonumber(ids[i])
-      silent[2 * i] = tonumber(latest or 0)
+      silent[2 * i] = tonumber(callNumber or 0)
     end
   end
 end

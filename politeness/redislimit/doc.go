@@ -17,41 +17,55 @@
 // # Ownership of hosts
 //
 // At any time, at most one member owns a host, and only the owner sends
-// requests to it. The owner rate-limits the host with its own Limiter and
-// clock, without a call to Redis per request. Other members that have requests
-// for the host wait in a queue in Redis.
+// requests to it; the section Limitations has the exceptions. The owner
+// rate-limits the host with its own Limiter and clock, without a call to Redis
+// per request. Only a Budget needs calls: the owner reserves a 32nd of it with
+// each, so a Budget of less than 64 requests needs one per request. While Redis
+// does not answer, the owner can use only what it has reserved. Other members
+// that have requests for the host wait in a queue in Redis.
 //
-// A host is handed over in these steps:
+// A host is handed over in these steps. The words in parentheses are the
+// operations of the script in call.lua.
 //
-//  1. Member B calls Redis because it has a request for a host that member A
-//     owns. Redis appends B to the host's queue and notifies A.
+//  1. Member B requests a host that member A owns (want). Redis appends B to
+//     the host's queue and notifies A.
 //  2. A's turn ends when it has owned the host for 2 s and has started at least
 //     one request, or when it has had no request to the host, waiting or in
-//     flight, for 50 ms. From then on, A starts no request to the host. If A's
-//     first request is not due yet (because of a delay or a pause), A keeps the
-//     host until then, even for longer than 2 s. If the request is due but
-//     another limit delays it (GlobalRate, Within or Budget), the turn ends
-//     without a request when both the 2 s and 50 ms after the due time are
-//     over.
+//     flight, for 50 ms. If a request was rejected (MaxWait) and may be retried
+//     within 30 s, A waits for it instead, until the 2 s are over at most. When
+//     the turn has ended, A starts no request to the host. If A's first request
+//     is not due yet (because of a delay or a pause), A keeps the host until
+//     then, even for longer than 2 s. If the request is due but something else
+//     delays it (GlobalRate, Within, Budget, or requests of other members in
+//     flight), the turn ends without a request when both the 2 s and 50 ms
+//     after the due time are over.
 //  3. If the host's Concurrency is 1, or with EndToStart, A waits until its
 //     request in flight has ended. In any case, A waits until the requests that
-//     it has started are on the wire. Then it gives the host back. With it, A
-//     stores what it has learned: pauses, the Crawl-delay, the Budget that is
-//     spent, when the next request may start, and how many of A's requests are
-//     still in flight.
+//     it has started are on the wire. Then it gives the host back (give). With
+//     the host, A stores what it has learned: pauses, the back-off, the
+//     Crawl-delay, the adaptive delay, the quota that the host declares, the
+//     Budget that is spent, when the next request may start, and how many of
+//     A's requests are still in flight.
 //  4. Redis offers the host to a member of the queue and notifies that member.
 //     It may be B. The order of the queue is not that of arrival: each member
 //     gets its turn, in an order that differs from host to host. If the member
 //     does not accept the offer within 1.5 s, the host is available to the
 //     first member that requests it.
-//  5. B calls Redis again, becomes the owner, and receives what A has stored.
-//     B's first request starts when A's next request might have started, or up
-//     to 2 s later, because the first 2 s that a host spends in Redis do not
-//     count.
-//  6. When a request that A had in flight ends, A reports this. If the request
-//     has begun a pause, for example by a Retry-After, A reports the pause too.
-//     Redis keeps it beside the owner's data until an owner has stored it as
-//     its own, and notifies the owner, if there is one.
+//  5. B requests the host again (want), becomes the owner, and receives what A
+//     has stored. B's first request starts when A's next request might have
+//     started, or up to 2 s later, because the first 2 s after a host was given
+//     back do not count. A's requests in flight take up B's Concurrency. If the
+//     host has a Crawl-delay, B waits until they have ended.
+//  6. When a request that A had in flight ends, A reports this (land). If its
+//     response begins a pause, for example by a Retry-After, A reports the
+//     pause and the level of the back-off, as soon as the header has arrived if
+//     the request was made by a Transport. The owner learns nothing else from
+//     late responses. Redis keeps the pause beside the owner's data until an
+//     owner has stored it as its own, and notifies the owner, if there is one.
+//
+// An owner also stores what it has learned while it keeps the host, so that its
+// successor knows it if the owner is killed (keep): a new pause at once, a new
+// Crawl-delay and a changed back-off with one of its next heartbeats.
 //
 // If no other member waits, an owner without requests gives the host back when
 // the next request may start, or if that is more than 30 s away. It does so
@@ -100,10 +114,10 @@
 //	                         Redis answers again
 //	a member is cut off      the same for this member; others get its
 //	                         hosts within 25 s
-//	Redis is flushed, evicts owned hosts continue within 1 s, others are
-//	a key or fails over      paused for 11 s; pauses of hosts without an
-//	                         owner are lost; Warn of each member: "has
-//	                         lost the fleet's state"
+//	Redis is flushed, evicts owned hosts continue without interruption,
+//	a key or fails over      others are paused for 11 s; pauses of hosts
+//	                         without an owner are lost; Warn of each
+//	                         member: "has lost the fleet's state"
 //	stored data of a host    the same; Error that names the host
 //	is invalid
 //	Redis returns an error:  owned hosts continue for 10 s; Error at once:
@@ -190,7 +204,8 @@
 //     and the start of a request may start that request too early.
 //   - After a loss or a failover, the pauses, Crawl-delays, back-off and
 //     Budgets of hosts without an owner are lost, except to members that know
-//     them. Members that are cut off continue for a Lease.
+//     them. Members that are cut off continue for a Lease. If a new process is
+//     the first to reach an empty Redis, it may own their hosts meanwhile.
 //   - If a member is cut off until its session ends, what it learned meanwhile
 //     is lost to the next owners, except pauses. A pause is reported when the
 //     member reaches Redis again, or, if it needed no host and was cut off for
@@ -203,5 +218,7 @@
 //   - Requests in flight when a session ends may overlap with requests of the
 //     next owner.
 //   - If the server's clock is set forward while no member has a session,
-//     delays and pauses end earlier by that amount.
+//     delays and pauses end earlier by that amount. While a member has a
+//     session, each such change ends pauses up to 2 s early. If the clock is
+//     slow, stopped or set back, pauses only become longer.
 package redislimit

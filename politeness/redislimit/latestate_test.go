@@ -310,7 +310,7 @@ func TestLateState_UnawareOwnerDies(t *testing.T) {
 		a, b := f.joinScript(0), f.joinScript(0)
 		f.openEpoch(a, b)
 		a.becomeUnawareOwner()
-		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.host.lateRecord = datedRecord{fleet.Record{State: []byte("late"), Keep: time.Minute}, time.Now()}
 		a.send("land")
 		c := b.newCall(false)
 		c.addEnd(endedSession{a.session, a.callNumber})
@@ -331,17 +331,17 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b := f.joinScript(0), f.joinScript(0)
 		f.openEpoch(a, b)
-		a.host.record = fleet.Record{State: []byte("given back"), Keep: time.Minute}
+		a.host.record = datedRecord{fleet.Record{State: []byte("given back"), Keep: time.Minute}, time.Now()}
 		a.becomeUnawareOwner()
-		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.host.lateRecord = datedRecord{fleet.Record{State: []byte("late"), Keep: time.Minute}, time.Now()}
 		a.send("land")
 		result := a.own()
 		late := element[[]any](result, 8)
 		if state := element[string](result, 3); state != "given back" || len(late) != 3 || element[string](late, 2) != "late" {
 			f.Errorf("the result is %v, want the state that was given back, and a late state", result)
 		}
-		a.host.latest = element[int64](late, 0)
-		a.host.record = fleet.Record{State: []byte("newer"), Keep: time.Minute}
+		a.host.lateNumber = element[int64](late, 0)
+		a.host.record = datedRecord{fleet.Record{State: []byte("newer"), Keep: time.Minute}, time.Now()}
 		a.send("keep")
 		a.send("give")
 		result = b.own()
@@ -358,7 +358,7 @@ func TestLateState_UnawareOwnerHasNothingInFlight(t *testing.T) {
 		a, b := f.joinScript(0), f.joinScript(0)
 		f.openEpoch(a, b)
 		a.becomeUnawareOwner()
-		a.host.lateRecord = fleet.Record{}
+		a.host.lateRecord = datedRecord{}
 		a.send("land")
 		a.send("drop")
 		if flight := element[int64](b.own(), 7); flight != 0 {

@@ -142,7 +142,7 @@ type member struct {
 	hosts      map[string]*hostState
 	order      []*hostState        // the values of hosts, in any order
 	reviewed   int                 // index in order of the host that was reviewed last
-	requested  int                 // index in order of the host that was requested again last
+	resent     int                 // index in order of the host whose operations were sent again last
 	dirty      map[*hostState]bool // hosts for which the next call has an operation
 	endedPeers []endedSession      // sessions of others that the next call removes
 	closed     bool
@@ -157,7 +157,7 @@ type member struct {
 	heartbeatAt       time.Time // when the latest heartbeat began
 	peers             map[int64]peerSession
 	otherVersion      otherVersion
-	registering       bool               // hosts may have to be registered in a new epoch
+	hasUnregistered   bool               // owned hosts may still have to be registered in the new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
 	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
 	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
@@ -201,16 +201,24 @@ type hostState struct {
 	register  bool // the host must be registered in a new epoch
 	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
 
-	token  int64        // proves the ownership to Redis
-	record fleet.Record // of the owner
-	latest int64        // the latest late state that the Claim knows: its number, see LATE in call.lua
+	token      int64       // proves the ownership to Redis
+	record     datedRecord // of the owner
+	lateNumber int64       // of the latest late state that the Claim knows; see LATE in call.lua
 
 	// lateRecord is the record of the requests that were in flight when the
 	// host was given back, lost or dropped.
-	lateRecord fleet.Record
+	lateRecord datedRecord
 
 	owner      string // the last known owner; "" means none
 	waitReason string // the owner and state that were last passed to the Claim; "" means none
+}
+
+// A datedRecord is a record of this member. It may be sent long after its State
+// was exported, or again in a new epoch. All times in the State are relative to
+// the export, so Redis must learn how old the State is.
+type datedRecord struct {
+	fleet.Record
+	exportedAt time.Time
 }
 
 type phase uint8
@@ -358,24 +366,23 @@ func (m *member) review() {
 			m.tryGiveBack(h)
 		}
 	}
-	for h := range m.rotate(&m.requested, maxHostsPerHeartbeat) {
-		m.requestAgain(h)
+	for h := range m.rotate(&m.resent, maxHostsPerHeartbeat) {
+		m.resend(h)
 	}
 }
 
-// requestAgain requests h again if it is wanted or owned. It also gives h back,
-// or reports its requests in flight, if the member has postponed this.
-func (m *member) requestAgain(h *hostState) {
+// resend makes the next call request h again if h is wanted or owned, give h
+// back, or store a record, if the member has postponed this.
+func (m *member) resend(h *hostState) {
 	if h.claim != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
 
-// requestAllAgain is for moments at which the member may have missed
-// notifications.
-func (m *member) requestAllAgain() {
+// resendAll is for moments at which the member may have missed notifications.
+func (m *member) resendAll() {
 	for _, h := range m.order {
-		m.requestAgain(h)
+		m.resend(h)
 	}
 }
 
@@ -410,7 +417,7 @@ func (m *member) look(claim fleet.Claim) {
 // landed handles what the Limiter has passed to RequestEnded. A pause is
 // reported even if Redis does not await the request: the request may have
 // outlived the Limiter's Lease or the session.
-func (m *member) landed(host string, r fleet.Record) {
+func (m *member) landed(host string, r datedRecord) {
 	h := m.hosts[host]
 	if h == nil {
 		h = &hostState{name: host}
@@ -444,7 +451,7 @@ func (m *member) mayGiveBack() bool {
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.claim.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
-		h.record = r
+		h.record = datedRecord{r, time.Now()}
 		h.unsaved = true
 	}
 	if ended || h.unsaved || h.phase != owned {
@@ -456,7 +463,7 @@ func (m *member) tryGiveBack(h *hostState) {
 	if h.phase == owned {
 		h.phase = givingBack
 		h.unsaved = false // "give" contains the record
-		h.lateRecord = fleet.Record{InFlight: r.InFlight}
+		h.lateRecord = datedRecord{Record: fleet.Record{InFlight: r.InFlight}}
 		h.unconfirmed = h.claim
 	} else {
 		h.drop = true
@@ -472,7 +479,7 @@ func (m *member) notified(ctx context.Context, message string) {
 		return
 	}
 	if message == subscribed {
-		m.requestAllAgain() // a host may have been offered before the subscription began
+		m.resendAll() // a host may have been offered before the subscription began
 		return
 	}
 	m.heartbeatsUnheard = 0
@@ -606,7 +613,7 @@ func (m *member) startSession(epoch string, session int64) {
 		h.drop = false
 		h.owner = ""
 		h.waitReason = ""
-		h.latest = 0 // another epoch counts anew
+		h.lateNumber = 0 // another epoch counts anew
 		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
 		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
 		if !h.register {
@@ -621,7 +628,7 @@ func (m *member) startSession(epoch string, session int64) {
 	m.epoch = epoch
 	m.session = session
 	m.endedAt = time.Time{}
-	m.registering = lost
+	m.hasUnregistered = lost
 	m.otherVersion = otherVersion{}
 	m.peers = make(map[int64]peerSession)
 	m.endedPeers = nil
@@ -651,10 +658,10 @@ func (m *member) compareSettings(other string) {
 // might use the host when another member already owns it.
 func (m *member) callSucceeded(sentAt time.Time, failure error) {
 	m.checkTrust(failure)
-	if m.registering {
-		m.registering = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
+	if m.hasUnregistered {
+		m.hasUnregistered = m.count(func(h *hostState) bool { return h.register && h.phase == owned }) > 0
 	}
-	if !m.closed && !m.registering {
+	if !m.closed && !m.hasUnregistered {
 		m.renewedAt.Store(&sentAt)
 	}
 	now := time.Now()
@@ -662,7 +669,7 @@ func (m *member) callSucceeded(sentAt time.Time, failure error) {
 		m.log.Info("redislimit: Redis answers again", "after", now.Sub(m.answeredAt), "hosts", m.countOwned())
 	}
 	if m.lapsed {
-		m.requestAllAgain() // so that waiting requests check again whether they may start
+		m.resendAll() // so that waiting requests check again whether they may start
 	}
 	m.answeredAt = now
 	m.reported = noOutage
@@ -754,15 +761,19 @@ type scriptCall struct {
 }
 
 // add adds an operation for a host, with one of the host's records.
-func (c *scriptCall) add(name string, h *hostState, r *fleet.Record) {
+func (c *scriptCall) add(name string, h *hostState, r *datedRecord) {
 	keep := (r.Keep + time.Millisecond - 1).Milliseconds()
-	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.latest)
+	stateAge := int64(0)
+	if r.State != nil {
+		stateAge = time.Since(r.exportedAt).Milliseconds()
+	}
+	c.args = append(c.args, name, h.name, h.token, r.State, keep, r.InFlight, h.lateNumber, stateAge)
 	c.operations = append(c.operations, operation{name, h})
 }
 
 // addEnd adds the operation that ends a session. Its result has no meaning.
 func (c *scriptCall) addEnd(s endedSession) {
-	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0)
+	c.args = append(c.args, "finish", s.id, s.callNumber, "", 0, 0, 0, 0)
 	c.operations = append(c.operations, operation{name: "finish"})
 }
 
@@ -784,7 +795,7 @@ func (m *member) newCall(heartbeat bool) *scriptCall {
 		newEpoch = rand.Text()
 		settings = m.settings
 	}
-	c := &scriptCall{args: make([]any, 0, 10+7*min(len(m.dirty)+len(m.endedPeers)+1, maxOperations))}
+	c := &scriptCall{args: make([]any, 0, 10+8*min(len(m.dirty)+len(m.endedPeers)+1, maxOperations))}
 	c.args = append(c.args, m.version, m.keyPrefix, m.epoch, m.session, m.callNumber, m.longestLease.Milliseconds(),
 		newEpoch, kind, m.otherVersion.argument(), settings)
 	if m.session == 0 {
@@ -813,7 +824,7 @@ func (m *member) addOperations(c *scriptCall, h *hostState) {
 	}
 	if h.isGivingBack() {
 		if !m.mayGiveBack() {
-			return // requestAgain repeats this later
+			return // resend repeats this later
 		}
 		c.add("give", h, &h.record)
 	}
@@ -917,8 +928,8 @@ func (m *member) applyResults(results []any, operations []operation) {
 				m.dirty[h] = true
 			}
 		case "land":
-			// In a new epoch, Redis cannot store this yet. requestAgain repeats
-			// it later.
+			// In a new epoch, Redis cannot store this yet. resend repeats it
+			// later.
 			h.unsaved = element[string](result, 0) == "closed"
 		case "keep":
 			if h.phase == owned {
@@ -958,7 +969,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 		}
 		h.owner = owner
 		h.waitReason = reason
-		h.claim.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it; this member is in the queue for it", owner))
+		h.claim.Wait(time.Time{}, r, fmt.Errorf("redislimit: %s of the fleet owns it, or is its next owner; this member waits for its turn", owner))
 	}
 }
 
@@ -969,18 +980,21 @@ func (m *member) own(h *hostState, result []any) {
 	if isNew {
 		h.phase = owned
 		h.unconfirmed = nil
-		h.lateRecord = fleet.Record{}
+		h.lateRecord = datedRecord{}
 		h.unsaved = false
-		h.latest = 0
-		h.record = fleet.Record{ // to be registered in the next epoch
-			State: r.State,
-			Keep:  max(milliseconds(result, 9), time.Hour),
+		h.lateNumber = 0
+		h.record = datedRecord{ // to be registered in the next epoch
+			Record: fleet.Record{
+				State: r.State,
+				Keep:  r.Age + max(milliseconds(result, 9), time.Hour),
+			},
+			exportedAt: time.Now().Add(-r.Age),
 		}
 	}
 	h.token = element[int64](result, 1)
 	h.contended = element[int64](result, 2) > 0
-	late, latest := lateRecords(element[[]any](result, 8), h.latest, r.InFlight)
-	h.latest = latest
+	late, largest := lateRecords(element[[]any](result, 8), h.lateNumber, r.InFlight)
+	h.lateNumber = largest
 	if isNew {
 		// Own may make a request start at once, so the Claim must know of
 		// pauses before.
@@ -1000,14 +1014,14 @@ func (m *member) own(h *hostState, result []any) {
 }
 
 // lateRecords returns the records of the late states in the result of an
-// operation whose numbers are larger than latest, and the largest number.
-func lateRecords(list []any, latest int64, inFlight int) ([]fleet.Record, int64) {
+// operation whose numbers are larger than known, and the largest number.
+func lateRecords(list []any, known int64, inFlight int) ([]fleet.Record, int64) {
 	const fields = 3 // number, age and state
 	var records []fleet.Record
-	largest := latest
+	largest := known
 	for i := 0; i < len(list); i += fields {
 		number := element[int64](list, i)
-		if number <= latest {
+		if number <= known {
 			continue
 		}
 		largest = max(largest, number)
@@ -1051,14 +1065,14 @@ func (m *member) observePeers(pairs []any) {
 		m.log.Info("redislimit: a member of the fleet has stopped renewing its session: its hosts are available to other members",
 			"member", id, "for", s.silentFor)
 		m.endedPeers = append(m.endedPeers, endedSession{id, s.callNumber})
-		m.requestAllAgain()
+		m.resendAll()
 	}
 	for id, s := range m.peers {
 		_, isSilent := peers[id]
 		if !isSilent && s.silentFor >= m.longestLease {
 			// Probably another member has ended the session, so its hosts are
 			// available.
-			m.requestAllAgain()
+			m.resendAll()
 			break
 		}
 	}

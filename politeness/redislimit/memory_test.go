@@ -182,29 +182,29 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.sessions[me] = memorySession{number, m.age}
 	s := &memoryCall{m, prefix, me}
 	results := []any{}
-	for args = args[10:]; len(args) > 0; args = args[7:] {
+	for args = args[10:]; len(args) > 0; args = args[8:] {
 		host, state := fmt.Sprint(args[1]), fmt.Sprintf("%s", args[3])
-		token, keep, flight, latest := number64(args[2]), number64(args[4]), number64(args[5]), number64(args[6])
+		token, keep, flight, latest, stateAge := number64(args[2]), number64(args[4]), number64(args[5]), number64(args[6]), number64(args[7])
 		result := any(int64(0))
 		switch r := s.get(host); args[0] {
 		case "want":
 			result = s.want(host)
 		case "give":
-			if s.note(r, token, state, keep, latest) {
+			if s.note(r, token, state, keep, latest, stateAge) {
 				r.lost, r.flight[me] = -1, flight
 				s.free(host, r)
 			}
 		case "land":
-			result = s.land(host, r, state, keep, flight)
+			result = s.land(host, r, state, keep, flight, stateAge)
 		case "keep":
-			s.note(r, token, state, keep, latest)
+			s.note(r, token, state, keep, latest, stateAge)
 		case "register":
 			switch {
 			case r != nil && r.owner == me:
 				result = s.owned(r)
 			case r == nil && m.age < m.opens:
 				r = s.newHost()
-				r.keep, r.state, r.lost = keep, state, -1
+				r.at, r.keep, r.state, r.lost = s.age-stateAge, keep, state, -1
 				result = s.own(host, r)
 			}
 		case "drop":
@@ -254,11 +254,11 @@ func number64(v any) int64 {
 	return n
 }
 
-func (s *memoryCall) note(r *memoryHost, token int64, state string, keep, latest int64) bool {
+func (s *memoryCall) note(r *memoryHost, token int64, state string, keep, latest, stateAge int64) bool {
 	if r == nil || r.owner != s.me || r.token != token {
 		return false
 	}
-	r.at, r.keep, r.state = s.age, keep, state
+	r.at, r.keep, r.state = s.age-stateAge, keep, state
 	maps.DeleteFunc(r.late, func(_ int64, late memoryLate) bool { return late.number <= latest })
 	return true
 }
@@ -368,7 +368,7 @@ func (s *memoryCall) newHost() *memoryHost {
 	return r
 }
 
-func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight int64) any {
+func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight, stateAge int64) any {
 	switch {
 	case r == nil && state == "" && flight == 0:
 		return int64(0)
@@ -381,7 +381,7 @@ func (s *memoryCall) land(host string, r *memoryHost, state string, keep, flight
 	r.flight[s.me] = flight
 	if state != "" {
 		s.token++
-		r.late[s.me] = memoryLate{s.token, s.age, s.age + keep, state}
+		r.late[s.me] = memoryLate{s.token, s.age - stateAge, s.age - stateAge + keep, state}
 	}
 	if r.owner != 0 && r.owner != s.me {
 		s.notify(r.owner, host)

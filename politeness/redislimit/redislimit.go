@@ -24,7 +24,7 @@ type Options struct {
 
 	// Lease is how long a member that cannot reach Redis continues to use the
 	// hosts that it owns. If a member is killed, its hosts are paused for one
-	// and a half Leases and 2 to 4 s, and for up to two and a half Leases if
+	// and a half Leases and 1 to 4 s, and for up to two and a half Leases if
 	// Redis or the other members are slow. All members should have the same
 	// Lease. If they have not, hosts are paused according to the longest one. 0
 	// means 10 s. The minimum is 5 s.
@@ -97,7 +97,8 @@ func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	defer f.mu.Unlock()
 	// Without a goroutine, Redis awaits no request. Only a pause is reported.
 	if f.done != nil || r.State != nil {
-		f.enqueue(func() { f.member.landed(host, r) })
+		dated := datedRecord{r, time.Now()}
+		f.enqueue(func() { f.member.landed(host, dated) })
 		f.member.start()
 	}
 }

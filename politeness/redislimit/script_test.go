@@ -232,7 +232,7 @@ func TestScript_LateStateDuringAnOffer(t *testing.T) {
 		a.host.record.InFlight = 1
 		a.send("give")
 		time.Sleep(time.Second)
-		a.host.lateRecord = fleet.Record{State: []byte("late"), Keep: time.Minute}
+		a.host.lateRecord = datedRecord{fleet.Record{State: []byte("late"), Keep: time.Minute}, time.Now()}
 		a.send("land")
 		time.Sleep(600 * time.Millisecond)
 		late := element[[]any](c.own(), 8)

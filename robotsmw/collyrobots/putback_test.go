@@ -476,6 +476,38 @@ func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 	}
 }
 
+// Without PutBack and RetryThrottled, the extension repeats no request, so it
+// gives none up. A program that retries a request whose redirect is refused
+// each time used to be counted in GivenUp at the fifth refusal.
+func TestGivenUp_RetriesOfTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mux := http.NewServeMux()
+		mux.Handle("/robots.txt", robotsText("User-agent: *\nCrawl-delay: 3600"))
+		mux.Handle("/old", http.RedirectHandler("/new", http.StatusFound))
+		web := new(robotstest.Internet)
+		web.Handle("a.example", mux)
+		c := colly.NewCollector()
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+		refusals := 0
+		c.OnError(func(r *colly.Response, err error) {
+			delay, ok := errors.AsType[*politeness.DelayError](err)
+			if !ok {
+				t.Errorf("OnError received %v, want a *politeness.DelayError", err)
+				return
+			}
+			time.Sleep(time.Until(delay.Until))
+			refusals++
+			if refusals < 7 {
+				r.Request.Retry()
+			}
+		})
+		c.Visit("http://a.example/old")
+		if n := ext.Counts(); refusals != 7 || n.GivenUp != 0 {
+			t.Errorf("after %d refusals, GivenUp is %d; want 7 refusals and 0", refusals, n.GivenUp)
+		}
+	})
+}
+
 func TestPutBackEndsWithTheContext(t *testing.T) {
 	for _, async := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -112,7 +112,7 @@ const maxHops = 5
 func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.DelayError) {
 	mark := repeatMarkFor(r)
 	if !mark.willRepeat { // as decided by markFailed
-		if mark.hops == maxHops {
+		if a.PutBack && mark.hops == maxHops {
 			a.tally(&a.counts.GivenUp, 1)
 		}
 		return

@@ -36,7 +36,7 @@ func checkAgent(agent string) error {
 	case u.User != nil || u.Fragment != "":
 		return errors.New("the URL must not contain a user, password or fragment")
 	case strings.ContainsFunc(agent, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return fmt.Errorf("%q contains a character that must be escaped: use ASCII only", agent)
+		return fmt.Errorf("%q must consist of printable ASCII characters other than space, quote and backslash", agent)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func describe(m structured.Member) string {
 		}
 	}
 	if len(missing) > 0 {
-		text += "; this crawler's has no " + strings.Join(missing, ", ")
+		text += "; the signatures of this crawler lack " + strings.Join(missing, ", ")
 	}
 	return text
 }

@@ -21,21 +21,21 @@ func TestAsked(t *testing.T) {
 		},
 		{
 			"a nonce and the query", []string{`sig1=("@authority" "@query");nonce="abc";alg="ed25519";tag="web-bot-auth"`},
-			`requests a Web Bot Auth signature of "@authority" "@query"; this crawler's has no "@query", nonce`,
+			`requests a Web Bot Auth signature of "@authority" "@query"; the signatures of this crawler lack "@query", nonce`,
 		},
 		{
 			"the example of RFC 9421 §5.2", []string{`sig1=("@method" "@target-uri" "@authority" "content-digest" "cache-control");keyid="test-key-rsa-pss";created;tag="app-123"`},
-			`requests a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; this crawler's has no "@target-uri", "content-digest", "cache-control"`,
+			`requests a signature with the tag "app-123" of "@method" "@target-uri" "@authority" "content-digest" "cache-control"; the signatures of this crawler lack "@target-uri", "content-digest", "cache-control"`,
 		},
 		{
 			name:   "two signatures",
 			fields: []string{`a=("@path");tag="web-bot-auth"`, `b=();alg="rsa-pss-sha512"`},
-			want:   `requests a Web Bot Auth signature of "@path"; or requests a signature; this crawler's has no alg="rsa-pss-sha512"`,
+			want:   `requests a Web Bot Auth signature of "@path"; or requests a signature; the signatures of this crawler lack alg="rsa-pss-sha512"`,
 		},
 		{
 			name:   "a long name",
 			fields: []string{`a=("` + strings.Repeat("x", 300) + `")`},
-			want:   `requests a signature of "` + strings.Repeat("x", 199) + `...; this crawler's has no "` + strings.Repeat("x", 199) + "...",
+			want:   `requests a signature of "` + strings.Repeat("x", 199) + `...; the signatures of this crawler lack "` + strings.Repeat("x", 199) + "...",
 		},
 		{"a number instead of a list", []string{"a=1"}, "requests a signature without a list of components"},
 		{
@@ -56,7 +56,7 @@ func TestAsked(t *testing.T) {
 		{
 			name:   "a repeated parameter",
 			fields: []string{`a=("x";n` + strings.Repeat(";n", 20_000) + ")"},
-			want:   `requests a signature of "x";n; this crawler's has no "x";n`,
+			want:   `requests a signature of "x";n; the signatures of this crawler lack "x";n`,
 		},
 	}
 	for _, tt := range tests {

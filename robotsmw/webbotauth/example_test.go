@@ -218,5 +218,5 @@ func ExampleAsked() {
 		"Accept-Signature": {`sig1=("@authority" "signature-agent";key="sig1");created;expires;nonce="x";tag="web-bot-auth"`},
 	}}
 	fmt.Println("the server", webbotauth.Asked(resp))
-	// Output: the server requests a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"; this crawler's has no nonce
+	// Output: the server requests a Web Bot Auth signature of "@authority" "signature-agent";key="sig1"; the signatures of this crawler lack nonce
 }

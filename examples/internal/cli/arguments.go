@@ -37,7 +37,7 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 }
 
 // advise returns an error that names the probable flag or describes a valid
-// value. If it knows neither, it returns err, which is from flags.Parse.
+// value. Otherwise, it returns err, which is the error of flags.Parse.
 func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		return adviseName(flags, unknown, err)

@@ -53,8 +53,8 @@ func (p *Progress) Clear() {
 }
 
 // Printable returns s in a form that is safe to print on a terminal. It escapes
-// unprintable characters, such as those that move the cursor. Of a string that
-// is longer than maxRunes, it returns the beginning and an ellipsis.
+// unprintable characters, such as those that move the cursor. If s has more
+// than maxRunes characters, Printable truncates it and adds an ellipsis.
 func Printable(s string, maxRunes int) string {
 	if utf8.RuneCountInString(s) > maxRunes {
 		s = string([]rune(s)[:maxRunes]) + "…"

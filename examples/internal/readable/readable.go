@@ -22,9 +22,10 @@ type Page struct {
 	Text  string
 }
 
-// ReadResponse reads at most maxBytes of a response's body, and returns the
-// page in them. isTruncated reports whether the body is longer. The caller
-// should close the body. Errors are those of the body and of Read.
+// ReadResponse reads at most maxBytes bytes of a response's body, and returns
+// the page that they contain. isTruncated reports whether the body is longer.
+// The caller should close the body. ReadResponse returns an error if the body
+// cannot be read, or if Read returns one.
 func ReadResponse(resp *http.Response, maxBytes int) (page Page, isTruncated bool, err error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(maxBytes)+1))
 	if err != nil {

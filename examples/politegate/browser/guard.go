@@ -30,8 +30,8 @@ type guard struct {
 	slots sync.Map // ids of slots of the gate, by request id of the browser
 }
 
-// A verdict is a response of the gate. Without an ID, which is that of a slot,
-// no request may be sent.
+// A verdict is a response of the gate. The ID identifies a slot. If it is "",
+// the request must not be sent.
 type verdict struct{ ID, Reason, Rule, Error string }
 
 // watch handles all requests of the browser of ctx until ctx ends. The Fetch
@@ -72,7 +72,8 @@ func (g *guard) handle(ctx context.Context, e fetch.EventRequestPaused) {
 			return
 		}
 		g.slots.Store(e.RequestID, v.ID)
-		// If the page is left, the browser does not report a response.
+		// The browser reports no response if the page is left, so the slot is
+		// released after 30 seconds at the latest.
 		time.AfterFunc(30*time.Second, func() { g.done(e) })
 		params.InterceptResponse = new(true)
 	}

@@ -80,8 +80,8 @@ func printRefused(url string, v verdict, err error) {
 	fmt.Fprintf(os.Stderr, "refused %s: %s\n", url, reason)
 }
 
-// preferences disable "preload pages": requests for pages that a site suggests
-// to load in advance (speculation rules) would not be intercepted.
+// preferences disable "preload pages", because requests for pages that a site
+// suggests to load in advance (speculation rules) are not intercepted.
 const preferences = `{"net": {"network_prediction_options": 2}}`
 
 // open starts Chromium with agent as its User-Agent, and lets g intercept its
@@ -154,7 +154,7 @@ const readDocument = `({
 type document struct{ URL, Title, Source string }
 
 // visit opens a page, and reads its document after its scripts have run. If the
-// browser leaves the page before that, the error is errLeft.
+// browser leaves the page before then, visit returns errLeft.
 func visit(ctx context.Context, agent, url string) (page, error) {
 	resp, err := chromedp.Run(ctx, chromedp.NavigateResponse(url))
 	if err != nil {

@@ -33,8 +33,8 @@
 //     determines when a page is dropped.
 //   - asynq.SkipRetry for what robots.txt forbids. asynq archives such a page.
 //   - The Limiter's Fleet, by package redislimit. asynq gives the pages of one
-//     host to any worker, so that the workers must share the pace. Redis also
-//     shares each robots.txt, by package redisstore.
+//     host to any worker, so the workers must share the pace. Redis also shares
+//     each robots.txt, by package redisstore.
 //
 // Settings that matter:
 //
@@ -45,15 +45,17 @@
 //   - DelayedTaskCheckInterval determines how late a page that was put back is
 //     retried. The default of 5 s is too long for hosts with shorter intervals.
 //   - The pages of a killed worker are retried at most 2 minutes after the
-//     kill: their lease of 30 s must have expired 30 s ago, and each worker
-//     checks this every minute. asynq has no settings for these times.
-//     RetryDelayFunc then adds what it returns for asynq.ErrLeaseExpired.
+//     kill: their lease of 30 s must have been expired for 30 s, and each
+//     worker checks for such leases every minute. asynq has no settings for
+//     these times. The time that RetryDelayFunc returns for
+//     asynq.ErrLeaseExpired is added.
 //   - MaxWait, the flag -wait. asynq gives a page to any worker, often to one
-//     that does not own the page's host, and with a MaxWait of -1 the page goes
-//     back at once. With 60 hosts of 20 pages and three workers, a crawl that
-//     needs 61 s at least took 65 s and 2.2 deliveries a page at a MaxWait of
-//     5 s, 69 s and 2.5 at 3 s, 97 s and 4.4 at 1 s, and 219 s and 8.7 at -1.
-//     Meanwhile a waiting page takes one of Concurrency.
+//     that does not own the page's host, and with a MaxWait of -1 the page is
+//     put back immediately. With 60 hosts of 20 pages and three workers, a
+//     crawl that needs 61 s at least took 65 s and 2.2 deliveries a page at a
+//     MaxWait of 5 s, 69 s and 2.5 at 3 s, 97 s and 4.4 at 1 s, and 219 s and
+//     8.7 at -1. On the other hand, a page that waits occupies one of the
+//     Concurrency tasks of its worker.
 package main
 
 import (
@@ -198,7 +200,7 @@ func handler(w *worker.Worker) asynq.Handler {
 		failures := func() (int, error) {
 			n, ok := asynq.GetRetryCount(ctx)
 			if !ok {
-				return 0, errors.New("asynq has no count of retries")
+				return 0, errors.New("asynq provided no retry count")
 			}
 			return n, nil
 		}

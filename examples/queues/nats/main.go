@@ -30,8 +30,8 @@
 //     time, and Term for what robots.txt forbids and for a page that failed too
 //     often.
 //   - The bucket of failures. NATS counts deliveries, and a page is delivered
-//     each time that it was put back, so the number of its 5xx needs a place of
-//     its own. Its key is the sequence number of the message.
+//     each time that it was put back, so the number of its 5xx responses must
+//     be stored separately. Its key is the sequence number of the message.
 //   - A subject for each part of the queue, by [worker.Part]. All pages of a
 //     host are in one part, and one worker at a time serves a part. So the pace
 //     needs no Redis. Do not start two workers for one part.

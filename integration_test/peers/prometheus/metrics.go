@@ -1,5 +1,5 @@
-// Package prometheus checks that the lines for Prometheus in the doc of
-// otelrobots work.
+// Package prometheus checks that the Prometheus example in the documentation of
+// package otelrobots works.
 package prometheus
 
 import (

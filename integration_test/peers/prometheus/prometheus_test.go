@@ -13,7 +13,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The doc of otelrobots contains the lines of withMetrics.
+// The documentation of otelrobots contains the lines of withMetrics.
 func TestDoc(t *testing.T) {
 	doc := readFile(t, "../../../robotsmw/otelrobots/otelrobots.go")
 	source := readFile(t, "metrics.go")

@@ -3,6 +3,7 @@
 //
 //	robots → cache → retries → politeness → http.Transport
 //
-// So a blocked URL causes no retry and takes no slot. A page from the cache
-// takes no slot either. Every retry waits for its turn.
+// Therefore a disallowed URL causes no retry and occupies no slot of its host.
+// A page from the cache occupies no slot either. Each retry waits until its
+// host is due.
 package retries

@@ -79,7 +79,7 @@ func Example_retriesInside() {
 
 // If retries are above robotsmw, CheckRetry must treat a DisallowedError as
 // final. By default, the client retries after every error that it does not
-// know.
+// recognize.
 func Example_retriesOutside() {
 	web := composedWeb()
 	client, err := robotsmw.NewClient(robotsmw.Options{

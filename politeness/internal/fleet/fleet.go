@@ -18,9 +18,9 @@ import "time"
 // A Fleet is one member's connection to the others.
 type Fleet interface {
 	// Look makes the Fleet examine h soon. The Limiter calls Look when h is
-	// new, when the result of h.Give may have changed, and at the time that was
-	// passed to h.Wait. The Limiter's lock may be held, so Look must return
-	// immediately and must not call a method of h.
+	// new, when the result of h.Give may have changed or a State has to be
+	// stored, and at the time that was passed to h.Wait. The Limiter's lock may
+	// be held, so Look must return immediately and must not call a method of h.
 	Look(h Claim)
 
 	// Trusted reports whether it is certain at this moment that the hosts of
@@ -74,23 +74,25 @@ type Claim interface {
 	// RequestEnded.
 	Lose()
 
-	// Give ends the Claim if the host can be given away now. ok reports whether
-	// the Claim is over. The argument is whether other members wait for the
-	// host. The host can be given away in three cases: the host is owned and no
-	// longer needed; other members wait and it is their turn; or the host was
-	// only requested, and no request needs it any more. If ok is false, the
-	// Limiter calls Look when the result may have changed.
+	// Give is called when the Claim may end, and when the Fleet wants to know
+	// what it has to store. The argument is whether other members wait for the
+	// host. ok reports whether the Claim is over.
 	//
-	// If ok is true, r is for the next owner. Requests may still be in flight;
-	// the Limiter calls RequestEnded as they end. If ok is false and r.State is
-	// not nil, the Fleet stores it, in case this member dies, and then calls
-	// Own with it.
+	// The Claim ends in three cases: the host is owned and no longer needed;
+	// other members wait and it is their turn; or the host was only requested,
+	// and no request needs it any more. If it was owned, r is for the next
+	// owner. Requests may still be in flight; the Limiter calls RequestEnded as
+	// they end.
+	//
+	// If ok is false, the Limiter keeps the host or the request for it, and
+	// calls Look when the result may have changed. If r.State is not nil, the
+	// Fleet stores it, in case this member dies, and then calls Own with it.
 	Give(others bool) (r Record, ok bool)
 }
 
 // A Record is what members exchange about a host.
 type Record struct {
-	State    []byte        // what was learned about the host; nil means nothing is known
+	State    []byte        // what was learned about the host; nil means nothing, or nothing new
 	Keep     time.Duration // from Give and for RequestEnded: how long the State matters
 	InFlight int           // requests in flight of members that do not own the host
 	Age      time.Duration // how old the State is

@@ -38,7 +38,7 @@ type BudgetVerdict uint8
 const (
 	BudgetLeft       BudgetVerdict = iota // the request may start
 	BudgetUnreserved                      // the request may start when this process has reserved a part of the budget
-	BudgetSpent                           // no page may start on this day; the caller lets a robots.txt request start
+	BudgetSpent                           // no request may start on this day but Exempt ones, which the caller lets start
 	BudgetUncounted                       // the same, because MaxHosts leaves no room to count the budget on this day
 )
 

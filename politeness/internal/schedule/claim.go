@@ -18,7 +18,7 @@ type Claim struct {
 	IdleSince  Time    // when the host ran out of requests; Never while it has some
 	RetryBy    Time    // a rejected request should be retried before this time; Never means none
 	Earliest   Time    // until the host is owned: when it can be owned; Anytime if that is unknown
-	LastStored Learned // the latest result of Durable that the fleet has stored
+	LastStored Learned // what the fleet has stored last, in the form of Durable
 
 	// Holder is what the Claim belongs to. Package schedule does not use it.
 	Holder any

@@ -28,6 +28,10 @@ type State struct {
 	Latest        Class         // of the latest incident
 	SinceIncident time.Duration // the time since the latest incident; 0 without Level and Latest
 
+	// The quota that the host declares. Both are 0 if there is none to spread.
+	QuotaInterval time.Duration // the interval that spreads the quota
+	QuotaLeft     time.Duration // how much longer the interval applies
+
 	// What was taken from the host's budget on a day, which is counted from
 	// 1970 in UTC. All are 0 if nothing was taken.
 	Day      int64
@@ -52,6 +56,8 @@ func (s State) Encode() []byte {
 		micros(s.AdaptiveDelay),
 		4*uint64(s.Level) + uint64(s.Latest),
 		micros(s.SinceIncident),
+		micros(s.QuotaInterval),
+		micros(s.QuotaLeft),
 		uint64(max(s.Day, 0)),
 		uint64(max(s.Requests, 0)),
 		uint64(max(s.Bytes, 0)),
@@ -91,6 +97,8 @@ func DecodeState(encoded []byte) (s State, ok bool) {
 	s.Level = uint8(min(backOff/4, math.MaxUint8))
 	s.Latest = Class(backOff % 4)
 	s.SinceIncident = span()
+	s.QuotaInterval = span()
+	s.QuotaLeft = span()
 	s.Day = next()
 	s.Requests = next()
 	s.Bytes = next()
@@ -126,7 +134,8 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 		keep = max(h.FreeAt().Sub(now), 0)
 		interval := h.LengthenedInterval()
 		sinceStart := now.Sub(h.LastStart)
-		if h.LastStart != Never && sinceStart < interval {
+		inInterval := sinceStart < interval || now < h.quotaDue()
+		if h.LastStart != Never && inInterval {
 			s.HasStarted = true
 			s.SinceStart = sinceStart
 		}
@@ -150,6 +159,12 @@ func (h *Host) Export(now Time, final bool) (s State, keep time.Duration) {
 			s.Latest = k.Latest
 			s.SinceIncident = now.Sub(k.Incident)
 		}
+		quotaLeft := k.spreadEnd.Sub(now)
+		if k.spread > 0 && quotaLeft > 0 {
+			s.QuotaInterval = roundUp(k.spread)
+			s.QuotaLeft = roundUp(quotaLeft)
+			keep = max(keep, quotaLeft)
+		}
 		// A State without a Crawl-delay matters too: there is no longer one.
 		keep = max(keep, pauseLeft, k.CrawlDelay, learnedLifetime)
 	}
@@ -162,13 +177,21 @@ func roundUp(d time.Duration) time.Duration {
 	return Sum(d, time.Microsecond-1).Truncate(time.Microsecond)
 }
 
-// Import takes over what another owner has handed over. As a rule, it replaces
-// what h knows, with three exceptions. The later start, end of a Crawl-delay,
-// pause or incident counts.
-// With keepCrawlDelay, h keeps its Crawl-delay, which was declared after this
-// member requested the host. If s has no adaptive delay or no back-off, h keeps
-// its own. age is how old s is, and minAge is how old its starts are at least.
-// lastStored is what h.Durable returned when this member last stored a State.
+// Import takes over what another owner has handed over. s replaces what h
+// knows, with these exceptions:
+//
+//   - Of two starts, ends of a Crawl-delay, pauses or incidents, the later one
+//     counts.
+//   - With keepCrawlDelay, h keeps its Crawl-delay, which was declared after
+//     this member requested the host.
+//   - If s has no adaptive delay, h keeps its own. The same is true of the
+//     back-off.
+//   - A back-off that this member has stored itself is ignored: see
+//     ImportBackOff.
+//
+// age is how old s is, and minAge is how old its starts are at least. The
+// argument lastStored is what h.Durable returned when this member last stored a
+// State.
 func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDelay bool, lastStored Learned) {
 	if s.HasStarted {
 		h.LastStart = max(h.LastStart, now.Add(-minAge).Add(-s.SinceStart))
@@ -186,15 +209,21 @@ func (h *Host) Import(now Time, s State, age, minAge time.Duration, keepCrawlDel
 	if s.AdaptiveDelay > 0 {
 		h.Learn().Adaptive = s.AdaptiveDelay
 	}
-	h.ImportPause(now, s, age, lastStored)
+	// A stricter quota that h knows remains in force, as if a response had
+	// declared that of s.
+	quota := Quota{Spread: s.QuotaInterval, RenewsIn: s.QuotaLeft - age}
+	if quota.RenewsIn > 0 {
+		h.applyQuota(now, quota)
+	}
+	h.ImportBackOff(now, s, age, lastStored)
 }
 
-// ImportPause takes over a pause and the level of the back-off, unless h knows
-// of a later incident, or this member has stored that level itself and may have
-// learned something since. A pause that ends less than a second later than the
-// known one is the same pause, which was reported with a delay. Otherwise a
-// pause would grow on its way from member to member.
-func (h *Host) ImportPause(now Time, s State, age time.Duration, lastStored Learned) {
+// ImportBackOff takes over a pause and the level of the back-off. It ignores
+// the level if h knows of a later incident, or if this member has stored that
+// level itself and may have learned something since. A pause that ends less
+// than a second later than the known one is the same pause, which was reported
+// with a delay. Otherwise a pause would grow on its way from member to member.
+func (h *Host) ImportBackOff(now Time, s State, age time.Duration, lastStored Learned) {
 	k := h.Learned
 	end := now.Add(-age).Add(s.PauseLeft)
 	isLater := k == nil || end.Add(-time.Second) > k.PauseEnd
@@ -228,9 +257,19 @@ func (h *Host) Durable() Learned {
 	return Learned{PauseEnd: k.PauseEnd, CrawlDelay: k.CrawlDelay, Level: k.Level, Latest: max(k.Latest, Good)}
 }
 
-// NoteStored notes that the fleet has what h.Durable returns: this member is
-// about to store it, or has just imported it. It reports whether that differs
-// from what the fleet stored last.
+// NoteImported notes that the fleet has stored s, which h has just imported. h
+// may know another Crawl-delay or back-off, which the fleet must store: see
+// Import. Pauses are left to the caller, because those of s are relative.
+func (h *Host) NoteImported(s State) {
+	stored := h.Durable()
+	stored.CrawlDelay = s.CrawlDelay
+	stored.Level = s.Level
+	stored.Latest = max(s.Latest, Good)
+	h.Claim.LastStored = stored
+}
+
+// NoteStored notes that this member is about to store what h.Durable returns.
+// It reports whether that differs from what the fleet stored last.
 func (h *Host) NoteStored() (changed bool) {
 	durable := h.Durable()
 	changed = durable != h.Claim.LastStored

@@ -13,7 +13,7 @@ func TestState_Encode(t *testing.T) {
 		"all fields": {
 			HasStarted: true, SinceStart: s, HasCrawlDelayStart: true, SinceCrawlDelayStart: 2 * s, CrawlDelayLeft: 9 * s,
 			PauseLeft: 3 * s, CrawlDelay: 4 * s, AdaptiveDelay: 5 * s,
-			Level: 255, Latest: Throttled, SinceIncident: 6 * s, Day: 20000, Requests: 7, Bytes: 8,
+			Level: 255, Latest: Throttled, SinceIncident: 6 * s, QuotaInterval: 9 * s, QuotaLeft: 10 * s, Day: 20000, Requests: 7, Bytes: 8,
 		},
 	} {
 		if got, ok := DecodeState(state.Encode()); !ok || got != state {
@@ -42,6 +42,9 @@ func TestState_Handover(t *testing.T) {
 		{"a start long ago", func(h *Host) { h.start(0, &Request{}) }, 30 * s, Anytime},
 		{"a Crawl-delay", func(h *Host) { h.Declare(&slow); h.start(0, &Request{}) }, 3 * s, 10 * s},
 		{"a pause", func(h *Host) { h.ApplyOutcome(s, &Request{}, Signals{Status: 429, Class: Throttled}) }, 2 * s, 6 * s},
+		{"a quota", func(h *Host) { startWithQuota(h, 6*s, 60*s) }, 2 * s, 6 * s},
+		{"a quota that is renewed soon", func(h *Host) { startWithQuota(h, 6*s, 4*s) }, 2 * s, 4 * s},
+		{"a quota that was renewed", func(h *Host) { startWithQuota(h, 6*s, 4*s) }, 5 * s, Anytime},
 	} {
 		h := testHost()
 		tt.before(h)
@@ -85,12 +88,31 @@ func TestState_HandoverTwice(t *testing.T) {
 	}
 }
 
+// startWithQuota starts a request at 0 whose response declares a quota.
+func startWithQuota(h *Host, spread, renewsIn time.Duration) {
+	h.start(0, &Request{})
+	h.ApplyOutcome(0, &Request{}, Signals{Status: 200, Class: Good, Quota: Quota{Spread: spread, RenewsIn: renewsIn}})
+}
+
+// A state with a quota is 3 s old. The quota ends when it would have ended for
+// the earlier owner.
+func TestImport_AgeOfQuota(t *testing.T) {
+	h := testHost()
+	startWithQuota(h, 6*s, 5*s)
+	state, _ := h.Export(s, true)
+	next := testHost()
+	next.Import(4*s, state, 3*s, 3*s, false, next.Durable())
+	if due := next.Due(&Request{}); due != 5*s {
+		t.Errorf("due at %v, want 5s", time.Duration(due))
+	}
+}
+
 func FuzzDecodeState(f *testing.F) {
 	f.Add(State{HasStarted: true, SinceStart: s, PauseLeft: s, Level: 3, Latest: Throttled, Requests: 4}.Encode())
 	f.Add([]byte{stateVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		state, _ := DecodeState(encoded)
-		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.CrawlDelayLeft, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident}
+		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.CrawlDelayLeft, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident, state.QuotaInterval, state.QuotaLeft}
 		for i, d := range spans {
 			if d < 0 {
 				t.Errorf("duration %d is %v", i, d)

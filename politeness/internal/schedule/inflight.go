@@ -23,7 +23,8 @@ func (h *Host) Slots(r *Request) int32 {
 	return slots
 }
 
-// Start lets r, which is in no queue, start now. r takes a slot until Finish.
+// Start lets r, which is in no queue, start now: r is granted, and may be sent.
+// See SetOnItsWay for the time until it is sent. r takes a slot until Finish.
 // The lease is the longest time for which r may hold the slot: see Expire.
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
@@ -81,10 +82,10 @@ func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 // each of them.
 //
 // A lease is the longest time for which a request may hold a slot: the user's
-// setting or the request's own timeout, whichever is longer. No timer ends a
-// lease: the caller calls Expire when another request needs the slot, when h
-// may be given away to another member of a fleet, and when its Table is full
-// (see Table.Obtain).
+// setting or the request's own timeout, whichever is longer. The caller calls
+// Expire when another request needs the slot, when h may be given away to
+// another member of a fleet, when a lease ends after that, and when its Table
+// is full (see Table.Obtain).
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {

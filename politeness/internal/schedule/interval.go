@@ -96,10 +96,10 @@ func (h *Host) HasInterval(r *Request) bool {
 
 // RestartIntervals lets the intervals of h count from now. It is called when r
 // starts, when net/http requests a connection for r, and when r's header is
-// written. It is also called when r ends, if restartsAtEnd reports true: with
-// EndToStart, for example. In a fleet, it is called with AnyRequest for
-// requests of an owner that did not hand the host over. The Crawl-delay counts
-// from now only if r is not exempt.
+// written. It is also called when r ends, if restartsAtEnd (inflight.go)
+// reports true: with EndToStart, for example. In a fleet, it is called with
+// AnyRequest for requests of an owner that did not hand the host over. The
+// Crawl-delay counts from now only if r is not exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)
 	if r.Exempt {

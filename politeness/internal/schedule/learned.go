@@ -4,8 +4,7 @@ import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
 // It is kept until the host is evicted. The functions that change a field are
-// named with it. Export hands over all fields but pauseCause and those of the
-// quota.
+// named with it. Export hands over all fields but pauseCause.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.
@@ -23,17 +22,17 @@ type Learned struct {
 
 	// PauseEnd is the end of the latest pause, and pauseCause is its reason.
 	// Never means that there was none. A pause that would end earlier does not
-	// replace it. pause and ImportPause set both.
+	// replace it. pause and ImportBackOff set both.
 	PauseEnd   Time
 	pauseCause Reason
 
-	// The back-off. backOff, recover and ImportPause change it.
+	// The back-off. backOff, recover and ImportBackOff change it.
 	Level    uint8 // how many incidents lengthen the back-off
 	Latest   Class // the class of the latest incident; Good after a good response
 	Incident Time  // when the latest incident began; Never if there was none
 
 	// The quota that the host declares. All are 0 if it declares none.
-	// applyQuota sets them.
+	// applyQuota sets them, also for Import.
 	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd Time          // when the quota is renewed
 }

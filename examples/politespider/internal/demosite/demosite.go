@@ -5,8 +5,8 @@
 // with these conclusions.
 //
 // One listener serves all hosts. [Site.DialContext] connects every host name of
-// the demo to that listener without DNS. It knows no other name, so a crawl
-// cannot leave the demo.
+// the demo to that listener without DNS. For any other name it returns an
+// error, so a crawl cannot leave the demo.
 //
 //	site, err := demosite.Start()
 //	…
@@ -31,8 +31,8 @@ import (
 // Front is the URL of the page that leads to all others.
 const Front = "http://town.example/"
 
-// A Site has the demo's hosts. [New] and [Start] make a Site. It is safe for
-// concurrent use.
+// A Site serves the demo's hosts. [New] and [Start] return a Site. It is safe
+// for concurrent use.
 type Site struct {
 	server *http.Server
 

@@ -82,7 +82,7 @@ type replay struct {
 	paces  map[string]hostPace // by HostKey
 }
 
-// A hostPace is the pace of a host as the journal contains it.
+// A hostPace is the pace of a host as recorded in the journal.
 type hostPace struct {
 	next     time.Time     // when the next request may be sent
 	interval time.Duration // the longest interval of the host's pages

@@ -54,7 +54,7 @@ const (
 	journalName    = "journal.jsonl"
 	journalVersion = 1
 
-	// syncPeriod is the least time between two syncs of the journal to the
+	// syncPeriod is the minimum time between two syncs of the journal to the
 	// disk. A power failure may lose the lines that were written after the last
 	// sync. The next run fetches the pages in these lines again. If the process
 	// is killed but the system keeps running, the journal keeps all lines.

@@ -71,7 +71,8 @@ func (v Verdict) Letter() byte { return kinds[v].letter }
 // Color returns the code of the verdict's color on a terminal.
 func (v Verdict) Color() string { return kinds[v].color }
 
-// Lost reports whether the crawl failed to get a page that probably exists.
+// Lost reports whether v means that the crawl failed to fetch a page that
+// probably exists.
 func (v Verdict) Lost() bool { return kinds[v].lost }
 
 // StatusVerdict returns the verdict on a response with this status. It does not
@@ -109,8 +110,8 @@ type Record struct {
 	Status    int     `json:"status,omitempty"`
 	Waited    float64 `json:"waited,omitempty"`     // seconds that the request waited for the host's pace
 	Location  string  `json:"location,omitempty"`   // the target of the redirect, if the Verdict is Moved
-	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta or X-Robots-Tag has noindex
-	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta or X-Robots-Tag has nofollow
+	NoIndex   bool    `json:"noindex,omitempty"`    // a robots meta element or X-Robots-Tag has noindex
+	NoFollow  bool    `json:"nofollow,omitempty"`   // a robots meta element or X-Robots-Tag has nofollow
 	Links     int     `json:"links,omitempty"`      // number of new links that were queued
 	LinksLeft int     `json:"links_left,omitempty"` // number of links omitted because of nofollow
 	Tries     int     `json:"tries,omitempty"`      // number of requests, if the Verdict is PutOff or GivenUp

@@ -73,7 +73,7 @@ type Proof struct {
 	Line uint64 `json:"line"` // the number of the line in the record, from the line's field "n"
 }
 
-// A host is what the report shows of a host.
+// A host contains what the report shows about a host.
 type host struct {
 	origin string // the origin of the host's first URL
 	marks  []mark
@@ -88,11 +88,11 @@ type host struct {
 	groupsByKey map[string]*pageGroup // the key is made of Flags and Evidence
 }
 
-// A mark is a request, or a URL that was not requested. Its times begin when
-// the crawl began.
+// A mark is a request, or a URL that was not requested. The times at and paused
+// are counted from the beginning of the crawl.
 type mark struct {
-	at       time.Duration // when the request was sent, or was decided against
-	paused   time.Duration // when the pause ends that the response caused; 0 if it caused none
+	at       time.Duration // when the request was sent, or when it was decided not to send it
+	paused   time.Duration // the end of the pause that the response caused; 0 if it caused none
 	took     time.Duration // how long it took until the response began; -1 ms if no request was sent
 	interval time.Duration // the required interval from the start of the request to the next page
 	url      string
@@ -312,8 +312,8 @@ func (c *Crawl) reserveText(nbytes int) bool {
 	return true
 }
 
-// details returns what the report shows of a record beyond its verdict, such as
-// the rule or the error.
+// details returns what the report shows about a record in addition to its
+// verdict, such as the rule or the error.
 func details(r record.Record, rule *record.Rule) string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }

@@ -100,7 +100,7 @@ func demoRequests(t *testing.T) map[string]int {
 	return want
 }
 
-// demoInterval returns the least time between the starts of two requests to a
+// demoInterval returns the minimum time between the starts of two requests to a
 // host. The second argument is the target of the earlier request.
 func demoInterval(host, previous string) time.Duration {
 	if host == "bakery.example" && previous != "/robots.txt" {

@@ -217,7 +217,7 @@ func TestRun_Store(t *testing.T) {
 	server := httptest.NewServer(site)
 	defer server.Close()
 	dir := t.TempDir()
-	for _, want := range []string{"  404: everything allowed\n", "  kept from before\n"} {
+	for _, want := range []string{"  404: everything allowed\n", "  from an earlier crawl\n"} {
 		r := runOn(t.Context(), nil, "-delay=0", agent, "-store", dir, server.URL+"/0")
 		r.wantStatus(t, tool.ExitOK)
 		wantText(t, "output", r.stdout, want)

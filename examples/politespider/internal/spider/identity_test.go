@@ -90,7 +90,7 @@ func TestCrawl_Signed(t *testing.T) {
 
 // requestedSignature describes the signature that signatureInternet requests.
 const requestedSignature = `requests a Web Bot Auth signature of "@authority" "@query"; ` +
-	`this crawler's has no "@query", nonce`
+	`the signatures of this crawler lack "@query", nonce`
 
 // signatureInternet returns an internet with a site that requests a signature,
 // also for robots.txt.
@@ -287,7 +287,7 @@ func TestRun_SigningErrors(t *testing.T) {
 		{
 			"an agent with a non-ASCII host",
 			[]string{"-key", file, "-signature-agent=https://bücher.example/", "https://a.example/"},
-			"use ASCII only",
+			"printable ASCII",
 		},
 		{
 			"a key for the demo",

@@ -206,10 +206,10 @@ func wantTriesInRecords(t *testing.T, lines []line) {
 	}
 }
 
-// If only broken pages are left, the spider finds out that they are broken,
-// instead of waiting longer and longer for the host. A server that is down is
-// checked only a few times. If it is soon up again, no page is lost, even if a
-// cache responds to the checks meanwhile.
+// If only broken pages are left, the spider determines that they are broken,
+// instead of waiting for increasingly longer pauses of the host. A server that
+// is down is checked only a few times. If it is soon up again, no page is lost,
+// even if a cache responds to the checks meanwhile.
 func TestCrawl_Checks(t *testing.T) {
 	cached := make(map[string]bool) // by path
 	for _, tt := range []struct {

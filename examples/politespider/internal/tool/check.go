@@ -32,7 +32,7 @@ func (o *options) finish(flags *flag.FlagSet, args []string) (err error) {
 	return err
 }
 
-// choose sets the options for a crawl of the sites in args or, if args are none
+// choose sets the options for a crawl of the sites in args or, if args is empty
 // or "demo", of the demo or of the crawl that -resume continues.
 func (o *options) choose(flags *flag.FlagSet, args []string) error {
 	wantsDemo := len(args) == 1 && args[0] == "demo"

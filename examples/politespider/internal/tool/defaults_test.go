@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// The card of a crawl with a zero Limiter promises what the Limiter does.
+// The card of a crawl with a zero Limiter describes the pace of that Limiter.
 func TestDefaults_Card(t *testing.T) {
 	got := writeCard(t, robotsmw.Options{UserAgent: demoAgent, Limiter: new(politeness.Limiter)}).WebBotAuth
 	control := fmt.Sprintf("Crawl-delay in robots.txt; Retry-After up to %v; 429; 503",

@@ -309,8 +309,8 @@ func (v *Visit) endWithoutResponse(r record.Record, err error) {
 }
 
 // interval returns the interval of the page's host that the flags and
-// robots.txt set. The Limiter may have a longer one, for which the worker waits
-// there.
+// robots.txt set. If the interval of the Limiter is longer, the worker waits in
+// the Limiter.
 func (v *Visit) interval() time.Duration {
 	interval := max(v.job.Delay, 0)
 	if v.attempt.decision != nil {

@@ -22,7 +22,7 @@ import (
 // that name ExampleBot.
 const demoAgent = "ExampleBot/1.0 (+https://example.com/bot)"
 
-// A Sharing keeps a crawl in which several processes take part.
+// A Sharing opens a crawl that several processes share.
 type Sharing interface {
 	// Define defines the flags that identify the crawl.
 	Define(flags *flag.FlagSet)
@@ -38,7 +38,7 @@ type Sharing interface {
 type Settings struct {
 	UserAgent string
 	Workers   int               // how many hosts to crawl at a time
-	Delay     time.Duration     // least time between requests to a host; negative means none
+	Delay     time.Duration     // minimum time between two requests to a host; negative means none
 	FromEnd   bool              // whether an interval begins at the end of a request
 	Adaptive  float64           // see politeness.Adaptive; 0 means off
 	Budget    politeness.Budget // the budget of each host for a day
@@ -92,8 +92,8 @@ func (o *options) define(flags *flag.FlagSet) {
 			"-card=URL sets the URL at which the card will be served", o.setCard)
 
 	flags.StringVar((*string)(&o.scope), "scope", string(sameHost),
-		"which `links` to follow: those within the host of a URL, its registrable domain, or its prefix up to the last slash:\n"+
-			"host, domain or prefix")
+		"which `links` to follow: those on the host of a start URL (host), in its registrable domain (domain),\n"+
+			"or below its path up to the last slash (prefix)")
 	flags.IntVar(&o.maxDepth, "depth", 0,
 		"maximum number of `links` from a start URL to a page; 0: no limit")
 	flags.IntVar(&o.keep.Limits.Pages, "max-pages", 100,
@@ -157,7 +157,7 @@ func (o *options) define(flags *flag.FlagSet) {
 		"keep robots.txt in this `directory` for later crawls; with -resume it is kept there")
 }
 
-// setCard reads the flag: -card, for which text is "true", or -card=URL.
+// setCard parses the value of -card, which is "true" if no URL is given.
 func (o *options) setCard(text string) error {
 	u, err := url.Parse(text)
 	isURL := err == nil && u.Scheme == "https" && u.Host != ""

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A health finds out whether a page is broken or its server is overloaded. In
+// A health determines whether a page is broken or its server is overloaded. In
 // both cases, the response is a 503. The page is broken if the server responds
 // with a 503 again although it has sent another page in the meantime.
 //
@@ -36,7 +36,7 @@ type server struct {
 	down      bool      // a page got a 503, and no page has succeeded since
 	checks    int       // number of successful checks since a page succeeded
 	missed    int       // number of failed checks in a row
-	skipNext  int       // number of 503s that must come before the next check
+	skipNext  int       // number of 503s that must be received before the next check
 	overloads int       // see putOff
 }
 
@@ -88,8 +88,8 @@ func (h *health) addResponse(origin, url string, fitForCheck bool) {
 }
 
 // putOff records that the response for a page was a 503 without a Retry-After.
-// tries is how often the page was requested. putOff reports whether the page is
-// probably broken.
+// tries is the number of requests for the page. putOff reports whether the page
+// is probably broken.
 //
 // As in the Limiter, each such 503 adds one to s.overloads, up to maxChecks,
 // and each success of a page or of a check subtracts one.

@@ -113,8 +113,8 @@ func TestHealth_CheckAfterCheck(t *testing.T) {
 	})
 }
 
-// After a failed check, two more 503s must come before the next one. After
-// three failed checks in a row, there are no more.
+// After a failed check, two more 503s must be received before the next one.
+// After three failed checks in a row, there are no more.
 func TestHealth_FailedChecksEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealthTest(t)

@@ -79,7 +79,7 @@ func (j *Job) Record(opts *robotsmw.Options) error {
 }
 
 var (
-	errMaxTime = errors.New("-max-time is over")
+	errMaxTime = errors.New("-max-time has passed")
 	errFailed  = errors.New("the crawl has failed")
 )
 

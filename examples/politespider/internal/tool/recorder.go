@@ -23,7 +23,7 @@ type requestRecorder struct {
 	base     http.RoundTripper
 	interval time.Duration // the minimum time after a request for robots.txt
 	ledger   *output.Ledger
-	attempts sync.Map // URL → *attempt, while the attempt at the URL is under way
+	attempts sync.Map // URL → *attempt, while the attempt at the URL is in progress
 	pauses   sync.Map // host → the end of its pause; takePauseEnd deletes the entry
 
 	// robotsRequests contains the latest request to each URL that is not a page
@@ -32,9 +32,8 @@ type requestRecorder struct {
 
 	mu sync.Mutex
 
-	// files has the requests for each robots.txt, including redirects, that are
-	// not yet part of a record. The keys are URLs of robots.txt files. Guarded
-	// by mu.
+	// files maps the URL of a robots.txt to the requests for it, including
+	// redirects, that are not yet part of a record. It is guarded by mu.
 	files map[string][]record.Request
 }
 
@@ -46,7 +45,7 @@ type attempt struct {
 	decision *robotsmw.Decision // nil means that robots.txt was not consulted
 }
 
-// attempt returns the attempt at the URL, or nil if none is under way.
+// attempt returns the attempt at the URL, or nil if none is in progress.
 func (w *requestRecorder) attempt(url string) *attempt {
 	if a, ok := w.attempts.Load(url); ok {
 		return a.(*attempt)

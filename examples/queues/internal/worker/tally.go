@@ -70,9 +70,10 @@ func (t *Tally) Follow(ctx context.Context, out io.Writer, left func(context.Con
 	}
 }
 
-// Part returns which of n parts of a queue the URL belongs to. All pages of a
-// host are in one part, so that the worker of a part can keep the pace of its
-// hosts without communicating with other workers.
+// Part returns the number of the part of a queue, from 0 to n-1, to which a
+// page belongs. It returns an error if page is not a URL with a host. All pages
+// of a host are in one part, so that the worker of a part can keep the pace of
+// its hosts without communicating with other workers.
 func Part(page string, n int) (int, error) {
 	u, err := url.Parse(page)
 	if err != nil {

@@ -5,10 +5,10 @@
 //
 // A worker that opens pages in a browser, or with any other client that is not
 // an http.Client, calls Transport.Admit of package robotsmw before the page and
-// Done after it, instead of Do of the client here. The errors are the same. An
-// http.Client does better with the Transport itself, which also limits the time
-// of a request, keeps net/http from sending it twice in a row, and reads the
-// directives of the page.
+// Done after it, instead of Do of the client here. The errors are the same.
+// With an http.Client, use the Transport itself, which also limits the time of
+// a request, prevents net/http from sending a request twice in a row, and reads
+// the directives of the page.
 package worker
 
 import (

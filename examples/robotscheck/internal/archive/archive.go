@@ -1,6 +1,7 @@
 // Package archive opens the containers of logs and WARC files that package
-// robotsmw/evidence/audit does not know: zstd, also with the dictionary of a
-// .warc.zst, and WACZ, which is a ZIP file with WARC files in it.
+// robotsmw/evidence/audit does not support: zstd, with or without the
+// dictionary of a .warc.zst, and WACZ, which is a ZIP file with WARC files in
+// it.
 package archive
 
 import (
@@ -64,8 +65,8 @@ func Open(name string, file io.Reader) ([]Member, error) {
 }
 
 // peek returns the first n bytes of a file, or fewer if it is shorter, and a
-// reader of the whole file. For a file that supports random access, which a ZIP
-// file requires, so does this reader.
+// reader of the whole file. If the file supports random access, which reading a
+// ZIP file requires, the reader supports it too.
 func peek(file io.Reader, n int) (magic []byte, whole io.Reader, err error) {
 	if random, ok := file.(randomAccess); ok && isSeekable(random) {
 		magic, err = peekAt(random, n)
@@ -81,8 +82,8 @@ type randomAccess interface {
 	io.Seeker
 }
 
-// isSeekable reports whether the file has a size. A pipe has none, although its
-// type, *os.File, has the method Seek.
+// isSeekable reports whether the file supports Seek and is not empty. A pipe
+// does not support Seek, although its type, *os.File, has that method.
 func isSeekable(file io.Seeker) bool {
 	size, err := file.Seek(0, io.SeekEnd)
 	return err == nil && size > 0

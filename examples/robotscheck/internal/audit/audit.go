@@ -148,7 +148,7 @@ func newRun(o *options, e command.Env) *run {
 	return r
 }
 
-// addViolation counts a violation, and prints it if the flags require it.
+// addViolation counts a violation, and prints it if -v or -json is set.
 func (r *run) addViolation(v audit.Violation) {
 	r.breaches.add(v)
 	r.timeline.add(v.Robot, v.Time, activity{violations: 1})

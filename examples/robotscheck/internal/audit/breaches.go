@@ -18,7 +18,7 @@ type breach struct {
 	audit.Violation // the first one
 	N               int
 	Last            time.Time
-	addresses       map[string]int // number of violations by each
+	addresses       map[string]int // number of violations by address
 }
 
 // breaches summarizes violations, in bounded memory.

@@ -12,7 +12,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// A robot that fetched one disallowed page is before one with a thousand gaps.
+// A robot that fetched one disallowed page precedes a robot with a thousand
+// gaps.
 func TestCompareSeverity(t *testing.T) {
 	robots := []*audit.Tally{
 		{Name: "gaps", Violations: 1000, Counts: map[string]int{"gap": 1000}},
@@ -37,9 +38,9 @@ func TestCompareSeverity(t *testing.T) {
 	}
 }
 
-// The HTML page contains all that an operator needs: each violation in one
-// table, the violated line of robots.txt, and the numbers to copy. It loads
-// nothing, and text from the log is escaped.
+// The HTML page contains each violation in one table, the violated line of
+// robots.txt, and the numbers to copy. It loads nothing, and text from the log
+// is escaped.
 func TestAudit_Page_Complete(t *testing.T) {
 	var log strings.Builder
 	for i := range 300 {

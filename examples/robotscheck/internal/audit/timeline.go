@@ -118,7 +118,7 @@ func (t *timeline) columns(p periods) (columns []column) {
 	return columns
 }
 
-// sum returns the counts of the periods from first to before end.
+// sum returns the sum of the counts of the periods from first to end-1.
 func (p periods) sum(first, end int64) (sum activity) {
 	for number := first; number < end; number++ {
 		sum.requests += p[number].requests

@@ -162,7 +162,7 @@ func unescaped(text []byte) string {
 }
 
 // A rulesCache caches the rules of robots.txt files, in bounded memory: when it
-// is full, it evicts all. It is safe for concurrent use.
+// is full, it removes all entries. It is safe for concurrent use.
 type rulesCache struct {
 	maxSize int // in bytes
 

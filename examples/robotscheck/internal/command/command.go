@@ -103,7 +103,7 @@ func ListVar(flags *flag.FlagSet, list *[]string, name, usage string) {
 	})
 }
 
-// Env is a command's access to the outside world.
+// An Env contains the streams and the RoundTripper that a command uses.
 type Env struct {
 	Stdin  io.Reader
 	Stdout *bufio.Writer // must be flushed before writing to Stderr

@@ -158,8 +158,8 @@ type verdicts struct {
 	New robots.Verdict `json:"new"`
 }
 
-// isSame reports whether a URL is allowed in both cases, or in neither, by the
-// old files, and likewise by the new ones.
+// isSame reports whether v and other agree on whether the URL is allowed, both
+// by the old file and by the new one.
 func (v verdicts) isSame(other verdicts) bool {
 	return v.Old.Allowed == other.Old.Allowed && v.New.Allowed == other.New.Allowed
 }
@@ -172,8 +172,8 @@ type change struct {
 	Agents []string `json:"agents"`
 	verdicts
 
-	// Dialects contains the verdicts of the dialects, by their names, that see
-	// another change or none.
+	// Dialects maps the name of each dialect whose verdicts differ from those
+	// of RFC 9309 to these verdicts.
 	Dialects map[string][]dialectChange `json:"dialects,omitempty"`
 }
 
@@ -247,8 +247,8 @@ func (d *diff) changes(target string) (changes []change) {
 	return changes
 }
 
-// addDialects adds the verdicts of the dialects that see another change for the
-// robot than c, which is by RFC 9309.
+// addDialects adds to c the verdicts of the dialects for the robot, if they
+// differ from those of RFC 9309 in c.
 func (d *diff) addDialects(c *change, r robot, target string) {
 	for k, dialect := range robots.Dialects {
 		v := verdicts{

@@ -275,8 +275,8 @@ func (x *explanation) addPreferences(file *robotstxt.File, target string) {
 }
 
 // withoutRule returns a copy of the file in which the given line is an Allow
-// without a pattern. This has no effect but, like the rule, ends the user-agent
-// lines of its group.
+// without a pattern. Such a line allows or disallows no URL but, like the rule,
+// ends the user-agent lines of its group.
 func withoutRule(file *robotstxt.File, line int) []byte {
 	var copied []byte
 	for number, text := range file.Lines() {

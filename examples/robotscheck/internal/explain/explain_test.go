@@ -96,7 +96,7 @@ func TestPrintContext(t *testing.T) {
 
 // A path is disallowed if servers may treat it as another path that is
 // disallowed. The output contains the other path. Google's parser judges only
-// the path as it is written.
+// the unchanged path.
 func TestExplain_Resolved(t *testing.T) {
 	const text = "User-agent: *\nAllow: /\nDisallow: /private/\nDisallow: /private\n"
 	checkContains(t, explainText(t, text, "/x/../private/", 0),

@@ -39,7 +39,7 @@ var Command = command.Command{
 	},
 }
 
-// A check has the flags of the command, and makes the report.
+// A check contains the values of the flags, and creates the report.
 type check struct {
 	tokens    []string // the robot's product token; nil means all robots
 	header    http.Header

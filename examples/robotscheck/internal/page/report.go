@@ -94,7 +94,8 @@ func restrictions(d robotsmeta.Directives) []string {
 	return all
 }
 
-// addLinks adds the links of the page at u. checker may be nil.
+// addLinks adds the links of the page at u. If checker is nil, the robots.txt
+// files of the links are not checked.
 func (r *report) addLinks(
 	ctx context.Context, text []byte, u *url.URL, directives robotsmw.Page, checker *robotsmw.Checker,
 ) error {
@@ -123,7 +124,7 @@ func whyNotFollowed(page *pagelinks.Page, l pagelinks.Link, hasChecker bool) str
 	d := l.Decision
 	switch {
 	case page.Says.NoFollow():
-		return "the page says nofollow"
+		return "nofollow on the page"
 	case l.NoFollow:
 		return "rel=nofollow"
 	case l.Err != nil:

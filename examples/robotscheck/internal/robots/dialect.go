@@ -9,7 +9,7 @@ type Dialect struct {
 	robotstxt.Dialect
 }
 
-// Dialects are those whose verdicts are compared with that of RFC 9309.
+// Dialects are the dialects whose verdicts are compared with those of RFC 9309.
 var Dialects = [...]Dialect{
 	{"google", "Google", robotstxt.Google},
 	{"koster1996", "1996 draft", robotstxt.Koster1996},

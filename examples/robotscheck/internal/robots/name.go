@@ -11,7 +11,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstxt"
 )
 
-// CheckName returns an error unless s is the name of a robot or "*".
+// CheckName returns an error if s is neither the name of a robot nor "*".
 func CheckName(s string) error {
 	if s == "*" {
 		return nil

@@ -72,8 +72,8 @@ func Escape(target string) string {
 	return invalidInURL.ReplaceAllStringFunc(target, url.PathEscape)
 }
 
-// CheckTarget returns an error unless target is a path, or a URL to which the
-// robots.txt applies: each scheme, host and port has a robots.txt of its own. A
+// CheckTarget returns an error if target is neither a path nor a URL to which
+// the robots.txt applies. Each scheme, host and port has its own robots.txt. A
 // local file applies to any URL.
 func (s *Source) CheckTarget(target string) error {
 	if err := command.CheckScheme(target); err != nil {

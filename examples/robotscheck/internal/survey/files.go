@@ -18,12 +18,13 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/evidence/audit"
 )
 
-// A visitFunc is called for every robots.txt, or with the reason why it cannot
-// be read. If it returns an error, there are no further calls.
+// A visitFunc is called for each robots.txt, with its text or with the error
+// that prevented reading it. If it returns an error, there are no further
+// calls.
 type visitFunc func(text []byte, err error) error
 
-// A noFileError is the status of a response without a robots.txt: any status
-// other than 2xx.
+// A noFileError is the error for a response without a robots.txt. Its value is
+// the status of the response, which is not 2xx.
 type noFileError int
 
 func (e noFileError) Error() string { return fmt.Sprintf("the response was a %d", int(e)) }
@@ -197,9 +198,9 @@ func checkEnd(in io.Reader) error {
 	return err
 }
 
-// truncated is the reader after an archive. It is read only if the archive has
-// no end mark. Without it, package tar would regard an archive that ends
-// between two files as complete.
+// truncated is a reader that returns io.ErrUnexpectedEOF. Appended to an
+// archive, it is read only if the archive has no end mark. Otherwise, package
+// tar would regard an archive that ends between two files as complete.
 type truncated struct{}
 
 func (truncated) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -119,7 +119,7 @@ func (v demoView) screenshots(tb tab) {
 	}
 }
 
-// Each mark has the color of its kind, or red if its request came too early.
+// Each mark has the color of its kind, or red if its request was too early.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	c, s := invented(t, 3, 12, 1)

@@ -16,7 +16,7 @@ import (
 type Options struct {
 	About  frontier.About
 	Limits frontier.Limits
-	Delay  time.Duration // least time between requests to a host
+	Delay  time.Duration // minimum time between two requests to a host
 	Logger *slog.Logger
 }
 

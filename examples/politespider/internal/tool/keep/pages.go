@@ -15,8 +15,9 @@ import (
 
 // Pages stores pages in a directory. The body of each page is in a file that is
 // named after the URL's hash. The file index.jsonl has a line about each page.
-// If a page is fetched again, it gets another line, and its last line counts.
-// Several processes may share the directory. Pages is safe for concurrent use.
+// If a page is fetched again, another line is added, and the last line of a
+// page is the valid one. Several processes may share the directory. Pages is
+// safe for concurrent use.
 type Pages struct {
 	Dir string // "" means that pages are not kept
 	All bool   // also keep pages with noindex or noarchive, or that were not examined

@@ -10,8 +10,8 @@ import (
 	"github.com/goodbots/courtesy/examples/politespider/internal/record"
 )
 
-// A host is what a Ledger knows about a host. All ports count together, because
-// they share one pace.
+// A host contains what a Ledger has recorded about a host. All ports of the
+// host are counted together, because they share one pace.
 type host struct {
 	record.HostSummary
 	last      time.Time          // when the host's latest page was requested
@@ -41,7 +41,7 @@ func (h *host) summary(end time.Time) record.HostSummary {
 // true, it also contains the required interval of each.
 func (h *host) robotsOutcomes(withIntervals bool) string {
 	if len(h.robotsTxt) == 0 && len(h.intervals) > 0 {
-		return "kept from before"
+		return "from an earlier crawl"
 	}
 	var outcomes []string
 	for _, origin := range slices.Sorted(maps.Keys(h.robotsTxt)) {

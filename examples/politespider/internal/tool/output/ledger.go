@@ -25,7 +25,7 @@ import (
 type Options struct {
 	What      string // what is crawled, in a few words
 	UserAgent string
-	Interval  time.Duration   // least time between two pages of a host
+	Interval  time.Duration   // minimum time between two pages of a host
 	JSON      bool            // print JSON lines instead of text
 	Report    string          // the HTML file that WriteReport writes; "" means none
 	Before    *record.Summary // an earlier crawl to compare with; nil if there is none
@@ -33,7 +33,7 @@ type Options struct {
 	Failed    func(error)     // called at the first error in writing the output
 }
 
-// A Ledger collects what happens in a crawl and passes it to the printer, one
+// A Ledger collects the events of a crawl and passes them to the printer, one
 // record at a time. If the crawl has a History, the summary and the report
 // cover all its runs. A Ledger is safe for concurrent use.
 type Ledger struct {
@@ -105,7 +105,7 @@ func (l *Ledger) addEarlierRuns() error {
 }
 
 // addEarlier adds a record of an earlier run, which began at start. Only New
-// calls it, before any other goroutine has the Ledger.
+// calls it, before any other goroutine uses the Ledger.
 func (l *Ledger) addEarlier(r record.Record, rule *record.Rule, start time.Time) {
 	for _, request := range r.Requests {
 		host := cmp.Or(request.Host, r.Host)

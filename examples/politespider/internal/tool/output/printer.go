@@ -16,8 +16,9 @@ type printer interface {
 	summary(record.Summary)
 }
 
-// newPrinter returns the printer for the output terminal. The printer writes to
-// w, which passes everything on to that output.
+// newPrinter returns a printer that writes to w. terminal is the writer to
+// which w passes the output. The printer uses colors and a progress line only
+// if terminal is a terminal.
 func newPrinter(terminal, w io.Writer, asJSON bool) printer {
 	if asJSON {
 		return jsonPrinter{cli.NewEncoder(w)}
