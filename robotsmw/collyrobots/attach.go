@@ -36,11 +36,14 @@ import (
 // testing/synctest bubble, each collector needs an Options.Limiter, because the
 // shared one cannot be used in two bubbles.
 //
-// If AttemptTimeout is 0, each attempt is limited by the request timeout of the
-// collector. That is 10 s, unless SetRequestTimeout sets another time, before
-// or after Attach. To remove the limit, call SetRequestTimeout(0) before
-// Attach, or set a negative AttemptTimeout. After Attach, a timeout of 0 is
-// indistinguishable from one that was not set.
+// If AttemptTimeout is 0, in Options and in a politeness.Transport whose
+// Limiter is used, each attempt is limited by the request timeout of the
+// collector. That is 10 s, unless SetRequestTimeout sets another time. A
+// SetRequestTimeout after Attach replaces an AttemptTimeout too. To remove the
+// limit, set a negative AttemptTimeout, or call SetRequestTimeout(0) before
+// Attach; with a politeness.Transport, the latter leaves its default limit of
+// 30 s. After Attach, a timeout of 0 is indistinguishable from one that was not
+// set.
 //
 // # Sharing
 //
@@ -91,8 +94,9 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 //  3. The http.Client calls guard.RoundTrip (transport.go), which calls the
 //     robotsmw.Transport that Attach has made. The robotsmw.Transport checks
 //     robots.txt, and the politeness.Transport in it waits for the host.
-//  4. networkTransport.RoundTrip waits for the LimitRule (limits.go) and sends
-//     the request through the transport of the program (guard.go).
+//  4. networkTransport.RoundTrip (networktransport.go) waits for the LimitRule
+//     (limits.go) and sends the request through the base of the guard
+//     (guard.go), which is the transport of the program.
 //  5. Colly calls onResponseHeaders and, when it has read the body,
 //     beforeResponseHandlers and onResponse. All three refuse the links of
 //     nofollow pages. If the request failed, colly calls afterFailure and
@@ -113,6 +117,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	}
 	wrap := opts.Wrap
 	opts.Wrap = nil // NewTransport would return an error
+	// This checks the options as the program gave them. The transport that is
+	// used is made below, from robotsOptions.
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
@@ -145,19 +151,21 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 
 // chooseTransport returns the transport that the guard sends requests through,
 // and how long an attempt may take; negative means no limit. It sets
-// x.opts.Limiter if Options have none. The client is the collector's.
+// x.opts.Limiter if Options have none, and x.opts.AttemptTimeout if a
+// politeness.Transport has one. The client is the collector's.
 func (x *Extension) chooseTransport(client *http.Client) (base http.RoundTripper, timeout time.Duration, err error) {
 	base = x.opts.Base
 	if !x.hasOwnTransport() {
 		base = client.Transport
 	}
-	timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, -1)
+	timeout = x.attemptTimeout(client, base)
 	if paced, ok := base.(*politeness.Transport); ok && x.opts.Limiter == nil {
 		if err := paced.Validate(); err != nil {
 			return nil, 0, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 		}
 		x.opts.Limiter = cmp.Or(paced.Limiter, new(politeness.Limiter))
-		timeout = cmp.Or(paced.AttemptTimeout, politeness.DefaultAttemptTimeout)
+		x.opts.AttemptTimeout = cmp.Or(paced.AttemptTimeout, x.opts.AttemptTimeout)
+		timeout = cmp.Or(x.opts.AttemptTimeout, client.Timeout, politeness.DefaultAttemptTimeout)
 		base = paced.Base
 	}
 	x.opts.Limiter = cmp.Or(x.opts.Limiter, &processLimiter)
@@ -209,6 +217,10 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // Requests for robots.txt are always sent through the transport of the first
 // collector.
 //
+// If AttemptTimeout is 0, as described at Attach, the attempts of such a
+// collector are limited by its own request timeout, which is 10 s unless
+// SetRequestTimeout sets another time, before or after Add.
+//
 // The extension does not prevent the collector from being garbage collected.
 //
 // Add returns an error if the collector is nil or was not initialized, or if an
@@ -233,7 +245,7 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	a := &attachedCollector{
 		Extension:      x,
 		collector:      c,
-		backend:        backendPointer(c),
+		backendField:   backendPointer(c),
 		headerHandlers: requestHeadersHandlers(c),
 	}
 	a.registerCallbacks()

@@ -32,7 +32,7 @@ func (a *attachedCollector) registerCallbacks() {
 // that called Retry, because the repeat has a goroutine of its own.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	seal(r)
-	mark := repeatMarkFor(r)
+	mark := repeatMarkFor(r) // seal restores only the http.Request; r.Body is still the mark
 	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
 	}

@@ -59,8 +59,9 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	defer x.newGuardMu.Unlock()
 	g, ok := b.firstMatcher().(*guard)
 	if !ok {
-		base, timeout, _ := x.mainGuard.current()
-		return x.newGuard(b, base, timeout), nil
+		base, _, _ := x.mainGuard.current()
+		client := *b.client
+		return x.newGuard(b, base, x.attemptTimeout(client, client.Transport)), nil
 	}
 	if g.x != x {
 		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")

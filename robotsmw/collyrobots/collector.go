@@ -13,12 +13,12 @@ type attachedCollector struct {
 	collector *colly.Collector
 
 	// Pointers to fields of the collector, because reflection would be slower.
-	backend        *unsafe.Pointer
+	backendField   *unsafe.Pointer          // points to Collector.backend; its value changes with Collector.Init
 	headerHandlers *[]colly.RequestCallback // nil if not known
 
 	collectorMu  sync.Mutex     // guards the fields below
 	guard        *guard         // the guard that currentGuard returned last; nil at first
-	guardBackend unsafe.Pointer // the backend to which guard belongs
+	guardBackend unsafe.Pointer // the value of *backendField to which guard belongs
 
 	// registered is the number of OnRequestHeaders handlers of the collector,
 	// including onRequestHeaders, when that was last registered.
@@ -31,7 +31,7 @@ type attachedCollector struct {
 func (a *attachedCollector) currentGuard() *guard {
 	a.collectorMu.Lock()
 	defer a.collectorMu.Unlock()
-	if backend := *a.backend; backend != a.guardBackend {
+	if backend := *a.backendField; backend != a.guardBackend {
 		if g, err := a.guardFor(a.collector); err == nil {
 			a.guard = g
 			a.guardBackend = backend

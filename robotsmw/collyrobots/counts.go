@@ -33,7 +33,8 @@ type Counts struct {
 	// times after a redirect.
 	GivenUp int64
 
-	// Pages counts the responses in Fetched that are not redirects.
+	// Pages counts the responses in Fetched that are not redirects, including
+	// those with an error status, such as a 407 from a proxy.
 	Pages int64
 
 	// Lost counts requests that received no complete response, for example

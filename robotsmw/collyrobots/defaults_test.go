@@ -12,13 +12,15 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// The collector's transport is a politeness.Transport without an
-// AttemptTimeout. Its attempts have the same timeout as without Attach.
+// The collector has no request timeout, and its transport is a
+// politeness.Transport without an AttemptTimeout. As without Attach, the
+// default of that transport limits the attempts.
 func TestDefaults_AttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
 		web.Handle("slow.example", robotstest.Hang{})
 		c := colly.NewCollector()
+		c.SetRequestTimeout(0)
 		c.WithTransport(&politeness.Transport{Base: &web, Limiter: unpaced()})
 		attach(t, c, robotsmw.Options{UserAgent: agent, Override: map[string]string{"http://slow.example": ""}})
 		start := time.Now()

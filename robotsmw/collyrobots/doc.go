@@ -122,7 +122,7 @@
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
-//	// Offline, return here for an ErrUnreachable too.
+//	// Offline, return here for all errors.
 //	isClientError := r.StatusCode >= 400 && r.StatusCode < 500
 //	if isClientError && r.StatusCode != http.StatusProxyAuthRequired {
 //		return // a Retry would get the same response; a 407 is from one proxy
@@ -153,7 +153,10 @@
 //
 // Offline, such as when pages are processed again from CacheDir, do not Retry
 // an ErrUnreachable: each Retry waits for the next attempt to fetch robots.txt,
-// at first for a minute and later for up to an hour.
+// at first for a minute and later for up to an hour. Set a transport that fails
+// immediately, because a network that drops packets blocks the first request to
+// each origin for Options.RobotsTimeout. Leave RetryThrottled 0, because it
+// removes each stored 429 from CacheDir before it requests the page again.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
@@ -178,13 +181,20 @@
 // SetRequestTimeout limits each attempt, excluding the time for which the
 // request waits.
 //
-// A robots.txt is fetched through the same proxies as pages. If the proxy of
-// the first request to a site fails, the robots.txt of the site is unreachable
-// for a minute, for all proxies, and for twice as long after each further
-// failure. A proxy function should skip proxies that fail, and OnError should
-// Retry, which waits for the next fetch. The error identifies the proxy that
-// failed for a robots.txt only if the connection to the proxy could not be
-// established. Otherwise, the proxy function must keep a record of its choices.
+// A robots.txt is fetched through the proxies of the collector that was passed
+// to Attach, also for collectors that were added with a proxy of their own. If
+// the robots.txt for a job should be fetched through the proxy of the job, call
+// Attach for each job, with the same Limiter.
+//
+// If the proxy of the first request to a site fails, the robots.txt of the site
+// is unreachable for a minute, for all proxies, and for twice as long after
+// each further failure. A proxy function should skip proxies that fail, and
+// OnError should Retry, which waits for the next fetch. The error identifies
+// the proxy that failed for a robots.txt only if the connection to the proxy
+// could not be established. Otherwise, the proxy function must record its
+// choices by URL. For an ErrUnreachable, look up Decision.RobotsURL of the
+// *robotsmw.DisallowedError and not Request.URL, which after a redirect may
+// belong to another site. A 429 is not a failure of the proxy.
 //
 // # LimitRules
 //
@@ -203,10 +213,12 @@
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt in memory disallows it; files that are only in a
 //     Store are not consulted. If cached pages should obey the current rules,
-//     call ext.Checker().Check for one URL of each origin first. Offline, a
-//     link that is not in the directory fails with an ErrUnreachable. Do not
-//     Retry it: see "Retries in OnError". Without RetryThrottled, colly stores
-//     a 429 in the directory, and returns it in later runs.
+//     call ext.Checker().Check for one URL of each origin first. Colly stores a
+//     page under the URL before the redirects, so only that URL is checked.
+//     Offline, a link that is not in the directory fails with an ErrUnreachable
+//     or, if a Store has the robots.txt, with the network error. Retry neither:
+//     see "Retries in OnError". Without RetryThrottled, or after a redirect,
+//     colly stores a 429 in the directory, and returns it in later runs.
 //   - Extension.Visit and Follow check first, so they need robots.txt for a
 //     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is certainly from bot

@@ -38,7 +38,8 @@ func (g *guard) release() {
 	g.x.released.Store(true)
 	g.current() // applies the settings that were changed last
 	client := *g.client
-	client.Transport, client.Timeout = g.base, g.timeout
+	client.Transport = g.base
+	client.Timeout = max(g.timeout, 0) // negative means no limit
 	if client.CheckRedirect != nil {
 		client.CheckRedirect = g.redirect
 	}

@@ -1,6 +1,7 @@
 package collyrobots
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync"
@@ -38,6 +39,17 @@ type guard struct {
 	timeout        time.Duration                              // the timeout of an attempt; negative means no limit
 	refused        error                                      // why the transport that was set last cannot be used; nil if it can
 	warned         sync.Once
+}
+
+// attemptTimeout returns how long an attempt of a collector with this client
+// may take if it is sent through t; negative means no limit. An AttemptTimeout
+// takes precedence over the request timeout of the collector.
+func (x *Extension) attemptTimeout(client *http.Client, t http.RoundTripper) time.Duration {
+	var ofTransport time.Duration
+	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
+		ofTransport = paced.AttemptTimeout // resolveTransport replaces t with its Base
+	}
+	return cmp.Or(ofTransport, x.opts.AttemptTimeout, client.Timeout, -1)
 }
 
 // setTransport makes the guard send its requests through t, unless
@@ -96,6 +108,8 @@ func (x *Extension) resolveTransport(t http.RoundTripper) (http.RoundTripper, er
 		return nil, fmt.Errorf("collyrobots: the collector's transport: %w", err)
 	}
 	if paced, ok := t.(*politeness.Transport); ok && paced.Limiter == x.opts.Limiter {
+		// The request already holds a slot of its Limiter when it is sent
+		// through t. A second Acquire could wait for that slot forever.
 		t = paced.Base
 	}
 	if t == nil && x.opts.RefuseAddress == nil && x.opts.Proxy == nil {

@@ -55,7 +55,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	if !ok {
 		return t.sendForRobots(req)
 	}
-	releaseSlot, err := t.acquireSlot(p.guard, req)
+	releaseSlot, err := t.acquireRuleSlot(p.guard, req)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +97,10 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	return resp, nil
 }
 
-// acquireSlot waits for a slot of the LimitRule for a request. It returns an
-// error if the request's context ends, or if the wait took more than a second
-// and robots.txt now disallows the request.
-func (t networkTransport) acquireSlot(g *guard, req *http.Request) (releaseSlot func(), err error) {
+// acquireRuleSlot waits for a slot of the LimitRule for a request. It returns
+// an error if the request's context ends, or if the wait took more than a
+// second and robots.txt now disallows the request.
+func (t networkTransport) acquireRuleSlot(g *guard, req *http.Request) (releaseSlot func(), err error) {
 	rule := g.ruleFor(req.URL.Host)
 	if rule == nil {
 		return func() {}, nil

@@ -96,7 +96,7 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 		if err == nil || s == nil {
 			again.Abort()
 		} else {
-			// guard.beginRepeat makes the request fail with err, so that the
+			// guard.finishSeal makes the request fail with err, so that the
 			// page's Retry returns the error of the original collector.
 			s.refused = err
 		}

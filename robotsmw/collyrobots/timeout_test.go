@@ -1,6 +1,7 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -142,4 +143,134 @@ func TestTimeoutLongerThanTheLease(t *testing.T) {
 			t.Errorf("the host received the pages' requests at %v, want 20 minutes between them", received)
 		}
 	})
+}
+
+// A program sets the request timeout of a collector before Add, or after
+// Collector.Init, or leaves colly's default. The timeout applies as in plain
+// colly, whatever the timeout of the first collector is.
+func TestTimeout_AddedCollector(t *testing.T) {
+	const defaultTimeout = 10 * time.Second // of colly
+	set := func(timeout time.Duration) func(*colly.Collector) {
+		return func(c *colly.Collector) { c.SetRequestTimeout(timeout) }
+	}
+	for name, tt := range map[string]struct {
+		first   time.Duration // the request timeout of the first collector
+		options time.Duration // Options.AttemptTimeout
+		before  func(*colly.Collector)
+		after   func(*colly.Collector)
+		want    time.Duration // 0 means no limit
+
+		// transport is the transport of the added collector. It has the Limiter
+		// of the extension.
+		transport *politeness.Transport
+	}{
+		"a timeout before Add":                   {first: 30 * time.Second, before: set(2 * time.Second), want: 2 * time.Second},
+		"a timeout after Add":                    {first: 30 * time.Second, after: set(2 * time.Second), want: 2 * time.Second},
+		"the default":                            {first: 30 * time.Second, want: defaultTimeout},
+		"the first has none":                     {before: set(2 * time.Second), want: 2 * time.Second},
+		"the first has none, and the default":    {want: defaultTimeout},
+		"none":                                   {first: 2 * time.Second, before: set(0)},
+		"an AttemptTimeout":                      {first: 30 * time.Second, options: 5 * time.Second, before: set(2 * time.Second), want: 5 * time.Second},
+		"an AttemptTimeout, and one after Add":   {options: 5 * time.Second, after: set(2 * time.Second), want: 2 * time.Second},
+		"Init after Add":                         {first: 30 * time.Second, before: set(2 * time.Second), after: (*colly.Collector).Init, want: defaultTimeout},
+		"a timeout after Init":                   {first: 30 * time.Second, after: func(c *colly.Collector) { c.Init(); set(2 * time.Second)(c) }, want: 2 * time.Second},
+		"a politeness.Transport with a timeout":  {first: 30 * time.Second, transport: &politeness.Transport{AttemptTimeout: 3 * time.Second}, want: 3 * time.Second},
+		"a politeness.Transport without timeout": {first: 30 * time.Second, transport: new(politeness.Transport), want: defaultTimeout},
+		"a client before Add": {first: 30 * time.Second, before: func(c *colly.Collector) {
+			c.SetClient(&http.Client{Timeout: 2 * time.Second})
+		}, want: 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first := colly.NewCollector()
+				first.SetRequestTimeout(tt.first)
+				limiter := unpaced()
+				ext := attach(t, first, robotsmw.Options{UserAgent: agent, Base: hangingWeb(), Limiter: limiter, AttemptTimeout: tt.options})
+				c := colly.NewCollector()
+				if tt.before != nil {
+					tt.before(c)
+				}
+				if tt.transport != nil {
+					c.WithTransport(&politeness.Transport{
+						Base:           hangingWeb(),
+						Limiter:        limiter,
+						AttemptTimeout: tt.transport.AttemptTimeout,
+					})
+				}
+				if err := ext.Add(c); err != nil {
+					t.Fatal(err)
+				}
+				if tt.after != nil {
+					tt.after(c)
+				}
+				wantTimeout(t, c, tt.want)
+				wantTimeout(t, c.Clone(), tt.want)
+			})
+		})
+	}
+}
+
+// The transport of the collector or Options.Base is a politeness.Transport. A
+// request timeout that was set before Attach applies, unless there is an
+// AttemptTimeout.
+func TestTimeout_PolitenessTransport(t *testing.T) {
+	for name, tt := range map[string]struct {
+		request   time.Duration // the request timeout of the collector
+		options   time.Duration // Options.AttemptTimeout
+		transport time.Duration // AttemptTimeout of the politeness.Transport
+		want      time.Duration
+	}{
+		"a request timeout":                      {request: 5 * time.Second, want: 5 * time.Second},
+		"a long request timeout":                 {request: time.Minute, want: time.Minute},
+		"colly's default":                        {request: 10 * time.Second, want: 10 * time.Second},
+		"no request timeout":                     {want: politeness.DefaultAttemptTimeout},
+		"an AttemptTimeout of the transport":     {request: 5 * time.Second, transport: 7 * time.Second, want: 7 * time.Second},
+		"an AttemptTimeout in Options":           {request: 5 * time.Second, options: 7 * time.Second, want: 7 * time.Second},
+		"an AttemptTimeout in both":              {request: 5 * time.Second, options: 7 * time.Second, transport: 8 * time.Second, want: 8 * time.Second},
+		"a negative AttemptTimeout in Options":   {request: 5 * time.Second, options: -1},
+		"a negative AttemptTimeout of transport": {request: 5 * time.Second, transport: -1},
+	} {
+		for _, where := range []string{"collector", "Base", "collector with the Limiter of Options"} {
+			if where == "collector with the Limiter of Options" && tt.request == 0 {
+				continue // then there is no limit
+			}
+			t.Run(name+"/"+where, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					paced := &politeness.Transport{Base: hangingWeb(), Limiter: unpaced(), AttemptTimeout: tt.transport}
+					opts := robotsmw.Options{UserAgent: agent, AttemptTimeout: tt.options}
+					c := colly.NewCollector()
+					if where == "Base" {
+						opts.Base = paced
+					} else {
+						c.WithTransport(paced)
+					}
+					if where == "collector with the Limiter of Options" {
+						opts.Limiter = paced.Limiter
+					}
+					c.SetRequestTimeout(tt.request)
+					attach(t, c, opts)
+					wantTimeout(t, c, tt.want)
+				})
+			})
+		}
+	}
+}
+
+// wantTimeout checks that a request for a page of hangingWeb fails after the
+// given time. 0 means that it is still under way after an hour.
+func wantTimeout(t *testing.T, c *colly.Collector, want time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	c.Context = ctx
+	c.AllowURLRevisit = true
+	start := time.Now()
+	err := c.Visit("http://a.example/")
+	took := time.Since(start)
+	if want == 0 {
+		want = time.Hour
+	}
+	if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || took != want {
+		t.Errorf("got error %v after %v, want a timeout after %v", err, took, want)
+	}
 }

@@ -22,7 +22,7 @@ import (
 func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer closeBody(req, &err)
 	x := g.x
-	if err := g.beginRepeat(req); err != nil {
+	if err := g.finishSeal(req); err != nil {
 		return nil, err
 	}
 	if _, _, err := g.current(); err != nil {
@@ -37,11 +37,10 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// While this request was in flight, other requests may have read the
-	// guard's client. Later, callbacks of this request may write to it. Each
-	// request takes the guard's lock in current after it has read the client.
-	// lastBase takes the lock too, so the earlier reads happen before the later
-	// writes.
+	// Callbacks of this request may later write to the guard's client, which
+	// other requests have read meanwhile. Each of them took the guard's lock
+	// after its read, in current. lastBase takes the lock here only to order
+	// these reads before the writes; its result is not needed.
 	g.lastBase()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
@@ -58,10 +57,11 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return resp, nil
 }
 
-// beginRepeat gives a request that repeats another one the body that it would
-// have without a repeatMark. The error is the reason why the request must not
-// be sent.
-func (g *guard) beginRepeat(req *http.Request) error {
+// finishSeal does what remains of seal when a request reaches the guard. It
+// restores the body of a repeat that has no seal, and takes a repeat that is
+// now sent out of Counts.Lost. If the request must not be sent, finishSeal
+// returns sealed.refused.
+func (g *guard) finishSeal(req *http.Request) error {
 	mark, hasMark := req.Body.(*repeatMark) // not if the request has a seal
 	if hasMark {
 		mark.restore(req)
