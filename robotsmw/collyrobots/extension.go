@@ -83,7 +83,7 @@ type Extension struct {
 	// calls Retry.
 	PutBack bool
 
-	opts      robotsmw.Options  // the options that were passed to Attach, with the changes of chooseTransport and a Logger
+	opts      robotsmw.Options  // of Attach, changed by chooseTransport and with a Logger
 	first     *colly.Collector  // the collector that was passed to Attach
 	mainGuard sender            // the guard of first, which also sends requests for robots.txt
 	inner     http.RoundTripper // the robots transport, or Options.Wrap around it
