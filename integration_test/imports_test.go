@@ -91,9 +91,9 @@ var arrows = map[string]struct {
 // import them.
 var free = []string{"examples", "integration_test"}
 
-// testMain is for the tests of all packages, and imports only the standard
-// library, so any test may import it.
-const testMain = "integration_test/testmain"
+// testHelpers are for the tests of all packages. They import only the standard
+// library, so any test may import them.
+var testHelpers = []string{"integration_test/redisserver", "integration_test/testmain"}
 
 // goPackage has those fields of the output of "go list -json" that the test
 // reads.
@@ -144,7 +144,7 @@ func TestImports(t *testing.T) {
 			t.Errorf("the row of %s is not in alphabetical order", name)
 		}
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
-			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) && i != testMain {
+			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) && !slices.Contains(testHelpers, i) {
 				t.Errorf("a test of %s imports %s: whole crawls are tested in integration_test", name, i)
 			}
 		}

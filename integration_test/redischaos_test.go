@@ -782,12 +782,7 @@ func startSentinel(f *chaosFleet) {
 	_, port, _ := net.SplitHostPort(f.server.Addr)
 	f.others = []*redisserver.Server{redisserver.Start(f.T, "--replicaof", "127.0.0.1 "+port, "--repl-diskless-load", "swapdb")}
 	conf := filepath.Join(f.TempDir(), "sentinel.conf")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		f.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := redisserver.FreeAddr(f.T)
 	_, own, _ := net.SplitHostPort(addr)
 	lines := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor fleet 127.0.0.1 %s 1\n"+
 		"sentinel down-after-milliseconds fleet 1000\nsentinel failover-timeout fleet 5000\n", own, port)

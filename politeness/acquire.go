@@ -104,7 +104,9 @@ func (l *Limiter) prepare(ctx context.Context, u *url.URL, g *Grant) error {
 
 // setDeadline sets how long g may wait: until ctx ends, and no longer than the
 // MaxWait of each Limiter of the chain allows. The rules of the schedule reject
-// a request that cannot start before its deadline.
+// a request that has to wait and cannot start before its deadline. A request
+// that can start now is never too late, so with a negative MaxWait, which makes
+// the deadline now, only requests that would have to wait are rejected.
 func (g *Grant) setDeadline(ctx context.Context) {
 	remaining := schedule.Unlimited
 	if ctx.Done() != nil { // otherwise it never ends, and its deadline is ignored

@@ -127,13 +127,15 @@ package politeness
 //	acquire.go       Acquire: the deadline, the wait and its end; Next
 //	context.go       what a request's context contains: Crawl-delay, Trace, check
 //	grant.go         a request at one Limiter, and its states
-//	host.go          the host of a request, and when PerHost is called for it
+//	host.go          the host of a request, when PerHost is called for it, and
+//	                 settings that change while requests wait
 //	chain.go         Within and GlobalRate: a request that several Limiters must let start;
 //	                 how a request joins and leaves the queue of each
 //	readiness.go     what the first request of a lane waits for, at one Limiter;
 //	                 the warning about an open body
 //	globalrate.go    the tokens of GlobalRate
-//	slot.go          slots and leases
+//	slot.go          takes and frees slots, also when a lease expires (for
+//	                 leases see Expire in schedule/inflight.go)
 //	wakeup.go        who checks again when something has changed
 //	attempt.go       a request from its start to the end of its response's body
 //	wire.go          what net/http does with a request: when it is sent, and replays

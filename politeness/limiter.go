@@ -113,7 +113,8 @@ type Limiter struct {
 	// PerHost is called for each request, before the request joins the host's
 	// queue, and by Next. Its latest result applies to all requests to the
 	// host, including those that already wait, so settings may change while a
-	// crawl runs. PerHost must be fast and safe for concurrent use. It does not
+	// crawl runs. If two calls overlap, either may count as the latest. PerHost
+	// must be fast and safe for concurrent use. It does not
 	// change the settings of Within. nil means that all hosts have the settings
 	// of the Limiter.
 	PerHost func(key string) HostSettings

@@ -72,7 +72,8 @@ func (g *Grant) prolong(d time.Duration) {
 	}
 }
 
-// expireLeases frees the slots of h whose leases have expired. With EndToStart,
+// expireLeases frees the slots of h whose leases have expired: see
+// schedule.Host.Expire, which says when it is called. With EndToStart,
 // an interval begins at the end of a lease, so requests that wait may be
 // rejected. A Done after that frees no slot, but the Limiter still learns from
 // its Outcome.

@@ -43,7 +43,7 @@ func StartWith(t testing.TB, env []string, options ...string) *Server {
 			t.Skip("SKIPPED: neither redis-server nor valkey-server is installed: install Debian's redis-server to run this test")
 		}
 	}
-	s := &Server{Addr: freeAddr(t), t: t, env: env}
+	s := &Server{Addr: FreeAddr(t), t: t, env: env}
 	_, port, _ := net.SplitHostPort(s.Addr)
 	s.args = append([]string{binary,
 		"--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(),
@@ -109,11 +109,11 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address with a free port between 10000 and 19999. No
+// FreeAddr returns an address with a free port between 10000 and 19999. No
 // other test gets this port before t ends, even while the server is down,
-// because freeAddr reserves the UDP port with the same number as a lock. Ports
+// because FreeAddr reserves the UDP port with the same number as a lock. Ports
 // that a system assigns by itself are higher.
-func freeAddr(t testing.TB) string {
+func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(10_000))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/goodbots/courtesy/integration_test/redisserver"
 	"github.com/goodbots/courtesy/politeness"
 )
 
@@ -89,7 +90,7 @@ func newTestFleet(t *testing.T) *testFleet {
 func newRedisTestFleet(t *testing.T) *testFleet {
 	f := &testFleet{
 		T:       t,
-		addr:    startServer(t),
+		addr:    redisserver.Start(t).Addr,
 		options: Options{Logger: slog.New(slog.DiscardHandler)},
 	}
 	f.ctx, f.endRequests = context.WithCancel(context.Background())
@@ -315,12 +316,12 @@ func (m *testMember) mustNotStart(maxWait, until time.Duration) {
 	}
 }
 
-// requestMany starts workers, each of which makes n requests. Wait waits for
-// them.
+// requestMany starts workers, each of which makes n requests, or fewer if the
+// test fails. Wait waits for them.
 func (m *testMember) requestMany(workers, n int) {
 	for range workers {
 		m.f.Go(func() {
-			for range n {
+			for i := 0; i < n && !m.f.Failed(); i++ {
 				m.request(host, ok200)
 			}
 		})

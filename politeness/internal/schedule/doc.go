@@ -25,7 +25,8 @@
 //	             see package headers)
 //	turns.go     the turns of robots.txt requests and pages in the queue, and
 //	             which request goes to the front
-//	inflight.go  the requests that hold a slot, for how long, and EndToStart
+//	inflight.go  the requests that hold a slot, for how long (their leases), and
+//	             EndToStart
 //	forecast.go  when a request that waits can start, and if that is too late
 //	retime.go    new forecasts for the requests that wait
 //	budget.go    what is left of the budget of a host for a day

@@ -35,16 +35,17 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	}
 	r.PhaseStart = now
 	r.LeaseEnd = now.Add(lease)
-	r.CountsFromSending = h.HasInterval(r)
+	r.CountsFromSending = h.hasInterval(now, r)
 	h.RestartIntervals(now, r)
 	h.DrawJitter()
 }
 
-// restartsAtEnd reports whether the interval after r counts from the end of r.
+// restartsAtEnd reports whether the interval after r counts from the end of r,
+// which is now.
 // It does if Settings.EndToStart is set. It also does if no interval was
 // known when r started, because the time of sending was not noted.
-func (h *Host) restartsAtEnd(r *Request) bool {
-	return h.Settings.EndToStart || !r.CountsFromSending && h.HasInterval(r)
+func (h *Host) restartsAtEnd(now Time, r *Request) bool {
+	return h.Settings.EndToStart || !r.CountsFromSending && h.hasInterval(now, r)
 }
 
 // Finish frees the slot of r, which is over at the time end. intervalsRestarted
@@ -54,7 +55,7 @@ func (h *Host) Finish(end Time, r *Request) (intervalsRestarted bool) {
 	h.inFlight.remove(r)
 	h.InFlight--
 	h.reserveTimeForPages(end, r)
-	if !h.restartsAtEnd(r) {
+	if !h.restartsAtEnd(end, r) {
 		return false
 	}
 	h.RestartIntervals(end, r)

@@ -87,10 +87,11 @@ func (h *Host) WhyDue(r *Request) Reason {
 	return ReasonDelay
 }
 
-// HasInterval reports whether, as far as is known now, the next request has to
+// hasInterval reports whether, as far as is known now, the next request has to
 // keep an interval after r.
-func (h *Host) HasInterval(r *Request) bool {
-	spreads := h.Learned != nil && h.Learned.spread > 0
+func (h *Host) hasInterval(now Time, r *Request) bool {
+	k := h.Learned
+	spreads := k != nil && k.spread > 0 && k.spreadEnd > now
 	return spreads || h.Settings.Adaptive > 0 || h.Interval(r) > 0
 }
 

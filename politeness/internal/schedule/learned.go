@@ -31,8 +31,9 @@ type Learned struct {
 	Latest   Class // the class of the latest incident; Good after a good response
 	Incident Time  // when the latest incident began; Never if there was none
 
-	// The quota that the host declares. All are 0 if it declares none.
-	// applyQuota sets them, also for Import.
+	// The quota that the host declared last. Both are 0 if it has never
+	// declared one. After spreadEnd, they have no effect. applyQuota sets them,
+	// also for Import.
 	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd Time          // when the quota is renewed
 }

@@ -40,3 +40,22 @@ func TestHost_Quota(t *testing.T) {
 		})
 	}
 }
+
+// While a quota is spread, its interval counts from the time of sending. After
+// the renewal there is no interval, and a request on its way blocks no other.
+func TestHost_QuotaIsOver(t *testing.T) {
+	h := testHost()
+	h.Settings.Delay = 0
+	h.start(0, &Request{})
+	h.ApplyOutcome(0, &Request{}, Signals{Status: 200, Class: Good, Quota: Quota{Spread: s, RenewsIn: 10 * s}})
+	for _, tt := range []struct {
+		now  Time
+		want bool
+	}{{9 * s, true}, {10 * s, false}} {
+		r := &Request{}
+		h.start(tt.now, r)
+		if r.CountsFromSending != tt.want {
+			t.Errorf("after %v, CountsFromSending is %t, want %t", time.Duration(tt.now), r.CountsFromSending, tt.want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 type Request struct {
 	URL        *url.URL      // nil means unknown
 	CrawlDelay time.Duration // the Crawl-delay that robots.txt declares for the request; 0 means none
-	Deadline   Time          // the request must start before this time; Forever means at any time
+	Deadline   Time          // a request that waits must start before this time; Forever means no limit
 	Declared   bool          // CrawlDelay is known, perhaps to be 0
 	Exempt     bool          // the request keeps no Crawl-delay: it is for a robots.txt
 	Overtakes  bool          // the request is exempt and waits in the lane for robots.txt: see queue
@@ -19,7 +19,7 @@ type Request struct {
 	round uint16 // the number of the latest retiming that has examined the request; 0 means none
 
 	// CountsFromSending reports whether an interval was known at the start:
-	// see HasInterval. The interval then counts from the time of sending.
+	// see hasInterval. The interval then counts from the time of sending.
 	CountsFromSending bool
 
 	// OnItsWay reports whether net/http has requested a connection for the
