@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,5 +184,128 @@ func TestClose_HostsAreAvailable(t *testing.T) {
 		if _, err := a.acquire(ctx, "other.example"); !errors.Is(err, context.DeadlineExceeded) {
 			f.Errorf("a closed member: %v", err)
 		}
+	})
+}
+
+// Redis loses its data, and an owner of a paused host is closed before its next
+// heartbeat, so that it learns of the loss from the call that gives the host
+// back or drops it. The next owner must know the pause.
+func TestClose_AfterALoss(t *testing.T) {
+	for name, tt := range map[string]struct {
+		inFlight   bool          // a request, when the member is closed
+		sincePause time.Duration // the pause is stored at once
+	}{
+		"given back":                    {false, 0},
+		"dropped with an unsaved pause": {true, 0},
+		"dropped with a saved pause":    {true, 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newTestFleet(t)
+				a, b := f.join(twoAtOnce()), f.join(twoAtOnce())
+				slow := a.begin(t.Context(), host)
+				next := a.begin(t.Context(), host)
+				time.Sleep(300 * time.Millisecond) // between two heartbeats
+				if !tt.inFlight {
+					slow.Done(ok200)
+					time.Sleep(100 * time.Millisecond)
+				}
+				next.Done(tooMany("120"))
+				paused := time.Now()
+				time.Sleep(tt.sincePause)
+				f.memory.flush()
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+				b.mustStartBetween(paused, 120*time.Second, 134*time.Second)
+				slow.Done(ok200)
+			})
+		})
+	}
+}
+
+// closeDuringJoin closes a member after Redis has started the member's second
+// session, and before the reply arrives.
+type closeDuringJoin struct {
+	*link
+	sessions atomic.Int32
+	close    func() error
+	closed   chan error // receives the result of close
+}
+
+func (l *closeDuringJoin) run(ctx context.Context, args []any) ([]any, error) {
+	reply, err := l.link.run(ctx, args)
+	if joins(args) && l.sessions.Add(1) == 2 {
+		go func() { l.closed <- l.close() }()
+		time.Sleep(time.Millisecond)
+	}
+	return reply, err
+}
+
+// Redis loses its data. A member with a request in flight to a paused host is
+// closed when it has joined the new epoch and has not registered the host yet.
+// The next owner must know the pause.
+func TestClose_BeforeHostsAreRegistered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b := f.join(twoAtOnce()), f.join(twoAtOnce())
+		engine := &closeDuringJoin{link: a.link, close: a.Close, closed: make(chan error)}
+		a.Fleet.engine = engine
+		slow := a.begin(t.Context(), host)
+		a.request(host, tooMany("120"))
+		paused := time.Now()
+		f.memory.flush()
+		if err := <-engine.closed; err != nil {
+			t.Error(err)
+		}
+		b.mustStartBetween(paused, 120*time.Second, 134*time.Second)
+		slow.Done(ok200)
+	})
+}
+
+// flushBetweenDrops sends the call that drops a host twice, as a client may do.
+// Between the two, another member gets the host, and Redis loses its data.
+type flushBetweenDrops struct {
+	*link
+	flushed bool
+}
+
+func (l *flushBetweenDrops) run(ctx context.Context, args []any) ([]any, error) {
+	if l.flushed || !slices.Contains(args, any("drop")) {
+		return l.link.run(ctx, args)
+	}
+	l.flushed = true
+	if _, err := l.memory.call(1, args); err != nil {
+		return nil, err
+	}
+	time.Sleep(100 * time.Millisecond)
+	l.memory.flush()
+	return l.memory.call(2, args)
+}
+
+// A member is closed with a request in flight. Another member gets its host,
+// and Redis loses its data. The first member does not know whether it still
+// owns the host, so it does not register the host in the new epoch, and the
+// other member keeps the host.
+func TestClose_DropMayHaveRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newTestFleet(t)
+		a, b := f.join(twoAtOnce()), f.join(twoAtOnce())
+		engine := &flushBetweenDrops{link: a.link}
+		a.Fleet.engine = engine
+		slow := a.begin(t.Context(), host)
+		b.crawl()
+		time.Sleep(10 * time.Millisecond) // b waits for the host
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+		if n := b.lost.Load(); n > 0 || !engine.flushed {
+			t.Errorf("the owner has lost its host %d times", n)
+		}
+		if n, _ := b.startsSince(time.Now().Add(-2 * time.Second)); n == 0 {
+			t.Error("the owner starts no requests")
+		}
+		slow.Done(ok200)
 	})
 }

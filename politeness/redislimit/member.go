@@ -185,10 +185,11 @@ type endedSession struct {
 //	owned           yes   yes        yes       no    yes
 //	givingBack      any   no         yes       yes   if requests are in flight
 //	maybeGivenBack  any   no         no        yes   if requests are in flight
-//	dropping        no    no         no        yes   if a pause was reported
+//	dropping        no    no         yes       yes   if a pause was reported
+//	maybeDropped    no    no         no        yes   if a pause was reported
 //
-// In phase maybeGivenBack, another member may own the host already, so it is
-// not registered.
+// In the phases maybeGivenBack and maybeDropped, another member may own the
+// host already, so it is not registered.
 type hostState struct {
 	name        string
 	index       int         // in member.order
@@ -198,6 +199,7 @@ type hostState struct {
 
 	contended bool // other members wait for the host
 	drop      bool // Redis must learn that the host is no longer wanted
+	keep      bool // Redis may not have the latest record (phases dropping and maybeDropped)
 	register  bool // the host must be registered in a new epoch
 	unsaved   bool // Redis does not have the latest record (phase owned) or lateRecord (otherwise)
 
@@ -228,12 +230,24 @@ const (
 	owned                // by the Claim
 	givingBack           // the earlier Claim has ended, and Redis has not confirmed the operation "give"
 	maybeGivenBack       // as givingBack, but "give" may have run
-	dropping             // by close: "keep", which stores record, and "drop" are not confirmed
+	dropping             // by close, and Redis has not confirmed the operation "drop"
+	maybeDropped         // as dropping, but "drop" may have run
 )
+
+// canRegister reports whether the host can be registered in a new epoch.
+func (h *hostState) canRegister() bool {
+	return h.phase == owned || h.phase == givingBack || h.phase == dropping
+}
 
 // isGivingBack reports whether the operation "give" has to be sent.
 func (h *hostState) isGivingBack() bool {
 	return h.phase == givingBack || h.phase == maybeGivenBack
+}
+
+// isDropping reports whether close has given up the host and the operation
+// "drop" has to be sent.
+func (h *hostState) isDropping() bool {
+	return h.phase == dropping || h.phase == maybeDropped
 }
 
 // isDone reports whether the member has nothing to do for the host any more.
@@ -314,7 +328,8 @@ func (m *member) shouldEnd(now time.Time, heartbeat bool) bool {
 	if empty && (heartbeat || m.closed) {
 		return true
 	}
-	unreachable := m.session == 0 || m.failure != nil
+	hasNoSession := m.session == 0 && !m.shouldRegister()
+	unreachable := hasNoSession || m.failure != nil
 	if unreachable && (empty || m.closed) {
 		return true
 	}
@@ -322,6 +337,13 @@ func (m *member) shouldEnd(now time.Time, heartbeat bool) bool {
 	// to others.
 	needed := m.count(func(h *hostState) bool { return h.claim != nil }) > 0
 	return m.failure != nil && now.Sub(m.answeredAt) > 2*m.lease && !needed
+}
+
+// shouldRegister reports whether the member needs a session to register hosts
+// in a new epoch. If it is closed, it does not renew its trust, so this ends
+// after a Lease.
+func (m *member) shouldRegister() bool {
+	return m.Trusted() && m.count((*hostState).canRegister) > 0
 }
 
 // count returns the number of hosts for which matches returns true.
@@ -613,12 +635,12 @@ func (m *member) checkTrust(failure error) {
 func (m *member) startSession(epoch string, session int64) {
 	lost := m.epoch != "" && epoch != m.epoch
 	for _, h := range m.order {
-		h.drop = false
+		h.drop = h.isDropping()
 		h.owner = ""
 		h.waitReason = ""
 		h.lateNumber = 0 // another epoch counts anew
 		h.unsaved = h.unsaved || h.lateRecord.InFlight > 0
-		h.register = lost && m.Trusted() && (h.phase == owned || h.phase == givingBack)
+		h.register = lost && m.Trusted() && h.canRegister()
 		if !h.register {
 			m.lose(h)
 		}
@@ -831,13 +853,13 @@ func (m *member) addOperations(c *scriptCall, h *hostState) {
 		}
 		c.add("give", h, &h.record)
 	}
-	if h.phase == owned && h.unsaved || h.phase == dropping {
+	if h.phase == owned && h.unsaved || h.isDropping() && h.keep {
 		c.add("keep", h, &h.record)
 	}
 	if h.drop {
 		c.add("drop", h, &h.record) // after "give" and "keep", whose records the next owner needs
 	}
-	if h.unsaved && (h.phase == unowned || h.phase == dropping) {
+	if h.unsaved && (h.phase == unowned || h.isDropping()) {
 		c.add("land", h, &h.lateRecord)
 	}
 	if h.claim != nil {
@@ -881,6 +903,9 @@ func (m *member) call(now time.Time, heartbeat bool) {
 		if o.name == "give" && !hasNotRun {
 			o.host.phase = maybeGivenBack
 		}
+		if o.name == "drop" && !hasNotRun && o.host.phase == dropping {
+			o.host.phase = maybeDropped
+		}
 	}
 	switch status {
 	case "epoch":
@@ -921,8 +946,8 @@ func (m *member) applyResults(results []any, operations []operation) {
 		switch o.name {
 		case "drop":
 			h.drop = false
-			if h.phase == dropping {
-				h.phase = unowned // Redis has also executed "keep"
+			if h.isDropping() {
+				h.phase = unowned // Redis has also executed "keep", if any
 			}
 		case "give":
 			h.phase = unowned
@@ -1087,9 +1112,12 @@ func (m *member) observePeers(pairs []any) {
 // next owner waits a whole Delay from now. If Redis does not have the latest
 // record, it is stored first. A late state would not do, because the next owner
 // takes over only pauses from it, and no reservation of the Budget.
+//
+// If Redis has lost its data, hosts are registered in the new epoch before they
+// are given back or dropped. The session stays trusted for this. No request can
+// start meanwhile, because no Claim owns a host.
 func (m *member) close() {
 	m.closed = true
-	m.renewedAt.Store(nil)
 	for _, h := range m.order {
 		m.dirty[h] = true
 		if h.phase == owned {
@@ -1098,12 +1126,12 @@ func (m *member) close() {
 		}
 		switch {
 		case h.claim != nil && h.phase == owned:
-			unsaved := h.unsaved
+			h.keep = h.unsaved
+			register := h.register
 			m.lose(h)
-			if unsaved {
-				h.phase = dropping
-			}
+			h.phase = dropping
 			h.drop = true
+			h.register = register
 		case h.claim != nil:
 			h.claim.Deny(errClosed)
 			h.claim = nil

@@ -205,9 +205,12 @@ func TestPause_LongAfterALoss(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go b.acquire(ctx, host)
-		time.Sleep(5 * time.Second)
+		time.Sleep(5*time.Second + heartbeatInterval/2) // in the middle between two heartbeats
 		f.memory.flush()
-		time.Sleep(heartbeatInterval / 2) // it has registered the host, and has stored nothing since
+		time.Sleep(heartbeatInterval) // b registers the host after its next heartbeat, and stores nothing else
+		if f.memory.snapshot().hosts[host] == nil {
+			t.Fatal("the member has not registered the host")
+		}
 		b.kill()
 		time.Sleep(4 * time.Hour)
 		if waited, err := other.tryRequest(host, time.Minute, ok200); err == nil {
