@@ -115,22 +115,22 @@ func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
 
 	c, ext := polite(t, web, colly.CacheDir(dir), colly.AllowURLRevisit())
 	if err := c.Visit(page); err != nil {
-		t.Errorf("no robots.txt is in memory: %v", err)
+		t.Errorf("Visit without robots.txt in memory: %v, want the cached page", err)
 	}
 	if _, err := ext.Checker().Check(t.Context(), &url.URL{Scheme: "http", Host: "a.example", Path: "/"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Visit(page); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("robots.txt is in memory: %v", err)
+		t.Errorf("Visit with robots.txt in memory = %v, want ErrDisallowed", err)
 	}
 
 	_, ext = polite(t, web, colly.CacheDir(dir))
 	if err := ext.Visit(page); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("Extension.Visit: %v", err)
+		t.Errorf("Extension.Visit = %v, want ErrDisallowed", err)
 	}
 	_, ext = polite(t, new(robotstest.Internet), colly.CacheDir(dir))
 	if err := ext.Visit(page); !errors.Is(err, robotsmw.ErrUnreachable) {
-		t.Errorf("Extension.Visit while the site is down: %v", err)
+		t.Errorf("Extension.Visit while the site is down = %v, want ErrUnreachable", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 		}
 	}
 	if gap := came[1].Sub(came[0]); gap < time.Second {
-		t.Errorf("the second collector came %v after the first", gap)
+		t.Errorf("the second page was requested %v after the first, want at least 1s", gap)
 	}
 }
 

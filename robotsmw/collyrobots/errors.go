@@ -25,8 +25,8 @@ var errReplaced = fmt.Errorf("%w: a transport was set while the request was abou
 
 // errHidden is the error of a transport that hides addresses from
 // Options.RefuseAddress.
-var errHidden = fmt.Errorf("%w: the transport that was set after Attach "+
-	"(SetProxy, SetProxyFunc, SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress cannot check: "+
+var errHidden = fmt.Errorf("%w: the transport of the collector "+
+	"(set by SetProxy, SetProxyFunc, SetClient, WithTransport or Appengine) dials addresses that Options.RefuseAddress cannot check: "+
 	"give it a net.Dialer{Control: robotsmw.DialControl(f)} and pass the transport to Attach as Options.Base, "+
 	"or the proxy as Options.Proxy", ErrBypassed)
 

@@ -124,8 +124,8 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 	}
 }
 
-// Request.Do, unlike Request.Visit, does not check MaxDepth. Links of a
-// nofollow page are refused there too.
+// Links of a nofollow page are also refused if they are requested with
+// Request.Do instead of Request.Visit.
 func TestNoFollow_RequestDo(t *testing.T) {
 	web := nofollowSite()
 	c, ext := polite(t, web)

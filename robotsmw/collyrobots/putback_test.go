@@ -466,10 +466,10 @@ func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 				c.Visit("http://a.example/old")
 				ext.Wait()
 				if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 4 || n.Lost != 1 {
-					t.Errorf("counts: %v; asked for %v", n, asked(web))
+					t.Errorf("got the counts %v, want GivenUp 1, PutBack 4 and Lost 1; requests: %v", n, asked(web))
 				}
 				if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != politeness.ReasonCrawlDelay {
-					t.Errorf("the error is %v", failed)
+					t.Errorf("OnError received %v, want a DelayError for the Crawl-delay", failed)
 				}
 			})
 		})

@@ -31,9 +31,10 @@ type readAheadBody struct {
 	err   error          // the error that ended reading ahead; nil at maxReadAhead
 }
 
-// newReadAheadBody returns a body that replaces the body of a response. attempt
-// is the context of the response's attempt. When it ends, a body of which only
-// maxReadAhead bytes were read ahead is closed.
+// newReadAheadBody returns a body that starts reading ahead after
+// readAheadAfter, unless it is read or closed first. If the body is longer than
+// maxReadAhead, the remainder can be read until the context attempt ends, which
+// closes the body.
 func newReadAheadBody(body io.ReadCloser, attempt context.Context) *readAheadBody {
 	b := &readAheadBody{ReadCloser: body}
 	b.done.Add(1)

@@ -152,10 +152,10 @@ func TestRetryOfAFailure(t *testing.T) {
 			start := time.Now()
 			c.Visit("http://a.example/")
 			if got != 1 || ext.Counts().Lost != 0 {
-				t.Errorf("%s: %d pages after %d tries, %v", failure, got, n.Load(), ext.Counts())
+				t.Errorf("%s: got %d pages after %d attempts (%v), want 1 page and none lost", failure, got, n.Load(), ext.Counts())
 			}
 			if took := time.Since(start); took < tries*2*time.Second {
-				t.Errorf("%s: %d tries took %v", failure, n.Load(), took)
+				t.Errorf("%s: %d attempts took %v, want at least %v", failure, n.Load(), took, tries*2*time.Second)
 			}
 			wantPace(t, web, "a.example", 2*time.Second)
 		})

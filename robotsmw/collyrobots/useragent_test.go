@@ -31,7 +31,7 @@ func TestRandomUserAgent(t *testing.T) {
 	c, _ = polite(t, web)
 	extensions.RandomUserAgent(c)
 	if err := c.Visit("http://a.example/examplebot"); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("attached: %v", err)
+		t.Errorf("attached: Visit = %v, want ErrDisallowed", err)
 	}
 	c.Visit("http://a.example/others")
 	wantAsked(t, web, "GET http://a.example/others")
@@ -62,6 +62,6 @@ func TestMozillaUserAgent(t *testing.T) {
 	c = colly.NewCollector(colly.UserAgent(mozilla))
 	attach(t, c, robotsmw.Options{UserAgent: mozilla, Base: web, Limiter: unpaced()})
 	if err := c.Visit("http://a.example/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("attached: %v", err)
+		t.Errorf("attached: Visit = %v, want ErrDisallowed", err)
 	}
 }

@@ -104,19 +104,22 @@ func (w *writer) resume() error {
 }
 
 // lastWARC returns the largest number of the WARC files in a directory, or 0 if
-// there are none. If segments were moved away without their WARC files, it is
-// larger than the number of the last segment. The next segment then needs an
-// even larger number, because files are never overwritten.
+// there are none. If segments were moved away without their WARC files, the
+// result is larger than the number of the last segment. The next segment then
+// needs an even larger number, because files are never overwritten.
 func lastWARC(dir string) (int, error) {
 	last := 0
 	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
 	for _, e := range entries {
 		var n int
-		if _, err := fmt.Sscanf(e.Name(), "robots-%d.warc.gz", &n); err == nil && e.Name() == chain.WARCName(n) {
+		if _, scanErr := fmt.Sscanf(e.Name(), "robots-%d.warc.gz", &n); scanErr == nil && e.Name() == chain.WARCName(n) {
 			last = max(last, n)
 		}
 	}
-	return last, err
+	return last, nil
 }
 
 // write writes a batch. Lines that cannot be written are lost, and the next

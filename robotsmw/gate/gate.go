@@ -68,8 +68,8 @@ func (h *Handler) hasAccess(r *http.Request) bool {
 	return isLocal && !isForeign(r.Header)
 }
 
-// isForeign reports whether a request seems to be made by a page in a browser
-// or to have passed a proxy.
+// isForeign reports whether a request seems to be made by a page in a browser,
+// or forwarded by a proxy.
 func isForeign(h http.Header) bool {
 	for _, name := range []string{"Origin", "X-Forwarded-For", "Forwarded"} {
 		if h[name] != nil {

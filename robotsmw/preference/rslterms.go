@@ -39,8 +39,8 @@ func (in Input) rslStatements() []Statement {
 	return all
 }
 
-// statements returns the statements about a use of the licenses of a content
-// element. Because the user may choose one of the licenses, a use is denied
+// statements returns what the licenses of a content element state about a use.
+// Because the user may choose one of the licenses, a use is denied
 // only if no license permits it. Within a license, "prohibits" overrides
 // "permits".
 func (c rslContent) statements(use Use) []Statement {

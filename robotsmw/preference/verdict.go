@@ -146,7 +146,7 @@ func (in Input) statements() []Statement {
 		s := &all[i]
 		s.Draft = drafts[s.Signal]
 		if len(s.Raw) > maxRaw {
-			s.Raw = s.Raw[:maxRaw-len("...")] + "..."
+			s.Raw = strings.ToValidUTF8(s.Raw[:maxRaw-len("...")], "") + "..."
 		}
 		// Statements may be stored, and must not retain the file or header.
 		s.Raw = strings.Clone(s.Raw)

@@ -66,8 +66,9 @@ func (Hang) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Trickle is a handler that sends a chunk repeatedly, until the request is
-// canceled. It can simulate a tarpit or an endless body.
+// Trickle is a handler that sends Chunk repeatedly, at most Times times or
+// until the request is canceled. If Times is 0, there is no limit. Trickle can
+// simulate a tarpit or an endless body.
 type Trickle struct {
 	Chunk string
 	Every time.Duration // pause between chunks

@@ -48,7 +48,7 @@ Allow: /press/
 	// /robots.txt: allowed true, robots.txt itself
 }
 
-// A link may write the path of a disallowed page in another way.
+// A link may contain the path of a disallowed page in another form.
 func ExampleRules_MatchResolved() {
 	rules := robotstxt.Parse([]byte("User-agent: *\nDisallow: /private/\n")).Rules("ExampleBot")
 	for _, target := range []string{"/press/../private/a", "//private/a", "/press/./a"} {

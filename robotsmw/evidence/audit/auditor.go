@@ -595,7 +595,7 @@ func (v Violation) clone() Violation {
 	v.Host = strings.Clone(v.Host)
 	v.Rule = strings.Clone(v.Rule)
 	if len(v.URL) > maxURL {
-		v.URL = v.URL[:maxURL] + "…" // a new string
+		v.URL = strings.ToValidUTF8(v.URL[:maxURL], "") + "…" // a new string
 	} else {
 		v.URL = strings.Clone(v.URL)
 	}

@@ -131,7 +131,7 @@ func shorten(line []byte) string {
 	const maxBytes = 200
 	line = bytes.TrimSpace(line)
 	if len(line) > maxBytes {
-		return string(line[:maxBytes]) + "…"
+		return strings.ToValidUTF8(string(line[:maxBytes]), "") + "…"
 	}
 	return string(line)
 }

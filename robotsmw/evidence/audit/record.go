@@ -99,7 +99,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 		// changed.
 		r.reportFault(&recordFault{incomplete, fmt.Sprintf(
 			"the segment cannot be opened; if the crawler is still running, it may have deleted the segment: %v", err)})
-		r.after = true
+		r.linkBroken = true
 		r.partial = true
 		return nil
 	}
@@ -137,7 +137,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 			r.open = false // so that errUnclosed is not reported as well
 		default:
 			r.reportFault(errChanged)
-			r.after = true
+			r.linkBroken = true
 		}
 	}
 	return ctx.Err()
@@ -146,7 +146,7 @@ func (r *recordReader) segment(ctx context.Context, left []int) error {
 // checkLink checks that the next line of the chain follows the previous one,
 // and counts the line as "head" if it is the line of Auditor.Head.
 func (r *recordReader) checkLink(before, after chain.Link) {
-	if !r.after {
+	if !r.linkBroken {
 		isFirst := r.end.N == 0
 		if isFirst && before != chain.Start() {
 			r.partial = true
@@ -157,7 +157,7 @@ func (r *recordReader) checkLink(before, after chain.Link) {
 		}
 	}
 	r.end = after
-	r.after = false
+	r.linkBroken = false
 	r.sums.count("lines", 1)
 	r.a.lines++
 	r.sums.Head = string(after.Hash[:])

@@ -446,3 +446,25 @@ func (d deletedFiles) Open(name string) (fs.File, error) {
 	}
 	return d.MapFS.Open(name)
 }
+
+// A line refers to a response that is longer than package evidence writes. The
+// audit must report the length, and must not report that the bytes, whose hash
+// is correct, do not match the hash.
+func TestReadRecord_OversizedResponse(t *testing.T) {
+	response := strings.Repeat("a", maxAnswer+1)
+	fetch := fmt.Sprintf(`"event":"fetch","time":"2026-11-20T10:00:01Z","url":"https://a.example/robots.txt","warc":{"file":"robots-000001.warc.gz","response":{"offset":0,"length":%d,"sha256":"%s"}}`,
+		len(response), hashOf(response))
+	dir := recordOf(opened, crawler, limits, fetch, closed)
+	dir["robots-000001.warc.gz"] = &fstest.MapFile{Data: []byte(response)}
+	got := readRecord(t, dir)
+	want := fmt.Sprintf("has %d bytes, more than %d", maxAnswer+1, maxAnswer)
+	isReported := slices.ContainsFunc(got.broken, func(b broken) bool { return strings.Contains(fmt.Sprint(b), want) })
+	if !isReported {
+		t.Errorf("OnBroken received %+v, want an error that contains %q", got.broken, want)
+	}
+	for _, b := range got.broken {
+		if strings.Contains(fmt.Sprint(b), "do not match the hash") {
+			t.Errorf("OnBroken received %+v, want no error about the hash, which is correct", b)
+		}
+	}
+}

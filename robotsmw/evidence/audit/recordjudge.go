@@ -155,9 +155,10 @@ func (j *recordReader) checkDecision(v *recordLine, in state, m robotstxt.Match)
 	return nil
 }
 
-// stateFor returns the state by which a page is judged. If the page was
-// requested before the record contains a state, stateFor reports a violation,
-// once per host, and returns nil.
+// stateFor returns the state by which a page is judged. If the record contains
+// no earlier state for the page's origin, stateFor reports a violation, once
+// per host, and returns nil. If the record is partial, it returns errUnknown
+// instead.
 func (j *recordReader) stateFor(v *recordLine, d *recordDecision) (*state, error) {
 	if d.RobotsURL == "" { // an override
 		return &state{recordLine: &recordLine{SHA256: d.SHA256, Status: 200}}, nil

@@ -13,16 +13,16 @@ import (
 type recordReader struct {
 	recordOrigins
 	recordPace
-	dir   fs.FS
-	a     *Auditor
-	sums  *Tally
-	name  string        // of the robot
-	end   chain.Link    // the link of the latest line
-	open  bool          // a session has begun and has no close line yet
-	after bool          // an unusable line precedes the next one
-	file  string        // the segment being read
-	line  int           // the number of the line in that segment
-	sent  *sentRequests // nil unless the record is compared with a log
+	dir        fs.FS
+	a          *Auditor
+	sums       *Tally
+	name       string        // of the robot
+	end        chain.Link    // the link of the latest line
+	open       bool          // a session has begun and has no close line yet
+	linkBroken bool          // the previous line is unusable, so the next line's link is not checked
+	file       string        // the segment being read
+	line       int           // the number of the line in that segment
+	sent       *sentRequests // nil unless the record is compared with a log
 }
 
 // A paceEvent is the start or the end of a request, a response with a

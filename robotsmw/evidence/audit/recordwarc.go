@@ -35,7 +35,9 @@ func (v *recordLine) checkPieces(dir fs.FS) error {
 		return nil
 	}
 	packed := new(bytes.Buffer)
-	answer.Length = min(answer.Length, maxAnswer)
+	if answer.Length > maxAnswer {
+		return contradiction("the response in %s has %d bytes, more than %d", in.File, answer.Length, maxAnswer)
+	}
 	if err := checkPiece(dir, in.File, answer, packed); err != nil {
 		return err
 	}

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// cacheTime is the shortest time, in nanoseconds, for which a shared cache is
-// assumed to keep a robots.txt: Varnish keeps responses for 2 minutes by
-// default, Fastly for an hour, and Cloudflare for 2 hours. A cache that keeps
-// the file for less than 10 minutes answers few requests for it.
+// cacheTime is the minimum time, in nanoseconds, for which a shared cache is
+// assumed to keep a robots.txt. By default, Fastly keeps responses for an hour
+// and Cloudflare for 2 hours. Varnish keeps them for only 2 minutes, but a
+// cache that keeps the file for less than 10 minutes answers few of the
+// requests for it.
 const cacheTime = int64(600e9)
 
 // A cacheProof is the proof that no shared cache, such as a CDN, answers the

@@ -61,8 +61,8 @@ const (
 // missing. The first byte of b is "<".
 func mayPrecedeM(b []byte) bool { return len(b) == 1 || b[1]|' ' == 'm' }
 
-// indexMInBlock returns the index of the first "<m" or "<M" in a block, or -1.
-// The block includes the first byte after it.
+// indexMInBlock returns the index of the first "<m" or "<M" that begins in a
+// block, or -1. w contains the block and the byte after it.
 func indexMInBlock(w *[blockSize + 1]byte) int {
 	for i := 0; i < blockSize; i += 8 {
 		candidates := ^excludeM(w, i) & highBits

@@ -111,7 +111,7 @@ func isMisspelling(name, known string) bool {
 }
 
 // differInOneEdit reports whether a and b differ in at most one byte that is
-// inserted, missing or replaced, or in two bytes that are swapped.
+// inserted, missing or replaced, or in two adjacent bytes that are swapped.
 func differInOneEdit(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a = a[1:]
