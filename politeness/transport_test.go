@@ -528,6 +528,7 @@ func TestUnreadBodyWhileAnotherIsOnItsWay(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(12 * time.Second)
+		synctest.Wait()
 		if n := strings.Count(log.String(), "left-open"); n != 1 {
 			t.Errorf("after %v, the body is named %d times, want once: %s", time.Since(zero), n, &log)
 		}
