@@ -290,12 +290,24 @@ func (r *randomFaults) fault() {
 	}
 }
 
-// mayLoseState reports whether Redis may lose its state, which is so if the
-// newest member joined more than 20 s ago. A member that joined in the last
-// 20 s might begin the new epoch while all messages of the others are lost. The
-// package documentation names this case, which cannot be prevented.
+// mayLoseState reports whether Redis may lose its state, which is so if all
+// members have had a session for some time. A new member might begin the new
+// epoch while all messages of the others are lost. The package documentation
+// names this case, which cannot be prevented.
 func (r *randomFaults) mayLoseState() bool {
-	return time.Since(r.joinedAt) > 20*time.Second
+	if time.Since(r.joinedAt) <= 20*time.Second {
+		return false
+	}
+	hasStarted := make(map[int]bool)
+	for _, s := range r.sortedStarts() {
+		hasStarted[s.member] = true
+	}
+	for _, m := range r.members {
+		if !m.ended && !hasStarted[m.number] {
+			return false
+		}
+	}
+	return true
 }
 
 // loseState calls lose, and waits until a member of the old epoch has joined
