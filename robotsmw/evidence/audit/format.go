@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The formats of logs, for [Auditor.Format].
@@ -131,7 +132,11 @@ func shorten(line []byte) string {
 	const maxBytes = 200
 	line = bytes.TrimSpace(line)
 	if len(line) > maxBytes {
-		return strings.ToValidUTF8(string(line[:maxBytes]), "") + "…"
+		end := maxBytes
+		for end > maxBytes-utf8.UTFMax && !utf8.RuneStart(line[end]) {
+			end--
+		}
+		return string(line[:end]) + "…" // bytes that are no UTF-8 remain
 	}
 	return string(line)
 }
