@@ -61,7 +61,7 @@ func (l *Limiter) waitUnlessRejected(ctx context.Context, g *Grant) error {
 	if ctx.Err() != nil {
 		return l.ended(ctx, g, 0, "")
 	}
-	if why, untilRenewal := l.lockedBudgetRejection(g); why != schedule.ReasonNone {
+	if why, untilRenewal := l.checkBudget(g); why != schedule.ReasonNone {
 		return l.reject(ctx, g, 0, untilRenewal, reasons[why])
 	}
 	return l.wait(ctx, g)
@@ -235,7 +235,7 @@ func (g *Grant) failCheck() {
 	l := g.limiter
 	l.mu.Lock()
 	if g.state == queued {
-		g.host.Rejoins(&g.request)
+		g.host.ExpectRejoin(&g.request)
 	}
 	l.mu.Unlock()
 	g.leave(false)
@@ -320,6 +320,6 @@ func (l *Limiter) Next(u *url.URL) time.Time {
 	for stage := g; stage != nil; stage = stage.next {
 		stage.readSettings()
 	}
-	_, untilRenewal := l.lockedBudgetRejection(g) // only the first Limiter has a Budget
+	_, untilRenewal := l.checkBudget(g) // only the first Limiter has a Budget
 	return at(max(g.untilStart(), untilRenewal))
 }

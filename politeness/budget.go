@@ -10,20 +10,33 @@ import (
 // does. The reason is ReasonNone if the Budget does not reject g. An Exempt
 // request is counted, but never rejected.
 func (l *Limiter) budgetRejection(g *Grant) (why schedule.Reason, untilRenewal time.Duration) {
-	if !l.budgets.HasLimit() || g.request.Exempt {
+	if !l.budgets.HasLimit() {
 		return schedule.ReasonNone, 0
 	}
-	switch verdict, day := l.budgets.Check(utcDay(), g.key); verdict {
-	case schedule.BudgetSpent:
-		return schedule.ReasonBudget, untilEnd(day)
-	case schedule.BudgetUncounted:
-		return schedule.ReasonMaxHosts, untilEnd(day)
+	verdict, day := l.budgets.Check(utcDay(), g.key)
+	why = g.reasonOf(verdict)
+	if why == schedule.ReasonNone {
+		return schedule.ReasonNone, 0
 	}
-	return schedule.ReasonNone, 0
+	return why, untilEnd(day)
 }
 
-// lockedBudgetRejection is budgetRejection for a caller that has not locked l.
-func (l *Limiter) lockedBudgetRejection(g *Grant) (why schedule.Reason, untilRenewal time.Duration) {
+// reasonOf returns why g is rejected if the Budget of its host has the given
+// verdict, or ReasonNone if it is not.
+func (g *Grant) reasonOf(verdict schedule.BudgetVerdict) schedule.Reason {
+	switch {
+	case g.request.Exempt:
+		return schedule.ReasonNone
+	case verdict == schedule.BudgetSpent:
+		return schedule.ReasonBudget
+	case verdict == schedule.BudgetUncounted:
+		return schedule.ReasonMaxHosts
+	}
+	return schedule.ReasonNone
+}
+
+// checkBudget is like budgetRejection, but locks l.
+func (l *Limiter) checkBudget(g *Grant) (why schedule.Reason, untilRenewal time.Duration) {
 	if !l.budgets.HasLimit() {
 		return schedule.ReasonNone, 0
 	}

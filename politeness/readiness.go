@@ -117,10 +117,11 @@ func (l *Limiter) budgetReadiness(g *Grant, now schedule.Time) (v readiness, ok 
 	if !l.budgets.HasLimit() {
 		return readiness{}, true
 	}
-	if why, untilRenewal := l.budgetRejection(g); why != schedule.ReasonNone {
-		return readiness{rejected: true, retryIn: untilRenewal, why: why}, false
+	verdict, day := l.budgets.Check(utcDay(), g.key)
+	if why := g.reasonOf(verdict); why != schedule.ReasonNone {
+		return readiness{rejected: true, retryIn: untilEnd(day), why: why}, false
 	}
-	if verdict, _ := l.budgets.Check(utcDay(), g.key); verdict == schedule.BudgetUnreserved {
+	if verdict == schedule.BudgetUnreserved {
 		l.reserve(g.host)
 		return readiness{checkIn: schedule.Unlimited, estimate: max(g.request.Estimate, now), why: schedule.ReasonFleet}, false
 	}

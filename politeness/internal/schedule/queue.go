@@ -25,7 +25,7 @@ type queue struct {
 
 	// rejoining is the origin of the latest page that left its lane because its
 	// check failed, until the request for its robots.txt goes to the front: see
-	// Host.Rejoins.
+	// Host.ExpectRejoin.
 	rejoining origin
 
 	// robotsByOrigin has the requests in robots by the origin of the

@@ -24,7 +24,7 @@ package schedule
 // when its robots.txt has allowed it. If the robots.txt of a page has expired
 // when the page has reached the front, the page leaves the queue, and its
 // robots.txt is requested. This request goes before all other robots.txt
-// requests, but takes its turn with the pages: see Rejoins.
+// requests, but takes its turn with the pages: see ExpectRejoin.
 func (h *Host) Next(now Time) *Request {
 	page, robots := h.heads()
 	isPageDue := page != nil && h.Due(page) <= now
@@ -154,11 +154,12 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 	return wasFirst
 }
 
-// Rejoins must be called before Dequeue removes page r because its check has
-// failed. The reason may be that its robots.txt has expired, so that r joins
-// the queue again when the robots.txt has been fetched. The request for this
-// robots.txt, which waits or joins next, then goes to the front of its lane.
-func (h *Host) Rejoins(r *Request) {
+// ExpectRejoin must be called before Dequeue removes page r because its check
+// has failed. The reason may be that its robots.txt has expired, so that r
+// joins the queue again when the robots.txt has been fetched. The request for
+// this robots.txt, which waits or joins next, then goes to the front of its
+// lane.
+func (h *Host) ExpectRejoin(r *Request) {
 	if h.queue != nil && !r.Overtakes {
 		h.queue.rejoining = r.origin()
 	}

@@ -154,7 +154,7 @@ func TestHost_Rejoins(t *testing.T) {
 			page.URL = file.URL
 			h.Enqueue(0, file, new(Spare))
 		}
-		h.Rejoins(page)
+		h.ExpectRejoin(page)
 		h.Dequeue(page, new(Spare))
 		if !isWaiting {
 			h.Enqueue(0, file, new(Spare))
@@ -185,7 +185,7 @@ func TestHost_RejoinsBeforeNextPage(t *testing.T) {
 			h.Enqueue(0, requests[name], new(Spare))
 		}
 		page := requests["page 80"]
-		h.Rejoins(page)
+		h.ExpectRejoin(page)
 		h.Dequeue(page, new(Spare))
 		if !isWaiting {
 			h.Enqueue(0, waitingRequest("robots 80"), new(Spare))
