@@ -36,6 +36,16 @@ func tooMany(retryAfter string) politeness.Outcome {
 	return politeness.Outcome{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {retryAfter}}}
 }
 
+// quota returns the outcome of a request whose response allows a number of
+// further requests until the quota is renewed, in a number of seconds. It does
+// not change the back-off.
+func quota(remaining, seconds string) politeness.Outcome {
+	return politeness.Outcome{Status: http.StatusOK, Header: http.Header{
+		"X-Ratelimit-Remaining": {remaining},
+		"X-Ratelimit-Reset":     {seconds},
+	}}
+}
+
 // twoAtOnce returns a Limiter that gives a host back while a request is in
 // flight.
 func twoAtOnce() *politeness.Limiter {
@@ -292,7 +302,7 @@ func (m *testMember) tryRequest(host string, maxWait time.Duration, o politeness
 // the host has been paused for least, and for most at most.
 func (m *testMember) mustStartBetween(paused time.Time, least, most time.Duration) {
 	m.f.Helper()
-	if _, err := m.tryRequest(host, 10*time.Minute, ok200); err != nil {
+	if _, err := m.tryRequest(host, most+10*time.Minute, ok200); err != nil {
 		m.f.Fatal(err)
 	}
 	if after := time.Since(paused); after < least || after > most {

@@ -1,7 +1,6 @@
 package redislimit
 
 import (
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,10 +16,7 @@ func TestQuota_IsHandedOver(t *testing.T) {
 		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
 		g := a.begin(f.ctx, host)
 		started := time.Now()
-		g.Done(politeness.Outcome{Status: http.StatusOK, Header: http.Header{
-			"X-Ratelimit-Remaining": {"10"},
-			"X-Ratelimit-Reset":     {"60"},
-		}})
+		g.Done(quota("10", "60"))
 		for range 3 {
 			b.request(host, ok200)
 			if after := time.Since(started); after < 5*time.Second || after > 8100*time.Millisecond {
