@@ -198,7 +198,7 @@ func (c *fleetClaim) end(isGiven bool) {
 	l.checkIdle(h)
 }
 
-// importState takes over what another member has left of the host.
+// importState imports the state of the host that another member has stored.
 func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	s, ok := decode(r)
 	if !ok {

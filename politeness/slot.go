@@ -72,11 +72,11 @@ func (g *Grant) prolong(d time.Duration) {
 	}
 }
 
-// expireLeases frees the slots of h whose leases have expired: see
-// schedule.Host.Expire, which says when it is called. With EndToStart,
-// an interval begins at the end of a lease, so requests that wait may be
-// rejected. A Done after that frees no slot, but the Limiter still learns from
-// its Outcome.
+// expireLeases frees the slots of h whose leases have expired. For leases, and
+// for when this is called, see schedule.Host.Expire. With EndToStart, an
+// interval begins at the end of a lease, so requests that wait may be rejected.
+// A Done after that frees no slot, but the Limiter still learns from its
+// Outcome.
 func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	was := h.InFlight
 	restarted := false

@@ -24,9 +24,9 @@ import (
 // read.
 //
 // An interval counts from the time when a request's header is sent. If its host
-// has an interval, no other request to the host starts before that, whatever
-// Concurrency says. If Base does not report that time through httptrace, the
-// interval counts from the time when the request was granted.
+// has an interval, no other request to the host starts before that, even if
+// Concurrency allows it. If Base does not report that time through httptrace,
+// the interval counts from the time when the request was granted.
 //
 // A host with non-ASCII letters is sent as [HostKey] names it, because
 // http.Transport may otherwise connect to it again and again without end.

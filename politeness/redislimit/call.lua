@@ -505,9 +505,9 @@ if inspects or not onlyOwned then
   function operations.drop(host)
     local r = get(host)
     if r and r[OWNER] == me then
-      -- The member is closed with requests in flight, or it does not know that it
-      -- owns the host: it may have owned the host in the previous epoch, registered
-      -- it in this one, and then sent another request.
+      -- The member is closed with requests in flight, or it does not know
+      -- that it owns the host: it may have owned the host in the previous
+      -- epoch, registered it in this one, and then sent another request.
       markIncomplete(r)
     end
     if r then

@@ -39,8 +39,8 @@ import (
 
 // fields are the unexported fields that the package uses. If a fatal field is
 // missing or has another type, Attach returns an error, because the extension
-// could not work as documented. If another field is missing, Attach logs the
-// value of lost.
+// could not work as documented. If another field is missing, Attach logs what
+// is lost without it.
 var fields = []struct {
 	of    structure
 	name  string
@@ -92,7 +92,7 @@ const (
 // A layout describes which of the fields this version of colly lacks.
 type layout struct {
 	err     error             // not nil if a fatal field is missing
-	missing map[string]string // the other fields that are missing, with their values of lost
+	missing map[string]string // what is lost without each other field that is missing, by its name
 }
 
 func (l layout) has(name string) bool { return l.missing[name] == "" }

@@ -147,8 +147,9 @@ func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
 }
 
-// UnavailableUntil returns the time at which the pause, the quota and the
-// Crawl-delay of h are over, or Anytime if none is known.
+// UnavailableUntil returns the time at which the pause and the Crawl-delay of h
+// are over and its quota lets the next request start, or Anytime if none of
+// them is known.
 func (h *Host) UnavailableUntil() Time {
 	if h.Learned == nil {
 		return Anytime

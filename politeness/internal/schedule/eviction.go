@@ -178,9 +178,9 @@ func (t *Table) sweep(now Time) {
 	}
 }
 
-// IsBlank reports whether nothing is lost if h is evicted once its interval,
-// pause and quota are over: no Crawl-delay, adaptive delay or back-off was
-// learned.
+// IsBlank reports whether no Crawl-delay, adaptive delay or back-off was
+// learned from h. A quota that is spread does not count: h may be evicted
+// before the quota is renewed.
 func (h *Host) IsBlank() bool {
 	k := h.Learned
 	if k == nil {
@@ -189,12 +189,13 @@ func (h *Host) IsBlank() bool {
 	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
 }
 
-// isFree reports whether no request needs h, and its interval, Crawl-delay,
-// pause and quota are over.
+// isFree reports whether no request needs h, its interval, Crawl-delay and
+// pause are over, and its quota lets the next request start.
 func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 
-// FreeAt returns the time at which the interval, the Crawl-delay, the pause and
-// the quota of h are over.
+// FreeAt returns the time at which the interval, the Crawl-delay and the pause
+// of h are over, and its quota lets the next request start. The quota itself
+// may last longer: see Learned.spreadEnd.
 func (h *Host) FreeAt() Time {
 	free := h.DueForAny()
 	if h.Learned != nil {

@@ -29,7 +29,7 @@ func (h *Host) Slots(r *Request) int32 {
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
-	h.noteTurn(now, r)
+	h.noteTurn(now, r) // before RestartIntervals: it examines whether the first page was due
 	if h.Claim != nil {
 		h.Claim.HasStarted = true
 	}
@@ -85,8 +85,8 @@ func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 // A lease is the longest time for which a request may hold a slot: the user's
 // setting or the request's own timeout, whichever is longer. The caller calls
 // Expire when another request needs the slot, when h may be given away to
-// another member of a fleet, when a lease ends after that, and when its Table
-// is full (see Table.Obtain).
+// another member of a fleet, when a lease ends after h was given away, and when
+// its Table is full (see Table.Obtain).
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {

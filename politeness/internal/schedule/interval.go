@@ -14,8 +14,8 @@ func (h *Host) Delay() time.Duration {
 // CrawlDelay returns the Crawl-delay that r keeps. An exempt request has none.
 //
 // A Crawl-delay that is longer than Settings.MaxCrawlDelay is not shortened: r
-// is rejected instead of waiting for it (see exceedsMaxCrawlDelay). A host with
-// a Crawl-delay has only one slot (see Slots).
+// is rejected instead of waiting for it (see exceedsMaxCrawlDelay in
+// forecast.go). A host with a Crawl-delay has only one slot (see Slots).
 func (h *Host) CrawlDelay(r *Request) time.Duration {
 	if r.Exempt {
 		return 0
