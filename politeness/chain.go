@@ -82,7 +82,7 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	laneCheckIn := l.tendLane(g, now)
 	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
 		g.leaveNext()
-		l.checkIdle(g.host) // g may have been the last that needed the host
+		l.checkIdle(g.host, now) // g may have been the last that needed the host
 		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
 	}
 	if g.host.IsFirst(&g.request) {
@@ -109,7 +109,7 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	if v.rejected {
 		g.host.ExpectRetry(now, now.Add(v.retryIn))
 		g.leaveNext()
-		l.giveUp(g)
+		l.giveUp(g, now)
 		return v
 	}
 	v.checkIn = min(v.checkIn, laneCheckIn)
@@ -157,7 +157,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 			v.why = g.whyNext(schedule.ReasonQueue)
 		}
 		h.ExpectRetry(now, f.Estimate)
-		l.checkIdle(h)
+		l.checkIdle(h, now)
 		return v, false
 	}
 	l.hosts.MarkBusy(h)
@@ -254,9 +254,9 @@ func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
 
 // giveUp removes g from its host's queue. If no other request needs the host,
 // the host becomes idle.
-func (l *Limiter) giveUp(g *Grant) {
+func (l *Limiter) giveUp(g *Grant, now schedule.Time) {
 	l.dequeue(g)
-	l.checkIdle(g.host)
+	l.checkIdle(g.host, now)
 }
 
 // leave removes g from the queues of all stages from g on, and returns how long
@@ -266,18 +266,18 @@ func (g *Grant) leave(expectRetry bool) (retryIn time.Duration) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.now()
 	switch g.state {
 	case queued:
-		now := l.now()
 		retryIn = l.retryIn(g, now)
 		if expectRetry {
 			g.host.ExpectRetry(now, now.Add(retryIn))
 		}
-		l.giveUp(g)
+		l.giveUp(g, now)
 	case rejectedInQueue:
-		retryIn = g.request.Estimate.Sub(l.now())
+		retryIn = g.request.Estimate.Sub(now)
 		g.state = unqueued
-		l.checkIdle(g.host)
+		l.checkIdle(g.host, now)
 	}
 	return max(retryIn, g.leaveNext())
 }

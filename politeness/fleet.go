@@ -51,18 +51,17 @@ func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() 
 // If no request needs h, h may be evicted. In a fleet, the claim to h must end
 // first: until then, checkIdle only lets the Fleet check whether h can be given
 // away.
-func (l *Limiter) checkIdle(h *schedule.Host) {
+func (l *Limiter) checkIdle(h *schedule.Host, now schedule.Time) {
 	if h.Claim != nil {
-		l.scheduleLook(h)
+		l.scheduleLook(h, now)
 		return
 	}
-	l.hosts.MarkIdle(h)
+	l.hosts.MarkIdle(now, h)
 }
 
 // scheduleLook makes the Fleet look at h, which has a Claim, when h may be
 // given away.
-func (l *Limiter) scheduleLook(h *schedule.Host) {
-	now := l.now()
+func (l *Limiter) scheduleLook(h *schedule.Host, now schedule.Time) {
 	c := h.Claim
 	if !h.IsBusy() && c.IdleSince == schedule.Never {
 		c.IdleSince = now

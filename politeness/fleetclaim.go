@@ -90,7 +90,7 @@ func (c *fleetClaim) wait(until time.Time, r fleet.Record, why error, isDenied b
 	}
 	c.importState(r, now)
 	l.retime(h, now)
-	l.checkIdle(h) // retime may have rejected all waiting requests
+	l.checkIdle(h, now) // retime may have rejected all waiting requests
 }
 
 func (c *fleetClaim) Lose() {
@@ -191,11 +191,12 @@ func (c *fleetClaim) end(isGiven bool) {
 	h.Claim = nil
 	c.timer.Stop()
 	l.budgets.Release(utcDay(), h.Key, isGiven && c.state.Owned)
+	now := l.now()
 	if h.Waiting() > 0 {
-		l.requestHost(h, l.now())
+		l.requestHost(h, now)
 		signalFirst(h) // the first requests must leave the queue of Within
 	}
-	l.checkIdle(h)
+	l.checkIdle(h, now)
 }
 
 // importState imports the state of the host that another member has stored.

@@ -86,6 +86,6 @@ func (g *Grant) configuredInterval() time.Duration {
 func (l *Limiter) configure(h *schedule.Host, s *schedule.Settings, now schedule.Time) {
 	if l.perHost.assign(h, s) {
 		l.retime(h, now)
-		l.checkIdle(h) // retime may have rejected all waiting requests
+		l.checkIdle(h, now) // retime may have rejected all waiting requests
 	}
 }

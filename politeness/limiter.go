@@ -165,7 +165,7 @@ type Limiter struct {
 	// recently used host is evicted, with its Crawl-delay and its history. A
 	// host about which nothing is known is evicted first, as a rule before
 	// MaxHosts is reached: no Crawl-delay was declared, and no adaptive delay,
-	// pause or earlier 429 is in force. A host with requests, or within its
+	// pause, quota or earlier 429 is in force. A host with requests, or within its
 	// interval, is not evicted. Paused hosts, and those within a Crawl-delay
 	// longer than MaxCrawlDelay or an hour, may occupy at most 90% of MaxHosts;
 	// beyond that, a random one of them is evicted. With a Budget, MaxHosts is
@@ -327,7 +327,7 @@ func (l *Limiter) Validate() error {
 	seen := make(map[*Limiter]bool)
 	for in := l; in != nil; in = in.Within {
 		if seen[in] {
-			return invalidField("Limiter", "Within", "a circle", "let the last Limiter of the chain have none")
+			return invalidField("Limiter", "Within", "a cycle", "leave Within of the last Limiter of the chain nil")
 		}
 		seen[in] = true
 		if err := in.validateFields(name); err != nil {

@@ -54,7 +54,7 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	if l.Fleet != nil {
 		l.informFleet(h)
 	}
-	l.checkIdle(h)
+	l.checkIdle(h, now)
 }
 
 // prolong makes each lease of the chain at least d long. d is the
@@ -94,5 +94,5 @@ func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	if l.Fleet != nil && h.InFlight < was {
 		l.informFleet(h)
 	}
-	l.checkIdle(h)
+	l.checkIdle(h, now)
 }

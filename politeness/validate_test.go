@@ -78,8 +78,8 @@ func invalidLimiters(t *testing.T) map[string]*politeness.Limiter {
 		"politeness: Limiter.Within is a Limiter with Fleet: ": {
 			Within: &politeness.Limiter{Fleet: idleFleet{t}},
 		},
-		"politeness: Limiter.Within is a circle: ":           circle(1),
-		"politeness: Limiter.Within is a circle: let":        {Within: circle(2)},
+		"politeness: Limiter.Within is a cycle: ":            circle(1),
+		"politeness: Limiter.Within is a cycle: leave":       {Within: circle(2)},
 		"politeness: Limiter.Within: Limiter.Jitter is -1: ": {Within: &politeness.Limiter{Jitter: -1}},
 		"politeness: Limiter.Within.Within: Limiter.GlobalRate is": {
 			Within: &politeness.Limiter{Within: &politeness.Limiter{GlobalRate: rate.NewLimiter(1, 0)}},

@@ -186,16 +186,16 @@ func (g *Grant) setOnItsWay(onItsWay bool) {
 		}
 		l := g.limiter
 		l.mu.Lock()
+		now := l.now()
 		switch h := g.host; g.state {
 		case inFlight:
-			l.restartIntervals(h, &g.request, l.now())
+			l.restartIntervals(h, &g.request, now)
 			h.SetOnItsWay(&g.request, onItsWay)
 			if !onItsWay && h.HasSlot(schedule.AnyRequest) {
 				signalFirst(h) // the next requests may have waited for nothing else
 			}
-			l.checkIdle(h) // a fleet may have waited for the sending
+			l.checkIdle(h, now) // a fleet may have waited for the sending
 		case expired: // its slot is free again, but the request reaches the host nevertheless
-			now := l.now()
 			l.findHost(g, now)
 			l.restartIntervals(g.host, &g.request, now)
 		}

@@ -36,8 +36,8 @@ type Table struct {
 	hosts map[string]*Host
 
 	// blank and known contain the hosts without requests, least recently used
-	// first. blank contains those that were blank when they became idle.
-	// Unavailable hosts may be left out.
+	// first. blank contains those that were blank when they became idle, and
+	// known the others. Unavailable hosts may be left out.
 	blank hostRing
 	known hostRing
 
@@ -77,7 +77,7 @@ func (t *Table) Obtain(now Time, key string, expireLeases func(now Time, h *Host
 		t.hosts = make(map[string]*Host)
 	}
 	t.hosts[h.Key] = h
-	t.pushIdle(h)
+	t.pushIdle(now, h)
 	return h
 }
 
@@ -92,21 +92,21 @@ func (t *Table) MarkBusy(h *Host) {
 // MarkIdle must be called when a request to h has ended or left the queue, and
 // when a Claim has ended. If no request needs h any more, h may be evicted. A
 // host with a Claim is not evicted.
-func (t *Table) MarkIdle(h *Host) {
+func (t *Table) MarkIdle(now Time, h *Host) {
 	if h.IsBusy() || h.Claim != nil || h.evicted {
 		return
 	}
-	isInItsRing := h.next != nil && h.isKnown == !h.IsBlank()
+	isInItsRing := h.next != nil && h.isKnown == !h.IsBlank(now)
 	if isInItsRing {
 		return
 	}
 	t.removeIdle(h) // h was idle, but is blank only now, or no longer
-	t.pushIdle(h)
+	t.pushIdle(now, h)
 }
 
 // pushIdle puts h, which is in no ring, at the end of its ring.
-func (t *Table) pushIdle(h *Host) {
-	h.isKnown = !h.IsBlank()
+func (t *Table) pushIdle(now Time, h *Host) {
+	h.isKnown = !h.IsBlank(now)
 	t.ring(h).push(h)
 }
 
@@ -168,7 +168,7 @@ func (t *Table) sweep(now Time) {
 		switch {
 		case h == nil:
 			return
-		case h.isFree(now) && h.IsBlank():
+		case h.isFree(now) && h.IsBlank(now):
 			t.evict(h)
 		case !h.isFree(now) && h.FreeAt().Sub(now) < 2*max(t.Settings.Delay, time.Minute):
 			return // as a rule, the hosts behind it were used later, and are not free either
@@ -179,14 +179,14 @@ func (t *Table) sweep(now Time) {
 }
 
 // IsBlank reports whether no Crawl-delay, adaptive delay or back-off was
-// learned from h. A quota that is spread does not count: h may be evicted
-// before the quota is renewed.
-func (h *Host) IsBlank() bool {
+// learned from h, and no quota of h is in force.
+func (h *Host) IsBlank(now Time) bool {
 	k := h.Learned
 	if k == nil {
 		return true
 	}
-	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest)
+	hasQuota := k.spreadEnd > now
+	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest) && !hasQuota
 }
 
 // isFree reports whether no request needs h, its interval, Crawl-delay and
@@ -194,8 +194,8 @@ func (h *Host) IsBlank() bool {
 func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 
 // FreeAt returns the time at which the interval, the Crawl-delay and the pause
-// of h are over, and its quota lets the next request start. The quota itself
-// may last longer: see Learned.spreadEnd.
+// of h are over, and its quota lets the next request start. The quota may be in
+// force for longer: see IsBlank.
 func (h *Host) FreeAt() Time {
 	free := h.DueForAny()
 	if h.Learned != nil {
@@ -211,7 +211,7 @@ func (t *Table) setAside(now Time, h *Host) {
 	t.removeIdle(h)
 	isUnavailable := h.unavailableIndex > 0 && h.UnavailableUntil() > now
 	if !isUnavailable {
-		t.pushIdle(h)
+		t.pushIdle(now, h)
 	}
 }
 
@@ -257,7 +257,7 @@ func (t *Table) firstFree(now Time, r *hostRing) *Host {
 		if h == nil {
 			return nil
 		}
-		isOfRing := r == &t.known || h.IsBlank()
+		isOfRing := r == &t.known || h.IsBlank(now)
 		if isOfRing && h.isFree(now) {
 			return h
 		}
@@ -275,7 +275,7 @@ func (t *Table) examineUnavailable(now Time, n int) *Host {
 		switch {
 		case h.UnavailableUntil() <= now:
 			t.removeUnavailable(h)
-			t.MarkIdle(h)
+			t.MarkIdle(now, h)
 		case !h.IsBusy() && h.Claim == nil && h.evictableAt() <= now:
 			return h
 		}

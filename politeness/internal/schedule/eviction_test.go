@@ -26,7 +26,7 @@ func newTestTable(maxHosts int) *testTable {
 func (t *testTable) obtain(now Time, key string) *Host {
 	return t.Obtain(now, key, func(now Time, h *Host) {
 		h.Expire(now, func(*Request, bool) {})
-		t.MarkIdle(h)
+		t.MarkIdle(now, h)
 	})
 }
 
@@ -48,7 +48,7 @@ func (t *testTable) finish(now Time, key string, sig Signals) {
 		t.MarkUnavailable(h)
 	}
 	h.Finish(now, r)
-	t.MarkIdle(h)
+	t.MarkIdle(now, h)
 }
 
 // keys returns the keys of all hosts.
@@ -65,8 +65,9 @@ func (t *testTable) keys() string {
 // after each event. An event is a word and a host: "get" starts and ends a
 // request with status 200, and "start" only starts one. "paused" is a request
 // that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
-// "known" is a request with a Crawl-delay of 2 s, and "slow" with one of two
-// hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
+// "quota" one whose response declares a quota that is renewed in a minute and
+// allows a request every 10 s until then, "known" is a request with a
+// Crawl-delay of 2 s, and "slow" with one of two hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
 // a request whose check then fails, and "undeclare" declares none for a request
 // that is then rejected.
 func TestTable(t *testing.T) {
@@ -102,6 +103,10 @@ func TestTable(t *testing.T) {
 		{"a long Crawl-delay is a pause", 1, []step{{0, "slow a", "a"}, {minute - 1, "get b", "a b"}}},
 		{"which may end early", 1, []step{{0, "slow a", "a"}, {minute, "get b", "b"}}},
 		{"the pause is over", 10, []step{{0, "paused a", "a"}, {hour, "get b", "a b"}, {hour, "get c", "a b c"}, {hour + 2*s, "get d", "a d"}}},
+		{"a quota runs", 10, []step{{0, "quota a", "a"}, {30 * s, "get b", "a b"}, {minute - 1, "get c", "a c"}}},
+		{"a quota was renewed while the host was idle", 1, []step{{0, "quota a", "a"}, {minute, "get b", "b"}}},
+		{"a quota was renewed before the next request", 10, []step{{0, "quota a", "a"}, {minute, "get a", "a"}, {2 * minute, "get b", "b"}}},
+		{"without room, a quota does not keep a host", 1, []step{{0, "quota a", "a"}, {20 * s, "get b", "b"}}},
 		{"the pause is over and nothing else is known", 10, []step{{0, "throttled a", "a"}, {6 * s, "get a", "a"}, {minute, "get b", "b"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,6 +128,8 @@ func TestTable(t *testing.T) {
 					sig = Signals{Status: 503, Class: Throttled, RetryAfter: time.Hour}
 				case "throttled":
 					sig = Signals{Status: 429, Class: Throttled}
+				case "quota":
+					sig.Quota = Quota{Spread: 10 * s, RenewsIn: minute}
 				case "known", "declare":
 					r = &Request{Declared: true, CrawlDelay: 2 * s}
 				case "slow":
@@ -135,7 +142,7 @@ func TestTable(t *testing.T) {
 					table.Get(key).Declare(r)
 				case "undeclare":
 					table.Get(key).Declare(&Request{Declared: true})
-					table.MarkIdle(table.Get(key))
+					table.MarkIdle(step.now, table.Get(key))
 				default:
 					table.start(step.now, key, r)
 					table.Get(key).Declare(r)
@@ -172,13 +179,13 @@ func TestTable_Ownership(t *testing.T) {
 	h := table.obtain(0, "a")
 	table.MarkBusy(h)
 	h.BeginClaim(0, new(Claim))
-	table.MarkIdle(h)
+	table.MarkIdle(0, h)
 	table.obtain(s, "b")
 	if table.MayBeEvicted(h) || table.Get("a") != h {
 		t.Error("it is evicted although it is owned")
 	}
 	h.Claim = nil
-	table.MarkIdle(h)
+	table.MarkIdle(s, h)
 	table.obtain(2*s, "c")
 	if table.Get("a") != nil {
 		t.Error("it stays after its ownership has ended")
@@ -192,7 +199,7 @@ func TestTable_LateOutcome(t *testing.T) {
 	table.start(0, "a", new(Request))
 	a := table.Get("a")
 	table.obtain(61*s, "b") // the lease is over
-	table.MarkIdle(a)
+	table.MarkIdle(61*s, a)
 	if !a.IsEvicted() || table.MayBeEvicted(a) {
 		t.Errorf("evicted %t, and in a list of the table %t", a.IsEvicted(), table.MayBeEvicted(a))
 	}
