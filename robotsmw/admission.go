@@ -144,9 +144,10 @@ func acquire(limiter *politeness.Limiter, req *http.Request) (*politeness.Grant,
 	return nil, nil
 }
 
-// limiter returns the Limiter that delays the requests of Admit, or nil if
-// there is none. It returns an error if sender is a politeness.Transport
-// without a Limiter.
+// limiter returns the Limiter that delays the requests of Admit: that of
+// sender, if sender is a politeness.Transport. If it is anything else, there is
+// no Limiter, and the result is nil. A politeness.Transport without a Limiter
+// is an error.
 func (c *config) limiter() (*politeness.Limiter, error) {
 	paced, ok := c.sender.(*politeness.Transport)
 	if !ok {
