@@ -135,7 +135,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 						t.Errorf("error %q, want it to contain %q", text, tt.want)
 					}
 					if tt.is != nil && !tt.is(err) {
-						t.Errorf("error %q does not wrap an error of the expected type", text)
+						t.Errorf("error %q wraps no error of the type that the test case requires", text)
 					}
 					if n := strings.Count(text, target); n != 1 {
 						t.Errorf("error contains the URL %d times, want once: %v", n, err)
