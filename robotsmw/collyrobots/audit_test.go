@@ -30,7 +30,7 @@ type kind struct {
 	// crawlAll also visits all of them directly, except /shared.
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0 means the Limiter's default, one second
-	pages            map[string]http.Handler // paths that need a handler; the others get a text
+	pages            map[string]http.Handler // paths that need a handler; the others serve a text
 	behind           []string                // paths that must not be fetched; the front page does not link to them
 	setUp            func(web *robotstest.Internet, host string)
 }

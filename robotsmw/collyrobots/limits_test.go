@@ -268,7 +268,7 @@ func TestOneLimitRuleForAllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := colly.NewCollector(colly.Async())
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 200 * time.Millisecond}})
-		if took := crawl(c); took != 200*time.Millisecond { // each page comes one interval after its robots.txt
+		if took := crawl(c); took != 200*time.Millisecond { // each page is requested one interval after its robots.txt
 			t.Errorf("attached took %v, want 200ms", took)
 		}
 	})

@@ -68,7 +68,7 @@ func TestWait_WhileAnotherJobVisitsPages(t *testing.T) {
 
 // Three jobs have pages of the same host, which are put back. Each job calls
 // Wait after its last Visit, while the others still visit pages. When Wait
-// returns, the pages of the job are done, whoever requests them.
+// returns, the pages of the job are done, whichever job requested them.
 func TestWait_ConcurrentJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
