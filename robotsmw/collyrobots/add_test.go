@@ -27,21 +27,21 @@ func TestOneExtensionOnManyCollectors(t *testing.T) {
 			c.OnHTML("a[href]", follow)
 		}
 		if err := ext.Add(detail); err == nil || !strings.Contains(err.Error(), "already") {
-			t.Errorf("attached twice: %v", err)
+			t.Errorf("Add of the same collector again = %v, want an error that contains %q", err, "already")
 		}
 		list.Visit("http://site.example/")
 		detail.Visit("http://site.example/closed")
 		other.Visit("http://site.example/header")
 		ext.Wait()
 		if got := len(asked(web)); got != 3 {
-			t.Errorf("asked for %v", asked(web))
+			t.Errorf("the servers received %v, want 3 requests", asked(web))
 		}
 		if got := robotsFetches(web); got != 1 {
-			t.Errorf("%d fetches of robots.txt", got)
+			t.Errorf("robots.txt was fetched %d times, want once", got)
 		}
 		wantPace(t, web, "site.example", time.Second)
 		if got := ext.Counts(); got.NoFollow != 2 || got.Fetched != 3 {
-			t.Errorf("stats: %v", got)
+			t.Errorf("Counts() = %v, want Fetched 3 and NoFollow 2", got)
 		}
 	})
 }
@@ -54,7 +54,7 @@ func TestAttachToFurtherCollectorsSaysWhatIsWrong(t *testing.T) {
 		"nil": nil, "never set up": new(colly.Collector), "of another extension": foreign,
 	} {
 		if err := ext.Add(c); err == nil {
-			t.Errorf("a collector that is %s: no error", name)
+			t.Errorf("Add of a collector that is %s returned no error, want one", name)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestAddedCollectorsKeepTheirTransport(t *testing.T) {
 	}
 	c.Visit("http://shop.example/shoes")
 	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-		t.Error(err)
+		t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 	}
 	wantAsked(t, web)
 	wantAsked(t, other, "GET http://shop.example/shoes")

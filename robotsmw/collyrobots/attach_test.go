@@ -44,10 +44,10 @@ func TestBlockedURLComesToOnErrorTyped(t *testing.T) {
 		c.OnError(func(r *colly.Response, err error) {
 			failed.add(r.Request.URL.Path + r.Headers.Get("Retry-After"))
 			if !errors.Is(err, colly.ErrRobotsTxtBlocked) || !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Errorf("OnError got %v", err)
+				t.Errorf("OnError received %v, want ErrRobotsTxtBlocked and ErrDisallowed", err)
 			}
 			if blocked, ok := errors.AsType[*robotsmw.DisallowedError](err); !ok || blocked.Decision.Line != 2 {
-				t.Errorf("OnError got %#v", err)
+				t.Errorf("OnError received %#v, want a *DisallowedError for line 2 of robots.txt", err)
 			}
 		})
 		c.OnHTML("a[href]", func(e *colly.HTMLElement) { e.Request.Visit(e.Attr("href")) })
@@ -57,17 +57,17 @@ func TestBlockedURLComesToOnErrorTyped(t *testing.T) {
 		c.Wait()
 		wantAsked(t, web, "GET http://shop.example/", "GET http://shop.example/shoes")
 		if got := failed.sorted(); !slices.Equal(got, []string{"/cart"}) {
-			t.Errorf("OnError was called for %v", got)
+			t.Errorf("OnError was called for %v, want [/cart]", got)
 		}
-		if got := decisions.sorted(); !slices.Equal(got, []string{"/cart line http://shop.example/robots.txt /cart"}) {
-			t.Errorf("OnBlocked was called for %v", got)
+		if got, want := decisions.sorted(), []string{"/cart line http://shop.example/robots.txt /cart"}; !slices.Equal(got, want) {
+			t.Errorf("OnBlocked received %q, want %q", got, want)
 		}
 		if got, want := ext.Counts().String(), "fetched 2, disallowed 1"; got != want {
-			t.Errorf("stats: %s, want %s", got, want)
+			t.Errorf("Counts() = %s, want %s", got, want)
 		}
 		for _, r := range web.Log() {
 			if got := r.Header.Get("User-Agent"); got != agent {
-				t.Errorf("%s went out as %q", r.URL, got)
+				t.Errorf("%s was requested with User-Agent %q, want %q", r.URL, got, agent)
 			}
 		}
 	}
@@ -111,20 +111,20 @@ func TestAttachSaysWhatIsWrong(t *testing.T) {
 	} {
 		ext, err := collyrobots.Attach(c.collector, c.opts)
 		if err == nil || ext != nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want an error that names %s", name, err, c.want)
+			t.Errorf("%s: Attach returned error %v (and an Extension: %v), want an error that contains %q and no Extension", name, err, ext != nil, c.want)
 		}
 		if c.collector == nil || c.collector == twice || c.collector.Context == nil {
 			continue
 		}
-		// Attach succeeds with the right options.
+		// After the error, Attach succeeds with valid options.
 		c.collector.WithTransport(shop())
 		if _, err := collyrobots.Attach(c.collector, good); err != nil {
-			t.Errorf("%s: after the error, Attach with right options returns %v", name, err)
+			t.Errorf("%s: after the error, Attach with valid options returned error %v, want none", name, err)
 		}
 	}
 	withDialer = sendsWith(&http.Transport{DialContext: new(net.Dialer).DialContext})
 	if _, err := collyrobots.Attach(withDialer, robotsmw.Options{UserAgent: agent, Base: http.DefaultTransport}); err != nil {
-		t.Errorf("a transport that is replaced on purpose: %v", err)
+		t.Errorf("Attach with Options.Base, which replaces the transport, returned error %v, want none", err)
 	}
 }
 
@@ -148,10 +148,10 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 		compiledGlob interface{ Match(string) bool }
 	}]()
 	if err := collyrobots.Known(collector, rule); err != nil {
-		t.Errorf("what is expected: %v", err)
+		t.Errorf("Known of the expected types = %v, want nil", err)
 	}
 	if err := collyrobots.Known(reflect.TypeFor[colly.Collector](), reflect.TypeFor[colly.LimitRule]()); err != nil {
-		t.Errorf("this version: %v", err)
+		t.Errorf("Known of the types of this version of colly = %v, want nil", err)
 	}
 	for name, c := range map[string]struct{ collector, rule reflect.Type }{
 		"no backend":            {reflect.TypeFor[struct{}](), rule},
@@ -170,7 +170,7 @@ func TestUnknownVersionsOfCollyAreRefused(t *testing.T) {
 	} {
 		err := collyrobots.Known(c.collector, c.rule)
 		if err == nil || !strings.Contains(err.Error(), "WithTransport") || !strings.Contains(err.Error(), "colly v2.3.0") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Known = %v, want an error that contains %q and %q", name, err, "WithTransport", "colly v2.3.0")
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestAttachAnywhere(t *testing.T) {
 			c.TraceHTTP = true
 			c.OnResponse(func(r *colly.Response) {
 				if r.Trace == nil {
-					t.Errorf("%s has no trace", r.Request.URL)
+					t.Errorf("the response of %s has no Trace, want one", r.Request.URL)
 				}
 			})
 		}},
@@ -237,7 +237,7 @@ func TestAttachAnywhere(t *testing.T) {
 			// If colly's own check was enabled again, it refuses the request
 			// first, and OnError is not called.
 			if got := blocked.sorted(); !slices.Equal(got, []string{"/cart"}) && c.IgnoreRobotsTxt {
-				t.Errorf("attached before step %d: OnError received %v", first, got)
+				t.Errorf("attached before step %d: OnError received ErrRobotsTxtBlocked for %v, want [/cart]", first, got)
 			}
 		}
 	}
@@ -272,7 +272,7 @@ func TestAttachInAHandler(t *testing.T) {
 		register(c, func() { calls = append(calls, "second") })
 		c.Visit("http://a.example/")
 		if !slices.Equal(calls, []string{"first", "second"}) {
-			t.Errorf("%s: the handlers were called in the order %v", name, calls)
+			t.Errorf("%s: the handlers were called in the order %v, want [first second]", name, calls)
 		}
 	}
 }

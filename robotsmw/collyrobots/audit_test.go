@@ -30,7 +30,7 @@ type kind struct {
 	// crawlAll also visits all of them directly, except /shared.
 	allowed, refused []string
 	interval         time.Duration           // between pages; 0 means the Limiter's default, one second
-	pages            map[string]http.Handler // paths that need a handler; the others get a text
+	pages            map[string]http.Handler // paths that need a handler; the others serve a text
 	behind           []string                // paths that must not be fetched; the front page does not link to them
 	setUp            func(web *robotstest.Internet, host string)
 }
@@ -225,8 +225,8 @@ type findings struct {
 	requests int // requests for pages
 	refused  int // requests for pages that robots.txt or nofollow forbids
 	missed   int // allowed pages that were not fetched
-	early    int // requests that came sooner than the host's pace allows
-	ignored  int // requests that came before a Retry-After was over
+	early    int // requests that were sent sooner than the host's interval allows
+	ignored  int // requests that were sent before the end of a Retry-After
 	robots   int // origins of which robots.txt was fetched more than once
 	first    []string
 }
@@ -252,8 +252,8 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 		var start, last, retryAfter time.Time
 		for _, r := range log[s.origin] {
 			target := strings.TrimPrefix(r.URL, s.origin)
-			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // the pace applies to robots.txt too
-				f.note(&f.early, "%s: %s came after %v, the pace is 1s", s.name, r.URL, gap)
+			if gap := r.Time.Sub(start); !start.IsZero() && gap < time.Second { // the interval applies to robots.txt too
+				f.note(&f.early, "%s: %s was requested after %v, want at least 1s", s.name, r.URL, gap)
 			}
 			start = r.Time
 			if target == "/robots.txt" {
@@ -265,13 +265,13 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 			}
 			f.requests++
 			if slices.Contains(s.refused, target) || slices.Contains(s.behind, target) {
-				f.note(&f.refused, "%s: %s was requested", s.name, r.URL)
+				f.note(&f.refused, "%s: %s was requested, although it is disallowed", s.name, r.URL)
 			}
 			if gap := r.Time.Sub(last); !last.IsZero() && gap < interval && gap >= time.Second {
-				f.note(&f.early, "%s: %s came after %v, the pace is %v", s.name, r.URL, gap, interval)
+				f.note(&f.early, "%s: %s was requested after %v, want at least %v", s.name, r.URL, gap, interval)
 			}
 			if r.Time.Before(retryAfter) {
-				f.note(&f.ignored, "%s: %s came %v before Retry-After was over", s.name, r.URL, retryAfter.Sub(r.Time))
+				f.note(&f.ignored, "%s: %s was requested %v before the end of Retry-After", s.name, r.URL, retryAfter.Sub(r.Time))
 			}
 			last = r.Time
 			fetched[target] = fetched[target] || r.Err == nil && r.Status < 400
@@ -281,11 +281,11 @@ func audit(web *robotstest.Internet, sites []*site) findings {
 		}
 		for _, page := range s.allowed {
 			if !fetched[page] {
-				f.note(&f.missed, "%s: %s was not fetched", s.name, s.origin+page)
+				f.note(&f.missed, "%s: %s was not fetched, although it is allowed", s.name, s.origin+page)
 			}
 		}
 		if s.name != "a redirect loop" && robots > 1 {
-			f.note(&f.robots, "%s: %s: robots.txt was fetched %d times", s.name, s.origin, robots)
+			f.note(&f.robots, "%s: %s: robots.txt was fetched %d times, want once", s.name, s.origin, robots)
 		}
 	}
 	return f
@@ -299,8 +299,8 @@ func TestAuditOf500Origins(t *testing.T) {
 		c := plain(web, colly.Async())
 		crawlAll(c, sites)
 		f := audit(web, sites)
-		t.Logf("plain colly, IgnoreRobotsTxt=false, %d origins: of %d requests for pages %d were refused to it; %d allowed pages missed; "+
-			"%d requests faster than the pace; %d before Retry-After was over; %d more fetches of robots.txt than needed",
+		t.Logf("plain colly, IgnoreRobotsTxt=false, %d origins: %d requests for pages, of which %d were disallowed; %d allowed pages were not fetched; "+
+			"%d requests were too early; %d were before the end of Retry-After; robots.txt was fetched more than once from %d origins",
 			origins, f.requests, f.refused, f.missed, f.early, f.ignored, f.robots)
 		if f.refused == 0 || f.missed == 0 || f.early == 0 || f.ignored == 0 || f.robots == 0 {
 			t.Errorf("plain colly: got %+v, want violations of each kind"+collyChanged, f)
@@ -317,7 +317,7 @@ func TestAuditOf500Origins(t *testing.T) {
 		t.Logf("attached, %d origins in %v: %d requests for pages; %v", origins, time.Since(start), f.requests, ext.Counts())
 		f.requests = 0
 		if first := f.first; f.refused+f.missed+f.early+f.ignored+f.robots > 0 {
-			t.Errorf("attached: %+v\n%s", f, strings.Join(first, "\n"))
+			t.Errorf("attached: got %+v, want no violations\n%s", f, strings.Join(first, "\n"))
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestAwaitHost_EndedContexts(t *testing.T) {
 			n++
 		}
 		if n > 0 {
-			t.Errorf("%d hosts remain", n)
+			t.Errorf("hostQueues contains %d hosts, want 0", n)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func rulesLike(rules int) string {
 func realFiles(b *testing.B, n int) (files []string) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
-		b.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not at hand")
+		b.Skip("COURTESY_SHARED is not set: the corpus of real robots.txt files is not available")
 	}
 	if !filepath.IsAbs(shared) {
 		shared = filepath.Join("..", "..", shared) // COURTESY_SHARED is relative to the module's root
@@ -159,7 +159,7 @@ func benchmarkCrawl(b *testing.B, atOnce int, robots ...string) {
 		}
 	}
 	if len(sites) < len(robots)/2 {
-		b.Fatalf("only %d of %d sites let the crawlers in", len(sites), len(robots))
+		b.Fatalf("all crawlers could fetch the page on %d of %d sites, want at least half of them", len(sites), len(robots))
 	}
 	for i := range crawlers {
 		crawlers[i].c.Async = atOnce > 1

@@ -68,10 +68,10 @@ func TestRefusals(t *testing.T) {
 		"/walled challenge sure true, noindex false, keep false, links 0",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("the responses are classified as\n\t%q\nwant\n\t%q", got, want)
 	}
 	if asked := asked(web); slices.Contains(asked, "GET http://site.example/captcha") {
-		t.Errorf("the challenge's link was followed: %v", asked)
+		t.Errorf("the servers received %v, want no request for the link of the challenge", asked)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestRefusals_Rules(t *testing.T) {
 			}
 			c.OnResponse(func(r *colly.Response) {
 				if keep := ext.Indexable(r); r.Request.URL.Path == "/" && keep != tt.keep {
-					t.Errorf("keep: %v, want %v", keep, tt.keep)
+					t.Errorf("Indexable = %v, want %v", keep, tt.keep)
 				}
 			})
 			c.OnHTML("a[href]", follow)
@@ -114,7 +114,7 @@ func TestRefusals_Rules(t *testing.T) {
 				t.Fatal(err)
 			}
 			if followed := slices.Contains(asked(web), "GET http://site.example/captcha"); followed != tt.links {
-				t.Errorf("the link was followed: %v, want %v", followed, tt.links)
+				t.Errorf("the link of the block page was followed: %v, want %v", followed, tt.links)
 			}
 		})
 	}

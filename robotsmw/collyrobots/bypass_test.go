@@ -32,16 +32,16 @@ var ways = map[string]func(c *colly.Collector, other *robotstest.Internet, proxy
 	},
 }
 
-// A request for a disallowed page is never sent, no matter who sets a
-// transport, proxy or client, or when. A request for an allowed page is sent
-// through the transport that was set.
+// A request for a disallowed page is never sent, wherever and whenever a
+// program sets a transport, a proxy or a client. A request for an allowed page
+// is sent through the transport that was set.
 func TestNothingIsSentPastTheGuard(t *testing.T) {
 	once := func(f func()) func(*colly.Request) {
 		var o sync.Once
 		return func(*colly.Request) { o.Do(f) }
 	}
-	// Each function makes its last argument be called at some point, and
-	// returns the collector with which the test visits the pages.
+	// Each function arranges for a call of its last argument, and returns the
+	// collector with which the test visits the pages.
 	places := map[string]func(c *colly.Collector, ext *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector{
 		"at once": func(c *colly.Collector, _ *collyrobots.Extension, set func(*colly.Collector)) *colly.Collector {
 			set(c)
@@ -106,13 +106,13 @@ func TestNothingIsSentPastTheGuard(t *testing.T) {
 				d.Wait()
 				sent := append(asked(web), asked(other)...)
 				if slices.Contains(sent, "GET http://shop.example/cart") {
-					t.Errorf("%s in %s, async %v: the disallowed page was sent", way, place, async)
+					t.Errorf("%s in %s, async %v: the requests %v were sent, want none for /cart", way, place, async, sent)
 				}
 				if !slices.Contains(asked(other), "GET http://shop.example/shoes") {
-					t.Errorf("%s in %s, async %v: the allowed page did not go by what was set, but %v", way, place, async, sent)
+					t.Errorf("%s in %s, async %v: the requests %v were sent, want /shoes through the transport that was set", way, place, async, sent)
 				}
 				if !ext.Active() {
-					t.Errorf("%s in %s, async %v: not active", way, place, async)
+					t.Errorf("%s in %s, async %v: Active() = false, want true", way, place, async)
 				}
 			}
 		}
@@ -139,7 +139,7 @@ func TestOnRequestHeadersOfABareClone(t *testing.T) {
 			d := c.Clone()
 			d.OnRequestHeaders(func(*colly.Request) { ways[way](d, other, proxy) })
 			if err := d.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-				t.Errorf("%s, %s: %v", name, way, err)
+				t.Errorf("%s, %s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", name, way, err)
 			}
 			d.Visit("http://shop.example/shoes")
 			wantAsked(t, web)
@@ -168,10 +168,10 @@ func TestTheGapInOnRequestHeadersOfABareClone(t *testing.T) {
 			var once sync.Once
 			d.OnRequestHeaders(func(*colly.Request) { once.Do(func() { set(d, other) }) })
 			if err := d.Visit("http://shop.example/cart"); errors.Is(err, colly.ErrRobotsTxtBlocked) != added {
-				t.Errorf("%s, added %v: the first request: %v", name, added, err)
+				t.Errorf("%s, added %v: the first Visit = %v, want ErrRobotsTxtBlocked: %v", name, added, err, added)
 			}
 			if err := d.Visit("http://shop.example/cart?2"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-				t.Errorf("%s, added %v: the second request: %v", name, added, err)
+				t.Errorf("%s, added %v: the second Visit = %v, want ErrRobotsTxtBlocked", name, added, err)
 			}
 			d.Visit("http://shop.example/shoes")
 			want := []string{"GET http://shop.example/cart", "GET http://shop.example/shoes"}
@@ -193,7 +193,7 @@ func TestCloneMadeBeforeAttachSetsATransport(t *testing.T) {
 		attachUnpaced(t, c, web)
 		set(before, other, proxy)
 		if err := before.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s: %v", way, err)
+			t.Errorf("%s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", way, err)
 		}
 		before.Visit("http://shop.example/shoes")
 		wantAsked(t, web)
@@ -247,7 +247,7 @@ func TestTransportIsSetWhileARequestWaitsInALimitRule(t *testing.T) {
 			got := asked(other)
 			slices.Sort(got)
 			if want := []string{"GET http://shop.example/shoes", "GET http://shop.example/shoes?2"}; !slices.Equal(got, want) {
-				t.Errorf("%s on a %s: %v went by what was set", way, kind, got)
+				t.Errorf("%s on a %s: the transport that was set received %v, want %v", way, kind, got, want)
 			}
 			wantAsked(t, web, "GET http://slow.example/")
 		}

@@ -44,13 +44,13 @@ func TestCacheDirectory(t *testing.T) {
 		c.OnError(func(r *colly.Response, err error) { failed, header = err, r.Request.Headers.Get("Cache-Control") })
 		c.Request("GET", "http://a.example/page", nil, nil, http.Header{"Cache-Control": {"max-age=0"}})
 		if forbidden && (served != 0 || !errors.Is(failed, robotsmw.ErrDisallowed) || header != "max-age=0") {
-			t.Errorf("attached: a page that is forbidden by now: served %d times, %v, header %q", served, failed, header)
+			t.Errorf("attached: a cached page that is now disallowed was served %d times, and OnError received %v with Cache-Control %q; want 0, ErrDisallowed and max-age=0", served, failed, header)
 		}
 		if !forbidden && (served != 1 || failed != nil) {
-			t.Errorf("attached: a page that is allowed: served %d times, %v", served, failed)
+			t.Errorf("attached: a cached page that is allowed was served %d times, and OnError received %v; want 1 and no error", served, failed)
 		}
 		if got := asked(web); len(got) != 2 {
-			t.Errorf("attached: asked for %v", got)
+			t.Errorf("attached: the servers received %v, want 2 requests", got)
 		}
 	}
 }
@@ -89,16 +89,16 @@ func TestCacheDirectoryWorksOffline(t *testing.T) {
 		}
 	}
 	if got := offline.Log(); served != hosts || len(got) != 0 {
-		t.Errorf("%d of %d pages were served, with the requests %v", served, hosts, got)
+		t.Errorf("%d cached pages were served, and the servers received %v; want %d pages and no requests", served, got, hosts)
 	}
 	if err := c.Visit("http://host-0.example/other"); !errors.Is(err, robotsmw.ErrUnreachable) {
-		t.Errorf("a page that is not in the cache: %v", err)
+		t.Errorf("Visit of a page that is not in the cache = %v, want ErrUnreachable", err)
 	}
 	if err := c.Visit(page(0)); err != nil {
-		t.Errorf("robots.txt is unreachable: %v", err)
+		t.Errorf("Visit of a cached page while robots.txt is unreachable = %v, want nil", err)
 	}
 	if n := ext.Counts().Unreachable; n != 1 {
-		t.Errorf("%d requests were refused, want the one of the page that is not in the cache", n)
+		t.Errorf("Counts().Unreachable = %d, want 1, for the page that is not in the cache", n)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestCacheDirectoryAfterRobotsTxtHasChanged(t *testing.T) {
 
 	c, ext := polite(t, web, colly.CacheDir(dir), colly.AllowURLRevisit())
 	if err := c.Visit(page); err != nil {
-		t.Errorf("Visit without robots.txt in memory: %v, want the cached page", err)
+		t.Errorf("Visit without robots.txt in memory = %v, want nil, for the cached page", err)
 	}
 	if _, err := ext.Checker().Check(t.Context(), &url.URL{Scheme: "http", Host: "a.example", Path: "/"}); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestCacheDirectoryOfflineWithRetries(t *testing.T) {
 			tries := 0
 			c.OnError(func(r *colly.Response, err error) {
 				if !errors.Is(err, robotsmw.ErrUnreachable) {
-					t.Errorf("OnError received %v", err)
+					t.Errorf("OnError received %v, want ErrUnreachable", err)
 				}
 				if tries < test.retries {
 					tries++
@@ -169,7 +169,7 @@ func TestCacheDirectoryOfflineWithRetries(t *testing.T) {
 			c.Visit("http://a.example/cached")
 			took := time.Since(start)
 			if !served || took < test.want || took > test.want*3/2 {
-				t.Errorf("%d retries: the cached page was served: %v, after %v; want it after %v", test.retries, served, took, test.want)
+				t.Errorf("%d retries: the cached page was served: %v, after %v; want true, after %v to %v", test.retries, served, took, test.want, test.want*3/2)
 			}
 		})
 	}

@@ -31,17 +31,17 @@ func TestInitAfterAttach(t *testing.T) {
 		}
 		before := len(asked(web))
 		if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s: %v", when, err)
+			t.Errorf("%s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", when, err)
 		}
 		if err := c.Visit("http://shop.example/shoes"); err != nil {
-			t.Errorf("%s: %v", when, err)
+			t.Errorf("%s: Visit of an allowed page = %v, want nil", when, err)
 		}
 		if err := c.Clone().Visit("http://shop.example/cart?2"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s, a clone: %v", when, err)
+			t.Errorf("%s: Visit of a disallowed page by a clone = %v, want ErrRobotsTxtBlocked", when, err)
 		}
 		sent := append(asked(web)[before:], asked(other)...)
 		if !slices.Equal(sent, []string{"GET http://shop.example/shoes"}) {
-			t.Errorf("%s: asked for %v", when, sent)
+			t.Errorf("%s: the servers received %v, want [GET http://shop.example/shoes]", when, sent)
 		}
 	}
 }
@@ -60,13 +60,13 @@ func TestTheUsersClientChangesCheckRedirectAndJar(t *testing.T) {
 	errStop := errors.New("stop")
 	users.CheckRedirect = func(*http.Request, []*http.Request) error { return errStop }
 	if err := c.Visit("http://in.example/2"); !errors.Is(err, errStop) {
-		t.Errorf("CheckRedirect: %v", err)
+		t.Errorf("Visit after CheckRedirect was set = %v, want the error of CheckRedirect", err)
 	}
 	asked := 0
 	users.Jar = countingJar(func() { asked++ })
 	c.Visit("http://shop.example/")
 	if asked == 0 {
-		t.Error("the Jar was not asked")
+		t.Error("Jar.Cookies was called 0 times, want at least once")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestFourTransports(t *testing.T) {
 	c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 2})
 	c.Visit("http://shop.example/")
 	if n > 4 || n == 0 {
-		t.Errorf("the request passed %d", n)
+		t.Errorf("the request passed through %d transports of this module, want 1 to 4", n)
 	}
 }
 
@@ -118,17 +118,17 @@ func TestTheUsersClientIsNotChanged(t *testing.T) {
 		}
 		c.Visit("http://shop.example/shoes")
 		if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s Attach: %v", when, err)
+			t.Errorf("SetClient %s Attach: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", when, err)
 		}
 		c.SetRequestTimeout(time.Second)
 		c.SetProxy("http://127.0.0.1:1")
 		c.Visit("http://shop.example/again")
 		if users.Transport != was.Transport || users.Timeout != was.Timeout || users.Jar != was.Jar {
-			t.Errorf("%s Attach: the user's client was changed: %+v", when, users)
+			t.Errorf("SetClient %s Attach: the user's client is %+v, want it unchanged: %+v", when, *users, was)
 		}
 		resp, err := users.Get("http://shop.example/cart")
 		if err != nil {
-			t.Errorf("%s Attach: the user's client obeys our robots.txt: %v", when, err)
+			t.Errorf("SetClient %s Attach: Get of a disallowed page with the user's client = %v, want no error", when, err)
 			continue
 		}
 		resp.Body.Close()
@@ -137,7 +137,7 @@ func TestTheUsersClientIsNotChanged(t *testing.T) {
 	c.SetClient(http.DefaultClient)
 	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
 	if http.DefaultClient.Transport != nil {
-		t.Error("http.DefaultClient got a transport")
+		t.Errorf("http.DefaultClient has a Transport of type %T, want nil", http.DefaultClient.Transport)
 	}
 }
 
@@ -163,6 +163,6 @@ func TestSetClientKeepsTheUsersClient(t *testing.T) {
 	c.SetClient(users)
 	c.Visit("http://shop.example/")
 	if users.Transport != was {
-		t.Error("the user's client, which may be in use elsewhere, got another transport")
+		t.Errorf("the user's client has another Transport, of type %T; want it unchanged", users.Transport)
 	}
 }

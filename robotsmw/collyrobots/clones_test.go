@@ -20,7 +20,7 @@ import (
 
 func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 	if testmain.RaceEnabled {
-		t.Skip("the race detector has memory of its own")
+		t.Skip("the race detector uses additional memory")
 	}
 	web := shop()
 	c, ext := polite(t, web)
@@ -48,13 +48,13 @@ func TestShortLivedClonesLeaveNothingBehind(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("each clone leaves %d bytes behind", each)
+			t.Errorf("each clone leaves %d bytes behind, want fewer than 200", each)
 			break
 		}
 	}
 	ext.Wait()
 	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-		t.Error(err)
+		t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 	}
 }
 
@@ -88,21 +88,21 @@ func TestCollectorsOfAProcessKeepOnePace(t *testing.T) {
 			}
 			took := time.Since(start)
 			if own && took != 3*time.Second { // each collector: robots.txt at 0 s, pages at 1, 2 and 3 s
-				t.Errorf("with Limiters of their own: %v", took)
+				t.Errorf("with Limiters of their own, the crawls took %v, want 3s", took)
 			}
 			if !own {
 				wantPace(t, web, "a.example", time.Second)
 				if took != 7*time.Second { // two requests for robots.txt and six pages: seven intervals
-					t.Errorf("with one Limiter: %v", took)
+					t.Errorf("with one Limiter, the crawls took %v, want 7s", took)
 				}
 			}
 		})
 	}
 }
 
-// Collectors that were attached without a Limiter share one, even if their
-// transports differ. A synctest bubble has a time of its own, so this is tested
-// outside one.
+// Collectors that were attached without a Limiter share that of the process,
+// even if their transports differ. The test does not run in a synctest bubble,
+// because a bubble has a clock of its own.
 func TestCollectorsWithTransportsOfTheirOwnKeepOnePace(t *testing.T) {
 	t.Parallel()
 	var came [2]time.Time
@@ -143,14 +143,14 @@ func TestCloneObeysRobotsTxtWithoutCallbacks(t *testing.T) {
 	attachUnpaced(t, before, web)
 	for name, clone := range map[string]*colly.Collector{"a clone": before.Clone(), "a clone made before Attach": older} {
 		if err := clone.Visit("http://shop.example/cart?" + url.QueryEscape(name)); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("attached: %s: %v", name, err)
+			t.Errorf("attached: Visit of a disallowed page by %s = %v, want ErrRobotsTxtBlocked", name, err)
 		}
 	}
 	older.Visit("http://shop.example/")
 	wantAsked(t, web, "GET http://shop.example/")
 	for _, r := range web.Log() {
 		if got := r.Header.Get("User-Agent"); got != agent {
-			t.Errorf("attached: %s went out as %q", r.URL, got)
+			t.Errorf("attached: %s was requested with User-Agent %q, want %q", r.URL, got, agent)
 		}
 	}
 }

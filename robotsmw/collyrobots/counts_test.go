@@ -23,7 +23,7 @@ func TestCountsString(t *testing.T) {
 		"fetched 9": {Fetched: 9, Pages: 9, Waited: 400 * time.Millisecond, LongestWait: 300 * time.Millisecond},
 	} {
 		if got := fmt.Sprint(stats); got != want {
-			t.Errorf("got %q, want %q", got, want)
+			t.Errorf("String() = %q, want %q", got, want)
 		}
 	}
 }
@@ -44,19 +44,19 @@ func TestLostIsCounted(t *testing.T) {
 		}
 		n := ext.Counts()
 		if n.Pages != 3 || n.Fetched != 4 || n.Disallowed != 1 || n.Lost != 2 {
-			t.Errorf("counts: %v", n)
+			t.Errorf("Counts() = %v, want Pages 3, Fetched 4, Disallowed 1 and Lost 2", n)
 		}
 		if n.LongestWait < 3*time.Second || n.Waited < n.LongestWait {
-			t.Errorf("waited %v, at most %v", n.Waited, n.LongestWait)
+			t.Errorf("Counts() has Waited %v and LongestWait %v, want LongestWait at least 3s, and Waited at least LongestWait", n.Waited, n.LongestWait)
 		}
 		ext.PutBack = true
 		c.Visit("http://slow.example/3")
 		if n := ext.Counts().Lost; n != 2 {
-			t.Errorf("what was put back is lost: %d", n)
+			t.Errorf("after a request was put back, Counts().Lost = %d, want 2", n)
 		}
 		ext.Wait()
 		if n := ext.Counts(); n.Lost != 2 || n.Pages != 4 {
-			t.Errorf("counts: %v", n)
+			t.Errorf("after Wait, Counts() = %v, want Lost 2 and Pages 4", n)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestWaitsOfRedirects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := ext.Counts(); n.Waited != 41*time.Second || n.LongestWait != 20*time.Second {
-			t.Errorf("waited %v, at most %v", n.Waited, n.LongestWait)
+			t.Errorf("Counts() has Waited %v and LongestWait %v, want 41s and 20s", n.Waited, n.LongestWait)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func TestDefaults_AttemptTimeout(t *testing.T) {
 		start := time.Now()
 		err := c.Visit("http://slow.example/")
 		if took := time.Since(start); err == nil || took != politeness.DefaultAttemptTimeout {
-			t.Errorf("after %v: %v, want a timeout after %v", took, err, politeness.DefaultAttemptTimeout)
+			t.Errorf("Visit = %v after %v, want a timeout after %v", err, took, politeness.DefaultAttemptTimeout)
 		}
 	})
 }

@@ -39,11 +39,11 @@ func TestPagesThatCannotBeExamined(t *testing.T) {
 		collector.OnResponse(func(r *colly.Response) {
 			seen = true
 			if page := ext.Directives(r); page.State != c.state || page.NoFollow() != c.says {
-				t.Errorf("%s: %v, nofollow %v; want %v, %v", c.name, page.State, page.NoFollow(), c.state, c.says)
+				t.Errorf("%s: State = %v and NoFollow() = %v, want %v and %v", c.name, page.State, page.NoFollow(), c.state, c.says)
 			}
 		})
 		if err := collector.Visit("http://a.example/"); err != nil || !seen {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: Visit = %v, and OnResponse was called: %v; want nil and true", c.name, err, seen)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestHTMLIsTheSameForColly(t *testing.T) {
 		resp.Body.Close()
 		page := robotsmw.PageDirectives(resp)
 		if got := fmt.Sprint(page.State, ", noindex ", page.NoIndex()); got != want {
-			t.Errorf("%s, http.Client: %s, want %s", tt.name, got, want)
+			t.Errorf("%s, with an http.Client: the page is %q, want %q", tt.name, got, want)
 		}
 
 		collector := colly.NewCollector()
@@ -108,10 +108,10 @@ func TestHTMLIsTheSameForColly(t *testing.T) {
 			got = fmt.Sprint(page.State, ", noindex ", page.NoIndex())
 		})
 		if err := collector.Visit("http://a.example/"); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: Visit = %v, want nil", tt.name, err)
 		}
 		if got != want {
-			t.Errorf("%s, colly: %s, want %s", tt.name, got, want)
+			t.Errorf("%s, with colly: the page is %q, want %q", tt.name, got, want)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestPageIsExaminedOnce(t *testing.T) {
 			return &revisit.Transport{Base: robots}
 		},
 	} {
-		var page http.Response // as the robots transport knows it
+		var page http.Response // the response that the robots transport receives
 		base := roundTripper(func(req *http.Request) (*http.Response, error) {
 			resp, err := web.RoundTrip(req)
 			if req.URL.Path == "/page" {
@@ -142,10 +142,10 @@ func TestPageIsExaminedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := robotsmw.PageDirectives(&page).State; got != want {
-			t.Errorf("the robots transport's examination: %v, want %v", got, want)
+			t.Errorf("the State of the robots transport's response = %v, want %v", got, want)
 		}
 		if got := ext.Counts().NoIndex; got != 1 {
-			t.Errorf("want %v: %d pages say noindex, want 1", want, got)
+			t.Errorf("with State %v, Counts().NoIndex = %d, want 1", want, got)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 					}
 					err := get(tt.url)
 					if err == nil {
-						t.Fatal("no error")
+						t.Fatalf("the request for %s returned no error, want one that contains %q", tt.url, tt.want)
 					}
 					text := err.Error()
 					u, _ := url.Parse(tt.url)
@@ -135,7 +135,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 						t.Errorf("error %q, want it to contain %q", text, tt.want)
 					}
 					if tt.is != nil && !tt.is(err) {
-						t.Errorf("error %q does not wrap an error of the expected type", text)
+						t.Errorf("error %q wraps no error of the type that the test case requires", text)
 					}
 					if n := strings.Count(text, target); n != 1 {
 						t.Errorf("error contains the URL %d times, want once: %v", n, err)
@@ -191,7 +191,8 @@ func clientGet(t *testing.T, ctx context.Context, opts robotsmw.Options, userAge
 
 func as[E error](err error) bool { _, ok := errors.AsType[E](err); return ok }
 
-// pages is a site whose other paths are those of "/".
+// pages returns a site with the given handlers. The handler of "/", if any,
+// serves all other paths.
 func pages(of map[string]http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	for path, h := range of {
@@ -267,7 +268,7 @@ func TestHeadersInOnErrorAreNilWithoutAnAnswer(t *testing.T) {
 		})
 		c.Visit(target)
 		if got != want {
-			t.Errorf("%s: %s, want %s", target, got, want)
+			t.Errorf("%s: Headers in OnError: got %q, want %q", target, got, want)
 		}
 	}
 
@@ -279,7 +280,7 @@ func TestHeadersInOnErrorAreNilWithoutAnAnswer(t *testing.T) {
 		c.Visit("http://shop.example" + path)
 	}
 	if len(headers) == 0 || slices.Contains(headers, false) {
-		t.Errorf("a host is not due: Headers is set: %v", headers)
+		t.Errorf("OnError for a host that is not due: Headers != nil is %v, want at least one true and no false", headers)
 	}
 }
 
@@ -313,7 +314,8 @@ func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 	c.Visit("http://gone.example/")
 	c.Visit("http://in.example/here")
 	if first != "http://in.example/here" || second != "http://shop.example/cart" || !blocked {
-		t.Errorf("attached: a redirect from %q into %q", first, second)
+		t.Errorf("attached: OnError received the request %q and a DisallowedError for %q, and OnBlocked was called: %v; want %q, %q and true",
+			first, second, blocked, "http://in.example/here", "http://shop.example/cart")
 	}
 }
 
@@ -332,7 +334,7 @@ func TestTransportReturnsNothing(t *testing.T) {
 		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
 		err := c.Visit("http://shop.example/page")
 		if err == nil || !strings.Contains(err.Error(), "neither a response nor an error") {
-			t.Errorf("nothing for %s: %v", failing, err)
+			t.Errorf("the transport returns nothing for %s: Visit = %v, want an error that contains %q", failing, err, "neither a response nor an error")
 		}
 	}
 }

@@ -57,7 +57,7 @@ func ExampleAttach() {
 
 // Colly's proxy switchers work, whether they are set before Attach or after.
 func ExampleAttach_proxies() {
-	var seen [2]atomic.Int32 // requests that each proxy got
+	var seen [2]atomic.Int32 // requests that each proxy received
 	var proxies [2]*httptest.Server
 	for i := range proxies {
 		proxies[i] = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,13 +160,13 @@ func ExampleAttach_retries() {
 			return // a rule disallows the URL
 		}
 		if _, ok := errors.AsType[*politeness.DelayError](err); ok {
-			return // the host is not due: PutBack repeats it, and that is no try
+			return // the host is not due: with PutBack, the extension repeats the request
 		}
 		if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); ok {
-			return // a redirect led to a page that is visited already
+			return // a redirect led to a page that was visited before
 		}
 		if r.StatusCode != 0 && r.StatusCode < 500 {
-			return // a 404 stays one; for 429, set RetryThrottled
+			return // a Retry would get the same response; for 429, set RetryThrottled
 		}
 		key := "tries of " + r.Request.URL.String() // pages may share a Ctx
 		tries, _ := r.Ctx.GetAny(key).(int)

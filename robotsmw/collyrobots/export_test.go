@@ -24,7 +24,7 @@ func Known(collector, rule reflect.Type) error {
 	return newLayout(collector, rule, reflect.TypeFor[colly.Request]()).err
 }
 
-// NotFatal contains the names of the fields that are not fatal.
+// NotFatal returns the names of the fields that are not fatal.
 func NotFatal() (names []string) {
 	for _, f := range fields {
 		if !f.fatal {
@@ -35,7 +35,7 @@ func NotFatal() (names []string) {
 }
 
 // WithoutField makes the package behave as if colly lacked a field, until the
-// test ends. If the name is not one of NotFatal, a fatal field is missing.
+// test ends. If NotFatal does not return the name, a fatal field is missing.
 func WithoutField(t testing.TB, name string) {
 	real := collyLayout
 	t.Cleanup(func() { collyLayout = real })

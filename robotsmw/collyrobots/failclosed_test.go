@@ -16,8 +16,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A program ignores the error of Attach and crawls. It must not send anything,
-// no matter what it sets before or after Attach, on a clone too.
+// A program ignores the error of Attach and crawls. No request may be sent,
+// whatever transport, proxy or client the program sets, and even if it sets
+// that on a clone.
 func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 	noTransport := func(http.RoundTripper) http.RoundTripper { return nil }
 	for name, opts := range map[string]robotsmw.Options{
@@ -38,7 +39,7 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 			for way, change := range ways {
 				for _, clone := range []bool{false, true} {
 					if name == "unknown colly" && (when != "at once" && when != "OnRequest" || clone) {
-						continue // only the public API is left, and keeps the collector itself from sending
+						continue // the public API of colly can prevent only the requests of the collector itself
 					}
 					if clone && (when == "OnRequestHeaders" || when == "Init") {
 						continue // cannot be prevented, as the package documentation states
@@ -52,7 +53,7 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 						}
 						ext, want := collyrobots.Attach(c, opts)
 						if ext != nil || want == nil {
-							t.Fatalf("%s: Attach = %v, %v", name, ext, want)
+							t.Fatalf("%s: Attach returned error %v (and an Extension: %v), want an error and no Extension", name, want, ext != nil)
 						}
 						d := c
 						if clone {
@@ -63,12 +64,12 @@ func TestNothingIsSentAfterAnErrorOfAttach(t *testing.T) {
 						d.OnError(func(_ *colly.Response, err error) { got = err })
 						d.Visit("http://shop.example/shoes")
 						if !errors.Is(got, want) && !errors.Is(got, collyrobots.ErrBypassed) {
-							t.Errorf("%s, %s in %s, clone %v: OnError got %v, want %v", name, way, when, clone, got, want)
+							t.Errorf("%s, %s in %s, clone %v: OnError received %v, want ErrBypassed or %v", name, way, when, clone, got, want)
 						}
 						d.Visit("http://shop.example/cart")
 						for _, r := range append(web.Log(), other.Log()...) {
 							if r.Status != 0 {
-								t.Errorf("%s, %s in %s, clone %v: %s was requested", name, way, when, clone, r.URL)
+								t.Errorf("%s, %s in %s, clone %v: %s was requested, want no requests", name, way, when, clone, r.URL)
 							}
 						}
 					})
@@ -87,7 +88,7 @@ func TestAttachAgainAfterAnError(t *testing.T) {
 	c.SetClient(users)
 	for range 2 {
 		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent, RefuseAddress: robotsmw.PublicOnly}); err == nil {
-			t.Fatal("Attach returned no error")
+			t.Fatal("Attach with RefuseAddress and a DialContext returned no error, want one")
 		}
 	}
 	c.WithTransport(web)
@@ -96,7 +97,7 @@ func TestAttachAgainAfterAnError(t *testing.T) {
 		t.Error(err)
 	}
 	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-		t.Error(err)
+		t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 	}
 	wantAsked(t, web, "GET http://shop.example/shoes")
 }
@@ -113,7 +114,7 @@ func TestAttachWithoutAField(t *testing.T) {
 			c := colly.NewCollector()
 			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if strings.Count(log.String(), "level=WARN") != 1 {
-				t.Errorf("the log has\n%s", &log)
+				t.Errorf("got the log\n%s\nwant one warning", &log)
 			}
 			c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 				follow(e)
@@ -130,7 +131,7 @@ func TestAttachWithoutAField(t *testing.T) {
 				c.AllowURLRevisit = true
 				c.Visit("http://shop.example/")
 				if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-					t.Errorf("Visit = %v", err)
+					t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 				}
 				ext.Visit("http://shop.example/cart")
 			}
@@ -151,7 +152,7 @@ func TestAttach_AfterAFailedOne(t *testing.T) {
 	web.Handle("a.example", robotsText("User-agent: *\nDisallow: /no"))
 	c := colly.NewCollector()
 	if _, err := collyrobots.Attach(c, robotsmw.Options{}); err == nil {
-		t.Fatal("no error for Options without a User-Agent")
+		t.Fatal("Attach without a UserAgent returned no error, want one")
 	}
 	attachUnpaced(t, c, web)
 	if err := c.Visit("http://a.example/1"); err != nil {
@@ -159,10 +160,10 @@ func TestAttach_AfterAFailedOne(t *testing.T) {
 	}
 	c.Init()
 	if err := c.Visit("http://a.example/2"); err != nil {
-		t.Errorf("after Init: %v", err)
+		t.Errorf("Visit after Init = %v, want nil", err)
 	}
 	if err := c.Visit("http://a.example/no"); err == nil {
-		t.Error("a disallowed page was fetched")
+		t.Error("Visit of a disallowed page returned no error, want one")
 	}
 }
 
@@ -176,13 +177,13 @@ func TestAttach_AfterAFailedOne_FollowsTheClient(t *testing.T) {
 	c := colly.NewCollector()
 	c.SetClient(client)
 	if _, err := collyrobots.Attach(c, robotsmw.Options{}); err == nil {
-		t.Fatal("no error for Options without a User-Agent")
+		t.Fatal("Attach without a UserAgent returned no error, want one")
 	}
 	attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
 	c.Visit("http://a.example/1")
 	client.Transport = second
 	c.Visit("http://a.example/2")
 	if got := asked(second); !slices.Contains(got, "GET http://a.example/2") {
-		t.Errorf("the new transport got %q", got)
+		t.Errorf("the new transport received %q, want GET http://a.example/2 among the requests", got)
 	}
 }

@@ -41,18 +41,18 @@ func TestFollowAsksCollyFirst(t *testing.T) {
 		case visited:
 			notes.add("visited")
 		case err != nil:
-			t.Errorf("%s: %v", e.Text, err)
+			t.Errorf("Follow of the link %q = %v, want nil or an error of colly", e.Text, err)
 		}
 	})
 	c.Visit("http://a.example/")
 	if got := slices.Compact(notes.sorted()); !slices.Equal(got, []string{"depth", "domain", "filter", "visited"}) || len(notes.list) != 23 {
-		t.Errorf("refused: %v", notes.sorted())
+		t.Errorf("Follow returned errors of the kinds %v, want 23 errors: depth, domain, filter and visited", notes.sorted())
 	}
 	if n := robotsFetches(web); n != 1 {
-		t.Errorf("robots.txt was fetched %d times", n)
+		t.Errorf("robots.txt was fetched %d times, want once", n)
 	}
 	if err := ext.Visit("http://h1.example/"); !errors.Is(err, colly.ErrForbiddenDomain) || robotsFetches(web) != 1 {
-		t.Errorf("Visit: %v, and %d fetches of robots.txt", err, robotsFetches(web))
+		t.Errorf("Visit of another domain = %v, with %d fetches of robots.txt in all; want ErrForbiddenDomain and 1", err, robotsFetches(web))
 	}
 }
 
@@ -74,7 +74,7 @@ func TestVisitOfAVisitedURL(t *testing.T) {
 		}
 	}
 	if got := asked(web); len(got) != 7 {
-		t.Errorf("asked for %v", got)
+		t.Errorf("the servers received %v, want 7 requests", got)
 	}
 	c.AllowURLRevisit = false
 	if err := ext.Visit("http://shop.example/shoes"); err != nil {
@@ -82,7 +82,7 @@ func TestVisitOfAVisitedURL(t *testing.T) {
 	}
 	err := ext.Visit("http://shop.example/shoes")
 	if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); !ok {
-		t.Errorf("without revisits: %v", err)
+		t.Errorf("Visit of a visited URL without AllowURLRevisit = %v, want an AlreadyVisitedError", err)
 	}
 	c.AllowURLRevisit = true
 	if err := ext.Visit("http://shop.example/shoes"); err != nil {
@@ -108,22 +108,22 @@ func TestBlockedURLIsNotVisitedByFollow(t *testing.T) {
 	c = plain(shop(), colly.IgnoreRobotsTxt())
 	c.OnRequestHeaders(func(r *colly.Request) { r.Abort() })
 	if err := c.Visit("http://shop.example/2"); !errors.Is(err, colly.ErrAbortedBeforeRequest) {
-		t.Errorf("plain colly: Abort in OnRequestHeaders: %v", err)
+		t.Errorf("plain colly: Abort in OnRequestHeaders: error %v, want ErrAbortedBeforeRequest"+collyChanged, err)
 	}
 
 	web := shop()
 	c, ext := polite(t, web, colly.MaxRequests(2))
 	for range 5 {
 		if err := ext.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Fatalf("attached: Visit: %v", err)
+			t.Fatalf("attached: Extension.Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 		}
 	}
 	if visited, _ := c.HasVisited("http://shop.example/cart"); visited {
-		t.Error("attached: Extension.Visit marked a blocked URL as visited")
+		t.Error("attached: after Extension.Visit of a disallowed page, HasVisited = true, want false")
 	}
 	for _, target := range []string{"http://shop.example/", "http://shop.example/shoes"} {
 		if err := ext.Visit(target); err != nil {
-			t.Errorf("attached: %s: %v; blocked URLs used up MaxRequests", target, err)
+			t.Errorf("attached: Extension.Visit(%q) = %v, want nil, because disallowed URLs do not count toward MaxRequests", target, err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// A transport that hides addresses fails with an error that contains the code
-// to use instead. One warning is logged.
+// Requests through a transport that hides addresses fail with an error that
+// contains the code to use instead. One warning is logged.
 func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 	dialer := &http.Transport{DialContext: new(net.Dialer).DialContext}
 	for name, refused := range map[string]func(*colly.Collector){
@@ -35,18 +35,19 @@ func TestTransportThatHidesAddressesIsRefused(t *testing.T) {
 		refused(c)
 		for i := range 3 {
 			if err := c.Visit(fmt.Sprintf("http://127.0.0.1/%d", i)); !errors.Is(err, collyrobots.ErrBypassed) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: Visit = %v, want ErrBypassed", name, err)
 			}
 		}
 		if ext.Active() || strings.Count(log.String(), "level=WARN") != 1 || !strings.Contains(log.String(), "DialControl") {
-			t.Errorf("%s: active %v, the log has\n%s", name, ext.Active(), &log)
+			t.Errorf("%s: Active() = %v, want false; got the log\n%s\nwant one warning, with %q", name, ext.Active(), &log, "DialControl")
 		}
 		// SetProxy sets a transport that has no dial function. The extension
 		// can give it one.
 		c.SetProxy("http://127.0.0.1:1")
 		if err := c.Visit("http://shop.example/"); !ext.Active() || err == nil || errors.Is(err, collyrobots.ErrBypassed) ||
 			!strings.Contains(err.Error(), "is not a public address") {
-			t.Errorf("%s: a proxy in the private network: active %v, %v", name, ext.Active(), err)
+			t.Errorf("%s: with a proxy at a private address, Active() = %v and Visit = %v; want true and an error that contains %q",
+				name, ext.Active(), err, "is not a public address")
 		}
 	}
 }
@@ -61,15 +62,15 @@ func TestInvalidTransportAfterAttach(t *testing.T) {
 	c.WithTransport(&politeness.Transport{Base: shop(), Limiter: &politeness.Limiter{Jitter: -1}})
 	for i := range 3 {
 		if err := c.Visit(fmt.Sprintf("http://shop.example/%d", i)); err == nil || !strings.Contains(err.Error(), "Limiter.Jitter is -1") || errors.Is(err, robotsmw.ErrUnreachable) {
-			t.Errorf("Visit = %v, want the error of the Limiter", err)
+			t.Errorf("Visit = %v, want an error that contains %q, and not ErrUnreachable", err, "Limiter.Jitter is -1")
 		}
 	}
 	if ext.Active() || strings.Count(log.String(), "level=WARN") != 1 {
-		t.Errorf("active %v, the log has\n%s", ext.Active(), &log)
+		t.Errorf("Active() = %v, want false; got the log\n%s\nwant one warning", ext.Active(), &log)
 	}
 	c.WithTransport(&politeness.Transport{Base: shop(), Limiter: unpaced()})
 	if err := c.Visit("http://shop.example/"); err != nil || !ext.Active() {
-		t.Errorf("with a valid transport: active %v, %v", ext.Active(), err)
+		t.Errorf("with a valid transport, Active() = %v and Visit = %v; want true and nil", ext.Active(), err)
 	}
 }
 
@@ -83,13 +84,13 @@ func TestTransportInPlaceOfOptionsBaseIsSaid(t *testing.T) {
 		c.Visit("http://shop.example/")
 	}
 	if strings.Count(log.String(), "instead of the one in Options") != 1 {
-		t.Errorf("the log has\n%s", &log)
+		t.Errorf("got the log\n%s\nwant %q once", &log, "instead of the one in Options")
 	}
 }
 
-// A program replaces http.DefaultTransport after Attach, such as by a test
-// double or an instrumented transport. All requests are then sent through it,
-// including those for robots.txt, as in plain colly.
+// A program replaces http.DefaultTransport after Attach, for example with a
+// test double or an instrumented transport. All requests are then sent through
+// the new transport, including those for robots.txt, as in plain colly.
 func TestDefaultTransportIsReplacedLater(t *testing.T) {
 	real := http.DefaultTransport
 	defer func() { http.DefaultTransport = real }()
@@ -101,7 +102,7 @@ func TestDefaultTransportIsReplacedLater(t *testing.T) {
 		t.Error(err)
 	}
 	if err := c.Visit("http://shop.example/cart"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-		t.Error(err)
+		t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 	}
 	wantAsked(t, web, "GET http://shop.example/shoes")
 }
@@ -129,7 +130,7 @@ func TestTransportIsReplacedBetweenVisits(t *testing.T) {
 			set(c, other, proxy)
 			c.Visit("http://shop.example/cart")
 			if c.Wait(); len(web.Log()) != 0 || len(asked(other)) != 1 {
-				t.Errorf("plain colly: after %s requests do not go by what was set: %v", name, asked(web))
+				t.Errorf("plain colly: after %s, the first network received %v and the new one %v, want no request and one"+collyChanged, name, asked(web), asked(other))
 			}
 
 			web, other = shop(), shop()
@@ -139,7 +140,7 @@ func TestTransportIsReplacedBetweenVisits(t *testing.T) {
 			c.Wait()
 			set(c, other, proxy)
 			if !ext.Active() {
-				t.Errorf("%s: not active", name)
+				t.Errorf("%s: Active() = false, want true", name)
 			}
 			var failed notes
 			c.OnError(func(r *colly.Response, err error) {
@@ -149,7 +150,7 @@ func TestTransportIsReplacedBetweenVisits(t *testing.T) {
 			c.Visit("http://shop.example/shoes")
 			c.Wait()
 			if got := failed.sorted(); !slices.Equal(got, []string{"/cart true"}) {
-				t.Errorf("%s: OnError received %v", name, got)
+				t.Errorf("%s: OnError received %q (path, and whether the error is ErrRobotsTxtBlocked), want [%q]", name, got, "/cart true")
 			}
 			wantAsked(t, web, "GET http://shop.example/")
 			wantAsked(t, other, "GET http://shop.example/shoes")

@@ -96,7 +96,7 @@ func asked(web *robotstest.Internet) []string {
 func wantAsked(t *testing.T, web *robotstest.Internet, want ...string) {
 	t.Helper()
 	if got := asked(web); !slices.Equal(got, want) {
-		t.Errorf("got the requests\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		t.Errorf("the servers received the requests\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -198,7 +198,7 @@ func wantPace(t *testing.T, web *robotstest.Internet, host string, interval time
 			continue
 		}
 		if gap := r.Time.Sub(last); !last.IsZero() && gap < interval {
-			t.Errorf("%s came %v after the page before it; want %v", r.URL, gap, interval)
+			t.Errorf("%s was requested %v after the page before it, want at least %v", r.URL, gap, interval)
 		}
 		last = r.Time
 	}

@@ -31,10 +31,10 @@ func hostMemory(t *testing.T, use func(u *url.URL), hosts func() int) {
 		use(u)
 	}
 	if grown := testmain.Heap() - before; grown > 10<<20 {
-		t.Errorf("%d hosts take %d bytes", n, grown)
+		t.Errorf("%d hosts take %d bytes, want at most %d", n, grown, 10<<20)
 	}
 	if hosts() != n {
-		t.Errorf("%d hosts are remembered", hosts())
+		t.Errorf("%d hosts are stored, want %d", hosts(), n)
 	}
 	runtime.KeepAlive(use)
 }
@@ -48,8 +48,8 @@ func TestMemoryOfPausedHosts(t *testing.T) {
 		func() int { return len(x.paused) })
 }
 
-// A request with a long URL is put back, and so is another one of its host.
-// Then the first one ends, and the other one still waits.
+// A request with a long URL is put back, and so is another request for its
+// host. Then the first request ends, while the other one still waits.
 func TestMemoryOfHosts_PutBack(t *testing.T) {
 	limiter := &politeness.Limiter{Delay: -1}
 	short := func(u *url.URL) *putBackRequest {
@@ -66,7 +66,7 @@ func TestMemoryOfHosts_PutBack(t *testing.T) {
 				if giveBack {
 					q.add(long)
 					if q.take() != long {
-						t.Fatal("the request is not due")
+						t.Fatal("take() did not return the request that was added, want it")
 					}
 					q.add(short(u))
 					q.giveBack(long)

@@ -115,11 +115,11 @@ func TestCollyOrder(t *testing.T) {
 		c, r := setUp()
 		test.do(c)
 		if !slices.Equal(r.calls, test.want) {
-			t.Errorf("%s: the calls are\n\t%s\nwant\n\t%s", test.name, strings.Join(r.calls, "\n\t"), strings.Join(test.want, "\n\t"))
+			t.Errorf("%s: got the calls\n\t%s\nwant\n\t%s", test.name, strings.Join(r.calls, "\n\t"), strings.Join(test.want, "\n\t"))
 		}
 	}
 
-	// A Retry rewinds the body, and uses no other method of it before.
+	// A Retry rewinds the body before it calls the handlers.
 	c, r := setUp()
 	var retry *colly.Request
 	c.OnResponse(func(resp *colly.Response) { retry = resp.Request })
@@ -128,7 +128,7 @@ func TestCollyOrder(t *testing.T) {
 	r.calls = nil
 	retry.Retry()
 	if want := append([]string{"Seek"}, sending...); len(r.calls) < len(want) || !slices.Equal(r.calls[:len(want)], want) {
-		t.Errorf("a Retry calls %v", r.calls)
+		t.Errorf("the calls of a Retry are %v, want %v at the beginning", r.calls, want)
 	}
 }
 
@@ -140,18 +140,18 @@ func TestEndlessSlots(t *testing.T) {
 		select {
 		case slots <- true:
 		default:
-			t.Fatal("there is no slot")
+			t.Fatal("a send to the slots blocks, want a free slot")
 		}
 	}
 	for range 1 << 20 {
 		select {
 		case <-slots:
 		default:
-			t.Fatal("a slot is missing")
+			t.Fatal("a receive from the slots blocks, want the slot that was filled before")
 		}
 	}
 	if len(slots) != 0 {
-		t.Errorf("%d slots are not free", len(slots))
+		t.Errorf("%d slots are in use, want 0", len(slots))
 	}
 }
 
@@ -166,6 +166,6 @@ func requestAt(c *colly.Collector, depth int) *colly.Request {
 // The extension finds the http.Request of a colly Request by its Headers.
 func TestCollyHeadersAreThoseOfTheRequest(t *testing.T) {
 	if !sealable() {
-		t.Error("Request.Headers is not the Header of the http.Request: seal has no effect")
+		t.Error("sealable() = false, want true: Request.Headers is not the Header of the http.Request, so seal has no effect")
 	}
 }

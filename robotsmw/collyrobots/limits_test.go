@@ -22,8 +22,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// After Attach, a client's Timeout is 0 anyway, so setting it to 0 has no
-// effect.
+// A request timeout of 0 means no limit if it is set before Attach. After
+// Attach, the client's Timeout is 0 already, so setting it to 0 has no effect.
 func TestNoRequestTimeout(t *testing.T) {
 	zero := func(c *colly.Collector) { c.SetRequestTimeout(0) }
 	for name, tt := range map[string]struct {
@@ -49,9 +49,9 @@ func TestNoRequestTimeout(t *testing.T) {
 					tt.after(c)
 				}
 				if err := c.Visit("http://slow.example/"); (err != nil) != tt.limited {
-					t.Error(err)
+					t.Errorf("Visit = %v, want a timeout: %v", err, tt.limited)
 				}
-				time.Sleep(time.Minute) // until the server has noticed
+				time.Sleep(time.Minute) // until the handler has returned
 			})
 		})
 	}
@@ -84,7 +84,7 @@ func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
 		}
 		c.Wait()
 		if got := len(asked(web)); got != hosts*pages {
-			t.Errorf("%d pages were fetched", got)
+			t.Errorf("%d pages were fetched, want %d", got, hosts*pages)
 		}
 		return time.Since(start)
 	}
@@ -93,7 +93,7 @@ func TestLimitRuleIsNotFilledByWaiting(t *testing.T) {
 		for _, when := range []string{"before Attach", "after Attach", "bare clone"} {
 			with := crawl(t, &colly.LimitRule{DomainGlob: "*", Parallelism: 8}, when)
 			if with > without*12/10 {
-				t.Errorf("a rule set %s: the crawl took %v with a LimitRule, %v without", when, with, without)
+				t.Errorf("a rule set %s: the crawl took %v with a LimitRule and %v without, want at most %v", when, with, without, without*12/10)
 			}
 		}
 	})
@@ -139,10 +139,10 @@ func TestLimitRuleIsObeyed(t *testing.T) {
 			want := pages / time.Duration(places) * (4*time.Second + rule.Delay)
 			took := time.Since(start) + rule.Delay // no request waits for the delay after the last page
 			if got := len(asked(web)); got != pages {
-				t.Errorf("%+v: %d pages were fetched", rule, got)
+				t.Errorf("%+v: %d pages were fetched, want %d", rule, got, pages)
 			}
 			if most != places || took < want || rule.RandomDelay == 0 && took > want+rule.Delay {
-				t.Errorf("%+v: %d at once, in %v; want %d in %v", rule, most, took, places, want)
+				t.Errorf("%+v: %d requests at once, in %v; want %d, in at least %v, and without a RandomDelay in at most %v", rule, most, took, places, want, want+rule.Delay)
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func TestLimitRuleIsObeyed(t *testing.T) {
 func TestLimitRuleWithoutAPatternIsAnErrorAsBefore(t *testing.T) {
 	c, _ := polite(t, shop())
 	if err := c.Limit(&colly.LimitRule{}); !errors.Is(err, colly.ErrNoPattern) {
-		t.Error(err)
+		t.Errorf("Limit of a rule without a pattern = %v, want ErrNoPattern", err)
 	}
 }
 
@@ -189,10 +189,10 @@ func TestTimeoutsUnderALimitRule(t *testing.T) {
 		}
 		c.Wait()
 		if got := late.sorted(); len(got) != 3 || got[0] != "true 1m0s" || got[1] != "true 1m30s" || got[2] != "true 30s" {
-			t.Errorf("timed out: %v", got)
+			t.Errorf("OnError before the end of the Context received %q (whether it is a timeout, and when), want true after 30s, 1m0s and 1m30s", got)
 		}
 		if got := ended.sorted(); len(got) != 3 {
-			t.Errorf("ended with the context: %v", got)
+			t.Errorf("the Context ended the requests %v, want 3 requests", got)
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestLimitRuleOfTwoCollectors(t *testing.T) {
 			c.Wait()
 		}
 		if took := time.Since(start); most.Load() != 2 || took != 11*time.Second { // six pairs of pages, each with its delay
-			t.Errorf("%d at once, in %v", most.Load(), took)
+			t.Errorf("%d requests at once, in %v; want 2, in 11s", most.Load(), took)
 		}
 	})
 }
@@ -268,8 +268,8 @@ func TestOneLimitRuleForAllHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := colly.NewCollector(colly.Async())
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: world(), Limiter: &politeness.Limiter{Delay: 200 * time.Millisecond}})
-		if took := crawl(c); took != 200*time.Millisecond { // each page comes one interval after its robots.txt
-			t.Errorf("attached took %v", took)
+		if took := crawl(c); took != 200*time.Millisecond { // each page is requested one interval after its robots.txt
+			t.Errorf("attached took %v, want 200ms", took)
 		}
 	})
 }
@@ -289,7 +289,7 @@ func TestLimitRuleAndLimiterTogether(t *testing.T) {
 		}
 		c.Wait() // if this waits forever, synctest reports a deadlock
 		if got := len(asked(web)); got != 20 {
-			t.Errorf("%d pages were fetched", got)
+			t.Errorf("%d pages were fetched, want 20", got)
 		}
 	})
 }
@@ -320,11 +320,11 @@ func TestLimitRule_JudgedAfterTheWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d, err := ext.Checker().Check(t.Context(), page); err != nil || d.Allowed {
-			t.Fatalf("%v, %v", d, err)
+			t.Fatalf("Check = %v, %v; want the page to be disallowed, and no error", d, err)
 		}
 		c.Wait()
 		if got := asked(web); slices.Contains(got, "GET http://a.example/page") {
-			t.Errorf("a disallowed page was requested: %q", got)
+			t.Errorf("the servers received %q, want no request for /page, which is disallowed", got)
 		}
 		time.Sleep(time.Hour)
 	})

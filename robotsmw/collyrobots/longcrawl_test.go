@@ -47,7 +47,7 @@ func TestAsyncCrawlObeysEachFileItReads(t *testing.T) {
 		c.OnResponse(func(*colly.Response) { answered.Add(1) })
 		c.OnError(func(r *colly.Response, err error) {
 			if !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Errorf("%v: %v", r.Request.URL, err)
+				t.Errorf("OnError for %v received %v, want ErrDisallowed", r.Request.URL, err)
 			}
 			refused.Add(1)
 			last.Store(int64(time.Since(start)))
@@ -70,18 +70,19 @@ func TestAsyncCrawlObeysEachFileItReads(t *testing.T) {
 			}
 		}
 		if late != 0 {
-			t.Errorf("%d pages were sent after the file that forbids them", late)
+			t.Errorf("%d pages were requested after the robots.txt that disallows them, want 0", late)
 		}
 		if answered.Load()+refused.Load() != 3000 || refused.Load() < 900 {
-			t.Errorf("%d answered, %d refused", answered.Load(), refused.Load())
+			t.Errorf("%d pages were fetched and %d refused, want 3000 together, of which at least 900 refused", answered.Load(), refused.Load())
 		}
 		for i := 1; i < len(files); i++ {
 			if files[i]-files[i-1] > lifetime+10*time.Second {
-				t.Errorf("robots.txt was read at %v", files)
+				t.Errorf("robots.txt was fetched at %v, want intervals of at most %v", files, lifetime+10*time.Second)
 			}
 		}
 		if end := files[len(files)-1]; end < 3*change || time.Duration(last.Load()) > end+10*time.Second {
-			t.Errorf("the last file was read at %v, and the last page refused at %v", end, time.Duration(last.Load()))
+			t.Errorf("the last robots.txt was fetched at %v, and the last page refused at %v; want at least %v, and at most 10s later",
+				end, time.Duration(last.Load()), 3*change)
 		}
 	})
 }

@@ -39,11 +39,11 @@ func TestMaxRequests(t *testing.T) {
 		c.OnRequest(func(r *colly.Request) { ids = append(ids, r.ID) })
 		for i, target := range urls {
 			if err := visit(target); !errors.Is(err, test.want[i]) {
-				t.Errorf("%s: %s: %v, want %v", test.name, target, err, test.want[i])
+				t.Errorf("%s: Visit(%q) = %v, want %v", test.name, target, err, test.want[i])
 			}
 		}
 		if !slices.Equal(ids, test.ids) {
-			t.Errorf("%s: the IDs were %v, want %v", test.name, ids, test.ids)
+			t.Errorf("%s: the IDs of the requests are %v, want %v", test.name, ids, test.ids)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestNoFollow(t *testing.T) {
 		c.OnHTML("a[href]", follow)
 		c.Visit("http://site.example/")
 		if got := asked(web); !slices.Contains(got, "GET http://site.example/only-closed") {
-			t.Errorf("colly has changed: it asked for %v", got)
+			t.Errorf("plain colly: the servers received %v, want /only-closed among the requests"+collyChanged, got)
 		}
 	})
 	for _, async := range []bool{false, true} {
@@ -80,16 +80,16 @@ func TestNoFollow(t *testing.T) {
 				"GET http://site.example/only-open", "GET http://site.example/open", "GET http://site.example/shared",
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("asked for %v, want %v", got, want)
+				t.Errorf("the servers received %v, want %v", got, want)
 			}
 			if got := links.sorted(); !slices.Equal(got, []string{"4", "5", "8", "9"}) {
-				t.Errorf("links refused: %v", got)
+				t.Errorf("Visit refused the links %v, want [4 5 8 9]", got)
 			}
 			if got := pages.sorted(); !slices.Equal(got, []string{"/closed", "/header"}) {
-				t.Errorf("pages reported: %v", got)
+				t.Errorf("Directives reported nofollow for %v, want [/closed /header]", got)
 			}
 			if got := ext.Counts().NoFollow; got != 2 {
-				t.Errorf("%d pages counted", got)
+				t.Errorf("Counts().NoFollow = %d, want 2", got)
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 	seen := map[string]string{}
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
 		if e.Request.Ctx != e.Response.Ctx {
-			t.Error("Request and Response have different Ctx")
+			t.Error("Request and Response have different Ctx, want the same")
 		}
 		e.Request.Ctx.Put("found on "+e.Request.URL.Path, e.Text)
 		e.Request.Visit(e.Attr("href"))
@@ -115,12 +115,12 @@ func TestNoFollowLeavesTheUsersContextAlone(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/closed", "/open", "/shared"} {
 		if seen[path] != "mine" {
-			t.Errorf("%s: the value put before the crawl is %q", path, seen[path])
+			t.Errorf("%s: the value that was put before the crawl is %q, want %q", path, seen[path], "mine")
 		}
 	}
 	// The nofollow page has a Ctx of its own, which shares its values with ctx.
 	if got := ctx.Get("found on /closed"); got != "5" {
-		t.Errorf("the nofollow page put %q", got)
+		t.Errorf("the value that the nofollow page put is %q, want %q", got, "5")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestNoFollow_RequestDo(t *testing.T) {
 	c.Visit("http://site.example/closed")
 	wantAsked(t, web, "GET http://site.example/closed")
 	if got := ext.Counts().LinksRefused; got != 2 {
-		t.Errorf("Counts().LinksRefused is %d, want 2", got)
+		t.Errorf("Counts().LinksRefused = %d, want 2", got)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestMarksOfPagesGoWithThem(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	t.Errorf("%d marks are left of pages that are gone", collyrobots.Marks(ext))
+	t.Errorf("%d marks are left after their pages were collected, want 0", collyrobots.Marks(ext))
 }
 
 func TestFollow(t *testing.T) {
@@ -227,7 +227,7 @@ func TestFollow(t *testing.T) {
 					note = err.Error()
 				}
 				if visited, _ := c.HasVisited(e.Request.AbsoluteURL(e.Attr("href"))); visited != (note == "followed") {
-					t.Errorf("%s: %s, and visited %v", e.Text, note, visited)
+					t.Errorf("the link %s is %s, and HasVisited = %v; want %v", e.Text, note, visited, note == "followed")
 				}
 				got.add(e.Text + ": " + note)
 			})
@@ -237,10 +237,10 @@ func TestFollow(t *testing.T) {
 				want[3] = "rel: nofollow"
 			}
 			if !slices.Equal(got.sorted(), want) {
-				t.Errorf("got %v", got.sorted())
+				t.Errorf("Follow of the links: got %v, want %v", got.sorted(), want)
 			}
 			if n := ext.Counts().LinksRefused; (n == 2) != obey || (n == 1) == obey {
-				t.Errorf("%d links were refused", n)
+				t.Errorf("Counts().LinksRefused = %d, want 1, or 2 with ObeyRelNoFollow", n)
 			}
 		})
 	}
@@ -260,10 +260,10 @@ func TestNoIndexPages(t *testing.T) {
 	c.OnHTML("a[href]", follow)
 	c.Visit("http://site.example/")
 	if want := []string{"/false", "/innertrue"}; !slices.Equal(kept.sorted(), want) {
-		t.Errorf("scraped %v, want %v", kept.sorted(), want)
+		t.Errorf("the paths of the pages, with Indexable, are %v, want %v", kept.sorted(), want)
 	}
 	if got := ext.Counts().NoIndex; got != 1 {
-		t.Errorf("%d noindex pages counted", got)
+		t.Errorf("Counts().NoIndex = %d, want 1", got)
 	}
 }
 
@@ -291,10 +291,10 @@ func TestRelNoFollowThroughVisit(t *testing.T) {
 			got := asked(web)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {
-				t.Errorf("async %v, obey %v: asked for %v, want %v", async, obey, got, want)
+				t.Errorf("async %v, obey %v: the servers received %v, want %v", async, obey, got, want)
 			}
 			if n := ext.Counts().LinksRefused; !obey && n != 0 || obey && n != 1 {
-				t.Errorf("obey %v: %d links were refused", obey, n)
+				t.Errorf("obey %v: Counts().LinksRefused = %d, want 0, or 1 if obey is true", obey, n)
 			}
 		}
 	}
@@ -319,7 +319,7 @@ func TestLinksOfPages(t *testing.T) {
 	c.Visit("http://site.example/closed")
 	want := []string{"/ 2 [http://site.example/a] complete", "/closed 1 [] complete"}
 	if !slices.Equal(got.sorted(), want) {
-		t.Errorf("got %q, want %q", got.sorted(), want)
+		t.Errorf("the links of the pages are %q, want %q", got.sorted(), want)
 	}
 }
 
@@ -344,7 +344,7 @@ func TestRelNoFollowConcernsThePageAlone(t *testing.T) {
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) { ext.Follow(e) })
 	c.OnScraped(func(r *colly.Response) {
 		if r.Ctx != r.Request.Ctx {
-			t.Errorf("%s: Request and Response have different Ctx", r.Request.URL)
+			t.Errorf("%s: Request and Response have different Ctx, want the same", r.Request.URL)
 		}
 	})
 	c.Visit("http://site.example/")
@@ -398,10 +398,10 @@ func TestAbsoluteURLOfANoFollowPage(t *testing.T) {
 			"GET http://site.example/only-open", "GET http://site.example/open", "GET http://site.example/shared",
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: asked for %v, want %v", kind, got, want)
+			t.Errorf("%s: the servers received %v, want %v", kind, got, want)
 		}
 		if n := ext.Counts().LinksRefused; n != 4 {
-			t.Errorf("%s: %d links were refused", kind, n)
+			t.Errorf("%s: Counts().LinksRefused = %d, want 4", kind, n)
 		}
 	}
 }
@@ -422,7 +422,7 @@ func TestAbsoluteURLOfRelNoFollowLinks(t *testing.T) {
 			want = 3
 		}
 		if got := asked(web); len(got) != want || obey && slices.Contains(got, "GET http://a.example/1") {
-			t.Errorf("ObeyRelNoFollow %v: asked for %v", obey, got)
+			t.Errorf("ObeyRelNoFollow %v: the servers received %v, want %d requests, and /1 only if ObeyRelNoFollow is false", obey, got, want)
 		}
 	}
 }
@@ -449,19 +449,19 @@ func TestDepthOfANoFollowPage(t *testing.T) {
 				"Visit": e.Request.Visit(link), "Post": e.Request.Post(link, map[string]string{"a": "b"}), "Do": made.Do(),
 			} {
 				if err == nil {
-					t.Errorf("%s: %s was not refused", path, name)
+					t.Errorf("%s: %s returned no error, want one", path, name)
 				}
 			}
 			if visited, err := e.Request.HasVisited(link); visited || err != nil {
-				t.Errorf("%s: visited %v, %v", path, visited, err)
+				t.Errorf("%s: HasVisited of a refused link = %v, %v; want false, nil", path, visited, err)
 			}
 		})
 		c.Visit("http://site.example" + path)
 		if got := slices.Compact(depths.sorted()); !slices.Equal(got, []string{"1"}) {
-			t.Errorf("%s: depths %v", path, got)
+			t.Errorf("%s: the callbacks saw the depths %v, want [1]", path, got)
 		}
 		if got := asked(web); len(got) != 1 {
-			t.Errorf("%s: asked for %v", path, got)
+			t.Errorf("%s: the servers received %v, want one request", path, got)
 		}
 	}
 }
@@ -501,10 +501,10 @@ func TestNewRequestOfANoFollowPage(t *testing.T) {
 		})
 		c.Visit("http://site.example/closed")
 		if len(errs) != 2 || !errors.Is(errs[0], collyrobots.ErrNoFollow) || !errors.Is(errs[1], collyrobots.ErrNoFollow) {
-			t.Errorf("%s: %v", method, errs)
+			t.Errorf("%s: Do returned the errors %v, want ErrNoFollow twice", method, errs)
 		}
 		if n := ext.Counts().LinksRefused; n != 2 {
-			t.Errorf("%s: %d links were refused", method, n)
+			t.Errorf("%s: Counts().LinksRefused = %d, want 2", method, n)
 		}
 	}
 }
@@ -529,7 +529,7 @@ func TestRetryOfANoFollowPageReturnsItsError(t *testing.T) {
 	c.OnResponse(func(r *colly.Response) { got = r.Request.Retry() })
 	c.Visit("http://a.example/")
 	if got == nil || !strings.Contains(got.Error(), "Bad Gateway") {
-		t.Errorf("Retry = %v", got)
+		t.Errorf("Retry = %v, want an error that contains %q", got, "Bad Gateway")
 	}
 }
 
@@ -598,21 +598,21 @@ func TestNoFollow_OnResponseHandlerBeforeAttach(t *testing.T) {
 			c, ext = test.setUp(web, func(r *colly.Response) {
 				calls++
 				if u := ext.AbsoluteURL(r.Request, "/link"); u != "" {
-					t.Errorf("AbsoluteURL = %q", u)
+					t.Errorf("AbsoluteURL = %q, want \"\"", u)
 				}
 				err := r.Request.Visit("/link") // a rel=nofollow link is aborted without an error
 				if !errors.Is(err, collyrobots.ErrNoFollow) && !isRel {
-					t.Errorf("Visit = %v", err)
+					t.Errorf("Visit = %v, want ErrNoFollow", err)
 				}
 				if r.Ctx != r.Request.Ctx {
-					t.Error("Request and Response have different Ctx")
+					t.Error("Request and Response have different Ctx, want the same")
 				}
 			})
 			ext.ObeyRelNoFollow = isRel
 			c.Visit("http://a.example/")
 			c.Wait()
 			if calls != 1 {
-				t.Errorf("the handler was called %d times", calls)
+				t.Errorf("the handler was called %d times, want once", calls)
 			}
 			wantAsked(t, web, "GET http://a.example/")
 			wantNoFollow := int64(0)
@@ -620,7 +620,7 @@ func TestNoFollow_OnResponseHandlerBeforeAttach(t *testing.T) {
 				wantNoFollow = 1
 			}
 			if n := ext.Counts().NoFollow; n != wantNoFollow {
-				t.Errorf("%d nofollow pages were counted, want %d", n, wantNoFollow)
+				t.Errorf("Counts().NoFollow = %d, want %d", n, wantNoFollow)
 			}
 		})
 	}

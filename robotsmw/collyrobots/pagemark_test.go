@@ -13,7 +13,7 @@ import (
 // page does not keep the fragments in memory.
 func TestMemoryOfLinksWithFragments(t *testing.T) {
 	if testmain.RaceEnabled {
-		t.Skip("the race detector takes memory of its own")
+		t.Skip("the race detector uses additional memory")
 	}
 	before := testmain.Heap()
 	urls := make(map[string]bool)
@@ -21,7 +21,8 @@ func TestMemoryOfLinksWithFragments(t *testing.T) {
 		urls[asSent(fmt.Sprintf("http://a.example/%d#%s", i, strings.Repeat("x", 1<<20)))] = true
 	}
 	if grown := testmain.Heap() - before; grown > 5<<20 || len(urls) != 50 || !urls["http://a.example/7"] {
-		t.Errorf("%d URLs take %d bytes", len(urls), grown)
+		t.Errorf("%d URLs take %d bytes, and http://a.example/7 is among them: %v; want 50 URLs, at most %d bytes, and true",
+			len(urls), grown, urls["http://a.example/7"], 5<<20)
 	}
 	runtime.KeepAlive(urls)
 }

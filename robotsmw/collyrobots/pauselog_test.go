@@ -39,13 +39,13 @@ func TestLongPausesAreLogged(t *testing.T) {
 		mu.Unlock()
 		if strings.Count(got, "level=INFO") != 1 || !strings.Contains(got, "host=busy.example") || !strings.Contains(got, "reason=back-off") ||
 			!strings.Contains(got, "until=2000-01-01T01:00:01") {
-			t.Errorf("the log has\n%s", got)
+			t.Errorf("got the log\n%s\nwant one INFO line, with host=busy.example, reason=back-off and until=2000-01-01T01:00:01", got)
 		}
 		c.Wait()
 	})
 }
 
-// The program's own Delay is not a pause, however long it is.
+// A wait for the program's own Delay is not logged, however long it is.
 func TestLongDelaysAreNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -60,7 +60,7 @@ func TestLongDelaysAreNotLogged(t *testing.T) {
 		}
 		ext.Wait()
 		if got := len(asked(web)); got != 3 || log.String() != "" {
-			t.Errorf("%d pages were fetched, and the log has\n%s", got, &log)
+			t.Errorf("%d pages were fetched, want 3; got the log\n%s\nwant an empty log", got, &log)
 		}
 	})
 }
@@ -102,10 +102,10 @@ func TestMinuteOfAnUnreachableRobotsTxtIsLogged(t *testing.T) {
 		c.Visit("http://a.example/")
 		wantAsked(t, web, "GET http://a.example/")
 		if took := time.Since(start); took < time.Minute || took > 2*time.Minute {
-			t.Errorf("it took %v", took)
+			t.Errorf("the crawl took %v, want 1m0s to 2m0s", took)
 		}
 		if got := log.String(); strings.Count(got, "a host is paused") != 1 || !strings.Contains(got, "robots.txt is unreachable") {
-			t.Errorf("the log has\n%s", got)
+			t.Errorf("got the log\n%s\nwant %q once, and %q", got, "a host is paused", "robots.txt is unreachable")
 		}
 	})
 }

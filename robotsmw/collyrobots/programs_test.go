@@ -210,11 +210,11 @@ func TestProgramsOfCollysExamples(t *testing.T) {
 			}
 			want := run("", false)
 			if got := run("", true); !slices.Equal(got, want) {
-				t.Errorf("with Attach it says\n\t%s\nwithout\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+				t.Errorf("with Attach, the output is\n\t%s\nwant the output without Attach\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 			}
 			want = slices.DeleteFunc(want, func(line string) bool { return slices.Contains(p.without, line) })
 			if got := run("User-agent: ExampleBot\nDisallow: /private", true); !slices.Equal(got, want) {
-				t.Errorf("where /private is disallowed it says\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+				t.Errorf("with /private disallowed, the output is\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 			}
 		})
 	}

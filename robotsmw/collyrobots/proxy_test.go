@@ -27,7 +27,7 @@ func TestOptionsProxy(t *testing.T) {
 	var seen notes
 	site := robotstest.Site{"/robots.txt": "User-agent: *\nDisallow: /no", "/": "<p>", "/yes": "<p>"}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen.add(r.URL.String()) // a proxy gets absolute URLs
+		seen.add(r.URL.String()) // a proxy receives absolute URLs
 		site.ServeHTTP(w, r)
 	}))
 	defer server.Close()
@@ -47,15 +47,15 @@ func TestOptionsProxy(t *testing.T) {
 			t.Error(err)
 		}
 		if err := c.Visit(host + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Error(err)
+			t.Errorf("Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 		}
 		if !ext.Active() {
-			t.Error("not active")
+			t.Error("Active() = false, want true")
 		}
 	}
 	want := []string{"http://site0.example/robots.txt", "http://site0.example/yes", "http://site1.example/robots.txt", "http://site1.example/yes"}
 	if got := seen.sorted(); !slices.Equal(got, want) {
-		t.Errorf("the proxy saw %v, want %v", got, want)
+		t.Errorf("the proxy received requests for %v, want %v", got, want)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestTransportThatNamesItsProtocols(t *testing.T) {
 	ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: base, Limiter: &politeness.Limiter{Delay: 20 * time.Millisecond}})
 	c.OnResponse(func(r *colly.Response) {
 		if r.Request.ProxyURL != server.URL {
-			t.Errorf("%s came through proxy %q", r.Request.URL, r.Request.ProxyURL)
+			t.Errorf("ProxyURL of %s = %q, want %q", r.Request.URL, r.Request.ProxyURL, server.URL)
 		}
 	})
 	for range 2 {
@@ -84,7 +84,7 @@ func TestTransportThatNamesItsProtocols(t *testing.T) {
 		}
 	}
 	if n := ext.Counts(); n.Pages != 2 || n.LongestWait == 0 {
-		t.Errorf("counts: %+v, want 2 pages that waited", n)
+		t.Errorf("Counts() has Pages %d and LongestWait %v, want 2 and a positive wait", n.Pages, n.LongestWait)
 	}
 }
 
@@ -123,13 +123,17 @@ func TestProxyURLOfAFailedRequest(t *testing.T) {
 		calls := 0
 		c.OnError(func(r *colly.Response, err error) {
 			calls++
+			want := server.URL
+			if test.wantNone {
+				want = ""
+			}
 			if isNone := r.Request.ProxyURL == ""; isNone != test.wantNone || !isNone && r.Request.ProxyURL != server.URL {
-				t.Errorf("%s: ProxyURL is %q in OnError, after %v", test.name, r.Request.ProxyURL, err)
+				t.Errorf("%s: ProxyURL = %q in OnError, after %v; want %q", test.name, r.Request.ProxyURL, err, want)
 			}
 		})
 		c.Visit("http://shop.example/")
 		if calls != 1 {
-			t.Errorf("%s: OnError was called %d times", test.name, calls)
+			t.Errorf("%s: OnError was called %d times, want once", test.name, calls)
 		}
 	}
 }
@@ -156,14 +160,15 @@ func TestSetProxyKeepsTheTransport(t *testing.T) {
 		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
 		set(c, newProxy(t, web))
 		if err := c.Visit("http://shop.example/shoes"); err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Visit = %v, want nil", name, err)
 		}
 		wantAsked(t, web, "GET http://shop.example/shoes")
 		if dialed.Load() == 0 {
-			t.Errorf("%s: the program's own DialContext was not asked", name)
+			t.Errorf("%s: the program's own DialContext was called 0 times, want at least once", name)
 		}
 		if users.Proxy != nil || users.DisableKeepAlives {
-			t.Errorf("%s: the program's own transport was changed", name)
+			t.Errorf("%s: the program's own transport has a Proxy: %v, and DisableKeepAlives = %v; want false and false",
+				name, users.Proxy != nil, users.DisableKeepAlives)
 		}
 	}
 }

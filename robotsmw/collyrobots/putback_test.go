@@ -36,7 +36,7 @@ func TestPutBackCallsCallbacksOneByOne(t *testing.T) {
 		pages := 0
 		c.OnResponse(func(r *colly.Response) {
 			if inside {
-				t.Error("two callbacks run at the same time")
+				t.Error("two callbacks run at the same time, want one after the other")
 			}
 			inside = true
 			time.Sleep(time.Second)
@@ -51,7 +51,7 @@ func TestPutBackCallsCallbacksOneByOne(t *testing.T) {
 		}
 		ext.Wait()
 		if pages != 20 {
-			t.Errorf("%d pages were fetched", pages)
+			t.Errorf("%d pages were fetched, want 20", pages)
 		}
 	})
 }
@@ -98,27 +98,27 @@ func TestSlowHostDoesNotHoldUpAQueue(t *testing.T) {
 		}
 		ext.Wait()
 		if got := len(asked(web)); got != hosts+slowPages {
-			t.Errorf("PutBack %v: %d pages were fetched, not %d", putBack, got, hosts+slowPages)
+			t.Errorf("PutBack %v: %d pages were fetched, want %d", putBack, got, hosts+slowPages)
 		}
 		if n := ext.Counts().PutBack; putBack && n > 4*(hosts+slowPages) {
-			t.Errorf("%d requests were put back %d times", hosts+slowPages, n)
+			t.Errorf("%d requests were put back %d times, want at most %d times", hosts+slowPages, n, 4*(hosts+slowPages))
 		}
 		return others, time.Since(start), web
 	}
 	synctest.Test(t, func(t *testing.T) {
 		if others, _, _ := crawl(t, false); others < time.Minute {
-			t.Errorf("without PutBack the other hosts were done after %v; the slow one used to hold both threads", others)
+			t.Errorf("without PutBack, the other hosts were done after %v, want at least 1m0s, because the slow host occupies both threads", others)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		others, all, web := crawl(t, true)
 		if others > 3*time.Second {
-			t.Errorf("the other hosts were done after %v", others)
+			t.Errorf("the other hosts were done after %v, want at most 3s", others)
 		}
 		// robots.txt is fetched at 0 s, the first page at 1 s, and four more
 		// pages at intervals of 20 s.
 		if all > 82*time.Second {
-			t.Errorf("the slow host was done after %v", all)
+			t.Errorf("the slow host was done after %v, want at most 1m22s", all)
 		}
 		wantPace(t, web, "slow.example", 20*time.Second)
 	})
@@ -145,16 +145,16 @@ func TestPutBackOnAnAsynchronousCollectorNeedsNoOtherWait(t *testing.T) {
 		start := time.Now()
 		c.Wait()
 		if got := len(asked(web)); got != 90 {
-			t.Errorf("%d pages were fetched", got)
+			t.Errorf("%d pages were fetched, want 90", got)
 		}
 		if took := time.Since(start); took > 31*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the crawl took %v, want at most 31s", took)
 		}
 		for i := range 3 {
 			wantPace(t, web, fmt.Sprintf("h%d.example", i), time.Second)
 		}
 		if n := ext.Counts().PutBack; n > 90*4 {
-			t.Errorf("90 requests were put back %d times", n)
+			t.Errorf("90 requests were put back %d times, want at most %d times", n, 90*4)
 		}
 	})
 }
@@ -170,13 +170,14 @@ func TestPutBackKeepsNothingOfAHost(t *testing.T) {
 		c.Wait()
 		time.Sleep(time.Second)
 		if n := collyrobots.HostQueues(ext); n != 0 || len(asked(web)) != 300 {
-			t.Errorf("%d lines are left; %d pages were fetched", n, len(asked(web)))
+			t.Errorf("%d hosts are left in hostQueues, and %d pages were fetched; want 0 and 300", n, len(asked(web)))
 		}
 	})
 }
 
-// Colly counts each request that it makes, also those that the Limiter refuses.
-// MaxRequests ends the repeats, and the requests that are given up are counted.
+// Colly counts each request that it makes, including those that the Limiter
+// refuses. MaxRequests ends the repeats, and GivenUp counts the requests that
+// are given up.
 func TestPutBackUnderMaxRequests(t *testing.T) {
 	for most, want := range map[uint32]int{10: 0, 14: 4, 100: 10} {
 		synctest.Test(t, func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestPutBackUnderMaxRequests(t *testing.T) {
 			}
 			ext.Wait()
 			if n := ext.Counts(); len(asked(web)) != want || n.GivenUp != int64(10-want) {
-				t.Errorf("MaxRequests %d: asked for %v; counts: %v", most, asked(web), n)
+				t.Errorf("MaxRequests %d: the servers received %v, and Counts() = %v; want %d requests and GivenUp %d", most, asked(web), n, want, 10-want)
 			}
 		})
 	}
@@ -208,16 +209,16 @@ func TestCrawlDelayOfHoursIsPutBack(t *testing.T) {
 		}
 		c.Wait()
 		if got := len(asked(web)); got != 5 {
-			t.Errorf("%d pages were fetched", got)
+			t.Errorf("%d pages were fetched, want 5", got)
 		}
 		wantPace(t, web, "patient.example", time.Hour)
 		if n := ext.Counts(); n.PutBack != 4 || n.Waited > time.Minute {
-			t.Errorf("counts: %v", n)
+			t.Errorf("Counts() = %v, want PutBack 4 and Waited at most 1m0s", n)
 		}
 	})
 }
 
-// moved is a site whose page /old redirects to /new, and /new to /newest.
+// moved returns a site whose page /old redirects to /new, and /new to /newest.
 func moved(crawlDelay int) *robotstest.Internet {
 	web := new(robotstest.Internet)
 	mux := http.NewServeMux()
@@ -246,7 +247,7 @@ func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
 				}
 				ext.Wait()
 				if want := []string{"/newest", "/newest", "/newest"}; !slices.Equal(got.sorted(), want) || len(asked(web)) != 9 {
-					t.Errorf("MaxWait %v, async %v: got %v, asked for %v", wait, async, got.sorted(), asked(web))
+					t.Errorf("MaxWait %v, async %v: OnResponse received %v, and the servers %v; want %v, and 9 requests", wait, async, got.sorted(), asked(web), want)
 				}
 				wantPace(t, web, "moved.example", 20*time.Second)
 			})
@@ -254,14 +255,14 @@ func TestPutBackFollowsRedirectsOnTheirHost(t *testing.T) {
 	}
 }
 
-// A page whose host becomes due is fetched, although the repeat begins with the
-// redirect.
+// The target of a redirect is not due, so the request is put back. The repeat
+// begins with the redirect again. The target is fetched when it is due.
 func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limiter    *politeness.Limiter
 		crawlDelay int
-		retryAfter string // of the first answer of /old
-		busy       bool   // another page is answered 429 while the redirect's target waits
+		retryAfter string // of the first response to /old
+		busy       bool   // another page's response is a 429 while the redirect's target waits
 		pages      int
 	}{
 		"the redirect says Retry-After":     {&politeness.Limiter{MaxWait: 3 * time.Second}, 0, "120", false, 1},
@@ -307,7 +308,7 @@ func TestPutBackRepeatsWhatIsRefusedAfterARedirect(t *testing.T) {
 				}
 				ext.Wait()
 				if len(got.sorted()) != want {
-					t.Errorf("got %v; counts: %v", got.sorted(), ext.Counts())
+					t.Errorf("OnResponse received %v, want %d responses; Counts() = %v", got.sorted(), want, ext.Counts())
 				}
 			})
 		})
@@ -350,10 +351,10 @@ func TestPutBackRedirectsToAVisitedPage(t *testing.T) {
 					want = slices.Insert(want, 0, want[0])
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("async %v, revisit %v: the servers were asked for %v", async, revisit, got)
+					t.Errorf("async %v, revisit %v: the servers received %v, want %v", async, revisit, got, want)
 				}
 				if n := len(visited.sorted()); (n == 1) == revisit || ext.Counts().Lost != 0 {
-					t.Errorf("async %v, revisit %v: %d pages were visited already; counts: %v", async, revisit, n, ext.Counts())
+					t.Errorf("async %v, revisit %v: OnError received %d AlreadyVisitedErrors, and Counts() = %v; want 1, or 0 with revisit, and Lost 0", async, revisit, n, ext.Counts())
 				}
 			})
 		}
@@ -388,7 +389,7 @@ func TestPutBackOfARetryMayFollowItsRedirectAgain(t *testing.T) {
 		c.Visit("http://a.example/old")
 		ext.Wait()
 		if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/new"}) || n.PutBack < 2 || n.Lost != 0 {
-			t.Errorf("got %v, asked for %v; counts: %v", got.sorted(), asked(web), n)
+			t.Errorf("OnResponse received %v, and Counts() = %v; want [/new], PutBack at least 2 and Lost 0; requests: %v", got.sorted(), n, asked(web))
 		}
 	})
 }
@@ -466,7 +467,7 @@ func TestPutBackGivesUpCirclesOfRedirects(t *testing.T) {
 				c.Visit("http://a.example/old")
 				ext.Wait()
 				if n := ext.Counts(); n.GivenUp != 1 || n.PutBack != 4 || n.Lost != 1 {
-					t.Errorf("got the counts %v, want GivenUp 1, PutBack 4 and Lost 1; requests: %v", n, asked(web))
+					t.Errorf("Counts() = %v, want GivenUp 1, PutBack 4 and Lost 1; requests: %v", n, asked(web))
 				}
 				if delay, ok := errors.AsType[*politeness.DelayError](failed); !ok || delay.Reason != politeness.ReasonCrawlDelay {
 					t.Errorf("OnError received %v, want a DelayError for the Crawl-delay", failed)
@@ -503,7 +504,7 @@ func TestGivenUp_RetriesOfTheProgram(t *testing.T) {
 		})
 		c.Visit("http://a.example/old")
 		if n := ext.Counts(); refusals != 7 || n.GivenUp != 0 {
-			t.Errorf("after %d refusals, GivenUp is %d; want 7 refusals and 0", refusals, n.GivenUp)
+			t.Errorf("after %d refusals, Counts().GivenUp = %d; want 7 refusals and 0", refusals, n.GivenUp)
 		}
 	})
 }
@@ -530,10 +531,10 @@ func TestPutBackEndsWithTheContext(t *testing.T) {
 			start := time.Now()
 			ext.Wait()
 			if took := time.Since(start); took > time.Minute {
-				t.Errorf("async %v: Wait returned %v after the start", async, took)
+				t.Errorf("async %v: Wait returned %v after the start, want at most 1m0s", async, took)
 			}
 			if got := last.sorted(); len(got) != 3 {
-				t.Errorf("async %v: OnError received %v", async, got)
+				t.Errorf("async %v: OnError received context.Canceled for %v, want 3 pages", async, got)
 			}
 		})
 	}
@@ -555,12 +556,12 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 		start := time.Now()
 		c.Wait()
 		if got := len(asked(web)); got != hosts*pages {
-			t.Errorf("%d pages were fetched", got)
+			t.Errorf("%d pages were fetched, want %d", got, hosts*pages)
 		}
 		// Of the slowest hosts, robots.txt is fetched at 0 s, the first page at
 		// 1 s, and the three other pages at intervals of 9 s.
 		if took := time.Since(start); took != 28*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the crawl took %v, want 28s", took)
 		}
 		last := map[string]time.Time{}
 		for _, r := range web.Log() {
@@ -571,7 +572,7 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 				continue
 			}
 			if at, ok := last[r.Host]; ok && r.Time.Sub(at) < interval {
-				t.Errorf("%s came %v after the one before", r.URL, r.Time.Sub(at))
+				t.Errorf("%s was requested %v after the page before it, want at least %v", r.URL, r.Time.Sub(at), interval)
 			}
 			last[r.Host] = r.Time
 		}
@@ -579,8 +580,8 @@ func TestThousandHostsKeepTheirOwnPace(t *testing.T) {
 }
 
 // Three requests are put back, because their host has a long Crawl-delay. None
-// can be repeated: one exceeds MaxRequests, one has a body that can be read
-// only once, and one is repeated when the limit of requests has been reached.
+// of them can be repeated: one has a body that can be read only once, and the
+// repeats of the two others would exceed MaxRequests.
 func TestPutBack_GivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -610,7 +611,7 @@ func TestVisitOfAHostThatIsNotDueIsPutBack(t *testing.T) {
 		ext.Visit("https://a.example/")
 		ext.Wait()
 		if got := asked(web); len(got) != 2 {
-			t.Errorf("asked for %v", got)
+			t.Errorf("the servers received %v, want 2 requests", got)
 		}
 	})
 }
@@ -632,7 +633,7 @@ func TestCheckHeadIsFollowedByItsGet(t *testing.T) {
 				c.Visit("http://busy.example/page")
 				ext.Wait()
 				if !slices.Equal(got.sorted(), []string{"GET", "HEAD"}) {
-					t.Errorf("async %v, PutBack %v: answers to %v; asked for %v", async, putBack, got.sorted(), asked(web))
+					t.Errorf("async %v, PutBack %v: OnResponse received responses to %v, want [GET HEAD]; requests: %v", async, putBack, got.sorted(), asked(web))
 				}
 			})
 		}

@@ -48,7 +48,7 @@ func TestQueueInCallbacks(t *testing.T) {
 			q.AddURL("http://quick.example/")
 			q.Run(c)
 			if quick := took < time.Second; took < 0 || quick != (way == "AddRequest") {
-				t.Errorf("%s: the link was fetched after %v", way, took)
+				t.Errorf("%s: the link was fetched after %v (negative: never); want less than 1s: %v", way, took, way == "AddRequest")
 			}
 			if way == "AddURL" {
 				return
@@ -61,7 +61,7 @@ func TestQueueInCallbacks(t *testing.T) {
 			synctest.Wait()
 			select {
 			case <-added:
-				t.Error("AddRequest does not block any more while the queue does not run: the doc may say so")
+				t.Error("AddRequest returned while the queue was not running, want it to block; colly's behavior has changed, so the documentation can be corrected")
 			default:
 				<-collyrobots.WakeOf(q)
 			}
@@ -86,15 +86,15 @@ func TestQueueAndRetryObey(t *testing.T) {
 	}
 	got := asked(web)
 	slices.Sort(got)
-	if !slices.Equal(got, []string{"GET http://shop.example/", "GET http://shop.example/shoes"}) {
-		t.Errorf("asked for %v", got)
+	if want := []string{"GET http://shop.example/", "GET http://shop.example/shoes"}; !slices.Equal(got, want) {
+		t.Errorf("the servers received %v, want %v", got, want)
 	}
-	if n := ext.Counts().Disallowed; n != 2 { // the Retry of a URL that a rule refuses is not even tried
-		t.Errorf("%d were refused", n)
+	if n := ext.Counts().Disallowed; n != 2 { // a Retry of a disallowed URL only returns the error, and is not counted
+		t.Errorf("Counts().Disallowed = %d, want 2", n)
 	}
 }
 
-// A refused request that is added to a queue again has the same body.
+// A refused request that is added to a queue still has its body.
 func TestRefusedRequestCanBeQueued(t *testing.T) {
 	c, _ := polite(t, shop(), colly.AllowURLRevisit())
 	q, err := queue.New(1, nil)
@@ -113,6 +113,6 @@ func TestRefusedRequestCanBeQueued(t *testing.T) {
 	c.OnRequest(func(r *colly.Request) { body, _ = io.ReadAll(r.Body) })
 	q.Run(c)
 	if string(body) != "a=b" {
-		t.Errorf("the queue got the body %q", body)
+		t.Errorf("the request of the queue has the body %q, want %q", body, "a=b")
 	}
 }

@@ -74,7 +74,7 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 					if !once {
 						once = true
 						if err := collector.Visit(nested); err != nil {
-							t.Errorf("%s: %v", c.name, err)
+							t.Errorf("%s: the nested Visit = %v, want nil", c.name, err)
 						}
 						came = time.Since(start)
 					}
@@ -83,16 +83,16 @@ func TestVisitBeforeTheBodyIsRead(t *testing.T) {
 				collector.OnResponse(func(r *colly.Response) {
 					pages++
 					if string(r.Body) != body {
-						t.Errorf("%s: %s has %d bytes", c.name, r.Request.URL, len(r.Body))
+						t.Errorf("%s: %s has a body of %d bytes, want the whole page, %d bytes", c.name, r.Request.URL, len(r.Body), len(body))
 					}
 				})
 				if err := collector.Visit("http://a.example/moved"); err != nil {
-					t.Errorf("%s: %v", c.name, err)
+					t.Errorf("%s: Visit = %v, want nil", c.name, err)
 				}
 				// robots.txt, the redirect, its target and the nested page are
 				// requested at intervals of a second.
 				if pages != 2 || !once || came > 5*time.Second {
-					t.Errorf("%s, bare clone %v: %d pages, the nested one after %v", c.name, bare, pages, came)
+					t.Errorf("%s, bare clone %v: %d pages were fetched, the nested one: %v, after %v; want 2, true, at most 5s", c.name, bare, pages, once, came)
 				}
 			})
 		}
@@ -115,7 +115,7 @@ func TestLongBodyIsReadAheadInPart(t *testing.T) {
 			t.Error(err)
 		}
 		if got != body {
-			t.Errorf("got %d bytes, want %d", len(got), len(body))
+			t.Errorf("OnResponse received a body of %d bytes, want the whole page, %d bytes", len(got), len(body))
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestBodyTooLongToBeReadAheadFreesItsSlot(t *testing.T) {
 			t.Error(err)
 		}
 		if came < 11*time.Second || came > 12*time.Second { // robots.txt at 0 s, the page at 1 s; an attempt may take 10 s
-			t.Errorf("the nested page came after %v", came)
+			t.Errorf("the nested page was fetched after %v, want 11s to 12s", came)
 		}
 	})
 }
@@ -164,10 +164,10 @@ func TestAbortedDownloadsAreNotRead(t *testing.T) {
 	c.OnResponseHeaders(func(r *colly.Response) { r.Request.Abort() })
 	for i := range 2 {
 		if err := c.Visit(fmt.Sprintf("http://a.example/%d", i)); !errors.Is(err, colly.ErrAbortedAfterHeaders) {
-			t.Error(err)
+			t.Errorf("Visit = %v, want ErrAbortedAfterHeaders", err)
 		}
 		if n := <-written; n >= 64<<20 {
-			t.Errorf("%d bytes were read of a download that was aborted", n)
+			t.Errorf("the server sent %d bytes of an aborted download, want fewer than %d", n, 64<<20)
 		}
 	}
 }

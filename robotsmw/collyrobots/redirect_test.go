@@ -27,7 +27,7 @@ func TestPageRedirect(t *testing.T) {
 	web = world()
 	c, _ := polite(t, web)
 	if err := c.Visit("http://in.example/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("attached: %v", err)
+		t.Errorf("attached: Visit = %v, want ErrDisallowed", err)
 	}
 	wantAsked(t, web, "GET http://in.example/")
 }
@@ -61,7 +61,7 @@ func TestRedirectHandler(t *testing.T) {
 	c, _ = polite(t, web)
 	c.Visit("http://loop.example/hop/0")
 	if got := len(asked(web)); got != 10 {
-		t.Errorf("attached: %d hops, colly's limit is ten", got)
+		t.Errorf("attached: the server received %d requests, want 10, the limit of colly", got)
 	}
 	web = world()
 	c = colly.NewCollector()
@@ -70,12 +70,12 @@ func TestRedirectHandler(t *testing.T) {
 	attachUnpaced(t, c, web)
 	c.Visit("http://loop.example/hop/0")
 	if hops != 20 {
-		t.Errorf("attached: the user's redirect handler was called %d times", hops)
+		t.Errorf("attached: the user's redirect handler was called %d times, want 20", hops)
 	}
 }
 
-// A redirect handler may use the context of the request, for a lookup of its
-// own. That context has not ended.
+// A redirect handler may use the context of the request, for example for a
+// lookup. The context has not ended.
 func TestRedirectHandler_HasTheContext(t *testing.T) {
 	web := new(robotstest.Internet)
 	web.Handle("a.example", redirectTo("http://b.example/x"))

@@ -47,7 +47,7 @@ func TestLoopsOfRefusalsDoNotSpin(t *testing.T) {
 					r.Request.Retry()
 				}
 				if got := r.Request.URL.String(); got != "http://shop.example/cart" {
-					t.Errorf("the URL is %s", got)
+					t.Errorf("OnError received a request for %s, want http://shop.example/cart", got)
 				}
 			})
 			d.Visit("http://shop.example/cart")
@@ -66,7 +66,7 @@ func TestLoopsOfRefusalsDoNotSpin(t *testing.T) {
 					most = 53
 				}
 				if rounds > most || rounds < 4 {
-					t.Errorf("%s, Delay %v: %d rounds in 5 s", name, delay, rounds)
+					t.Errorf("%s, Delay %v: %d rounds in 5 s, want 4 to %d", name, delay, rounds, most)
 				}
 			})
 		}
@@ -89,7 +89,7 @@ func TestALinkThatEachPageHasCostsNothing(t *testing.T) {
 		start := time.Now()
 		c.Visit("http://a.example/0")
 		if took := time.Since(start); took != (pages+1)*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the crawl took %v, want %v", took, (pages+1)*time.Second)
 		}
 	})
 }
@@ -107,11 +107,11 @@ func TestRefusalsOfSeveralCollectorsAreNoLoop(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := c.Visit("http://shop.example/cart"); !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Error(err)
+				t.Errorf("Visit of a disallowed page = %v, want ErrDisallowed", err)
 			}
 		}
 		if took := time.Since(start); took > 0 {
-			t.Errorf("the refusals took %v", took)
+			t.Errorf("the refusals took %v, want 0s", took)
 		}
 	})
 }

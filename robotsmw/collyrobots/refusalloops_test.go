@@ -16,12 +16,12 @@ func TestLoopsRememberFewURLs(t *testing.T) {
 			l.add(fmt.Sprint(i, ".example"), "/", time.Second)
 		}
 		if n := len(l.hosts["a.example"]); n != maxLoopURLs {
-			t.Errorf("%d URLs of a host are remembered", n)
+			t.Errorf("%d URLs of a host are recorded, want %d", n, maxLoopURLs)
 		}
 		time.Sleep(time.Second)
 		l.add("b.example", "/", time.Second)
 		if n := len(l.hosts); n != 1 {
-			t.Errorf("%d hosts are remembered a second later", n)
+			t.Errorf("%d hosts are recorded a second later, want 1", n)
 		}
 	})
 }

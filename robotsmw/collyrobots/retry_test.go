@@ -77,13 +77,13 @@ func TestRetryOfARefusalEnds(t *testing.T) {
 				}
 				d.Wait()
 				if err == nil && !async {
-					t.Errorf("%s, %s: Visit returned no error", refusal.name, kind)
+					t.Errorf("%s, %s: Visit returned no error, want one", refusal.name, kind)
 				}
 				if got := calls.Load(); got != 1 {
-					t.Errorf("%s, %s, async %v: OnError was called %d times", refusal.name, kind, async, got)
+					t.Errorf("%s, %s, async %v: OnError was called %d times, want once", refusal.name, kind, async, got)
 				}
 				if got := len(asked(web)); got != refusal.hits {
-					t.Errorf("%s, %s, async %v: the servers were asked for %v", refusal.name, kind, async, asked(web))
+					t.Errorf("%s, %s, async %v: the servers received %v, want %d requests", refusal.name, kind, async, asked(web), refusal.hits)
 				}
 			}
 		}
@@ -106,14 +106,14 @@ func TestARefusalIsSaidEachTime(t *testing.T) {
 	header := http.Header{"Accept": {"text/html"}}
 	for range 5 {
 		if err := c.Request("GET", "http://shop.example/cart", nil, nil, header); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Error(err)
+			t.Errorf("Request of a disallowed page = %v, want ErrRobotsTxtBlocked", err)
 		}
 		if err := c.Request("GET", "http://shop.example/shoes", nil, nil, header); err != nil {
 			t.Error(err)
 		}
 	}
 	if n := ext.Counts().Disallowed; errs != 5 || n != 5 {
-		t.Errorf("%d calls of OnError and %d counted, want 5 of each", errs, n)
+		t.Errorf("OnError was called %d times, and Counts().Disallowed = %d; want 5 and 5", errs, n)
 	}
 }
 
@@ -182,7 +182,7 @@ func TestRetryAfterTheRefusalIsOver(t *testing.T) {
 		c.Visit("http://a.example/")
 		wantAsked(t, web, "GET http://a.example/")
 		if n := ext.Counts(); n.Lost != 0 || n.Pages != 1 {
-			t.Errorf("counts: %v", n)
+			t.Errorf("Counts() = %v, want Lost 0 and Pages 1", n)
 		}
 	})
 }
@@ -217,10 +217,10 @@ func TestRetryDoesNotHoldUpOtherHosts(t *testing.T) {
 		c.Visit("http://down.example/")
 		c.Wait()
 		if retried != time.Second || fetched != time.Second {
-			t.Errorf("Retry returned after %v, and the page of the other host came after %v", retried, fetched)
+			t.Errorf("Retry returned after %v, and the page of the other host was fetched after %v; want 1s and 1s", retried, fetched)
 		}
 		if took := time.Since(start); took < time.Minute {
-			t.Errorf("the repeat was made after %v", took)
+			t.Errorf("the repeat was made after %v, want at least 1m0s", took)
 		}
 	})
 }
@@ -262,13 +262,13 @@ func TestRetriesOfAThousandDisallowedLinksEnd(t *testing.T) {
 			c.Visit("http://a.example/")
 			c.Wait()
 			if n := calls.Load(); n != links {
-				t.Errorf("async %v: OnError was called %d times for %d links", async, n, links)
+				t.Errorf("async %v: OnError was called %d times, want %d", async, n, links)
 			}
 			if n := wrong.Load(); n != 0 {
-				t.Errorf("async %v: %d Retries did not tell of the refusal", async, n)
+				t.Errorf("async %v: %d Retries did not return ErrRobotsTxtBlocked, want 0", async, n)
 			}
 			if n := len(asked(web)); n != links+1 {
-				t.Errorf("async %v: %d pages were fetched", async, n)
+				t.Errorf("async %v: %d pages were fetched, want %d", async, n, links+1)
 			}
 		})
 	}
@@ -313,11 +313,11 @@ func TestRetryWaitsForWhatTimeHeals(t *testing.T) {
 				}
 				c.Wait()
 				if got == "" || ext.Counts().Lost != 0 {
-					t.Errorf("async %v, body %q: the page was not fetched in %d tries: %v", async, body, tries, ext.Counts())
+					t.Errorf("async %v, body %q: after %d failures, OnResponse received %q, and Counts() = %v; want a page and Lost 0", async, body, tries, got, ext.Counts())
 				}
 				for _, r := range web.Log() {
 					if r.Method == "POST" && r.Header.Get("Content-Length") != "" && r.Header.Get("Content-Length") != "3" {
-						t.Errorf("the body was sent as %v", r.Header)
+						t.Errorf("a POST was sent with the header %v, want no Content-Length or 3", r.Header)
 					}
 				}
 			})
@@ -325,7 +325,8 @@ func TestRetryWaitsForWhatTimeHeals(t *testing.T) {
 	}
 }
 
-// Requests that a Limiter refuses because they would have to wait.
+// The Limiter refuses requests that would have to wait. A Retry of such a
+// request waits until the host is due.
 func TestRetryWaitsForTheHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -349,13 +350,14 @@ func TestRetryWaitsForTheHost(t *testing.T) {
 		}
 		c.Wait()
 		if got := len(asked(web)); got != 4 {
-			t.Errorf("%d of 4 pages were fetched", got)
+			t.Errorf("%d pages were fetched, want 4", got)
 		}
 		wantPace(t, web, "a.example", 5*time.Second)
 	})
 }
 
-// An unconditional Retry returns the refusal.
+// A Retry immediately after a refusal returns the refusal, and does not change
+// the request.
 func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
 	for _, target := range []string{"http://down.example/", "http://shop.example/cart"} {
 		web := shop()
@@ -367,7 +369,7 @@ func TestRetryAtOnceTellsTheRefusal(t *testing.T) {
 		c.OnError(func(r *colly.Response, err error) {
 			retryErr = r.Request.Retry()
 			if after := fmt.Sprint(r.Request.URL, *r.Request.Headers, r.Request.Depth, r.Request.Method); after != before {
-				t.Errorf("the request was %s, and is %s", before, after)
+				t.Errorf("after the Retry, the request is %s, want it unchanged: %s", after, before)
 			}
 		})
 		c.Visit(target)
@@ -425,10 +427,10 @@ func TestRetryOfWhatTheExtensionRepeats(t *testing.T) {
 			got := asked(web)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {
-				t.Errorf("%+v: the servers were asked for %v", o, got)
+				t.Errorf("%+v: the servers received %v, want %v", o, got, want)
 			}
 			if len(failed.sorted()) == 0 || len(retried.sorted()) > 0 {
-				t.Errorf("%+v: OnError received %v; the Retries returned %v", o, failed.sorted(), retried.sorted())
+				t.Errorf("%+v: OnError received the errors %q, and the Retries returned the other errors %q; want at least one and none", o, failed.sorted(), retried.sorted())
 			}
 		})
 	}
@@ -445,7 +447,7 @@ func TestRetryAfterTheExtensionGaveUp(t *testing.T) {
 		c.Visit("http://busy.example/page")
 		wantAsked(t, web, slices.Repeat([]string{"GET http://busy.example/page"}, 4)...)
 		if n := ext.Counts(); n.Pages != 4 || n.Lost != 0 || n.Retried != 2 || n.GivenUp != 1 {
-			t.Errorf("counts: %v", n)
+			t.Errorf("Counts() = %v, want Pages 4, Lost 0, Retried 2 and GivenUp 1", n)
 		}
 	})
 }
@@ -479,7 +481,7 @@ func TestRetryOfAURLWithAUserNameFollowsA307(t *testing.T) {
 		})
 		c.Visit("http://user:password@a.example/old")
 		if !slices.Equal(got, []string{"/new"}) {
-			t.Errorf("trace %v: got %v after %v", trace, got, asked(web))
+			t.Errorf("trace %v: OnResponse received %v, want [/new]; requests: %v", trace, got, asked(web))
 		}
 	}
 }
@@ -544,7 +546,7 @@ func TestRetryInOnErrorAsInTheDoc(t *testing.T) {
 				c.Visit("http://a.example/page")
 				c.Wait()
 				if !slices.Equal(got.sorted(), []string{"/page"}) {
-					t.Errorf("%s, async %v: got %v; asked for %v", name, async, got.sorted(), asked(web))
+					t.Errorf("%s, async %v: OnResponse received %v, want [/page]; requests: %v", name, async, got.sorted(), asked(web))
 				}
 			})
 		}

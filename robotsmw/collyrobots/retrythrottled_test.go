@@ -64,13 +64,13 @@ func TestRetryThrottled(t *testing.T) {
 				c.Visit("http://busy.example/page")
 				ext.Wait()
 				if want := fmt.Sprint("/page ", 200); !slices.Contains(got.sorted(), want) {
-					t.Errorf("%d %+v: OnResponse got %v", status, o, got.sorted())
+					t.Errorf("status %d, %+v: OnResponse received %v, want %q among them", status, o, got.sorted(), want)
 				}
 				if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
-					t.Errorf("%d %+v: it took %v", status, o, took)
+					t.Errorf("status %d, %+v: the crawl took %v, want 4m0s to 5m0s", status, o, took)
 				}
 				if s := ext.Counts(); s.Retried != 2 || s.GivenUp != 0 {
-					t.Errorf("%d %+v: stats %v", status, o, s)
+					t.Errorf("status %d, %+v: Counts() = %v, want Retried 2 and GivenUp 0", status, o, s)
 				}
 			})
 		}
@@ -88,10 +88,10 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 		c.Visit("http://busy.example/page")
 		c.Post("http://busy.example/form", map[string]string{"a": "b"}) // a POST is never repeated
 		if got := asked(web); len(got) != 5 || errs != 5 {
-			t.Errorf("requests %v, %d calls of OnError; want 5 of each", got, errs)
+			t.Errorf("the servers received %v, and OnError was called %d times; want 5 requests and 5 calls", got, errs)
 		}
 		if s := ext.Counts(); s.Retried != 3 || s.GivenUp != 1 {
-			t.Errorf("stats %v", s)
+			t.Errorf("Counts() = %v, want Retried 3 and GivenUp 1", s)
 		}
 	})
 }
@@ -119,7 +119,7 @@ func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
 		c.OnError(func(*colly.Response, error) { errs++ })
 		c.Visit("http://busy.example/page")
 		if n := ext.Counts(); errs != 3 || n.Retried != 2 || n.GivenUp != 1 || n.Fetched != 3 {
-			t.Errorf("%d calls of OnError, counts %v; want 3 calls, 2 retried, 1 given up and 3 fetched", errs, n)
+			t.Errorf("OnError was called %d times, and Counts() = %v; want 3 calls, Retried 2, GivenUp 1 and Fetched 3", errs, n)
 		}
 	})
 }
@@ -160,11 +160,11 @@ func TestRetryThrottledWithACacheDir(t *testing.T) {
 					c.Visit("http://busy.example/page")
 					ext.Wait()
 					if n := ext.Counts(); !slices.Equal(got.sorted(), []string{"/page "}) || n.GivenUp != 0 {
-						t.Errorf("%d: got %q; counts: %v", status, got.sorted(), n)
+						t.Errorf("status %d: OnResponse received %q (path and Cache-Control), and Counts() = %v; want [\"/page \"] and GivenUp 0", status, got.sorted(), n)
 					}
 				}
 				if n := len(asked(web)); n != 2 {
-					t.Errorf("%d, async %v, parse %v, putBack %v, cached %v: asked for %v", status, async, parse, putBack, cached, asked(web))
+					t.Errorf("status %d, async %v, parse %v, putBack %v, cached %v: the servers received %v, want 2 requests", status, async, parse, putBack, cached, asked(web))
 				}
 			})
 		}
@@ -186,11 +186,11 @@ func TestRetryThrottledGivesUpWithACacheDir(t *testing.T) {
 			c.OnResponse(func(r *colly.Response) { last = r.StatusCode })
 			c.Visit("http://busy.example/page")
 			if n := ext.Counts().Retried; n > 1 {
-				t.Errorf("%d repeats", n)
+				t.Errorf("Counts().Retried = %d, want at most 1", n)
 			}
 		}
 		if n := len(asked(web)); n != 3 || last != http.StatusOK {
-			t.Errorf("the last status is %d; asked for %v", last, asked(web))
+			t.Errorf("the last status is %d, and the servers received %v; want 200 and 3 requests", last, asked(web))
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestRetryThrottledAfterARedirectWithACacheDir(t *testing.T) {
 			c.OnResponse(func(r *colly.Response) { pages++ })
 			c.Visit("http://a.example/old")
 			if pages != 1 {
-				t.Errorf("crawl %d: %d pages; asked for %v", crawl, pages, asked(web))
+				t.Errorf("crawl %d: OnResponse received %d pages, want 1; requests: %v", crawl, pages, asked(web))
 			}
 		}
 	})
@@ -228,7 +228,7 @@ func TestRetriesOfLinksCountAnew(t *testing.T) {
 		wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page", "GET http://busy.example/page",
 			"GET http://busy.example/next", "GET http://busy.example/next", "GET http://busy.example/next")
 		if s := ext.Counts(); s.Retried != 4 || s.GivenUp != 0 {
-			t.Errorf("stats %v", s)
+			t.Errorf("Counts() = %v, want Retried 4 and GivenUp 0", s)
 		}
 	})
 }
@@ -250,7 +250,7 @@ func TestWillRepeatOfAThrottledPage(t *testing.T) {
 		})
 		c.Visit("http://busy.example/")
 		if will != 2 || willNot != 1 {
-			t.Errorf("WillRepeat was true %d times and false %d times", will, willNot)
+			t.Errorf("WillRepeat returned true %d times and false %d times, want 2 and 1", will, willNot)
 		}
 	})
 }

@@ -33,11 +33,11 @@ func TestRobotsTxtAnswers503(t *testing.T) {
 	c, ext := polite(t, web)
 	err := c.Visit("http://a.example/secret")
 	if !errors.Is(err, robotsmw.ErrUnreachable) || !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-		t.Errorf("attached: %v, want ErrUnreachable", err)
+		t.Errorf("attached: Visit = %v, want ErrUnreachable and ErrRobotsTxtBlocked", err)
 	}
 	wantAsked(t, web)
 	if got := ext.Counts().Unreachable; got != 1 {
-		t.Errorf("attached: %d unreachable", got)
+		t.Errorf("attached: Counts().Unreachable = %d, want 1", got)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestRobotsTxtOfTwoHostsRedirectsToOne(t *testing.T) {
 	for _, target := range []string{"http://a.example/", "http://b.example/", "http://a.example/secret", "http://b.example/secret"} {
 		err := c.Visit(target)
 		if blocked := errors.Is(err, robotsmw.ErrDisallowed); blocked != strings.HasSuffix(target, "secret") || !blocked && err != nil {
-			t.Errorf("attached: %s: %v", target, err)
+			t.Errorf("attached: Visit(%q) = %v, want ErrDisallowed for /secret, otherwise nil", target, err)
 		}
 	}
 	wantAsked(t, web, "GET http://a.example/", "GET http://b.example/")
@@ -158,7 +158,7 @@ func TestHeadIsChecked(t *testing.T) {
 		"multipart": c.PostMultipart("http://shop.example/cart", map[string][]byte{"a": []byte("b")}),
 	} {
 		if !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("attached: %s: %v", name, err)
+			t.Errorf("attached: %s: error %v, want ErrDisallowed", name, err)
 		}
 	}
 	wantAsked(t, web)
@@ -177,10 +177,10 @@ func TestQueryKeepsItsOrder(t *testing.T) {
 	web = world()
 	c, _ := polite(t, web)
 	if err := c.Visit("http://a.example/q?b=1&a=2"); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("attached: %v", err)
+		t.Errorf("attached: Visit of a disallowed page = %v, want ErrDisallowed", err)
 	}
 	if err := c.Visit("http://a.example/q?a=2&b=1"); err != nil {
-		t.Errorf("attached: another order is another URL: %v", err)
+		t.Errorf("attached: Visit with another order of the query = %v, want nil", err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 		web := new(robotstest.Internet)
 		site := robotsText("")
 		web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second) // until all callers have asked for robots.txt
+			time.Sleep(time.Second) // until all callers need robots.txt
 			site.ServeHTTP(w, r)
 		}))
 		c := plain(web)
@@ -213,7 +213,7 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		if got := crawl(t, false); got != pages {
-			t.Errorf("plain colly: %d fetches of robots.txt, want one for each caller"+collyChanged, got)
+			t.Errorf("plain colly: %d fetches of robots.txt, want %d, one for each caller"+collyChanged, got, pages)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {

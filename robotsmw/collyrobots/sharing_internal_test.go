@@ -27,9 +27,9 @@ func TestSharedRecordsGoWithTheirLimiter(t *testing.T) {
 		runtime.Gosched()
 	}
 	if n := count(); n > before {
-		t.Errorf("%d records are left, of %d", n, before)
+		t.Errorf("%d records are left, want at most %d", n, before)
 	}
 	if recordsFor(robotsmw.Options{Limiter: &processLimiter}, defaultTransport{}) != a {
-		t.Error("the common Limiter got other records")
+		t.Error("recordsFor(processLimiter) returned other records than before, want the same")
 	}
 }

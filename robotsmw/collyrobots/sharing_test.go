@@ -22,9 +22,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// Several collectors are attached and begin to crawl at the same moment. Their
-// robots.txt is fetched once if they have the same transport, whether that is
-// the default one, or one that was set before or after Attach, or the Base.
+// Several collectors are attached and begin to crawl the same site at the same
+// time. Its robots.txt is fetched once if they have the same transport: the
+// default one, one that was set before or after Attach, or Options.Base.
 func TestCollectorsThatStartTogetherFetchRobotsTxtOnce(t *testing.T) {
 	var fetches atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,14 +60,14 @@ func TestCollectorsThatStartTogetherFetchRobotsTxtOnce(t *testing.T) {
 			setUp(own, c, limiter)
 			wait.Go(func() {
 				if err := c.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", name, err)
 				}
 			})
 		}
 		wait.Wait()
 		own.CloseIdleConnections()
 		if n := fetches.Load(); n != 1 {
-			t.Errorf("%s: robots.txt was fetched %d times", name, n)
+			t.Errorf("%s: robots.txt was fetched %d times, want once", name, n)
 		}
 	}
 }
@@ -123,10 +123,10 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 				c.after(collector)
 			}
 			if err := collector.Visit(server.URL + "/"); err != nil {
-				t.Errorf("%s: %v", c.name, err)
+				t.Errorf("%s: Visit of an allowed page = %v, want nil", c.name, err)
 			}
 			if err := collector.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-				t.Errorf("%s: %v", c.name, err)
+				t.Errorf("%s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", c.name, err)
 			}
 			return fetches.Load()
 		}
@@ -143,8 +143,9 @@ func TestCollectorsShareRobotsTxt(t *testing.T) {
 	}
 }
 
-// Two collectors, each with a record of its own crawl, share robots.txt. The
-// second record needs the file too, although the first collector fetched it.
+// Two collectors, each with an Observer of its own, share robots.txt. The
+// second Observer receives the file too, although the first collector fetched
+// it.
 func TestCollectorsThatShareRobotsTxtHaveObserversOfTheirOwn(t *testing.T) {
 	const text = "User-agent: *\nDisallow: /no\n"
 	server := httptest.NewServer(robotstest.Site{"/robots.txt": text, "/": "page"})
@@ -165,10 +166,10 @@ func TestCollectorsThatShareRobotsTxtHaveObserversOfTheirOwn(t *testing.T) {
 		c := colly.NewCollector()
 		attach(t, c, robotsmw.Options{UserAgent: agent, Limiter: limiter, Observer: observer})
 		if err := c.Visit(server.URL + "/no"); !errors.Is(err, colly.ErrRobotsTxtBlocked) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: Visit of a disallowed page = %v, want ErrRobotsTxtBlocked", name, err)
 		}
 		if read.Load() != 1 {
-			t.Errorf("%s: Observer.Read got the file %d times", name, read.Load())
+			t.Errorf("%s: Observer.Read received the file %d times, want once", name, read.Load())
 		}
 		for range 1000 { // the result of a fetch is observed and shared a moment after it has been used
 			if fetched.Load()+loaded.Load() > 0 {
@@ -177,7 +178,7 @@ func TestCollectorsThatShareRobotsTxtHaveObserversOfTheirOwn(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if fetched.Load()+loaded.Load() != 1 {
-			t.Errorf("%s: %d fetches and %d loads were observed", name, fetched.Load(), loaded.Load())
+			t.Errorf("%s: Observer.Fetched was called %d times and Observer.Loaded %d times, want one call in all", name, fetched.Load(), loaded.Load())
 		}
 	}
 }
@@ -201,7 +202,7 @@ func TestTransportsOfOneCollectorNeedOneRobotsTxt(t *testing.T) {
 		}
 	}
 	if n := fetches.Load(); n != 1 {
-		t.Errorf("robots.txt was fetched %d times", n)
+		t.Errorf("robots.txt was fetched %d times, want once", n)
 	}
 }
 
@@ -234,7 +235,7 @@ func TestRobotsTxtOutlivesTheCollector(t *testing.T) {
 		runtime.GC()
 		runtime.Gosched() // cleanups run
 		if n := visit(); n > 0 {
-			t.Errorf("robots.txt was fetched %d times for a later job", n)
+			t.Errorf("robots.txt was fetched %d times for a later job, want 0", n)
 		}
 	}
 	runtime.KeepAlive(limiter)

@@ -53,11 +53,11 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 		start := time.Now()
 		for i := range 3 {
 			if err := c.Visit(fmt.Sprintf("http://a.example/%d", i)); err != nil {
-				t.Errorf("attached: %v", err)
+				t.Errorf("attached: Visit = %v, want nil", err)
 			}
 		}
 		if got := time.Since(start); got != 45*time.Second { // robots.txt and three pages: three intervals
-			t.Errorf("attached: four requests took %v", got)
+			t.Errorf("attached: four requests took %v, want 45s", got)
 		}
 	})
 	for _, timeout := range []time.Duration{0, 25 * time.Second} { // 0 leaves colly's default, 10 s
@@ -71,7 +71,7 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 			start := time.Now()
 			err := c.Visit("http://a.example/")
 			if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != max(timeout, 10*time.Second) {
-				t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
+				t.Errorf("attached, a server that hangs: Visit = %v after %v, want a timeout after %v", err, time.Since(start), max(timeout, 10*time.Second))
 			}
 		})
 	}
@@ -85,7 +85,7 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 		}
 		c.Wait()
 		if got := len(asked(web)); got != 8 {
-			t.Errorf("attached: %d of 8 pages were fetched", got)
+			t.Errorf("attached: %d pages were fetched, want 8", got)
 		}
 	})
 	for _, clone := range []bool{false, true} { // for a timeout that is set after Attach, the server's time counts
@@ -100,7 +100,7 @@ func TestTimeoutDoesNotCountTheWait(t *testing.T) {
 			start := time.Now()
 			err := c.Visit("http://a.example/")
 			if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || time.Since(start) != 25*time.Second {
-				t.Errorf("attached: a server that hangs: %v after %v", err, time.Since(start))
+				t.Errorf("attached, a server that hangs: Visit = %v after %v, want a timeout after 25s", err, time.Since(start))
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestTimeoutLongerThanTheLease(t *testing.T) {
 		c := colly.NewCollector(colly.Async())
 		c.SetRequestTimeout(30 * time.Minute)
 		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Lease: time.Minute}})
-		c.OnError(func(_ *colly.Response, err error) { t.Error(err) })
+		c.OnError(func(_ *colly.Response, err error) { t.Errorf("OnError received %v, want no call", err) })
 		c.Visit("http://a.example/1")
 		c.Visit("http://a.example/2")
 		c.Wait()

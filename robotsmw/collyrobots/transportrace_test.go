@@ -46,7 +46,7 @@ func TestTransportIsReplacedWhileRequestsAreUnderWay(t *testing.T) {
 			crawler.Env = append(os.Environ(), stressVariable+"="+duration.String(), "GORACE=exitcode=0 log_path=/dev/null", "GOMAXPROCS=4")
 			out, err := crawler.CombinedOutput()
 			if err != nil {
-				t.Errorf("%v: %s", err, out)
+				t.Errorf("a crawler ended with the error %v, want none; its output is\n%s", err, out)
 				return
 			}
 			t.Logf("%s", strings.TrimSpace(string(out)))
@@ -94,7 +94,7 @@ func stress(duration time.Duration) error {
 		c.Wait()
 	}
 	if n := disallowed.Load(); n > 0 {
-		return fmt.Errorf("%d disallowed pages were requested, and %d allowed ones; %d requests failed with ErrBypassed", n, allowed.Load(), bypassed.Load())
+		return fmt.Errorf("%d disallowed pages were requested, want 0; %d allowed pages were requested, and %d requests failed with ErrBypassed", n, allowed.Load(), bypassed.Load())
 	}
 	fmt.Printf("%d pages were requested; %d requests failed with ErrBypassed\n", allowed.Load(), bypassed.Load())
 	return nil
@@ -130,16 +130,16 @@ func TestRedirectHandlerSetsATransportWithoutCookies(t *testing.T) {
 			for range 2 {
 				err := c.Request("GET", "http://from.example/", nil, nil, nil)
 				if !errors.Is(err, collyrobots.ErrBypassed) {
-					t.Errorf("trace %v, added %v: %v", trace, added, err)
+					t.Errorf("trace %v, added %v: Request = %v, want ErrBypassed", trace, added, err)
 				}
 				c.AllowURLRevisit = true
 			}
 			if err := c.Visit("http://shop.example/shoes"); err != nil {
-				t.Errorf("trace %v, added %v: the next request: %v", trace, added, err)
+				t.Errorf("trace %v, added %v: the next Visit = %v, want nil", trace, added, err)
 			}
 			for _, r := range append(web.Log(), other.Log()...) {
 				if strings.HasSuffix(r.URL, "/cart") && r.Status != 0 {
-					t.Errorf("trace %v, added %v: the disallowed page was requested", trace, added)
+					t.Errorf("trace %v, added %v: %s was requested, want no request for it, because it is disallowed", trace, added, r.URL)
 				}
 			}
 		}

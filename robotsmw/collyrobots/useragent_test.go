@@ -40,8 +40,9 @@ func TestRandomUserAgent(t *testing.T) {
 	c = colly.NewCollector()
 	attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: unpaced(), StrictIdentity: true})
 	extensions.RandomUserAgent(c)
-	if _, ok := errors.AsType[*robotsmw.IdentityError](c.Visit("http://a.example/others")); !ok {
-		t.Error("attached, StrictIdentity: a request went out by another name")
+	err := c.Visit("http://a.example/others")
+	if _, ok := errors.AsType[*robotsmw.IdentityError](err); !ok {
+		t.Errorf("attached, StrictIdentity: Visit = %v, want an IdentityError", err)
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
-// newJobs attaches an extension with PutBack to a collector, and adds a
-// collector for each further job of a program.
+// newJobs returns an extension with PutBack, and a collector for each job of a
+// program. Each job has one of the given contexts.
 func newJobs(t *testing.T, web *robotstest.Internet, limiter *politeness.Limiter, contexts ...context.Context) ([]*colly.Collector, *collyrobots.Extension) {
 	ext := attach(t, colly.NewCollector(), robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
 	ext.PutBack = true
@@ -68,7 +68,7 @@ func TestWait_WhileAnotherJobVisitsPages(t *testing.T) {
 
 // Three jobs have pages of the same host, which are put back. Each job calls
 // Wait after its last Visit, while the others still visit pages. When Wait
-// returns, the pages of the job are done, whoever requests them.
+// returns, the pages of the job are done, whichever job requested them.
 func TestWait_ConcurrentJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := new(robotstest.Internet)
@@ -87,7 +87,7 @@ func TestWait_ConcurrentJobs(t *testing.T) {
 				}
 				ext.Wait()
 				if n := pages.Load(); n != 10 {
-					t.Errorf("job %d: %d of 10 pages were done when Wait returned", job, n)
+					t.Errorf("job %d: %d pages were done when Wait returned, want 10", job, n)
 				}
 			})
 		}
@@ -127,7 +127,7 @@ func TestWait_PageThatAnotherJobRequests(t *testing.T) {
 		}
 		ext.Wait()
 		if n := pages.Load(); n != 2 {
-			t.Errorf("%d of 2 pages were done when Wait returned; counts: %v", n, ext.Counts())
+			t.Errorf("%d pages were done when Wait returned, want 2; Counts() = %v", n, ext.Counts())
 		}
 		wait.Wait()
 	})
@@ -162,7 +162,7 @@ func TestWait_AsynchronousCollectorsOneAfterTheOther(t *testing.T) {
 			first.Visit("http://a.example/0")
 			ext.Wait()
 			if n := pages.Load(); n != stages {
-				t.Errorf("%d of %d pages were done when Wait returned", n, stages)
+				t.Errorf("%d pages were done when Wait returned, want %d", n, stages)
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func TestWait_CanceledJob(t *testing.T) {
 				return
 			}
 			if !errors.Is(err, context.Canceled) {
-				t.Error(err)
+				t.Errorf("OnError received %v, want context.Canceled", err)
 			}
 			canceled = append(canceled, time.Since(start))
 		})
@@ -199,11 +199,11 @@ func TestWait_CanceledJob(t *testing.T) {
 		time.AfterFunc(90*time.Second, func() { cancel(nil) })
 		ext.Wait()
 		if pages != 4 || len(canceled) == 0 {
-			t.Errorf("%d of 4 pages were done, %d were canceled", pages, len(canceled))
+			t.Errorf("the first job fetched %d pages, and %d pages of the other were canceled; want 4 and at least 1", pages, len(canceled))
 		}
 		for _, at := range canceled {
 			if at > 91*time.Second {
-				t.Errorf("a page failed after %v; its context was canceled after 90 s", at)
+				t.Errorf("a page failed after %v, want at most 1m31s, because its context was canceled after 1m30s", at)
 			}
 		}
 	})

@@ -50,10 +50,10 @@ func TestWrap_Revisit(t *testing.T) {
 			statuses = append(statuses, r.StatusCode)
 			said := ext.Directives(r)
 			if n := said.Limit("max-snippet"); !said.NoIndex() || n != "5" {
-				t.Errorf("%s: %d: the page says %v", r.Request.URL, r.StatusCode, slices.Collect(said.Rules()))
+				t.Errorf("%s, status %d: the directives are %v, want noindex and max-snippet 5", r.Request.URL, r.StatusCode, slices.Collect(said.Rules()))
 			}
 			if ext.Indexable(r) {
-				t.Errorf("%s: %d: the page may be kept", r.Request.URL, r.StatusCode)
+				t.Errorf("%s, status %d: Indexable = true, want false", r.Request.URL, r.StatusCode)
 			}
 		})
 		for range 2 {
@@ -64,7 +64,7 @@ func TestWrap_Revisit(t *testing.T) {
 			}
 		}
 		if want := []int{200, 200, 304, 304}; !slices.Equal(statuses, want) {
-			t.Errorf("colly got %d, want %d", statuses, want)
+			t.Errorf("colly received the statuses %d, want %d", statuses, want)
 		}
 		if n := len(web.Log()); n != 4 { // robots.txt, and /fresh once
 			t.Errorf("%d requests were sent, want 4", n)
