@@ -162,7 +162,7 @@ func TestIdentity_JSON(t *testing.T) {
 		t.Errorf("files are %q, want 3", r.Files)
 	}
 	if r.Renew.IsZero() {
-		t.Error("renew is missing")
+		t.Error("renew is missing, want a time")
 	}
 }
 
