@@ -249,7 +249,7 @@ func TestTransport_Misconfigured(t *testing.T) {
 		t    *Transport
 		want string
 	}{
-		{"no key", &Transport{Agent: testAgent}, "Transport.Key: it is empty"},
+		{"no key", &Transport{Agent: testAgent}, "Transport.Key: the key is empty"},
 		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not have the size"},
 		{
 			name: "two halves",
