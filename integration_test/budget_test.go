@@ -38,7 +38,7 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 	for host, n := range used {
 		t.Logf("%s: %d requests", host, n.requests)
 		if n.requests > requests || n.requests < requests-kills*(requests/32+1) {
-			t.Errorf("%s: %d requests, %d may be, and a block of a 32nd less for each of %d kills", host, n.requests, requests, kills)
+			t.Errorf("%s: %d requests after %d kills, want %d to %d", host, n.requests, kills, requests-kills*(requests/32+1), requests)
 		}
 	}
 	t.Logf("the last owners are %d of %d processes", len(owners), members)

@@ -336,30 +336,30 @@ func (row *cause) check(t *testing.T, err error, c *crawl) {
 		t.Fatal("no error")
 	}
 	if c.isBuilt == row.atConstruction {
-		t.Errorf("the options were accepted: %t; %v", c.isBuilt, err)
+		t.Errorf("NewClient or Attach succeeded: %t, want %t; error %v", c.isBuilt, !row.atConstruction, err)
 	}
 	if !row.kind(err) {
-		t.Errorf("the type is wrong: %#v", err)
+		t.Errorf("error %#v, want an error of the type of this row", err)
 	}
 	for _, target := range row.is {
 		if !errors.Is(err, target) {
-			t.Errorf("errors.Is does not find %v (%T) in %v", target, target, err)
+			t.Errorf("errors.Is(%v, %v) = false, want true (target of type %T)", err, target, target)
 		}
 	}
 	for _, target := range row.isNot {
 		if errors.Is(err, target) {
-			t.Errorf("errors.Is finds %v (%T) in %v", target, target, err)
+			t.Errorf("errors.Is(%v, %v) = true, want false (target of type %T)", err, target, target)
 		}
 	}
 	for i, found := range row.as {
 		if !found(err) {
-			t.Errorf("errors.As %d does not find its error in %v", i, err)
+			t.Errorf("errors.As for type %d of this row = false, want true: %v", i, err)
 		}
 	}
 	text := err.Error()
 	if wrapper, ok := errors.AsType[*url.Error](err); ok {
 		if n := strings.Count(text, wrapper.URL); n != 1 {
-			t.Errorf("the URL is there %d times: %s", n, text)
+			t.Errorf("the error contains the URL %d times, want once: %s", n, text)
 		}
 		text = wrapper.Err.Error()
 	}

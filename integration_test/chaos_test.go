@@ -133,25 +133,25 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 	}
 	for n := range w.pages {
 		if len(fetches[w.url(n)]) == 0 {
-			t.Errorf("%s was lost", w.url(n))
+			t.Errorf("%s was not fetched", w.url(n))
 		}
 	}
 	if len(fetches) > w.pages {
-		t.Errorf("%d URLs were fetched, of %d that may be", len(fetches), w.pages)
+		t.Errorf("%d URLs were fetched, want at most %d", len(fetches), w.pages)
 	}
 	for url, requests := range fetches {
 		for _, r := range requests[:len(requests)-1] {
 			again++
 			switch {
 			case !killed[r.process]:
-				t.Errorf("%s was fetched again, though %s, which had it, was not killed", url, r.process)
+				t.Errorf("%s was fetched again, although %s, which fetched it first, was not killed", url, r.process)
 			case last[[2]string{r.process, r.host}] != r:
-				t.Errorf("%s was fetched again, though %s, which had it, was done with it when it was killed", url, r.process)
+				t.Errorf("%s was fetched again, although %s had already processed it when it was killed", url, r.process)
 			}
 		}
 	}
 	if most := len(killed) * workers; again > most || robots > w.hosts+most {
-		t.Errorf("%d pages and %d robots.txt of %d hosts were fetched again, after %d kills of %d workers", again, robots-w.hosts, w.hosts, len(killed), workers)
+		t.Errorf("%d pages and %d robots.txt files were fetched again after %d kills, want at most %d each", again, robots-w.hosts, len(killed), most)
 	}
 	return again, robots
 }
@@ -176,7 +176,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 			continue
 		}
 		if before, again := fetched[r.host]; again && !killed[before] {
-			t.Errorf("%s was fetched again by %s, though %s had fetched it", r.url, r.process, before)
+			t.Errorf("%s was fetched again by %s, although %s had fetched it and was not killed", r.url, r.process, before)
 		}
 		fetched[r.host] = r.process
 	}
@@ -330,7 +330,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 		urls = append(urls, r.url)
 	}
 	if !slices.Equal(sortedSet(urls), sortedSet(undisturbed)) {
-		t.Errorf("%d URLs were fetched, %d by an undisturbed crawl", len(sortedSet(urls)), len(sortedSet(undisturbed)))
+		t.Errorf("%d URLs were fetched, want the %d that an undisturbed crawl fetches", len(sortedSet(urls)), len(sortedSet(undisturbed)))
 	}
 	t.Logf("%d pages of %d hosts, killed %d times, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
 		web.pages, web.hosts, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
@@ -388,7 +388,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 	soonest, most := web.pace(delay)
 	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
 	if most > 2 { // the pace allows n+1; n+2 can be seen if the first of them came late
-		t.Errorf("a host was asked n+%d times within n delays", most)
+		t.Errorf("a host received n+%d requests within n delays, want n+2 at most", most)
 	}
 }
 
@@ -416,7 +416,7 @@ func TestSpider_RedisRights(t *testing.T) {
 						break
 					}
 					if time.Now().After(deadline) {
-						t.Fatalf("%s, %v", info, err)
+						t.Fatalf("cluster info = %s, %v; want cluster_state:ok within 20s", info, err)
 					}
 				}
 			}
@@ -448,7 +448,7 @@ func TestSpider_RedisRights(t *testing.T) {
 			}
 			for _, pattern := range []string{"politespider:robots:http://host0.example#*", "{politespider:crawl}:meta"} {
 				if keys, err := tell(t, server, "keys", pattern).StringSlice(); len(keys) != 1 {
-					t.Errorf("the keys like %s are %q: %v", pattern, keys, err)
+					t.Errorf("the keys like %s are %q (error %v), want one", pattern, keys, err)
 				}
 			}
 		})

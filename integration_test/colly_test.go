@@ -216,12 +216,12 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 			}
 		}
 		if pages[0] != pages[1] {
-			t.Errorf("the first run had %d pages, the second, out of the cache, %d", pages[0], pages[1])
+			t.Errorf("the second run, with the cache, had %d pages; want %d as in the first run", pages[1], pages[0])
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
 				if n != 1 && !strings.HasPrefix(path, "/go/private/") { // colly caches no redirect to a refused URL, so the second run requests it too
-					t.Errorf("%s was asked for %d times, with a cache", path, n)
+					t.Errorf("%s was requested %d times, want once because of the cache", path, n)
 				}
 			}
 		}
@@ -262,7 +262,7 @@ func TestColly_ShapesOfCrawlers(t *testing.T) {
 			path := func(line string) string { return line[strings.IndexByte(line, '/'):] }
 			want := slices.DeleteFunc(slices.Clone(logs[0]), func(line string) bool { return !collyAllowed(path(line)) })
 			if len(want) == len(logs[0]) || len(want) < collyPages {
-				t.Fatalf("plain colly asked for %d pages, %d of them allowed: that is no test", len(logs[0]), len(want))
+				t.Fatalf("plain colly requested %d pages, of which %d are allowed; want at least %d allowed and some disallowed", len(logs[0]), len(want), collyPages)
 			}
 			for i, when := range []string{"plain", "early", "late"} {
 				if when == "plain" {
@@ -270,16 +270,16 @@ func TestColly_ShapesOfCrawlers(t *testing.T) {
 				}
 				for _, line := range logs[i] {
 					if !collyAllowed(path(line)) {
-						t.Errorf("attached %s: %s is disallowed, and was asked for", when, line)
+						t.Errorf("attached %s: %s was requested, although robots.txt disallows it", when, line)
 					}
 				}
 				for _, line := range want {
 					if !slices.Contains(logs[i], line) {
-						t.Errorf("attached %s: %s was lost", when, line)
+						t.Errorf("attached %s: %s was not requested", when, line)
 					}
 				}
 				if n := ran[i].Counts(); n.Lost != 0 || n.Disallowed == 0 {
-					t.Errorf("attached %s: %v", when, n)
+					t.Errorf("attached %s: counts %v, want Lost 0 and Disallowed above 0", when, n)
 				}
 			}
 		})

@@ -91,7 +91,7 @@ func TestColly_Races(t *testing.T) {
 	}
 	controls := slices.Collect(maps.Keys(careless))
 	if !slices.ContainsFunc(controls, func(program string) bool { return has(seen, program, "plain", "a request and a setting") }) {
-		t.Errorf("the detector has seen no race in plain colly, not in %q either", controls)
+		t.Errorf("the race detector found no race in plain colly with %q, want at least one", controls)
 	}
 	if *update && !t.Failed() {
 		maps.Copy(listed, seen)

@@ -54,17 +54,17 @@ func TestCacheBetween(t *testing.T) {
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if string(body) != "a page" {
-				t.Errorf("visit %d: %q", i, body)
+				t.Errorf("visit %d: body %q, want %q", i, body, "a page")
 			}
 		}
 		if took := time.Since(start); took != time.Second { // one interval: between robots.txt and the page
-			t.Errorf("took %v", took)
+			t.Errorf("10 visits took %v, want 1s", took)
 		}
 		if _, err := client.Get("https://shop.example/private/kept"); !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("a disallowed page came from the cache: %v", err)
+			t.Errorf("Get of a disallowed page in the cache: error %v, want ErrDisallowed", err)
 		}
 		if n := len(web.Log()); n != 2 {
-			t.Errorf("%d requests", n)
+			t.Errorf("%d requests were sent, want 2", n)
 		}
 	})
 }

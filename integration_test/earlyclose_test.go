@@ -211,7 +211,7 @@ func checkLongRobots(t *testing.T, base http.RoundTripper, limiter *politeness.L
 		t.Fatal(err)
 	}
 	if !d.Allowed || d.File() == nil {
-		t.Errorf("%v, and the file %v", d, d.File())
+		t.Errorf("decision %v and file %v, want allowed by a file", d, d.File())
 	}
 	<-closed
 }
@@ -341,7 +341,7 @@ func TestEarlyClose_HTTP2(t *testing.T) {
 				conns[r.RemoteAddr] = true
 				mu.Unlock()
 				if r.ProtoMajor != 2 {
-					t.Errorf("the request came by %s", r.Proto)
+					t.Errorf("the protocol of the request is %s, want HTTP/2.0", r.Proto)
 				}
 				http.NewResponseController(w).Flush()
 				<-r.Context().Done()

@@ -87,7 +87,7 @@ func TestNginx_Audit(t *testing.T) {
 			io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		} else if !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: error %v, want nil or ErrDisallowed", path, err)
 		}
 	}
 	if err := rec.Close(); err != nil {
@@ -95,10 +95,10 @@ func TestNginx_Audit(t *testing.T) {
 	}
 	nginx.stop(t)
 	if r := audit(t, "-robots", robots, nginx.auditLog()); r.status != 0 || r.Violations != 0 || r.Robots != 1 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 7 {
-		t.Errorf("by the server's log: %+v", r)
+		t.Errorf("audit of the server's log: %+v, want 1 robots.txt, at least 7 requests and no faults", r)
 	}
 	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Robots != 1 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 7 {
-		t.Errorf("by the record: %+v", r)
+		t.Errorf("audit of the record: %+v, want 1 robots.txt, at least 7 requests and no faults", r)
 	}
 }
 
@@ -121,10 +121,10 @@ func TestNginx_AuditBehindAJitteryLink(t *testing.T) {
 	_, head, _ := strings.Cut(strings.TrimSpace(stderr.String()), "its head is ")
 	nginx.stop(t)
 	if r := audit(t, "-robots", robots, nginx.auditLog()); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 12 {
-		t.Errorf("by the server's log: %+v", r)
+		t.Errorf("audit of the server's log: %+v, want at least 12 requests and no faults", r)
 	}
 	if r := audit(t, "-head", head, "-against", nginx.auditLog(), record); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 12 {
-		t.Errorf("by the record: %+v", r)
+		t.Errorf("audit of the record: %+v, want at least 12 requests and no faults", r)
 	}
 	// A log that lacks a request, and one that has another.
 	log, err := os.ReadFile(nginx.auditLog())
@@ -135,7 +135,7 @@ func TestNginx_AuditBehindAJitteryLink(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.log")
 	writeFile(t, other, strings.Join(slices.Delete(lines, 3, 4), "")+strings.Replace(lines[5], " /", " /private/plan.html?", 1))
 	if r := audit(t, "-against", other, record); r.status != 2 || r.Broken != 2 {
-		t.Errorf("against another log: %+v", r)
+		t.Errorf("audit against another log: %+v, want status 2 and Broken 2", r)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestAuditOfOddDecisions(t *testing.T) {
 					io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
 				} else if !errors.Is(err, robotsmw.ErrDisallowed) && !errors.Is(err, robotsmw.ErrUnreachable) {
-					t.Errorf("%s%s: %v", host, path, err)
+					t.Errorf("%s%s: error %v, want nil, ErrDisallowed or ErrUnreachable", host, path, err)
 				}
 			}
 		}
@@ -237,7 +237,7 @@ func TestAuditOfOddDecisions(t *testing.T) {
 		}
 	}
 	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < 80 {
-		t.Errorf("by the record: %+v", r)
+		t.Errorf("audit of the record: %+v, want at least 80 requests and no faults", r)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestNginx_AuditOfMany(t *testing.T) {
 			io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()
 		} else if !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatalf("%s: error %v, want nil or ErrDisallowed", path, err)
 		}
 	}
 	if err := rec.Close(); err != nil {
@@ -291,10 +291,10 @@ func TestNginx_AuditOfMany(t *testing.T) {
 	nginx.stop(t)
 	least := pages * 6 / 7
 	if r := audit(t, "-robots", robots, nginx.auditLog()); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < least {
-		t.Errorf("by the server's log: %+v", r)
+		t.Errorf("audit of the server's log: %+v, want at least %d requests and no faults", r, least)
 	}
 	if r := audit(t, record); r.status != 0 || r.Violations != 0 || r.Unaudited != 0 || r.Broken != 0 || r.Requests < least {
-		t.Errorf("by the record: %+v", r)
+		t.Errorf("audit of the record: %+v, want at least %d requests and no faults", r, least)
 	}
 }
 

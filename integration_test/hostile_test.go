@@ -545,11 +545,11 @@ func TestHostileServers(t *testing.T) {
 				isExcused := honest && isLate(addr, err) // also for a private path: the next one is refused without another fetch
 				if honest && !isExcused && !strings.Contains(path, "private") {
 					wrong.Add(1)
-					t.Errorf("%s%s was refused: %v", addr, path, err)
+					t.Errorf("%s%s was disallowed, want it allowed: %v", addr, path, err)
 				}
 			case honest && ctx.Err() == nil && !isDelayError(err) && !errors.Is(err, context.DeadlineExceeded):
 				wrong.Add(1)
-				t.Errorf("%s%s: %v", addr, path, err)
+				t.Errorf("%s%s: error %v, want a response, a DelayError or a timeout", addr, path, err)
 			default:
 				failed.Add(1)
 			}
@@ -597,7 +597,7 @@ func TestHostileServers(t *testing.T) {
 	base.CloseIdleConnections()
 
 	for _, url := range web.breaches {
-		t.Errorf("%s was asked for, which robots.txt disallows", url)
+		t.Errorf("%s was requested, although robots.txt disallows it", url)
 	}
 	sooner := 0
 	for addr, starts := range web.starts {
@@ -614,10 +614,10 @@ func TestHostileServers(t *testing.T) {
 		}
 	}
 	if sooner > 0 {
-		t.Errorf("%d times an honest server was asked sooner than its pace", sooner)
+		t.Errorf("an honest server received requests too early %d times, want 0", sooner)
 	}
 	if fetched.Load() == 0 || refused.Load() == 0 || failed.Load() == 0 {
-		t.Errorf("%d fetched, %d refused, %d failed: the crawl met too little", fetched.Load(), refused.Load(), failed.Load())
+		t.Errorf("%d fetched, %d disallowed, %d failed; want some of each", fetched.Load(), refused.Load(), failed.Load())
 	}
 
 	var after resources
@@ -631,17 +631,17 @@ func TestHostileServers(t *testing.T) {
 	t.Logf("before %+v, at most %+v, after %+v; the Checker holds %+v; %d requests reached a server", before, most, after, held, web.asked.Load())
 	if after.goroutines > before.goroutines+2 {
 		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines, %d before:\n%s", after.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
+		t.Errorf("%d goroutines, want at most 2 more than the %d before:\n%s", after.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
 	if after.descriptors > before.descriptors+2 {
-		t.Errorf("%d descriptors, %d before", after.descriptors, before.descriptors)
+		t.Errorf("%d descriptors, want at most 2 more than the %d before", after.descriptors, before.descriptors)
 	}
 	if after.heap > before.heap+uint64(held.Bytes)+16<<20 {
-		t.Errorf("a heap of %d MB, %d MB before, of which the Checker means to hold %d", after.heap>>20, before.heap>>20, held.Bytes>>20)
+		t.Errorf("a heap of %d MB, want at most 16 MB more than the %d MB before and the %d MB that the Checker holds", after.heap>>20, before.heap>>20, held.Bytes>>20)
 	}
 	// net/http reads headers of up to 10 MB, and 64 requests run at once.
 	if most.heap > before.heap+512<<20 {
-		t.Errorf("a heap of %d MB on the way", most.heap>>20)
+		t.Errorf("the heap reached %d MB, want at most 512 MB more than the %d MB before", most.heap>>20, before.heap>>20)
 	}
 	runtime.KeepAlive(transport)
 }

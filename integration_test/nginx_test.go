@@ -192,7 +192,7 @@ func TestNginx_Client(t *testing.T) {
 		resp, err := client.Get(nginx.url + path)
 		if err != nil {
 			if !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Errorf("%s: %v", path, err)
+				t.Errorf("%s: error %v, want ErrDisallowed", path, err)
 			}
 			continue
 		}
@@ -360,7 +360,7 @@ func (s *nginxServer) stop(t *testing.T) []nginxRequest {
 	for scanner := bufio.NewScanner(file); scanner.Scan(); {
 		m := format.FindStringSubmatch(scanner.Text())
 		if m == nil {
-			t.Fatalf("access log: %q", scanner.Text())
+			t.Fatalf("line %q of the access log does not match the format", scanner.Text())
 		}
 		end, _ := strconv.ParseFloat(m[1], 64)
 		took, _ := strconv.ParseFloat(m[2], 64)
@@ -377,7 +377,7 @@ func auditNginx(t *testing.T, log []nginxRequest, want map[string]int) {
 	for _, r := range log {
 		got[r.request]++
 		if r.userAgent != crawler {
-			t.Errorf("%s came from %q", r.request, r.userAgent)
+			t.Errorf("%s has the User-Agent %q, want %q", r.request, r.userAgent, crawler)
 		}
 	}
 	for request, n := range got {

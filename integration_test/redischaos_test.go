@@ -546,7 +546,7 @@ var chaosScenes = []chaosScene{
 		}
 		for _, m := range f.members {
 			if text := m.log.String(); !strings.Contains(text, "MISCONF ") {
-				f.Errorf("the log of a member does not say what Redis answers:\n%s", text)
+				f.Errorf("the log of a member does not contain the error of Redis, MISCONF:\n%s", text)
 			}
 		}
 	}, share: 0.4, silence: leases(2)},
@@ -558,7 +558,7 @@ var chaosScenes = []chaosScene{
 		rest(float64(10 * scale))
 		warns := func(m *chaosMember) bool { return m.log.count("Delay is ") > 0 }
 		if !slices.ContainsFunc(f.members, warns) {
-			f.Error("no member names the setting that differs")
+			f.Error("no member logged that Delay differs")
 		}
 	}, share: 0.4},
 	{name: "a member of another version comes", play: func(f *chaosFleet, scale int) {
@@ -680,7 +680,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				gap := s.decided - before.decided
 				nearest = min(nearest, gap)
 				if gap < interval-int64(time.Millisecond) {
-					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds())
+					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene; want %v at least", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds(), time.Duration(interval))
 				}
 				// Allow for a late report of the previous request, and for
 				// times in which the test could not run.
@@ -688,7 +688,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				gap += int64(f.stalls.explain(before.decided, s.arrived))
 				arrivals = min(arrivals, gap)
 				if gap < interval-int64(5*time.Millisecond) {
-					f.Errorf("host %d: a request of member %d arrives %v after one of member %d", host, s.member, time.Duration(s.arrived-before.arrived), before.member)
+					f.Errorf("host %d: a request of member %d arrives %v after one of member %d, want %v at least", host, s.member, time.Duration(s.arrived-before.arrived), before.member, time.Duration(interval))
 				}
 			}
 			if s.decided < from || s.decided > to {
@@ -728,7 +728,7 @@ func (f *chaosFleet) joinAs(version string) {
 	keys := []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}
 	answer, err := client.Eval(f.Context(), string(script), keys, 1, version, prefix, "", 0, 1, f.config.Lease.Milliseconds(), "new", 1, "", "").Slice()
 	if err != nil || len(answer) < 2 || answer[0] != "version" || answer[1] != "2" {
-		f.Errorf("the fleet answers %q, %v to another version", answer, err)
+		f.Errorf("the reply to another version is %q, %v; want version 2", answer, err)
 	}
 }
 

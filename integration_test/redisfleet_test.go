@@ -130,13 +130,13 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	_, later := s.between(flushed, to, -1)
 	t.Logf("%d starts, %d by the comer; the longest silence %v, %v after the flush", all, comers, silence, later)
 	if silence > 500*time.Millisecond {
-		t.Errorf("the host is silent for %v when a member comes", silence)
+		t.Errorf("no request starts for %v when a member joins, want at most 500ms", silence)
 	}
 	if later > 700*time.Millisecond {
-		t.Errorf("the host is silent for %v after a flush", later)
+		t.Errorf("no request starts for %v after a flush, want at most 700ms", later)
 	}
 	if comers*5 < all {
-		t.Errorf("the comer has %d of %d starts", comers, all)
+		t.Errorf("the member that joined has %d of %d starts, want at least a fifth", comers, all)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 	cancel()
 	wg.Wait()
 	if float64(eight) < enough*float64(one) {
-		t.Errorf("a fleet of 8 makes %d requests, one process %d", eight, one)
+		t.Errorf("a fleet of 8 makes %d requests, want at least %v of the %d of one process", eight, enough, one)
 	}
 	if n := fleet.most.Load(); n > 4 {
 		t.Errorf("%d requests are in flight, want 4 at most", n)
@@ -251,7 +251,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 				return d, err == nil
 			}
 			if _, ok := visit(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"12"}}}); !ok {
-				t.Fatal("the first visit is refused")
+				t.Fatal("the first visit is delayed, want it granted")
 			}
 			end := done.Add(12 * time.Second)
 			for time.Sleep(2 * time.Second); ; {
@@ -260,12 +260,12 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 					break
 				}
 				if d == nil || d.Until.After(end.Add(1500*time.Millisecond)) {
-					t.Fatalf("told %v, but the pause ends %v", d, end)
+					t.Fatalf("DelayError %v, want one whose Until is at most 1.5s after the end of the pause, %v", d, end)
 				}
 				time.Sleep(min(2*time.Second, time.Until(d.Until)))
 			}
 			if late := done.Sub(end); late < 0 || late > 2*time.Second {
-				t.Errorf("served %v after the end of the pause", late)
+				t.Errorf("the request was granted %v after the end of the pause, want 0s to 2s", late)
 			}
 		})
 	}
@@ -301,7 +301,7 @@ func TestRedisLimitEqualPlaces(t *testing.T) {
 		n, _ := s.between(from, to, member)
 		t.Logf("member %d has %d of %d starts", member, n, all)
 		if float64(n) < 0.15*float64(all) {
-			t.Errorf("member %d has %d of %d starts", member, n, all)
+			t.Errorf("member %d has %d of %d starts, want at least 15%%", member, n, all)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func TestRedisLimitKeysExpire(t *testing.T) {
 	f.Close()
 	keys := admin.Keys(t.Context(), "*").Val()
 	if len(keys) == 0 {
-		t.Error("the fleet has left nothing, so the Crawl-delay is lost")
+		t.Error("Redis has no keys of the fleet, so the Crawl-delay is lost")
 	}
 	for _, key := range keys {
 		if ttl := admin.TTL(t.Context(), key).Val(); ttl < 2*time.Hour || ttl > 5*time.Hour {
@@ -360,7 +360,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 	text := log.String()
 	isSilent := strings.Contains(text, "does not answer") && !s.stalls.busy(from.UnixNano(), time.Now().UnixNano())
 	if !strings.Contains(text, "host="+numberedHost(1).Host) || isSilent {
-		t.Errorf("the log is\n%s", text)
+		t.Errorf("the log does not contain host=%s, or contains %q:\n%s", numberedHost(1).Host, "does not answer", text)
 	}
 }
 

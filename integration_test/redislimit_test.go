@@ -80,7 +80,7 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	defer cancel()
 	_, err := poor.Acquire(ctx, &url.URL{Host: "shop.example"})
 	if _, is := errors.AsType[*redislimit.AwayError](err); !is || !strings.Contains(err.Error(), "lacks a permission") {
-		t.Errorf("without hincrby: %v", err)
+		t.Errorf("without hincrby: error %v, want an AwayError that mentions the missing permission", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestRedisLimitCost(t *testing.T) {
 		calls := commandCalls(t, admin, "evalsha") - before
 		t.Logf("%.3f calls a request", calls/hosts)
 		if calls > 1.2*hosts {
-			t.Errorf("%v calls for %d requests", calls, hosts)
+			t.Errorf("%v calls for %d requests, want at most 1.2 per request", calls, hosts)
 		}
 	})
 	t.Run("20 hosts that all want", func(t *testing.T) {
@@ -341,7 +341,7 @@ func TestRedisLimitHandOver(t *testing.T) {
 	slices.Sort(took)
 	t.Logf("from hand to hand: %v in the median, %v at the most", took[len(took)/2], took[len(took)-1])
 	if median := took[len(took)/2]; median > 250*time.Millisecond {
-		t.Errorf("a host changes hands in %v", median)
+		t.Errorf("the median of the hand-overs is %v, want at most 250ms", median)
 	}
 }
 
@@ -479,7 +479,7 @@ func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 				return is && strings.Contains(err.Error(), tt.answer+" ")
 			})
 			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, tt.answer+" ") {
-				t.Errorf("the log is\n%s", text)
+				t.Errorf("the log has no line with level=ERROR and %q:\n%s", tt.answer, text)
 			}
 			redisCommand(t, server, tt.repair...)
 			g, err := l.Acquire(t.Context(), &url.URL{Host: "shop.example"})
@@ -488,7 +488,7 @@ func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 			}
 			g.Done(ok200)
 			if log.count("Redis answers again") == 0 {
-				t.Errorf("the log is\n%s", log.String())
+				t.Errorf("the log does not contain %q:\n%s", "Redis answers again", log.String())
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestRedisStorePrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := b.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%q, %v", v, err)
+		t.Errorf("Get = %q, %v; want fs.ErrNotExist", v, err)
 	}
 }
 
@@ -87,11 +87,11 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 	}
 	unlock, ok, err := store.TryLock(t.Context(), "https://example.com", time.Hour)
 	if err != nil || !ok {
-		t.Fatal(ok, err)
+		t.Fatalf("TryLock = %t, %v; want true, nil", ok, err)
 	}
 	unlock()
 	if _, ok, err := store.TryLock(t.Context(), "https://example.com", time.Hour); err != nil || !ok {
-		t.Error("the lock could not be freed:", ok, err)
+		t.Errorf("TryLock after the unlock = %t, %v; want true, nil", ok, err)
 	}
 	if err := store.Delete(t.Context(), "https://example.com"); err != nil {
 		t.Error(err)
@@ -132,7 +132,7 @@ func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
 			wg.Go(func() {
 				_, err := (&http.Client{Transport: tr}).Get(fmt.Sprintf("http://h%d.example/private/", i))
 				if !errors.Is(err, robotsmw.ErrDisallowed) {
-					t.Errorf("%v", err)
+					t.Errorf("error %v, want ErrDisallowed", err)
 				}
 			})
 		}
@@ -194,7 +194,7 @@ func TestVerdictsWhenRedisIsAway(t *testing.T) {
 			trouble(t, server)
 			visitForbidden(t, members, 3)
 			if n := len(web.Log()); n < 3 || n > 6 {
-				t.Errorf("%d fetches", n)
+				t.Errorf("%d fetches, want 3 to 6", n)
 			}
 		})
 	}
@@ -221,11 +221,11 @@ func TestRedisStoreLockOfADeadHolder(t *testing.T) {
 	living := openRedisStore(t, server, "", patient)
 	const dead, held = "https://dead.example", "https://held.example"
 	if _, ok, err := dying.TryLock(t.Context(), dead, 40*time.Second); err != nil || !ok {
-		t.Fatal(ok, err)
+		t.Fatalf("TryLock = %t, %v; want true, nil", ok, err)
 	}
 	unlock, ok, err := living.TryLock(t.Context(), held, 40*time.Second)
 	if err != nil || !ok {
-		t.Fatal(ok, err)
+		t.Fatalf("TryLock = %t, %v; want true, nil", ok, err)
 	}
 	other := openRedisStore(t, server, "", patient)
 	client.Close() // no renewal arrives any more
@@ -235,14 +235,14 @@ func TestRedisStoreLockOfADeadHolder(t *testing.T) {
 		return ok && err == nil
 	})
 	if took := time.Since(died); took > 10*time.Second {
-		t.Errorf("the lock of the dead process ends after %v", took)
+		t.Errorf("the lock of the killed process ends after %v, want at most 10s", took)
 	}
 	time.Sleep(time.Until(died.Add(8 * time.Second)))
 	if _, ok, err := other.TryLock(t.Context(), held, time.Minute); ok || err != nil {
-		t.Errorf("the lock of a living process has ended: %t, %v", ok, err)
+		t.Errorf("TryLock while a process holds the lock = %t, %v; want false, nil", ok, err)
 	}
 	unlock()
 	if _, ok, err := other.TryLock(t.Context(), held, time.Minute); !ok || err != nil {
-		t.Errorf("the lock is not free: %t, %v", ok, err)
+		t.Errorf("TryLock after the unlock = %t, %v; want true, nil", ok, err)
 	}
 }

@@ -45,12 +45,12 @@ func TestNginx_Revisit(t *testing.T) {
 			resp.Body.Close()
 			visit, ok := revisit.Of(resp)
 			if !ok {
-				t.Errorf("%s: nothing is known", path)
+				t.Errorf("%s: the response has no Visit", path)
 			}
 			visits[path] = visit
 			if path == "/report.pdf" || path == "/hidden.html" {
 				if !visit.Directives.NoIndex() || !robotsmw.PageDirectives(resp).NoIndex() {
-					t.Errorf("%s: %s: its noindex is lost", path, resp.Status)
+					t.Errorf("%s: %s: the response has no noindex", path, resp.Status)
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func TestNginx_Revisit(t *testing.T) {
 	second := visitAll()
 	for path, unchanged := range map[string]bool{"/": true, "/docs/": false, "/docs/page.html": true, "/hidden.html": true, "/report.pdf": true, "/gone.html": false} {
 		if second[path].Unchanged != unchanged {
-			t.Errorf("%s: unchanged is %v", path, second[path].Unchanged)
+			t.Errorf("%s: Unchanged = %v, want %v", path, second[path].Unchanged, unchanged)
 		}
 	}
 

@@ -53,7 +53,7 @@ func TestSpider_CtrlC(t *testing.T) {
 	}
 	for _, want := range []string{" fetched", "Interrupted: ", " still in the queue"} {
 		if !strings.Contains(string(rest), want) {
-			t.Errorf("after Ctrl-C the spider says nothing of %q:\n%s", want, rest)
+			t.Errorf("after Ctrl-C, the output does not contain %q:\n%s", want, rest)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	moves, visits, owners := web.moves()
 	t.Logf("of %d requests to %d hosts, %d were of another process than the one before", visits, web.hosts, moves)
 	if moves > visits/10 {
-		t.Errorf("of %d requests, %d were of another process than the one before", visits, moves)
+		t.Errorf("%d of %d requests were sent by another process than the request before, want at most a tenth", moves, visits)
 	}
 
 	dead := slices.MaxFunc(fleet, func(a, b *chaosProcess) int { return len(owners[a.name]) - len(owners[b.name]) })
@@ -58,7 +58,7 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 		t.Errorf("a host of the process that was killed went on after %v; want %v at most", latest, most)
 	}
 	if soonest, extra := web.pace(delay); extra > 2 {
-		t.Errorf("a host was asked n+%d times within n delays, the soonest after %v", extra, soonest)
+		t.Errorf("a host received n+%d requests within n delays, the closest %v apart; want n+2 at most", extra, soonest)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestMaxWait(t *testing.T) {
 				if _, ok := errors.AsType[*DelayError](err); ok {
 					rejected++
 					if time.Since(zero) != 0 {
-						t.Errorf("rejected after %v, not at once", time.Since(zero))
+						t.Errorf("rejected after %v, want at once", time.Since(zero))
 					}
 					return
 				}
@@ -36,7 +36,7 @@ func TestMaxWait(t *testing.T) {
 		}
 		wg.Wait()
 		if granted != 4 || rejected != 6 { // the four start at 0, 1, 2 and 3 s
-			t.Errorf("%d granted, %d rejected", granted, rejected)
+			t.Errorf("%d granted and %d rejected, want 4 and 6", granted, rejected)
 		}
 
 		// A request that lacks only a slot waits up to MaxWait, too.
@@ -48,15 +48,15 @@ func TestMaxWait(t *testing.T) {
 		zero = time.Now()
 		_, err = l.Acquire(t.Context(), u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 3*time.Second+1 {
-			t.Errorf("%v after %v", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError whose Until is in the future after %v", err, time.Since(zero), 3*time.Second+1)
 		}
 
 		never := &Limiter{MaxWait: -1, Concurrency: 2}
 		if _, err := never.Acquire(t.Context(), u); err != nil {
-			t.Errorf("what may start at once: %v", err)
+			t.Errorf("with MaxWait -1, a request that may start at once: %v", err)
 		}
 		if _, err := never.Acquire(t.Context(), u); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("what would have to wait: %v", err)
+			t.Errorf("with MaxWait -1, a request that must wait: error %v, want DeadlineExceeded", err)
 		}
 		g.Done(Outcome{})
 	})
@@ -90,7 +90,7 @@ func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {
 		defer cancel()
 		_, err := l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != 15*time.Second || time.Since(zero) != 5*time.Second {
-			t.Errorf("%v after %v", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError until 15s after 5s", err, time.Since(zero))
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestAcquire_CanceledWithCause(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
 		if _, err := l.Acquire(ctx, u); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want one that wraps Canceled and the cause %v", err, cause)
 		}
 	})
 }
@@ -179,10 +179,10 @@ func TestNextTellsAScheduler(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		next(0)
 		if n.granted.Load() != 1 || n.canceled.Load() != 3 {
-			t.Error(&n)
+			t.Errorf("%v, want 1 granted and 3 canceled", &n)
 		}
 		if got := l.Next(&url.URL{Path: "/"}); !got.Equal(time.Now()) {
-			t.Errorf("a URL without a host: %v", got)
+			t.Errorf("Next of a URL without a host = %v, want now", got)
 		}
 	})
 }

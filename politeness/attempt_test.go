@@ -59,7 +59,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 					t.Errorf("%s, begun at %v, took %v, want %v", path, begin, took, want)
 				}
 				if (err != nil) != (want == timeout) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%s: %v", path, err)
+					t.Errorf("%s: error %v, want DeadlineExceeded: %t", path, err, want == timeout)
 				}
 				if err == nil {
 					resp.Body.Close()
@@ -68,7 +68,7 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		if n := busy(tr.Limiter); n != 0 {
-			t.Errorf("%d slots are still taken", n)
+			t.Errorf("%d slots are taken, want 0", n)
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestAttemptTimeout_Adaptive(t *testing.T) {
 					t.Errorf("the host is due after %v, want %v", due, tt.want)
 				}
 				if n := busy(l); n != 0 {
-					t.Errorf("%d slots are taken", n)
+					t.Errorf("%d slots are taken, want 0", n)
 				}
 			})
 		})
@@ -171,13 +171,13 @@ func TestAttemptIsAContext(t *testing.T) {
 				tr := &Transport{AttemptTimeout: tt.after, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 					ctx := r.Context()
 					if ctx.Err() != nil {
-						t.Errorf("it begins with %v", ctx.Err())
+						t.Errorf("Err at the start: %v, want nil", ctx.Err())
 					}
 					if d, ok := ctx.Deadline(); ok != (tt.deadline > 0) || ok && d.Sub(start) != tt.deadline {
 						t.Errorf("Deadline: %v, %v; want %v", d.Sub(start), ok, tt.deadline)
 					}
 					if ctx.Value(key{}) != "the caller's" {
-						t.Error("the caller's value is lost")
+						t.Errorf("the value of the caller's context is %v, want %q", ctx.Value(key{}), "the caller's")
 					}
 					child, cancel := context.WithCancel(ctx)
 					defer cancel()
@@ -192,7 +192,7 @@ func TestAttemptIsAContext(t *testing.T) {
 					}
 					for _, derived := range []context.Context{child, grandchild} {
 						if derived.Err() != tt.err || context.Cause(derived) != context.Cause(ctx) {
-							t.Errorf("a context that derives from it has Err %v, Cause %v", derived.Err(), context.Cause(derived))
+							t.Errorf("a derived context has Err %v and Cause %v, want %v and %v", derived.Err(), context.Cause(derived), tt.err, context.Cause(ctx))
 						}
 					}
 					if cause := cmp.Or(tt.cause, tt.err); context.Cause(ctx) != cause {
@@ -260,13 +260,13 @@ func TestAttemptThatIsOverIsNotKept(t *testing.T) {
 				synctest.Wait()
 				runtime.GC()
 				if kept.Value() != nil {
-					t.Error("the attempt is kept")
+					t.Error("the attempt is still in memory, want it collected")
 				}
 				if tr.Value() != nil {
-					t.Error("the Transport is kept")
+					t.Error("the Transport is still in memory, want it collected")
 				}
 				if n := busy(limiter); n != 0 {
-					t.Errorf("%d slots are still taken", n)
+					t.Errorf("%d slots are taken, want 0", n)
 				}
 			})
 		})
@@ -340,7 +340,7 @@ func TestAttemptsEndAtOnce(t *testing.T) {
 			time.Sleep(time.Millisecond) // until AttemptTimeout has ended the attempts whose bodies were abandoned
 		}
 		if n := busy(tr.Limiter); n != 0 {
-			t.Errorf("AttemptTimeout %v: %d slots are still taken", timeout, n)
+			t.Errorf("AttemptTimeout %v: %d slots are taken, want 0", timeout, n)
 		}
 	}
 }
@@ -429,10 +429,10 @@ func TestClose_CancelsThenClosesThenFreesTheSlot(t *testing.T) {
 			}
 			read(resp.Body)
 			if err := resp.Body.Close(); err != nil || !closed {
-				t.Errorf("Close returns %v; closed: %v", err, closed)
+				t.Errorf("Close = %v, closed: %t; want nil, true", err, closed)
 			}
 			if n := limiter.Stats().InFlight; n != 0 {
-				t.Errorf("afterwards, %d requests hold a slot", n)
+				t.Errorf("after Close, %d requests hold a slot, want 0", n)
 			}
 		})
 	}
@@ -455,7 +455,7 @@ func TestUnrequestedSwitch_IsCanceledBeforeItIsClosed(t *testing.T) {
 		t.Errorf("when the body was closed, the request's context had the error %v, want %v", atClose, context.Canceled)
 	}
 	if n := tr.Limiter.Stats().InFlight; n != 0 {
-		t.Errorf("%d requests hold a slot", n)
+		t.Errorf("%d requests hold a slot, want 0", n)
 	}
 }
 

@@ -115,10 +115,10 @@ func TestAuditOverLoopback(t *testing.T) {
 			t.Logf("%d hosts, %d pages each: closest starts %v, smallest gap at the server %v, %v in all, %.3f times the ideal",
 				hosts, pages, closest, gap, took, float64(took)/float64(ideal))
 			if closest < delay {
-				t.Errorf("two starts were only %v apart", closest)
+				t.Errorf("two starts were only %v apart, want %v at least", closest, delay)
 			}
 			if tt.endToStart && gap < delay-time.Millisecond {
-				t.Errorf("the server saw a gap of %v", gap)
+				t.Errorf("the server saw a gap of %v, want %v at least", gap, delay)
 			}
 		})
 	}

@@ -211,7 +211,7 @@ func TestBackOff_OneIntervalMoreAfterASlowBody(t *testing.T) {
 		var waits []time.Duration
 		l := &Limiter{EndToStart: true, Observer: &Observer{BackedOff: func(_ context.Context, e Event) {
 			if e.Status != 503 {
-				t.Errorf("%+v", e)
+				t.Errorf("event %+v, want Status 503", e)
 			}
 			waits = append(waits, e.Wait)
 		}}}
@@ -281,7 +281,7 @@ func TestBackOff_RandomPart(t *testing.T) {
 			pauses[pause] = true
 		}
 		if len(pauses) < 5 {
-			t.Errorf("ten Limiters have %d pauses", len(pauses))
+			t.Errorf("ten Limiters have %d different pauses, want at least 5", len(pauses))
 		}
 	})
 }
@@ -300,7 +300,7 @@ func TestBackOff_HundredsOfIncidents(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			g.Done(Outcome{Status: http.StatusTooManyRequests})
 			if pause := time.Until(l.Next(u)); i >= 6 && pause != time.Minute {
-				t.Fatalf("incident %d pauses for %v", i+1, pause)
+				t.Fatalf("incident %d pauses for %v, want 1m0s", i+1, pause)
 			}
 		}
 	})
@@ -376,7 +376,7 @@ func TestBackOff_OneIncident(t *testing.T) {
 					g.Done(Outcome{Status: 429, Header: tt.header})
 				}
 				if s := l.Stats(); paused(l) != 1 || s.Waiting != 50 || s.InFlight != 0 {
-					t.Errorf("after the 429: %+v, %d paused", s, paused(l))
+					t.Errorf("after the 429: %+v, %d paused; want 50 waiting, none in flight, 1 paused", s, paused(l))
 				}
 				wg.Wait()
 				if first := starts[0].Sub(responded); first < tt.least || first > tt.most {
@@ -384,7 +384,7 @@ func TestBackOff_OneIncident(t *testing.T) {
 				}
 				for i := 1; i < len(starts); i++ {
 					if gap := starts[i].Sub(starts[i-1]); gap != 10*time.Millisecond {
-						t.Errorf("gap %d is %v", i, gap)
+						t.Errorf("gap %d is %v, want 10ms", i, gap)
 					}
 				}
 			})
@@ -443,11 +443,11 @@ func TestBackOff_EscalationAndRecovery(t *testing.T) {
 		old, _ := l.Acquire(t.Context(), u)
 		time.Sleep(time.Millisecond)
 		if got := pause(503); got < 32*time.Second || got > 36*time.Second {
-			t.Errorf("the third level is %v", got)
+			t.Errorf("the third pause is %v, want 32s to 36s", got)
 		}
 		old.Done(Outcome{Status: 200}) // this request started before the 503, so its 200 does not count
 		if got := pause(429); got != 60*time.Second {
-			t.Errorf("the fourth level is %v", got)
+			t.Errorf("the fourth pause is %v, want 1m0s", got)
 		}
 	})
 }
@@ -470,7 +470,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 					t.Errorf("error %v, want a DelayError for the hour", err)
 				}
 				if time.Since(zero) != time.Second {
-					t.Errorf("rejected after %v, not at once", time.Since(zero))
+					t.Errorf("rejected after %v, want at the 429, after 1s", time.Since(zero))
 				}
 			})
 		}
@@ -479,7 +479,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 			ctx := WithTrace(t.Context(), &Trace{Queued: func(until time.Time, _ Reason) { untils = append(untils, until.Sub(zero)) }})
 			g, err := l.Acquire(ctx, u)
 			if err != nil || time.Since(zero) < time.Hour {
-				t.Errorf("the request without a deadline: %v after %v", err, time.Since(zero))
+				t.Errorf("the request without a deadline: error %v after %v, want none after an hour", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -487,7 +487,7 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 		g.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		wg.Wait()
 		if n := len(untils); n < 2 || untils[n-1] != time.Hour+time.Second {
-			t.Errorf("the request without a deadline received the estimates %v", untils)
+			t.Errorf("the request without a deadline received the estimates %v, want at least 2, the last 1h0m1s", untils)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func BenchmarkIdleHosts(b *testing.B) {
 		}
 		b.ReportMetric(float64(liveHeap()-before)/n, "B/host")
 		if s := l.Stats(); s.Hosts != n {
-			b.Fatalf("%+v", s)
+			b.Fatalf("%+v, want %d hosts", s, n)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func BenchmarkWaiters(b *testing.B) {
 			for range each {
 				wg.Go(func() {
 					if g, err := l.Acquire(ctx, u); err == nil {
-						b.Error("granted", g)
+						b.Errorf("Acquire = %v, nil; want an error", g)
 					}
 				})
 			}

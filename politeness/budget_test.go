@@ -86,10 +86,10 @@ func TestBudget_Queue(t *testing.T) {
 		}
 		wg.Wait()
 		if started != 5 || rejected != 15 || time.Since(newDay.Add(-24*time.Hour)) > 10*time.Second {
-			t.Errorf("%d started, %d rejected, by %v", started, rejected, time.Now())
+			t.Errorf("%d started and %d rejected by %v, want 5 and 15 within 10s", started, rejected, time.Now())
 		}
 		if s := l.Stats(); s.Waiting != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting", s)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestBudget_Exempt(t *testing.T) {
 		}
 		robots()
 		if n := crawlUntilSpent(t, l, ok); n != 0 {
-			t.Errorf("%d pages after it was spent", n)
+			t.Errorf("%d pages after the Budget was spent, want 0", n)
 		}
 	})
 }
@@ -165,11 +165,11 @@ func TestBudget_Fleet(t *testing.T) {
 		h.Own(fleet.Record{})
 		f.started() // nothing starts, because the fleet has not stored the claim yet
 		if f.fleet.claim(t) != h {
-			t.Fatal("Look is not called for the reservation")
+			t.Fatal("Look is not called for the same Claim, although the Limiter has a reservation to store")
 		}
 		kept, over := h.Give(false)
 		if over || kept.State == nil || kept.Keep < time.Hour {
-			t.Fatalf("%v, %t", kept, over)
+			t.Fatalf("Give = %v, %t; want a State to keep for at least an hour, false", kept, over)
 		}
 		h.Own(kept)
 		f.started(0)
@@ -180,7 +180,7 @@ func TestBudget_Fleet(t *testing.T) {
 			f.done()
 		}
 		if n := len(f.fleet.lookedAt()); n != 0 {
-			t.Errorf("%d more calls of Look within a reservation", n)
+			t.Errorf("%d more calls of Look within a reservation, want 0", n)
 		}
 		time.Sleep(time.Minute)
 		left := give(t, h, false, true)
@@ -232,18 +232,18 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		synctest.Wait()
 		yesterday := give(t, h, false, false)
 		if len(yesterday) == 0 {
-			t.Fatal("there is no claim")
+			t.Fatal("Give returns no State, want the reservation")
 		}
 		time.Sleep(2 * time.Second)
 		h.Own(fleet.Record{}) // the Limiter looks again, and makes a claim for today
 		synctest.Wait()
 		h.Own(fleet.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {
-			t.Errorf("started at %v, before the fleet knew", starts)
+			t.Errorf("started at %v, want no start before the fleet stores the reservation", starts)
 		}
 		h.Own(fleet.Record{State: give(t, h, false, false)})
 		if starts, _ := f.seen(); len(starts) != 1 {
-			t.Errorf("started at %v", starts)
+			t.Errorf("started at %v, want one start", starts)
 		}
 		f.done()
 	})
@@ -254,7 +254,7 @@ func TestBudget_ThatMakesNoSense(t *testing.T) {
 		"Within": {Within: &politeness.Limiter{Budget: politeness.Budget{Requests: 1}}},
 	} {
 		if _, err := l.Acquire(t.Context(), shop); err == nil || !strings.Contains(err.Error(), "Budget") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one that mentions Budget", name, err)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestBudget_MaxHosts(t *testing.T) {
 			g.Done(ok)
 			time.Sleep(time.Minute)
 			if delay, is := errors.AsType[*politeness.DelayError](err); (i == 3) != is || is && !delay.Until.Equal(newDay) {
-				t.Errorf("host %d: %v", i, err)
+				t.Errorf("host %d: error %v, want a DelayError until %v for host 3 only", i, err, newDay)
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestBudget_MaxHostsRejectsEarly(t *testing.T) {
 			delay, is := errors.AsType[*politeness.DelayError](err)
 			isRejected := is && delay.Reason == politeness.ReasonMaxHosts && delay.Until.Equal(newDay)
 			if waited := time.Since(began); !isRejected || waited != 0 {
-				t.Errorf("%v after %v", err, waited)
+				t.Errorf("error %v after %v, want a DelayError for MaxHosts at once", err, waited)
 			}
 		}
 		rejectsPage()
@@ -329,7 +329,7 @@ func TestBudget_MaxHostsRejectsEarly(t *testing.T) {
 			}
 			g.Done(ok)
 			if wait := time.Until(l.Next(u)); wait < 30*time.Second {
-				t.Errorf("%s is due in %v: it was evicted", u, wait)
+				t.Errorf("%s is due in %v, want at least 30s: it was evicted", u, wait)
 			}
 		}
 		g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), hosts[3])

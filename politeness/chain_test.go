@@ -81,7 +81,7 @@ func TestExempt_StartsFirstOnceAfterACheck(t *testing.T) {
 			go func() {
 				get(robots, fmt.Sprintf("http://example.com:%d/robots.txt", port+1))
 				if waited := time.Since(began); waited > 10*time.Second {
-					t.Errorf("the robots.txt of port %d waited for %v", port+1, waited)
+					t.Errorf("the robots.txt of port %d waited for %v, want at most 10s", port+1, waited)
 				}
 			}()
 		}
@@ -182,7 +182,7 @@ func TestRetime_HostOfRejectedRequestsIsIdle(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 				defer cancel()
 				if _, err := l.Acquire(ctx, u); err == nil {
-					t.Error("a request that is too late was not rejected")
+					t.Error("a request that would start too late was granted, want an error")
 				}
 			}()
 		}
@@ -190,7 +190,7 @@ func TestRetime_HostOfRejectedRequestsIsIdle(t *testing.T) {
 		g.Done(Outcome{Status: 500, Latency: time.Minute})
 		synctest.Wait()
 		if h := l.hosts.Get("example.com"); h.IsBusy() || !l.hosts.MayBeEvicted(h) {
-			t.Errorf("busy %t, may be evicted %t", h.IsBusy(), l.hosts.MayBeEvicted(h))
+			t.Errorf("busy %t, may be evicted %t; want false, true", h.IsBusy(), l.hosts.MayBeEvicted(h))
 		}
 	})
 }
@@ -268,18 +268,18 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 		last := map[int]time.Duration{0: -time.Hour, 1: -time.Hour, 2: -time.Hour}
 		for i, s := range starts {
 			if i > 0 && s.at-starts[i-1].at < 300*time.Millisecond {
-				t.Errorf("the next request to the machine starts after %v", s.at-starts[i-1].at)
+				t.Errorf("the next request to the machine starts after %v, want 300ms at least", s.at-starts[i-1].at)
 			}
 			if s.at-last[s.host] < time.Second {
-				t.Errorf("the next request to host %d starts after %v", s.host, s.at-last[s.host])
+				t.Errorf("the next request to host %d starts after %v, want 1s at least", s.host, s.at-last[s.host])
 			}
 			last[s.host] = s.at
 		}
 		if total := starts[len(starts)-1].at; total > 9600*time.Millisecond {
-			t.Errorf("it took %v, the ideal is 9.6s", total)
+			t.Errorf("the last request starts after %v, want at most 9.6s, the ideal", total)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); len(starts) != 30 || a.InFlight+b.InFlight+a.Waiting+b.Waiting != 0 {
-			t.Errorf("%d starts, %+v, %+v", len(starts), a, b)
+			t.Errorf("%d starts, %+v, %+v; want 30 starts, none waiting or in flight", len(starts), a, b)
 		}
 	})
 }
@@ -297,7 +297,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), bad)
 			if err != nil || time.Since(zero) != time.Hour {
-				t.Errorf("bad: %v after %v", err, time.Since(zero))
+				t.Errorf("bad.example: error %v after %v, want none after 1h", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -305,7 +305,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), good)
 			if err != nil || time.Since(zero) != 10*time.Second {
-				t.Errorf("good: %v after %v", err, time.Since(zero))
+				t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -336,11 +336,11 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 		if g, err = l.Acquire(t.Context(), mustURL(t, "http://c.example.com/")); err != nil || time.Since(zero) != time.Hour {
-			t.Errorf("%v after %v", err, time.Since(zero))
+			t.Errorf("c.example.com: error %v after %v, want none after 1h", err, time.Since(zero))
 		}
 		g.Done(Outcome{})
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v", a, b)
+			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -361,7 +361,7 @@ func TestWithin_AllHosts(t *testing.T) {
 					return
 				}
 				if n := l.Stats().InFlight; n > 3 {
-					t.Errorf("%d in flight", n)
+					t.Errorf("%d in flight, want 3 at most", n)
 				}
 				time.Sleep(time.Second)
 				g.Done(Outcome{})
@@ -411,19 +411,19 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if _, err := l.Acquire(ctx, bad); !errors.Is(err, context.DeadlineExceeded) || time.Since(zero) != 0 {
-				t.Errorf("bad: %v after %v", err, time.Since(zero))
+				t.Errorf("bad.example: error %v after %v, want DeadlineExceeded at once", err, time.Since(zero))
 			}
 		})
 		synctest.Wait()
 		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
 		wg.Wait()
 		if g, err := l.Acquire(t.Context(), good); err != nil || time.Since(zero) != 10*time.Second {
-			t.Errorf("good: %v after %v", err, time.Since(zero))
+			t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 		} else {
 			g.Done(Outcome{})
 		}
 		if s := l.Within.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting or in flight", s)
 		}
 	})
 }
@@ -500,10 +500,10 @@ func TestGlobalRate(t *testing.T) {
 		// waiting then. They start after the call, one every 100 ms. The last
 		// one starts at 5.5 s.
 		if took := time.Since(zero); took < 5400*time.Millisecond || took > 5600*time.Millisecond {
-			t.Errorf("it took %v", took)
+			t.Errorf("the last request starts after %v, want 5.4s to 5.6s", took)
 		}
 		if n := l.GlobalRate.Tokens(); n > 0.01 {
-			t.Errorf("%v tokens were left", n)
+			t.Errorf("%v tokens were left, want at most 0.01", n)
 		}
 	})
 }
@@ -553,7 +553,7 @@ func TestGlobalRate_SlowMachineDelaysNoOtherHost(t *testing.T) {
 		}
 		wg.Wait()
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+a.InFlight+b.Waiting+b.InFlight != 0 {
-			t.Errorf("%+v, %+v", a, b)
+			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -618,7 +618,7 @@ func TestGlobalRate_TokenAfterTheDeadlineWithWithin(t *testing.T) {
 			t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v", a, b)
+			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func TestWithCheck_FailedCheckUsesNothing(t *testing.T) {
 				for range 5 {
 					time.Sleep(time.Second)
 					if g, err := l.Acquire(politeness.WithCheck(t.Context(), unwanted), u); !errors.Is(err, errUnwanted) || g != nil {
-						t.Fatalf("Acquire = %v, %v", g, err)
+						t.Fatalf("Acquire = %v, %v; want nil, %v", g, err, errUnwanted)
 					}
 				}
 				g, err := l.Acquire(t.Context(), u)
@@ -76,11 +76,11 @@ func TestWithCheck_FailedCheckUsesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took != 5*time.Second {
-					t.Errorf("the next one started after %v", took)
+					t.Errorf("the next request started after %v, want 5s", took)
 				}
 				g.Done(politeness.Outcome{})
 				if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-					t.Errorf("%+v", s)
+					t.Errorf("%+v, want none waiting or in flight", s)
 				}
 			})
 		})
@@ -119,7 +119,7 @@ func TestWithCheck_ThoseBehindStartAtOnce(t *testing.T) {
 			}
 			synctest.Wait()
 			if took := time.Since(start); took != 10*time.Second || failed.Load() != 1000 {
-				t.Errorf("%d failed, and the last started after %v", failed.Load(), took)
+				t.Errorf("%d failed, and the last started after %v; want 1000 and 10s", failed.Load(), took)
 			}
 			last.Done(politeness.Outcome{})
 		})
@@ -136,7 +136,7 @@ func TestWithCheck_CalledWhenTheRequestMayStart(t *testing.T) {
 		var calls []time.Duration
 		ctx = politeness.WithCheck(ctx, func(ctx context.Context) error {
 			if ctx.Value(key{}) == nil {
-				t.Error("check got another context")
+				t.Error("check received a context without the value of the request's context")
 			}
 			l.Stats() // no lock is held
 			calls = append(calls, time.Since(start))
@@ -167,10 +167,10 @@ func TestWithCheck_ChecksAddUp(t *testing.T) {
 		ctx = politeness.WithCheck(ctx, check)
 	}
 	if _, err := l.Acquire(ctx, u); !errors.Is(err, errUnwanted) {
-		t.Errorf("Acquire: %v", err)
+		t.Errorf("Acquire: error %v, want %v", err, errUnwanted)
 	}
 	if got := strings.Join(calls, ""); got != "abc" {
-		t.Errorf("called %q", got)
+		t.Errorf("called %q, want %q", got, "abc")
 	}
 }
 
@@ -187,13 +187,13 @@ func TestWithCheck_Panic(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("no panic")
+					t.Error("Acquire did not panic, want the panic of check")
 				}
 			}()
 			l.Acquire(politeness.WithCheck(t.Context(), func(context.Context) error { panic("check") }), u)
 		}()
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting or in flight", s)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestWithCheck_Observer(t *testing.T) {
 	}}
 	l.Acquire(politeness.WithCheck(t.Context(), unwanted), &url.URL{Scheme: "http", Host: "www.example.com"})
 	if canceled != 1 {
-		t.Errorf("Canceled was called %d times", canceled)
+		t.Errorf("Canceled was called %d times, want once", canceled)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 		synctest.Wait()
 		f.claim(t).Own(fleet.Record{})
 		if err := <-errs; !errors.Is(err, errUnwanted) {
-			t.Errorf("Acquire: %v", err)
+			t.Errorf("Acquire: error %v, want %v", err, errUnwanted)
 		}
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil {
@@ -268,7 +268,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 		}
 		g.Done(politeness.Outcome{})
 		if s := l.Stats(); s.Waiting != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting", s)
 		}
 	})
 }
@@ -296,7 +296,7 @@ func TestWithCheck_Transport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := client.Do(req); !errors.Is(err, errUnwanted) || sent != 2 {
-			t.Errorf("%d were sent: %v", sent, err)
+			t.Errorf("%d requests were sent, error %v; want 2, %v", sent, err, errUnwanted)
 		}
 	})
 }

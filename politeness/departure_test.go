@@ -93,7 +93,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 					}
 				}
 				if n := busy(tt.limiter); n != 0 {
-					t.Errorf("%d slots are still taken", n)
+					t.Errorf("%d slots are taken, want 0", n)
 				}
 			})
 		})
@@ -197,7 +197,7 @@ func TestDialThatHangs(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if err := fetch(t, tr, newGet(t, "http://example.com/hangs")); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v", err)
+				t.Errorf("error %v, want DeadlineExceeded", err)
 			}
 		})
 		synctest.Wait()
@@ -211,15 +211,15 @@ func TestDialThatHangs(t *testing.T) {
 		defer cancel()
 		_, err := l.Acquire(ctx, mustURL(t, "http://example.com/hurried"))
 		if _, ok := errors.AsType[*DelayError](err); !ok || time.Since(zero) != 3*time.Second {
-			t.Errorf("one in a hurry gets %v after %v", err, time.Since(zero))
+			t.Errorf("a request with a deadline of 3s: error %v after %v, want a DelayError after 3s", err, time.Since(zero))
 		}
 		wg.Wait()
 		time.Sleep(time.Minute)
 		if len(server.seen) != 1 || server.seen[0].Sub(zero) != 10*time.Second {
-			t.Errorf("the host sees requests at %v", server.seen)
+			t.Errorf("the server received requests at %v, want one after 10s", server.seen)
 		}
 		if h := l.hosts.Get("example.com"); h != nil && (h.OnItsWay != 0 || h.InFlight != 0 || h.Waiting() != 0) {
-			t.Errorf("%d are on their way, %d in flight, %d wait", h.OnItsWay, h.InFlight, h.Waiting())
+			t.Errorf("%d on their way, %d in flight, %d waiting; want none", h.OnItsWay, h.InFlight, h.Waiting())
 		}
 	})
 }

@@ -40,7 +40,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			t.Errorf("%v: a timeout: %v, want %v", tt.err, ok, tt.timeout)
 		}
 		if !errors.Is(tt.err, tt.is) {
-			t.Errorf("%v is not %v", tt.err, tt.is)
+			t.Errorf("errors.Is(%v, %v) = false, want true", tt.err, tt.is)
 		}
 	}
 }

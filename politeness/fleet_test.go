@@ -162,7 +162,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 		c := f.fleet.claim(t)
 		f.started()
 		if s := f.limiter.Stats(); s.Waiting != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want 1 waiting", s)
 		}
 		time.Sleep(3 * time.Second)
 		c.Own(fleet.Record{})
@@ -172,7 +172,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 		time.Sleep(time.Second)
 		f.started(3*time.Second, 4*time.Second)
 		if n := len(f.fleet.lookedAt()); n != 0 {
-			t.Errorf("the host is requested %d times more", n)
+			t.Errorf("%d more calls of Look, want 0", n)
 		}
 		f.done()
 	})
@@ -206,7 +206,7 @@ func TestFleet_StateIsHandedOver(t *testing.T) {
 			give(t, c, true, false) // the owner keeps the host, and waits 50 ms for another request
 			time.Sleep(50 * time.Millisecond)
 			if a.fleet.claim(t) != c {
-				t.Error("another Claim")
+				t.Error("Look is called with another Claim, want the same one")
 			}
 			state := give(t, c, true, true)
 
@@ -345,7 +345,7 @@ func TestFleet_StoresADeclarationBeforeOwnership(t *testing.T) {
 				t.Errorf("declared %v, stored %v: the member stores %v, want %v; Look was called: %t", tt.declared, tt.stored, got, tt.want, isLookedAt)
 			}
 			if state := give(t, c, false, false); state != nil {
-				t.Error("the member stores the Crawl-delay twice")
+				t.Errorf("the second state is %v, want none because the first contains the Crawl-delay", state)
 			}
 			f.done()
 		})
@@ -405,7 +405,7 @@ func TestFleet_Term(t *testing.T) {
 					f.done()
 				}
 				if f.fleet.claim(t) != c {
-					t.Fatal("the host may be given away now, and Look is not called")
+					t.Fatal("Look is not called with the same Claim, although the host may be given away")
 				}
 				r, over := c.Give(true)
 				if inFlight := map[bool]int{true: 0, false: 1}[tt.mustEndFirst]; !over || r.InFlight != inFlight {
@@ -413,11 +413,11 @@ func TestFleet_Term(t *testing.T) {
 				}
 				f.done()
 				if n := len(f.fleet.ended); !tt.mustEndFirst && (n == 0 || f.fleet.ended[n-1].InFlight != 0) {
-					t.Errorf("the end of the request is not reported: %v", f.fleet.ended)
+					t.Errorf("calls of Ended: %v, want the last one with none in flight", f.fleet.ended)
 				}
 				next := f.fleet.claim(t) // the waiting requests need the host again
 				if next == c {
-					t.Fatal("the Claim is over")
+					t.Fatal("Look is called with the Claim that is over, want a new one")
 				}
 				next.Own(fleet.Record{State: []byte{}, InFlight: tt.concurrency})
 				time.Sleep(time.Second)
@@ -425,7 +425,7 @@ func TestFleet_Term(t *testing.T) {
 				next.Own(fleet.Record{InFlight: tt.concurrency - 1})
 				time.Sleep(time.Second)
 				if starts, _ := f.seen(); len(starts) != 4 {
-					t.Errorf("%v", starts)
+					t.Errorf("started at %v, want 4 starts", starts)
 				}
 				f.done()
 			})
@@ -449,7 +449,7 @@ func TestFleet_TermHasOneRequest(t *testing.T) {
 		f.started(10 * time.Second)
 		f.done()
 		if f.fleet.claim(t) != c {
-			t.Error("another Claim")
+			t.Error("Look is called with another Claim, want the same one")
 		}
 		give(t, c, true, true)
 		f.fleet.claim(t).Own(fleet.Record{})
@@ -473,14 +473,14 @@ func TestFleet_BlockedByWithin(t *testing.T) {
 		give(t, c, true, false)
 		time.Sleep(2*time.Second + time.Millisecond)
 		if f.fleet.claim(t) != c {
-			t.Error("another Claim")
+			t.Error("Look is called with another Claim, want the same one")
 		}
 		give(t, c, true, true)
 		again := f.fleet.claim(t)
 		f.done()
 		again.Own(fleet.Record{})
 		if starts, _ := f.seen(); len(starts) != 2 {
-			t.Errorf("%v", starts)
+			t.Errorf("started at %v, want 2 starts", starts)
 		}
 		f.done()
 	})
@@ -520,7 +520,7 @@ func TestFleet_Trust(t *testing.T) {
 		f.started(0, 20*time.Second, 41*time.Second)
 		f.done()
 		if !slices.Equal(lost, []string{"shop.example"}) {
-			t.Errorf("lost: %q", lost)
+			t.Errorf("lost hosts %q, want %q", lost, "shop.example")
 		}
 	})
 }
@@ -538,12 +538,12 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 		f.fleet.claim(t).Wait(time.Now().Add(2*time.Minute), fleet.Record{}, away)
 		_, errs := f.seen()
 		if time.Since(f.began) != 0 || len(errs) != 2 {
-			t.Fatalf("%v after %v", errs, time.Since(f.began))
+			t.Fatalf("errors %v after %v, want 2 at once", errs, time.Since(f.began))
 		}
 		for _, err := range errs {
 			delay, is := errors.AsType[*politeness.DelayError](err)
 			if !is || !errors.Is(err, away) || delay.Until.Sub(f.began) < 2*time.Minute || !strings.Contains(err.Error(), "about") {
-				t.Errorf("%v", err)
+				t.Errorf("error %v, want a DelayError for at least 2m that wraps %q and contains %q", err, away, "about")
 			}
 		}
 	})
@@ -559,7 +559,7 @@ func TestFleet_RemembersForAnHour(t *testing.T) {
 		f.done()
 		time.Sleep(10 * time.Second)
 		if r, over := c.Give(false); !over || len(r.State) == 0 || r.Keep != time.Hour {
-			t.Errorf("%+v, %t", r, over)
+			t.Errorf("Give = %+v, %t; want a State to keep for 1h, true", r, over)
 		}
 	})
 }
@@ -621,11 +621,11 @@ func TestFleet_LooksAgainInTime(t *testing.T) {
 		c.Wait(time.Now().Add(3*time.Second), fleet.Record{}, errors.New("not yet"))
 		time.Sleep(2999 * time.Millisecond)
 		if n := len(f.fleet.lookedAt()); n != 0 {
-			t.Errorf("%d calls of Look are too early", n)
+			t.Errorf("%d calls of Look before the 3s are over, want 0", n)
 		}
 		time.Sleep(2 * time.Millisecond)
 		if f.fleet.claim(t) != c {
-			t.Error("another Claim")
+			t.Error("Look is called with another Claim, want the same one")
 		}
 		c.Own(fleet.Record{})
 		f.started(3001 * time.Millisecond)
@@ -640,7 +640,7 @@ func TestFleet_MaxWaitBelowZero(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{MaxWait: -1})
 		f.request(t.Context(), shop)
 		if _, errs := f.seen(); len(errs) != 1 {
-			t.Fatal("the request is not rejected")
+			t.Fatalf("%d requests are rejected, want 1", len(errs))
 		}
 		c := f.fleet.lookedAt()[0]
 		give(t, c, false, false)
@@ -675,12 +675,12 @@ func TestFleet_CanceledRequest(t *testing.T) {
 		c := f.fleet.claim(t)
 		cancel()
 		if f.fleet.claim(t) != c {
-			t.Error("another Claim")
+			t.Error("Look is called with another Claim, want the same one")
 		}
 		give(t, c, false, true)
 		c.Own(fleet.Record{}) // too late: the Claim is over
 		if s := f.limiter.Stats(); s.Hosts != 1 || s.Waiting != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want 1 host and none waiting", s)
 		}
 	})
 }
@@ -705,7 +705,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		c.Own(fleet.Record{})
 		f.end(politeness.Outcome{Status: 503, Header: map[string][]string{"Retry-After": {"3600"}}})
 		if state := give(t, c, false, true); len(state) == 0 {
-			t.Error("the state for the next owner lacks a pause of an hour")
+			t.Error("the state for the next owner is empty, want a pause of 1h")
 		}
 	})
 }
@@ -726,13 +726,13 @@ func TestFleet_NoQueueWithinBeforeOwnership(t *testing.T) {
 		f.request(t.Context(), shop)
 		c := f.fleet.claim(t)
 		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting or in flight before the host is owned", s)
 		}
 		c.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		if s := within.Stats(); s.InFlight != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none in flight", s)
 		}
 	})
 }

@@ -38,10 +38,10 @@ func FuzzClaimState(f *testing.F) {
 			c.Wait(l.epoch, fleet.Record{State: state}, nil)
 			c.Own(fleet.Record{State: state})
 			if after := h.DueForAny(); after < before {
-				t.Errorf("due %v, and before %v", after, before)
+				t.Errorf("due %v, want %v or later as before", after, before)
 			}
 			if _, reserved := l.budgets.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
-				t.Errorf("%+v", reserved)
+				t.Errorf("reserved %+v, want nothing below 0", reserved)
 			}
 			g.leave(false)
 			c.Give(true)

@@ -25,7 +25,7 @@ func TestFleet_StoresCrawlDelayDeclaredBeforeOwnership(t *testing.T) {
 			t.Errorf("the Crawl-delay to be stored is %v, want 20s", stored.CrawlDelay)
 		}
 		if again := give(t, c, false, false); again != nil {
-			t.Error("the state is stored again without a change")
+			t.Errorf("the second state is %v, want none because nothing has changed", again)
 		}
 		f.done()
 	})

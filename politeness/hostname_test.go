@@ -55,7 +55,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 				first = key
 			}
 			if key != first {
-				t.Errorf("%s has the pace of %q, and %s that of %q", spellings[0], first, s, key)
+				t.Errorf("HostKey(%s) = %q, want %q as for %s", s, key, first, spellings[0])
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 	for _, s := range []string{"a.test", "b.test", "192.0.2.1", "192.0.2.256", "192.0.2.1.1", "192.0.0x", "192.0.2.08", "192..2.1", "4294967296", "256.1", "1.2.3.4.test", "127.1", "[64:ff9b::192.0.2.1]", "[::192.0.2.1]", "[::1]", "[fe80::1%eth0]", "[fe80::1%ETH0]", "[fe80::1]"} {
 		key, _ := HostKey(t.Context(), &url.URL{Scheme: "http", Host: s})
 		if other, ok := keys[key]; ok {
-			t.Errorf("%s and %s share a pace", s, other)
+			t.Errorf("%s and %s have the same key %q, want different keys", s, other, key)
 		}
 		keys[key] = s
 	}
@@ -119,21 +119,21 @@ func TestHostLongerThanAnyName(t *testing.T) {
 		took := time.Since(start)
 		for what, err := range map[string]error{"HostKey": keyErr, "Acquire": err, "RoundTrip": rtErr} {
 			if err == nil || len(err.Error()) > 2048 || !strings.Contains(err.Error(), "longer") {
-				t.Errorf("%s: %s: %.200v", name, what, err)
+				t.Errorf("%s: %s: error %.200v, want one of at most 2048 bytes that contains %q", name, what, err, "longer")
 			}
 		}
 		if sent != 0 || closed != 1 {
-			t.Errorf("%s: sent %d times, body closed %d times", name, sent, closed)
+			t.Errorf("%s: sent %d times, body closed %d times; want 0, 1", name, sent, closed)
 		}
 		if took > time.Second { // a rejection usually takes microseconds, but the machine may be busy
-			t.Errorf("%s: rejected after %v", name, took)
+			t.Errorf("%s: rejected after %v, want at most 1s", name, took)
 		}
 	}
 	// The Limiter checks the length even if the user's own Key does not look at
 	// the host.
 	own := &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "all", nil }}
 	if _, err := own.Acquire(t.Context(), &url.URL{Scheme: "http", Host: huge}); err == nil {
-		t.Error("with a Key of its own, a Limiter lets a host of 120 KB pass")
+		t.Error("Acquire of a host of 120 KB succeeded because the Limiter has a Key, want an error")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 		strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com"} {
 		u := &url.URL{Host: host}
 		if n := testing.AllocsPerRun(100, func() { HostKey(context.Background(), u) }); n > 0 {
-			t.Errorf("%s: %v allocations", host, n)
+			t.Errorf("%s: %v allocations, want 0", host, n)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 		}
 		time.Sleep(time.Until(until))
 		if g, err = l.Acquire(page, u); err != nil || !time.Now().Equal(until) {
-			t.Errorf("when it is over: %v", err)
+			t.Errorf("when the Crawl-delay is over: error %v at %v, want none at %v", err, time.Now(), until)
 		}
 		g.Done(Outcome{})
 	})
@@ -70,7 +70,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		synctest.Wait()
 		_, err := l.Acquire(WithCrawlDelay(t.Context(), time.Hour), u)
 		if _, ok := errors.AsType[*DelayError](err); !ok {
-			t.Errorf("the request that declares it: %v", err)
+			t.Errorf("the request that declares the Crawl-delay: error %v, want a DelayError", err)
 		}
 		synctest.Wait()
 		if delayed != 4 {
@@ -78,7 +78,7 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		}
 		wg.Wait() // one request gets the slot when the lease of the earlier Grant is over
 		if granted != 1 {
-			t.Errorf("%d granted", granted)
+			t.Errorf("%d granted, want 1", granted)
 		}
 	})
 }
@@ -96,11 +96,11 @@ func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
 		g.Done(Outcome{})
 		for range 3 {
 			if _, err := l.Acquire(ctx, u); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("the next: %v", err)
+				t.Errorf("the next request: error %v, want DeadlineExceeded", err)
 			}
 		}
 		if next := time.Until(l.Next(u)); next < 100*365*24*time.Hour {
-			t.Errorf("next in %v", next)
+			t.Errorf("next in %v, want at least 100 years", next)
 		}
 	})
 }
@@ -130,11 +130,11 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 			s, _ := l.hosts.Get("two.example").Export(l.now(), true)
 			l.mu.Unlock()
 			if !s.HasCrawlDelayStart {
-				t.Errorf("%s: the next owner does not receive the latest start", name)
+				t.Errorf("%s: the state for the next owner lacks the latest start", name)
 			}
 			g, err := l.Acquire(slow, u)
 			if err != nil || time.Since(start) != 30*time.Second {
-				t.Errorf("%s: %v after %v", name, err, time.Since(start))
+				t.Errorf("%s: error %v after %v, want none after 30s", name, err, time.Since(start))
 			}
 			g.Done(Outcome{})
 			time.Sleep(time.Hour)
@@ -144,7 +144,7 @@ func TestShorterCrawlDelayOfAnotherOrigin(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			if l.MaxHosts == 1 && l.hosts.Get("two.example") != nil {
-				t.Errorf("%s: the host is never evicted", name)
+				t.Errorf("%s: the host two.example is not evicted", name)
 			}
 		}
 	})

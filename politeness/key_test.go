@@ -61,20 +61,20 @@ func TestIPKey(t *testing.T) {
 		answers["a.example"] = []string{"192.0.2.7"}
 		time.Sleep(addressTTL)
 		if got, _ := c.key(t.Context(), mustURL(t, "http://a.example/")); got != "192.0.2.7" {
-			t.Errorf("after a move: %q", got)
+			t.Errorf("after the address changed: key %q, want %q", got, "192.0.2.7")
 		}
 
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
 		if _, err := c.key(ctx, mustURL(t, "http://later.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("a look-up that was canceled: %v", err)
+			t.Errorf("a canceled look-up: error %v, want Canceled", err)
 		}
 		answers["later.example"] = []string{"192.0.2.8"}
 		if got, _ := c.key(t.Context(), mustURL(t, "http://later.example/")); got != "192.0.2.8" {
-			t.Errorf("a canceled look-up was remembered: %q", got)
+			t.Errorf("after a canceled look-up: key %q, want %q", got, "192.0.2.8")
 		}
 		if _, err := c.key(t.Context(), &url.URL{Path: "/"}); err == nil {
-			t.Error("a URL without a host has a key")
+			t.Error("a URL without a host has a key, want an error")
 		}
 	})
 }
@@ -87,7 +87,7 @@ func TestIPKeyRemembersABoundedNumber(t *testing.T) {
 		}
 	}
 	if n := len(c.known); n > addressMax {
-		t.Errorf("%d hosts are remembered", n)
+		t.Errorf("%d hosts are cached, want at most %d", n, addressMax)
 	}
 }
 
@@ -137,10 +137,10 @@ func FuzzHostKey(f *testing.F) {
 			return
 		}
 		if len(key) > maxName {
-			t.Errorf("%q becomes %q, of %d bytes", host, key, len(key))
+			t.Errorf("%q has the key %q of %d bytes, want at most %d", host, key, len(key), maxName)
 		}
 		if again, err := canonicalHost(key); again != key || err != nil {
-			t.Errorf("%q becomes %q, and that %q, %v", host, key, again, err)
+			t.Errorf("%q has the key %q, whose key is %q, %v; want the same key", host, key, again, err)
 		}
 	})
 }
@@ -149,13 +149,13 @@ func TestUnusableURLsAndKeys(t *testing.T) {
 	l := &Limiter{}
 	for _, u := range []*url.URL{nil, {}, {Path: "/a"}, {Scheme: "mailto", Opaque: "a@example.com"}} {
 		if _, err := l.Acquire(t.Context(), u); err == nil || !strings.HasPrefix(err.Error(), "politeness: ") {
-			t.Errorf("%v: error %v", u, err)
+			t.Errorf("%v: error %v, want one with the prefix %q", u, err, "politeness: ")
 		}
 	}
 	broken := errors.New("no such key")
 	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", broken }}
 	if _, err := l.Acquire(t.Context(), mustURL(t, "http://u:secret@example.com/")); !errors.Is(err, broken) || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error %v", err)
+		t.Errorf("error %v, want one that wraps %q and does not contain the password", err, broken)
 	}
 	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", nil }}
 	if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err == nil {

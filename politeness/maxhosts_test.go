@@ -66,7 +66,7 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 			if i%4000 == 0 {
 				time.Sleep(time.Second)
 				if s := l.Stats(); s.Hosts > 5000 {
-					t.Fatalf("%d hosts remembered", s.Hosts)
+					t.Fatalf("%d hosts remembered, want at most 5000", s.Hosts)
 				}
 			}
 		}
@@ -74,7 +74,7 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 			t.Errorf("the pause ends %v, want %v", got, until)
 		}
 		if now := runtime.NumGoroutine(); now > routines {
-			t.Errorf("%d goroutines, %d before", now, routines)
+			t.Errorf("%d goroutines, want at most %d as before", now, routines)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestFullOfPausedHosts(t *testing.T) {
 			}
 		}
 		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.rejected.Load() != 0 {
-			t.Errorf("%+v, %d paused, %v", s, k, &n)
+			t.Errorf("%+v, %d paused, %v; want at most 100 hosts, 80 to 90 paused, none rejected", s, k, &n)
 		}
 	})
 }
@@ -153,7 +153,7 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 		}
 		for i := range 50 {
 			if wait := time.Until(l.Next(hostURL(i))); wait != time.Second {
-				t.Errorf("host %d is due in %v", i, wait)
+				t.Errorf("host %d is due in %v, want 1s", i, wait)
 			}
 		}
 		for i := range 50 {
@@ -162,7 +162,7 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 			g.Done(Outcome{Status: 200})
 		}
 		if s := l.Stats(); s.Hosts > 10 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want at most 10 hosts", s)
 		}
 	})
 }
@@ -183,7 +183,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 			}
 			get("first.example", 1e9*time.Second)
 			if wait := time.Until(l.Next(mustURL(t, "http://first.example/"))); wait != 1e9*time.Second {
-				t.Errorf("due in %v", wait)
+				t.Errorf("first.example is due in %v, want %v", wait, 1e9*time.Second)
 			}
 			for i := range 1000 {
 				get(fmt.Sprintf("h%d.owner.example", i), 1e9*time.Second)
@@ -198,7 +198,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 				}
 			}
 			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
-				t.Errorf("%+v", s)
+				t.Errorf("%+v, want 90 to 110 hosts", s)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestFullOfAbandonedRequests(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		if s := l.Stats(); s.Hosts > 25 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want at most 25 hosts", s)
 		}
 	})
 }
@@ -276,14 +276,14 @@ func TestKeysAreCopies(t *testing.T) {
 	g.Done(Outcome{Status: 200})
 	for h := range l.hosts.All() {
 		if isPiece(h.Key) {
-			t.Errorf("the key of %s keeps %d bytes", h.Key, len(raw))
+			t.Errorf("the key of %s shares memory with a string of %d bytes, want a copy", h.Key, len(raw))
 		}
 	}
 	c := &addressCache{lookUp: func(context.Context, string) ([]netip.Addr, error) { return nil, nil }}
 	c.key(t.Context(), u)
 	for key, a := range c.known {
 		if isPiece(key) || isPiece(a.key) {
-			t.Errorf("the address of %s keeps %d bytes", key, len(raw))
+			t.Errorf("the address of %s shares memory with a string of %d bytes, want a copy", key, len(raw))
 		}
 	}
 }

@@ -39,18 +39,18 @@ func TestJoinHasEveryFunction(t *testing.T) {
 
 func TestJoinLeavesOutWhatNobodyHas(t *testing.T) {
 	if o := Join(); o != nil {
-		t.Errorf("of none: %v", o)
+		t.Errorf("Join() = %v, want nil", o)
 	}
 	if o := Join(nil, nil); o != nil {
-		t.Errorf("of nil ones: %v", o)
+		t.Errorf("Join(nil, nil) = %v, want nil", o)
 	}
 	one := &Observer{Granted: func(context.Context, Event) {}}
 	if o := Join(nil, one); o != one {
-		t.Errorf("of one: %v", o)
+		t.Errorf("Join(nil, %p) = %p, want its second argument", one, o)
 	}
 	o := Join(one, &Observer{Rejected: func(context.Context, Event) {}})
 	if o.Granted == nil || o.Rejected == nil || o.Canceled != nil || o.BackedOff != nil {
-		t.Errorf("of two with a function each: %+v", o)
+		t.Errorf("Join of Observers with Granted and Rejected = %+v, want these two functions only", o)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestObserversAllocateNothing(t *testing.T) {
 	count := func(context.Context, Event) { n++ }
 	observed := allocs(Join(&Observer{Granted: count, BackedOff: count}, &Observer{Granted: count}))
 	if without := allocs(nil); observed > without {
-		t.Errorf("%v allocations, without an observer %v", observed, without)
+		t.Errorf("%v allocations, want at most %v as without an Observer", observed, without)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestAcquire_PerHostPanics(t *testing.T) {
 				mustBeFree(t, l)
 				next, err := l.Acquire(t.Context(), u)
 				if err != nil || time.Since(began) != 2*time.Second {
-					t.Errorf("the next request starts after %v: %v", time.Since(began), err)
+					t.Errorf("the next request starts after %v, error %v; want 2s and none", time.Since(began), err)
 				}
 				next.Done(Outcome{})
 			})
@@ -58,7 +58,7 @@ func mustPanic(t *testing.T, f func()) {
 	t.Helper()
 	defer func() {
 		if recover() == nil {
-			t.Error("the panic does not reach the caller")
+			t.Error("RoundTrip did not panic, want the panic of Base")
 		}
 	}()
 	f()
@@ -70,7 +70,7 @@ func mustBeFree(t *testing.T, l *Limiter) {
 	t.Helper()
 	for ; l != nil; l = l.Within {
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting or in flight", s)
 		}
 	}
 }
@@ -217,7 +217,7 @@ func TestAcquire_KeyPanics(t *testing.T) {
 				began := time.Now()
 				g, err := l.Acquire(t.Context(), mustURL(t, "http://www.example.com/"))
 				if err != nil || time.Since(began) != 0 {
-					t.Errorf("the next request starts after %v: %v", time.Since(began), err)
+					t.Errorf("the next request starts after %v, error %v; want at once, without an error", time.Since(began), err)
 				}
 				g.Done(Outcome{})
 			})

@@ -113,7 +113,7 @@ func TestPerHost_AnyValue(t *testing.T) {
 					if next, err := l.Acquire(ctx, u); err == nil {
 						next.Done(Outcome{})
 					} else if _, ok := errors.AsType[*DelayError](err); !ok {
-						t.Errorf("%+v: %v", settings, err)
+						t.Errorf("%+v: error %v, want a DelayError", settings, err)
 					}
 					cancel()
 				}
@@ -215,7 +215,7 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 		err = <-rejected
 		d, ok := errors.AsType[*DelayError](err)
 		if at := time.Since(began); at != time.Second || !ok || d.Until.Sub(began) != 100*time.Second || d.Reason != ReasonDelay {
-			t.Errorf("after %v: %+v", at, err)
+			t.Errorf("error %+v after %v, want a DelayError until 1m40s for the Delay after 1s", err, at)
 		}
 	})
 }
@@ -232,19 +232,19 @@ func TestPerHost_ReasonOfARefusal(t *testing.T) {
 			_, err := l.Acquire(ctx, u)
 			d, ok := errors.AsType[*DelayError](err)
 			if !ok {
-				t.Fatalf("not rejected: %v", err)
+				t.Fatalf("error %v, want a DelayError", err)
 			}
 			return d.Reason
 		}
 		startsOf(t, l, t.Context(), 1, 0)
 		if why := rejection(); why != ReasonCrawlDelay {
-			t.Errorf("the first to wait: %s", why)
+			t.Errorf("the first to wait: reason %q, want %q", why, ReasonCrawlDelay)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go l.Acquire(ctx, u)
 		synctest.Wait()
 		if why := rejection(); why != ReasonQueue {
-			t.Errorf("the second to wait: %s", why)
+			t.Errorf("the second to wait: reason %q, want %q", why, ReasonQueue)
 		}
 		cancel()
 	})
@@ -290,7 +290,7 @@ func TestPerHost_Within(t *testing.T) {
 		}
 		slices.Sort(keys)
 		if keys = slices.Compact(keys); !slices.Equal(keys, []string{"example.com", "example.org"}) {
-			t.Errorf("keys %q", keys)
+			t.Errorf("keys %q, want example.com and example.org", keys)
 		}
 	})
 }
@@ -315,7 +315,7 @@ func TestPerHost_CrawlDelayOfWithin(t *testing.T) {
 				t.Errorf("request %d starts after %v, want %v", i, got, want)
 			}
 			if n := l.Within.Stats().InFlight; n != 1 {
-				t.Errorf("request %d: %d in flight", i, n)
+				t.Errorf("request %d: %d in flight, want 1", i, n)
 			}
 			g.Done(Outcome{Status: 200})
 		}
@@ -386,10 +386,10 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 		// Each start wakes the first page and the first robots.txt request, and
 		// both may have left the queue of Within meanwhile.
 		if calls.Load() > 15*n {
-			t.Errorf("%d calls for %d requests", calls.Load(), n)
+			t.Errorf("%d calls of PerHost for %d requests, want at most %d", calls.Load(), n, 15*n)
 		}
 		if len(l.perHost.shared) > 1 || len(l.Within.perHost.shared) > 1 {
-			t.Errorf("%d and %d settings of one host", len(l.perHost.shared), len(l.Within.perHost.shared))
+			t.Errorf("%d and %d settings of one host are stored, want at most 1 each", len(l.perHost.shared), len(l.Within.perHost.shared))
 		}
 	})
 }
@@ -414,7 +414,7 @@ func TestPerHost_SettingsAreShared(t *testing.T) {
 			request()
 		}
 		if len(l.perHost.shared) != 2 { // 3 s, and no Crawl-delay
-			t.Errorf("%d settings: %v", len(l.perHost.shared), l.perHost.shared)
+			t.Errorf("%d settings are stored, want 2: %v", len(l.perHost.shared), l.perHost.shared)
 		}
 		settings = settings[:1]
 		time.Sleep(time.Hour)
@@ -423,7 +423,7 @@ func TestPerHost_SettingsAreShared(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		if len(l.perHost.shared) != 0 {
-			t.Errorf("%d settings of no host: %v", len(l.perHost.shared), l.perHost.shared)
+			t.Errorf("%d settings are stored, want none: %v", len(l.perHost.shared), l.perHost.shared)
 		}
 	})
 }
@@ -486,7 +486,7 @@ func TestPerHost_MaxWaitAfterARedirect(t *testing.T) {
 			l := &Limiter{MaxWait: time.Second, PerHost: always(settings)}
 			client := &http.Client{Transport: &Transport{Base: pages, Limiter: l}}
 			if resp, err := client.Get("http://example.com/old"); err != nil || resp.StatusCode != 200 {
-				t.Errorf("%+v: %v", settings, err)
+				t.Errorf("%+v: Get = %v, %v; want status 200", settings, resp, err)
 			}
 		}
 	})
@@ -581,7 +581,7 @@ func TestPerHost_HostIsRecalled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := time.Since(began); got < 10*time.Minute {
-			t.Errorf("after the 503, the next request waited for %v", got)
+			t.Errorf("after the 503, the next request waited for %v, want at least 10m", got)
 		}
 	})
 }

@@ -195,7 +195,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 			g, err := l.Acquire(ctx, u)
 			if err != nil {
 				if trip.cancel == 0 || ctx.Err() == nil {
-					t.Errorf("trip %d: %v", i, err)
+					t.Errorf("trip %d: error %v, want none because its context has not ended", i, err)
 				}
 				return
 			}
@@ -211,7 +211,7 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 	}
 	wg.Wait()
 	if s := l.Stats(); s.InFlight != 0 || s.Waiting != 0 {
-		t.Errorf("afterwards %+v", s)
+		t.Errorf("after all trips: %+v, want none waiting or in flight", s)
 	}
 	return starts
 }
@@ -304,23 +304,23 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				}
 				wg.Wait()
 				if replied != len(trips) {
-					t.Fatalf("%d of %d replies", replied, len(trips))
+					t.Fatalf("%d replies, want %d", replied, len(trips))
 				}
 				slices.SortFunc(log, func(a, b served) int { return cmp.Compare(a.start, b.start) })
 				for i := 1; i < len(log); i++ {
 					a, b := log[i-1], log[i]
 					if b.trip < a.trip && trips[a.trip].crawl != Exempt && trips[b.trip].crawl != Exempt {
-						t.Errorf("%d before %d", a.trip, b.trip)
+						t.Errorf("trip %d starts before trip %d, want the order of arrival", a.trip, b.trip)
 					}
 					from := a.start
 					if l.EndToStart && a.end < b.start {
 						from = a.end
 					}
 					if gap := b.start - from; gap < l.Delay {
-						t.Errorf("%d and %d are %v apart, Delay is %v", a.trip, b.trip, gap, l.Delay)
+						t.Errorf("trips %d and %d are %v apart, want the Delay of %v at least", a.trip, b.trip, gap, l.Delay)
 					}
 					if crawl := trips[b.trip].crawl; !trips[a.trip].exempt() && b.start-from < crawl {
-						t.Errorf("%d and %d are %v apart, Crawl-delay is %v", a.trip, b.trip, b.start-from, crawl)
+						t.Errorf("trips %d and %d are %v apart, want the Crawl-delay of %v at least", a.trip, b.trip, b.start-from, crawl)
 					}
 				}
 				slices.SortFunc(pauses, func(a, b served) int { return cmp.Compare(a.start, b.start) })
@@ -333,7 +333,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 					incident = p.start
 					for _, s := range log {
 						if s.start > p.start && s.start < p.end {
-							t.Errorf("%d started %v into a pause", s.trip, s.start-p.start)
+							t.Errorf("trip %d started %v after the start of a pause, want after its end", s.trip, s.start-p.start)
 						}
 					}
 				}
@@ -424,7 +424,7 @@ func TestRandomSchedulesWithinMachines(t *testing.T) {
 					g, err := l.Acquire(ctx, u)
 					if err != nil {
 						if ctx.Err() == nil {
-							t.Errorf("seed %d, %d: %v", seed, i, err)
+							t.Errorf("seed %d, trip %d: error %v, want none because its context has not ended", seed, i, err)
 						}
 						return
 					}
@@ -443,7 +443,7 @@ func TestRandomSchedulesWithinMachines(t *testing.T) {
 					for i := 1; i < len(starts); i++ {
 						a, b := starts[i-1], starts[i]
 						if b.at-a.at < delay || inOrder && b.trip < a.trip {
-							t.Errorf("seed %d, %s: %d at %v, %d at %v, Delay %v", seed, name, a.trip, a.at, b.trip, b.at, delay)
+							t.Errorf("seed %d, %s: trip %d at %v, trip %d at %v; want a gap of %v at least (in order of arrival: %t)", seed, name, a.trip, a.at, b.trip, b.at, delay, inOrder)
 						}
 					}
 				}
@@ -452,7 +452,7 @@ func TestRandomSchedulesWithinMachines(t *testing.T) {
 			closer(byMachine, l.Within.Delay, false)
 			for _, lim := range []*Limiter{l, l.Within, l.Within.Within} {
 				if s := lim.Stats(); s.Waiting+s.InFlight != 0 {
-					t.Errorf("seed %d: afterwards %+v", seed, s)
+					t.Errorf("seed %d: after all trips: %+v, want none waiting or in flight", seed, s)
 				}
 			}
 		})

@@ -54,10 +54,10 @@ func TestProxy_RequestsArePacedByTheHostThatItContacts(t *testing.T) {
 		}
 		if _, isDelayed := errors.AsType[*DelayError](err); tt.reached == "" {
 			if !isDelayed || contacted != nil {
-				t.Errorf("%s with Host %q: %v, and the proxy contacted %q", tt.url, tt.host, err, contacted)
+				t.Errorf("%s with Host %q: error %v, and the proxy contacted %q; want a DelayError and no contact", tt.url, tt.host, err, contacted)
 			}
 		} else if err != nil || !slices.Equal(contacted, []string{tt.reached}) {
-			t.Errorf("%s with Host %q: %v, and the proxy contacted %q", tt.url, tt.host, err, contacted)
+			t.Errorf("%s with Host %q: error %v, and the proxy contacted %q; want none and %q", tt.url, tt.host, err, contacted, tt.reached)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestProxy_OtherRequestsArePacedByTheirURL(t *testing.T) {
 		}
 		req.Host = "b.example"
 		if u := scheduledURL(base, req); u.Host != "a.example" {
-			t.Errorf("%s: paced by %s", tt.name, u.Host)
+			t.Errorf("%s: scheduled as a request to %q, want %q", tt.name, u.Host, "a.example")
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if got, want := time.Until(l.Next(u)), time.Hour; got < want-time.Minute {
-			t.Errorf("the next is due in %v", got)
+			t.Errorf("the next request is due in %v, want %v", got, want)
 		}
 		g := &Grant{request: schedule.Request{Exempt: true, Overtakes: true, Deadline: schedule.Forever}, limiter: l, key: "www.example.com"}
 		best := time.Hour
@@ -47,13 +47,13 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if h := l.hosts.Get("www.example.com"); h.Waiting() != 0 {
-			t.Errorf("%d wait in an empty queue", h.Waiting())
+			t.Errorf("%d requests wait after all were canceled, want 0", h.Waiting())
 		}
 		return best
 	}
 	few, many := asking(10), asking(10_000)
 	if many > 30*few {
-		t.Errorf("200 looks took %v with 10 waiting, and %v with 10,000", few, many)
+		t.Errorf("200 estimates took %v with 10,000 requests waiting, want at most 30 times the %v with 10", many, few)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestCrawlDelayThatChangesWithEachRequest(t *testing.T) {
 	}
 	few, many := joining(10), joining(10_000)
 	if many > 30*few {
-		t.Errorf("200 requests took %v to queue behind 10, and %v behind 10,000", few, many)
+		t.Errorf("200 requests took %v to queue behind 10,000, want at most 30 times the %v behind 10", many, few)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 				}
 				rejected++
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonQueue || time.Since(zero) != 500*time.Millisecond {
-					t.Errorf("%v after %v", err, time.Since(zero))
+					t.Errorf("error %v after %v, want a DelayError with Reason %q after 500ms", err, time.Since(zero), ReasonQueue)
 				}
 			})
 		}
@@ -135,7 +135,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 		wg.Wait()
 		// The robots.txt start at 1 s, 3 s and so on, and the pages in between.
 		if len(granted) != 8 || granted[1] != 2*time.Second || granted[7] != 14*time.Second || rejected != 7 {
-			t.Errorf("granted at %v, and %d rejected", granted, rejected)
+			t.Errorf("granted at %v, and %d rejected; want 8 grants from 0s to 14s, the second at 2s, and 7 rejected", granted, rejected)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 		for range waiting {
 			wg.Go(func() {
 				if _, err := l.Acquire(ctx, u); err == nil {
-					t.Error("a request starts in the pause")
+					t.Error("a request starts in the pause, want an error")
 				}
 				last.Store(max(last.Load(), int64(time.Since(zero))))
 			})
@@ -169,7 +169,7 @@ func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 		g.Done(Outcome{Status: 429, Header: http.Header{"Retry-After": {"10000"}}})
 		wg.Wait()
 		if got := time.Duration(last.Load()); got > 10*time.Millisecond {
-			t.Errorf("the last is rejected after %v", got)
+			t.Errorf("the last request is rejected after %v, want at most 10ms", got)
 		}
 	})
 }
@@ -197,7 +197,7 @@ func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 		wg.Go(func() {
 			acquire(paged, "http://example.com/2").Done(Outcome{})
 			if got := time.Since(zero); got != time.Minute {
-				t.Errorf("the page starts after %v", got)
+				t.Errorf("the page starts after %v, want 1m0s", got)
 			}
 		})
 		time.Sleep(30 * time.Second)
@@ -208,10 +208,10 @@ func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 		}})
 		acquire(ctx, "http://example.com:1001/robots.txt").Done(Outcome{})
 		if got := time.Since(zero); got != 61*time.Second {
-			t.Errorf("the robots.txt starts after %v", got)
+			t.Errorf("the robots.txt starts after %v, want 1m1s", got)
 		}
 		if got := fmt.Sprint(queued); got != "[1m1s queue 1m1s delay]" {
-			t.Errorf("the trace has %s", got)
+			t.Errorf("the trace has %s, want %s", got, "[1m1s queue 1m1s delay]")
 		}
 		wg.Wait()
 	})

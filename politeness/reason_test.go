@@ -102,10 +102,10 @@ func TestReasonOfAWait(t *testing.T) {
 				_, err := l.Acquire(short, mustURL(t, host))
 				cancel()
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != tt.want {
-					t.Errorf("a caller in a hurry got %v (%+v)", err, d)
+					t.Errorf("a request with a short deadline: error %v (%+v), want a DelayError with Reason %q", err, d, tt.want)
 				}
 				if len(rejected) != 1 || rejected[0].Reason != tt.want {
-					t.Errorf("Rejected: %+v", rejected)
+					t.Errorf("Rejected received %+v, want one event with Reason %q", rejected, tt.want)
 				}
 
 				var traced []Reason
@@ -119,14 +119,14 @@ func TestReasonOfAWait(t *testing.T) {
 				last := granted[len(granted)-1]
 				mu.Unlock()
 				if last.Reason != tt.want || last.Wait == 0 {
-					t.Errorf("Granted: %+v; traced %q while it waited", last, traced)
+					t.Errorf("Granted received %+v, want Reason %q and a Wait; the trace has %q", last, tt.want, traced)
 				}
 				found := false
 				for _, why := range traced {
 					found = found || why == tt.want
 				}
 				if !found {
-					t.Errorf("traced %q while it waited", traced)
+					t.Errorf("the trace has %q, want %q among them", traced, tt.want)
 				}
 			})
 		})
@@ -159,7 +159,7 @@ func TestReasonWhereThereIsNoRoom(t *testing.T) {
 		grant(t, l, "http://example.com/")
 		_, err := l.Acquire(t.Context(), mustURL(t, "http://other.example/"))
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != "max hosts" {
-			t.Errorf("%v", err)
+			t.Errorf("error %v, want a DelayError with Reason %q", err, "max hosts")
 		}
 	})
 }
@@ -175,7 +175,7 @@ func TestReasonOfNoWait(t *testing.T) {
 	}
 	g.Done(Outcome{})
 	if len(got) != 1 || got[0].Reason != "" || !got[0].Exempt {
-		t.Errorf("%+v", got)
+		t.Errorf("events %+v, want one that is Exempt and has no Reason", got)
 	}
 }
 

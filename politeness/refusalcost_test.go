@@ -90,7 +90,7 @@ func BenchmarkLookForRefusals(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if lookForRefusals(o, page) {
-					b.Fatal("taken for a refusal")
+					b.Fatal("lookForRefusals of an ordinary page = true, want false")
 				}
 			}
 		})
@@ -150,10 +150,10 @@ func TestLookForRefusals_AllocatesNothing(t *testing.T) {
 	for _, size := range []int{0, 2 << 10, 8 << 10, 16 << 10, 64 << 10} {
 		page := ordinaryPage(size)
 		if lookForRefusals(o, page) {
-			t.Errorf("%d bytes: taken for a refusal", size)
+			t.Errorf("lookForRefusals of an ordinary page of %d bytes = true, want false", size)
 		}
 		if n := testing.AllocsPerRun(100, func() { lookForRefusals(o, page) }); n > 0 {
-			t.Errorf("%d bytes: %v allocations", size, n)
+			t.Errorf("%d bytes: %v allocations, want 0", size, n)
 		}
 	}
 }

@@ -106,10 +106,10 @@ func fetch(t *testing.T, rt http.RoundTripper, req *http.Request) error {
 	}
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || string(body) != "ok" {
-		t.Errorf("%d %q, %v", resp.StatusCode, body, err)
+		t.Errorf("status %d, body %q, error %v; want 200, %q, none", resp.StatusCode, body, err, "ok")
 	}
 	if resp.Request != req {
-		t.Error("the response is of another request")
+		t.Error("resp.Request is not the request")
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 	}
 	gaps := writes.gaps()
 	if len(gaps) < 5 {
-		t.Errorf("%d requests were written: none was sent again", len(gaps)+1)
+		t.Errorf("%d requests were written, want 6 at least because some are sent again", len(gaps)+1)
 	}
 	for _, gap := range gaps {
 		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone, a gap is below 1 ms
@@ -309,7 +309,7 @@ func TestReplayAndIdleConnections(t *testing.T) {
 		}
 		for _, gap := range gaps {
 			if gap != 60*time.Second {
-				t.Errorf("requests %v apart", gap)
+				t.Errorf("requests %v apart, want 1m0s", gap)
 			}
 		}
 	})
@@ -406,7 +406,7 @@ func TestReplay(t *testing.T) {
 				}
 				err := fetch(t, tr, req)
 				if tt.fails == nil && err != nil || tt.fails != nil && !tt.fails(err) {
-					t.Errorf("error %v", err)
+					t.Errorf("error %v, want the one of this row", err)
 				}
 				if got := server.gaps(); len(got) != len(tt.gaps) {
 					t.Errorf("requests %v apart, want %v: %q", got, tt.gaps, server.lines)
@@ -419,10 +419,10 @@ func TestReplay(t *testing.T) {
 				}
 				last := server.lines[len(server.lines)-1]
 				if req.Method == "POST" && last != "POST /form a=b" {
-					t.Errorf("the server got %q", last)
+					t.Errorf("the server received %q, want %q", last, "POST /form a=b")
 				}
 				if n := busy(tr.Limiter); n != 0 {
-					t.Errorf("%d slots are still taken", n)
+					t.Errorf("%d slots are taken, want 0", n)
 				}
 			})
 		})
@@ -456,7 +456,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 			}
 			for _, gap := range server.gaps() {
 				if gap < time.Second {
-					t.Errorf("requests %v apart", server.gaps())
+					t.Errorf("requests %v apart, want 1s at least", server.gaps())
 				}
 			}
 		})
@@ -479,7 +479,7 @@ func TestReplayEnds(t *testing.T) {
 		tr := &Transport{Base: base}
 		_, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "without an answer") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want one that contains %q", err, "without an answer")
 		}
 		if requests != maxReplays+1 {
 			t.Errorf("%d requests, want %d", requests, maxReplays+1)

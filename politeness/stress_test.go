@@ -70,14 +70,14 @@ func TestStress(t *testing.T) {
 		for h := range lim.hosts.All() {
 			lim.expireLeases(lim.now(), h)
 			if !lim.hosts.MayBeEvicted(h) {
-				t.Errorf("%s stays for ever", h.Key)
+				t.Errorf("%s may not be evicted, although no request needs it", h.Key)
 			}
 			if h.IsBusy() || h.OldestInFlight() != nil {
-				t.Errorf("%s: %d wait and %d are in flight", h.Key, h.Waiting(), h.InFlight)
+				t.Errorf("%s: %d wait and %d are in flight, want none", h.Key, h.Waiting(), h.InFlight)
 			}
 		}
 		if s := lim.stats; s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want none waiting or in flight", s)
 		}
 		lim.mu.Unlock()
 	}

@@ -86,7 +86,7 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 			t.Fatalf("error %v, want a DelayError", err)
 		}
 		if time.Since(zero) != 0 {
-			t.Errorf("it came after %v, not at once", time.Since(zero))
+			t.Errorf("rejected after %v, want at once", time.Since(zero))
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 			_, err := client.Get("http://example.com/old")
 			_, rejected := errors.AsType[*DelayError](err)
 			if rejected != (c.takes == 0) || time.Since(zero) != c.takes || !rejected && (err != nil || len(paths) != 2) {
-				t.Errorf("Delay %v, MaxWait %v, Retry-After %q: %v; requests for %v within %v", c.delay, c.maxWait, c.retryAfter, err, paths, time.Since(zero))
+				t.Errorf("Delay %v, MaxWait %v, Retry-After %q: error %v, requests for %v within %v; want %v (0s means rejected)", c.delay, c.maxWait, c.retryAfter, err, paths, time.Since(zero), c.takes)
 			}
 		}
 	})
@@ -158,13 +158,13 @@ func TestRoundTripperContract(t *testing.T) {
 		}
 		resp.Body.Close()
 		if !reflect.DeepEqual(before, *req) || !reflect.DeepEqual(header, req.Header) {
-			t.Error("it was")
+			t.Errorf("RoundTrip changed the request to %+v, want %+v", *req, before)
 		}
 		if resp.Request != req {
-			t.Error("the response names another request")
+			t.Error("resp.Request is not the request")
 		}
 		if resp.Request.Context().Err() != nil {
-			t.Error("its context ended with the body")
+			t.Errorf("the context of resp.Request has Err %v after the body was closed, want nil", resp.Request.Context().Err())
 		}
 	})
 
@@ -176,7 +176,7 @@ func TestRoundTripperContract(t *testing.T) {
 		req := httptest.NewRequest("POST", "http://example.com/", body)
 		_, err := (&Transport{Limiter: l}).RoundTrip(req)
 		if _, ok := errors.AsType[*DelayError](err); !ok || body.closed.Load() == 0 {
-			t.Errorf("error %v, closed %d times", err, body.closed.Load())
+			t.Errorf("error %v, closed %d times; want a DelayError and the body closed", err, body.closed.Load())
 		}
 	})
 
@@ -187,7 +187,7 @@ func TestRoundTripperContract(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, "POST", "http://example.com/", body)
 		_, err := (&Transport{}).RoundTrip(req)
 		if !errors.Is(err, context.Canceled) || body.closed.Load() == 0 {
-			t.Errorf("error %v, closed %d times", err, body.closed.Load())
+			t.Errorf("error %v, closed %d times; want Canceled and the body closed", err, body.closed.Load())
 		}
 	})
 
@@ -200,7 +200,7 @@ func TestRoundTripperContract(t *testing.T) {
 		got := get(t, tr, "http://example.com/")
 		defer got.Body.Close()
 		if got != want {
-			t.Error("another one")
+			t.Error("RoundTrip returned another response than Base")
 		}
 		copied.Body = got.Body
 		if !reflect.DeepEqual(&copied, got) {
@@ -215,7 +215,7 @@ func TestRoundTripperContract(t *testing.T) {
 				return &http.Response{StatusCode: 204, Body: body}, nil
 			})}
 			if resp := get(t, tr, fmt.Sprintf("http://%T.example/", body)); resp.Body != body || busy(l) != 0 {
-				t.Errorf("%T: body %T, %d in flight", body, resp.Body, busy(l))
+				t.Errorf("%T: the body is a %T, %d in flight; want the same body, none in flight", body, resp.Body, busy(l))
 			}
 		}
 	})
@@ -225,7 +225,7 @@ func TestRoundTripperContract(t *testing.T) {
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, broken })}
 		_, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
 		if err != broken || busy(l) != 0 {
-			t.Errorf("error %v, %d in flight", err, busy(l))
+			t.Errorf("error %v, %d in flight; want %v, none in flight", err, busy(l), broken)
 		}
 	})
 
@@ -237,7 +237,7 @@ func TestRoundTripperContract(t *testing.T) {
 			tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
 		}()
 		if busy(l) != 0 {
-			t.Error("it does not")
+			t.Errorf("%d slots are taken, want 0", busy(l))
 		}
 	})
 
@@ -245,7 +245,7 @@ func TestRoundTripperContract(t *testing.T) {
 		l := &Limiter{}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, nil })}
 		if _, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil)); err == nil || busy(l) != 0 {
-			t.Errorf("error %v, %d in flight", err, busy(l))
+			t.Errorf("error %v, %d in flight; want an error, none in flight", err, busy(l))
 		}
 	})
 
@@ -253,7 +253,7 @@ func TestRoundTripperContract(t *testing.T) {
 		base := &idleCloser{}
 		(&http.Client{Transport: &Transport{Base: base}}).CloseIdleConnections()
 		if !base.closed {
-			t.Error("it is not")
+			t.Error("CloseIdleConnections did not call the method of Base")
 		}
 		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // this Base has no such method
 	})
@@ -264,7 +264,7 @@ func TestRoundTripperContract(t *testing.T) {
 			get(t, tr, "file:///etc/hostname").Body.Close()
 		}
 		if s := tr.own.Stats(); s.Hosts != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("%+v, want no hosts", s)
 		}
 	})
 }
@@ -316,20 +316,20 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 					t.Fatal(err)
 				}
 				if busy(l) != 1 {
-					t.Fatal("the slot was freed before the body's end")
+					t.Fatalf("%d slots are taken before the end of the body, want 1", busy(l))
 				}
 				tt.end(t, resp.Body, cancel)
 				synctest.Wait()
 				if tt.held > 0 {
 					time.Sleep(tt.held - time.Nanosecond)
 					if busy(l) != 1 {
-						t.Fatal("the slot was freed too early")
+						t.Fatalf("%d slots are taken shortly before %v, want 1", busy(l), tt.held)
 					}
 					time.Sleep(time.Nanosecond)
 					synctest.Wait()
 				}
 				if busy(l) != 0 {
-					t.Error("the slot is still held")
+					t.Errorf("%d slots are taken at the end, want 0", busy(l))
 				}
 			})
 		})
@@ -356,7 +356,7 @@ func TestAttemptTimeout(t *testing.T) {
 		zero := time.Now()
 		resp := get(t, tr, "http://example.com/") // this request waits for 56 s, and is answered 4 s later
 		if waited := time.Since(zero); waited != time.Minute {
-			t.Errorf("the second answered after %v", waited)
+			t.Errorf("the second response came after %v, want 1m0s", waited)
 		}
 		_, err := io.ReadAll(resp.Body)
 		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) ||
@@ -364,13 +364,13 @@ func TestAttemptTimeout(t *testing.T) {
 			t.Errorf("error %v, want a timeout that names AttemptTimeout", err)
 		}
 		if took := time.Since(zero); took != time.Minute+time.Second {
-			t.Errorf("the body was cut after %v", took)
+			t.Errorf("the body ended after %v, want 1m1s", took)
 		}
 
 		tr = &Transport{Base: slow, AttemptTimeout: 3 * time.Second}
 		_, err = tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "AttemptTimeout, 3s") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want DeadlineExceeded with %q", err, "AttemptTimeout, 3s")
 		}
 
 		tr = &Transport{Base: slow, AttemptTimeout: -1}
@@ -418,7 +418,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		get(t, tr, "http://example.com/left-open?password=secret") // before it is sent, it waits for 20 s until the first body is closed
 		<-done
 		if n := strings.Count(log.String(), "being-read"); n != 1 {
-			t.Errorf("the body that is being read is named %d times: %s", n, &log)
+			t.Errorf("the log mentions the body that is being read %d times, want once: %s", n, &log)
 		}
 
 		zero := time.Now()
@@ -431,7 +431,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 			t.Errorf("they waited %v, want for AttemptTimeout", waited)
 		}
 		if n := strings.Count(log.String(), "left-open"); n != 1 || !strings.Contains(log.String(), "host=example.com") {
-			t.Errorf("named %d times: %s", n, &log)
+			t.Errorf("the log mentions the unread body %d times, want once, with host=example.com: %s", n, &log)
 		}
 	})
 }
@@ -454,11 +454,11 @@ func TestUnreadBodyOfAnotherHost(t *testing.T) {
 		wg.Go(func() { get(t, tr, "http://a.example.com/next").Body.Close() })
 		wg.Wait()
 		if n := strings.Count(log.String(), "left-open"); n != 1 {
-			t.Errorf("named %d times: %s", n, &log)
+			t.Errorf("the log mentions the unread body %d times, want once: %s", n, &log)
 		}
 		for _, want := range []string{"host=b.example.com", "within=example.com", "open_for=7s", zero.Add(7 * time.Second).Format("15:04:05")} {
 			if !strings.Contains(log.String(), want) {
-				t.Errorf("no %s in: %s", want, &log)
+				t.Errorf("the log does not contain %q: %s", want, &log)
 			}
 		}
 		if waited := time.Since(zero); waited != time.Minute {
@@ -488,13 +488,13 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 		defer cancel()
 		l.Acquire(ctx, mustURL(t, "http://example.com/"))
 		if n := strings.Count(log.String(), "left-open"); n != 1 {
-			t.Errorf("reported %d times: %s", n, &log)
+			t.Errorf("the log mentions the unread body %d times, want once: %s", n, &log)
 		}
 		if at := zero.Add(15 * time.Second).Format("15:04:05"); !strings.Contains(log.String(), at) {
-			t.Errorf("not reported at %s, 5s after the answer: %s", at, &log)
+			t.Errorf("the log has no line of %s, 5s after the response: %s", at, &log)
 		}
 		if busy(l) != 1 {
-			t.Error("a Lease shorter than AttemptTimeout freed the slot")
+			t.Errorf("%d slots are taken after a Lease shorter than AttemptTimeout, want 1", busy(l))
 		}
 		time.Sleep(time.Hour)
 	})
@@ -567,7 +567,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if !ok {
-		t.Fatalf("the body, %T, cannot be written to", resp.Body)
+		t.Fatalf("the body is a %T, want an io.ReadWriteCloser", resp.Body)
 	}
 	for busy(l) != 0 { // wait until AttemptTimeout frees the slot
 		time.Sleep(time.Millisecond)
@@ -575,7 +575,7 @@ func TestSwitchingProtocols(t *testing.T) {
 	io.WriteString(conn, "hello\n")
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if line != "echo hello\n" || err != nil {
-		t.Errorf("%q, %v", line, err)
+		t.Errorf("the server sent %q, error %v; want %q, none", line, err, "echo hello\n")
 	}
 	if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		t.Error(err)
@@ -584,7 +584,7 @@ func TestSwitchingProtocols(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := conn.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), "AttemptTimeout") {
-		t.Errorf("reading after Close: %v", err)
+		t.Errorf("reading after Close: error %v, want one that does not mention AttemptTimeout", err)
 	}
 }
 
@@ -600,7 +600,7 @@ func TestProtocolSwitchedUnasked(t *testing.T) {
 	tr := &Transport{Base: base, Limiter: l}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/", nil)
 	if resp, err := tr.RoundTrip(req); resp != nil || err == nil || body.closed.Load() != 1 || busy(l) != 0 {
-		t.Errorf("%v, %v, closed %d times, %d slots taken", resp, err, body.closed.Load(), busy(l))
+		t.Errorf("RoundTrip = %v, %v, body closed %d times, %d slots taken; want nil, an error, 1, 0", resp, err, body.closed.Load(), busy(l))
 	}
 }
 
@@ -628,15 +628,15 @@ func TestHTTP2AndTrailers(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if string(body) != "hello" || err != nil || resp.ProtoMajor != 2 || resp.Trailer.Get("Sum") != "42" {
-			t.Errorf("%q, %v, %s, trailer %v", body, err, resp.Proto, resp.Trailer)
+			t.Errorf("body %q, error %v, protocol %s, trailer %v; want %q, none, HTTP/2.0, Sum: 42", body, err, resp.Proto, resp.Trailer, "hello")
 		}
 		if busy(l) != 0 {
-			t.Error("the slot is held after EOF")
+			t.Errorf("%d slots are taken after EOF, want 0", busy(l))
 		}
 		resp.Body.Close()
 	}
 	if !reused {
-		t.Error("the connection was not used again")
+		t.Error("the connection was not reused")
 	}
 }
 
@@ -657,7 +657,7 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 			get(t, tr, "http://example.com/")
 		}
 		if fmt.Sprint(sent) != "[300ms 1.6s 2.9s]" {
-			t.Errorf("sent at %v", sent)
+			t.Errorf("sent at %v, want 300ms, 1.6s and 2.9s", sent)
 		}
 	})
 }
@@ -690,7 +690,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			// The first request is sent at 8 s. The second may start 10 s
 			// later, and also dials for 8 s.
 			if fmt.Sprint(sent) != "[8s 26s]" {
-				t.Errorf("sent at %v", sent)
+				t.Errorf("sent at %v, want 8s and 26s", sent)
 			}
 		})
 	})

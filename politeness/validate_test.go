@@ -140,7 +140,7 @@ func TestLimiter_ValidateChangesNothing(t *testing.T) {
 		}}
 		l := &politeness.Limiter{Delay: time.Hour, Within: within}
 		if err := l.Validate(); err == nil || calls > 0 {
-			t.Fatalf("Validate = %v after %d calls of Key", err, calls)
+			t.Fatalf("Validate = %v after %d calls of Key, want an error after 0", err, calls)
 		}
 		l.Delay, within.Jitter = 2*time.Second, 0
 		if err := l.Validate(); err != nil {
@@ -155,7 +155,7 @@ func TestLimiter_ValidateChangesNothing(t *testing.T) {
 			g.Done(politeness.Outcome{})
 		}
 		if took := time.Since(start); took != 2*time.Second || calls != 2 {
-			t.Errorf("two requests took %v and %d calls of the second Key", took, calls)
+			t.Errorf("two requests took %v and %d calls of the second Key, want 2s and 2", took, calls)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestLimiter_WithinThatWasInvalid(t *testing.T) {
 	within := &politeness.Limiter{GlobalRate: global}
 	u := &url.URL{Scheme: "http", Host: "example.com"}
 	if _, err := within.Acquire(t.Context(), u); err == nil {
-		t.Fatal("a request starts without a burst")
+		t.Fatal("a request starts without a burst, want an error")
 	}
 	global.SetBurst(1)
 	l := &politeness.Limiter{Within: within}

@@ -212,7 +212,7 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 					}
 					for i := 1; i < len(server.seen); i++ {
 						if gap := server.seen[i] - server.seen[i-1]; gap < time.Second {
-							t.Errorf("requests came at %v", server.seen)
+							t.Errorf("requests came at %v, want 1s apart at least", server.seen)
 							break
 						}
 					}
@@ -332,7 +332,7 @@ func TestWire_UnusualNames(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if requests++; r.Host != name {
-				t.Errorf("%s: the server was asked for %s", spelling, r.Host)
+				t.Errorf("%s: the server received a request for %s, want %s", spelling, r.Host, name)
 			}
 			io.WriteString(w, "ok")
 		}))
@@ -361,7 +361,7 @@ func TestWire_UnusualNames(t *testing.T) {
 		}
 		cancel()
 		if req.URL.Host != host {
-			t.Errorf("%s: the request was changed", spelling)
+			t.Errorf("%s: RoundTrip changed the host of the request to %s, want %s", spelling, req.URL.Host, host)
 		}
 		mu.Lock()
 		if conns != 1 || requests != 2 {
@@ -385,7 +385,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 	_, err := tr.RoundTrip(newGet(t, "https://www.example.com/"))
 	if err == nil || !strings.Contains(err.Error(), "connections") || asked > 2*maxConnections {
-		t.Errorf("%d were asked for: %v", asked, err)
+		t.Errorf("%d calls of GetConn, error %v; want at most %d, and an error that mentions connections", asked, err, 2*maxConnections)
 	}
 }
 
@@ -409,11 +409,11 @@ func TestWire_EndlessInformation(t *testing.T) {
 		tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 		_, err := tr.RoundTrip(newGet(t, "http://www.example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "1xx") {
-			t.Errorf("error %v", err)
+			t.Errorf("error %v, want one that mentions 1xx", err)
 		}
 		synctest.Wait()
 		if sent > 2*max1xxBytes {
-			t.Errorf("%d bytes were read", sent)
+			t.Errorf("%d bytes were read, want at most %d", sent, 2*max1xxBytes)
 		}
 	})
 }

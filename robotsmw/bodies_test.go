@@ -109,7 +109,7 @@ func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 				most, mostCounted, limit)
 		}
 		if most < limit/4 {
-			t.Errorf("unfinished bodies took only %d bytes: fetches were canceled unnecessarily", most)
+			t.Errorf("unfinished bodies took only %d bytes, want %d at least: fetches were canceled unnecessarily", most, limit/4)
 		}
 		time.Sleep(time.Hour)
 		if n := web.read.Load(); n != 0 {

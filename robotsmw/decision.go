@@ -252,9 +252,9 @@ func (d Decision) why(in string) string {
 	case TooMuchWork:
 		s = "too much work to match with the rules of " + in
 	case Unavailable:
-		s = fmt.Sprintf("no robots.txt: %s answered %d", in, d.Status)
+		s = fmt.Sprintf("no robots.txt: %s returned status %d", in, d.Status)
 	case Forbidden:
-		s = fmt.Sprintf("%s answered %d, which counts as a disallow", in, d.Status)
+		s = fmt.Sprintf("%s returned status %d, which counts as a disallow", in, d.Status)
 	case Unreachable:
 		s = in + " " + d.failure("")
 	}

@@ -61,12 +61,12 @@ func TestDecisionSaysWhy(t *testing.T) {
 		},
 		{
 			name: "unavailable", robots: status(404), url: "http://a.example/",
-			text: "allowed: http://a.example/ (no robots.txt: http://a.example/robots.txt answered 404)",
+			text: "allowed: http://a.example/ (no robots.txt: http://a.example/robots.txt returned status 404)",
 			json: `{"url":"http://a.example/","allowed":true,"reason":"unavailable","robots_url":"http://a.example/robots.txt","status":404,"fetched":"2000-01-01T00:00:00Z","expires":"2000-01-02T00:00:00Z"}`,
 		},
 		{
 			name: "forbidden", robots: status(403), url: "http://a.example/", edit: forbiddenIsDisallow,
-			text: "disallowed: http://a.example/ (http://a.example/robots.txt answered 403, which counts as a disallow)",
+			text: "disallowed: http://a.example/ (http://a.example/robots.txt returned status 403, which counts as a disallow)",
 		},
 		{
 			name: "unreachable", robots: status(503), url: "http://a.example/",

@@ -237,7 +237,7 @@ func ExampleObserver() {
 		},
 	}
 	mine := &robotsmw.Observer{
-		Fetched: func(_ context.Context, f robotsmw.Fetch) { fmt.Println(f.URL, "answered", f.Status) },
+		Fetched: func(_ context.Context, f robotsmw.Fetch) { fmt.Println(f.URL, "returned status", f.Status) },
 	}
 	transport, err := robotsmw.NewTransport(robotsmw.Options{
 		UserAgent: "ExampleBot/1.0",
@@ -256,8 +256,8 @@ func ExampleObserver() {
 	}
 	fmt.Println(refused, "URLs may not be fetched")
 	// Output:
-	// http://shop.example/robots.txt answered 200
-	// http://down.example/robots.txt answered 503
+	// http://shop.example/robots.txt returned status 200
+	// http://down.example/robots.txt returned status 503
 	// 2 URLs may not be fetched
 }
 

@@ -105,7 +105,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		}
 		for _, want := range [][2]any{{"decided", "mine"}, {"fetched", nil}, {"get", nil}} {
 			if !events[want] {
-				t.Errorf("no %v among %v", want, events)
+				t.Errorf("events %v, want %v among them", events, want)
 			}
 		}
 	})

@@ -101,7 +101,7 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 						ofPages, ofPorts, pages)
 				}
 				if ofPorts == 0 {
-					t.Error("no robots.txt of a port was requested")
+					t.Error("no robots.txt of a port was requested, want one")
 				}
 				if hasRunOut := ofFile > 0; hasRunOut != tt.runsOut {
 					t.Errorf("the pages' own robots.txt was requested %d times, want some: %t", ofFile, tt.runsOut)

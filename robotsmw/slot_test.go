@@ -46,7 +46,7 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 					t.Fatal(err)
 				}
 				if answered, _ := getPages(t, client, "slot.example", 1); answered != 1 {
-					t.Fatal("the first page was not answered")
+					t.Fatalf("%d responses for the first page, want 1", answered)
 				}
 				time.Sleep(55 * time.Minute)
 				isShut.Store(true)

@@ -44,7 +44,7 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 					t.Errorf("error %q, want it to contain %q", err, want)
 				}
 				if ue, ok := errors.AsType[*url.Error](err); !ok || ue.Timeout() || blocked.Timeout() {
-					t.Error("a blocked request counts as a timeout, or its error is not a *url.Error")
+					t.Errorf("a blocked request: error %#v, want a *url.Error that is not a timeout", err)
 				}
 				if body.closed != 1 {
 					t.Errorf("the request's body was closed %d times, want once", body.closed)

@@ -257,7 +257,7 @@ func TestFetch(t *testing.T) {
 					t.Errorf("the text is %.100q, want %.100q", text, tt.text)
 				}
 				if tt.err == "" && err != nil {
-					t.Errorf("fetch: %v", err)
+					t.Errorf("fetch: error %v, want none", err)
 				}
 				if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
 					t.Errorf("the error is %v, want it to contain %q", err, tt.err)

@@ -397,7 +397,7 @@ func (r *run) command(n int, what string) *exec.Cmd {
 		"-user-agent=TestBot/1.0 (+https://example.com/bot) " + []string{"zero", "one", "two"}[n],
 	}, r.flags...)
 	if r.hasParts {
-		args = append(args, "-workers=3", fmt.Sprintf("-part=%d", n), "-rest="+retryAfter.String())
+		args = append(args, "-workers=3", fmt.Sprintf("-part=%d", n), "-start-delay="+retryAfter.String())
 	}
 	cmd := exec.CommandContext(r.t.Context(), r.program, append(args, what)...)
 	cmd.Env = append(os.Environ(), "HTTP_PROXY="+r.proxy, "NO_PROXY=")

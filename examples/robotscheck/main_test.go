@@ -434,6 +434,6 @@ func compareWithChecker(t *testing.T, host, target string) {
 	v := source.Judge(source.File.Rules("ExampleBot"), rawURL)
 	isSame := v.Allowed == d.Allowed && v.Line == d.Line
 	if !isSame || v.Reason != d.Reason {
-		t.Errorf("Judge(%s) returned %+v, but the Checker %v", rawURL, v, d)
+		t.Errorf("Judge(%s) = %+v, want the decision of the Checker, %v", rawURL, v, d)
 	}
 }

@@ -72,13 +72,13 @@ func TestNewFileGraph(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newFileGraph(files(t, map[string]string{uses: tt.a, isUsed: tt.b}))
 			if !slices.Equal(g.Files, []string{uses, isUsed}) {
-				t.Fatalf("the files are %q", g.Files)
+				t.Fatalf("files %q, want %q", g.Files, []string{uses, isUsed})
 			}
 			if got := strings.Join(g.Arrows[Arrow{0, 1}], ", "); got != tt.want {
 				t.Errorf("%s uses %q of %s, want %q", uses, got, isUsed, tt.want)
 			}
 			if back, ok := g.Arrows[Arrow{1, 0}]; ok {
-				t.Errorf("%s uses %q of %s", isUsed, back, uses)
+				t.Errorf("%s uses %q of %s, want nothing", isUsed, back, uses)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestRun(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(out.String(), want) {
-					t.Errorf("it prints no %q but\n%s", want, out.String())
+					t.Errorf("output does not contain %q:\n%s", want, out.String())
 				}
 			}
 		})
@@ -150,6 +150,6 @@ func TestUsedNames(t *testing.T) {
 	q.Test = true
 	used := usedNames([]*Package{p, q})
 	if !used[p.Path+".T"] || !used[p.Path+".T.Shown"] || used[p.Path+".T.Tested"] || used[p.Path+".F"] {
-		t.Errorf("used: %v", used)
+		t.Errorf("used: %v, want T and T.Shown, but neither T.Tested nor F", used)
 	}
 }

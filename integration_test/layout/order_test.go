@@ -48,10 +48,10 @@ func TestCheapestIsTheCheapest(t *testing.T) {
 		least := math.MaxInt
 		permute([]int{0, 1, 2, 3, 4, 5}, 0, func(order []int) { least = min(least, orderCost(cost, order)) })
 		if n := orderCost(cost, exactOrder(cost)); n != least {
-			t.Errorf("exactOrder costs %d, the best order %d, of %v", n, least, cost)
+			t.Errorf("exactOrder costs %d, want %d: %v", n, least, cost)
 		}
 		if n := orderCost(cost, goodOrder(cost)); n != least {
-			t.Errorf("goodOrder costs %d, the best order %d, of %v", n, least, cost)
+			t.Errorf("goodOrder costs %d, want %d: %v", n, least, cost)
 		}
 	}
 }
@@ -62,20 +62,20 @@ func TestGoodOrderOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	cost := chance(random, 16)
 	if good, best := orderCost(cost, goodOrder(cost)), orderCost(cost, exactOrder(cost)); good != best {
-		t.Errorf("%d, not %d", good, best)
+		t.Errorf("goodOrder costs %d, want %d", good, best)
 	}
 	large := chance(random, 70)
 	order, exact := cheapest(large)
 	if exact {
-		t.Error("70 files, and said to be exact")
+		t.Error("cheapest of 70 files reports an exact order, want an approximate one")
 	}
 	if c := orderCost(large, order); c == 0 || c > orderCost(large, random.Perm(70)) {
-		t.Errorf("the cost is %d: more than by chance", c)
+		t.Errorf("goodOrder of 70 files costs %d, want at most the cost of a random order, and not 0", c)
 	}
 	slices.Sort(order)
 	for i, file := range order {
 		if i != file {
-			t.Fatalf("the files are %v", order)
+			t.Fatalf("the sorted files are %v, want each number once", order)
 		}
 	}
 }

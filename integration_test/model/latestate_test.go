@@ -30,7 +30,7 @@ func TestLateStatesMutants(t *testing.T) {
 			t.Parallel()
 			got := search(t, lateStates, mutant)
 			if got.errors == 0 {
-				t.Errorf("the model does not find what %s breaks", mutant)
+				t.Errorf("the model does not find the error of the mutant %s", mutant)
 			}
 		})
 	}

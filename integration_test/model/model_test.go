@@ -112,7 +112,7 @@ func TestFleetMutants(t *testing.T) {
 			t.Parallel()
 			got := search(t, tt.property, tt.name)
 			if got.errors == 0 {
-				t.Errorf("the model does not find what %s breaks", tt.name)
+				t.Errorf("the model does not find the error of the mutant %s", tt.name)
 			}
 		})
 	}

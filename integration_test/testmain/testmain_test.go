@@ -22,7 +22,7 @@ func TestQuiet(t *testing.T) {
 	slog.Error("from the library")
 	log.Print("from the test")
 	if got := written.String(); strings.Contains(got, "library") || !strings.HasSuffix(got, " from the test\n") {
-		t.Errorf("%q was written", got)
+		t.Errorf("%q was written, want only the line of the test", got)
 	}
 }
 

@@ -112,7 +112,7 @@ func TestTransport_ResponsesThatAreNotWrapped(t *testing.T) {
 				t.Errorf("%v, %v, want %v, %v", resp, err, test.resp, test.err)
 			}
 			if resp != nil && resp.Body != body {
-				t.Errorf("the body is a %T", resp.Body)
+				t.Errorf("the body is a %T, want the one of the response, a %T", resp.Body, body)
 			}
 			if canceled := ctx.Err() != nil; canceled != test.canceled {
 				t.Errorf("canceled: %v, want %v", canceled, test.canceled)

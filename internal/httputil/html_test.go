@@ -36,6 +36,6 @@ func TestMayBeHTML(t *testing.T) {
 		}
 	}
 	if !MayBeHTML(200, nil) || MayBeHTML(204, nil) {
-		t.Error("a response without a header")
+		t.Errorf("without a header: MayBeHTML(200) = %t, MayBeHTML(204) = %t; want true, false", MayBeHTML(200, nil), MayBeHTML(204, nil))
 	}
 }

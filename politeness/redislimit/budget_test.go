@@ -27,7 +27,7 @@ func TestBudget_IsShared(t *testing.T) {
 		f.Wait()
 		f.checkIntervals(shortDelay)
 		if n := total.Load(); n != requests {
-			f.Errorf("%d requests of a Budget of %d", n, requests)
+			f.Errorf("%d requests, want the Budget of %d", n, requests)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestBudget_IsUsedUp(t *testing.T) {
 		}
 		f.Wait()
 		if n := total.Load(); n != requests {
-			t.Errorf("%d requests of a Budget of %d", n, requests)
+			t.Errorf("%d requests, want the Budget of %d", n, requests)
 		}
 	})
 }

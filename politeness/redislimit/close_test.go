@@ -124,7 +124,7 @@ func TestClose_LimiterKeepsNoState(t *testing.T) {
 		time.Sleep(time.Minute)
 		began := time.Now()
 		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
-			t.Errorf("after a minute: %v, after %v", err, time.Since(began))
+			t.Errorf("a minute after Close: error %v after %v, want errClosed at once", err, time.Since(began))
 		}
 	})
 }
@@ -177,12 +177,12 @@ func TestClose_HostsAreAvailable(t *testing.T) {
 		began := time.Now()
 		b.request(host, ok200)
 		if took := time.Since(began); took > shortDelay+quick+f.stalled() {
-			f.Errorf("the next request starts %v after Close", took)
+			f.Errorf("the next request starts %v after Close, want at most %v", took, shortDelay+quick+f.stalled())
 		}
 		ctx, cancel := context.WithTimeout(f.Context(), quick)
 		defer cancel()
 		if _, err := a.acquire(ctx, "other.example"); !errors.Is(err, context.DeadlineExceeded) {
-			f.Errorf("a closed member: %v", err)
+			f.Errorf("a request of a closed member: error %v, want DeadlineExceeded", err)
 		}
 	})
 }
@@ -301,7 +301,7 @@ func TestClose_DropMayHaveRun(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		if n := b.lost.Load(); n > 0 || !engine.flushed {
-			t.Errorf("the owner has lost its host %d times", n)
+			t.Errorf("the owner has lost its host %d times, flushed: %t; want 0, true", n, engine.flushed)
 		}
 		if n, _ := b.startsSince(time.Now().Add(-2 * time.Second)); n == 0 {
 			t.Error("the owner starts no requests")

@@ -118,7 +118,7 @@ func TestEpoch_LossBeforeGive(t *testing.T) {
 		began := time.Now()
 		b.request(host, ok200)
 		if gap := time.Since(began); gap < delay || gap > delay+2*time.Second {
-			t.Errorf("the next owner starts a request %v after the last one", gap)
+			t.Errorf("the next owner starts a request %v after the last one, want %v to %v", gap, delay, delay+2*time.Second)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestEpoch_LossesDuringHandOver(t *testing.T) {
 		}
 		for i := range 10 {
 			if took, err := []*testMember{a, b}[i%2].tryRequest(host, time.Minute, ok200); err != nil || i > 0 && took > 2*delay {
-				t.Errorf("hand-over %d took %v: %v", i, took, err)
+				t.Errorf("hand-over %d took %v, error %v; want at most %v and none", i, took, err, 2*delay)
 			}
 		}
 	})

@@ -44,7 +44,7 @@ func TestHandOver_TakesTurns(t *testing.T) {
 		// than the interval allows are accepted.
 		share := float64(len(starts)-1) * float64(shortDelay) / float64(took)
 		if share < 0.85 && f.stalled() < took/4 {
-			f.Errorf("%.2f of the requests that the interval allows were made", share)
+			f.Errorf("%.2f of the requests that the interval allows were made, want 0.85 at least", share)
 		}
 		longest := time.Duration(0)
 		for i := range members {
@@ -56,11 +56,11 @@ func TestHandOver_TakesTurns(t *testing.T) {
 				}
 			}
 			if members[i].handedOver.Load() == 0 {
-				f.Errorf("member %d has handed no host over", i)
+				f.Errorf("member %d has handed no host over, want one at least", i)
 			}
 		}
 		if most := 2*2*2*time.Second + quick + f.stalled(); longest > most { // two turns of 2 s for each of the two other members
-			f.Errorf("a member waited for %v", longest)
+			f.Errorf("a member waited for %v, want at most %v", longest, most)
 		}
 	})
 }
@@ -76,7 +76,7 @@ func TestHandOver_HostsAreIndependent(t *testing.T) {
 			b.request(fmt.Sprintf("b%d.example", i), ok200)
 		}
 		if took := time.Since(began); took > 4*quick+f.stalled() {
-			f.Errorf("the first requests to 40 hosts took %v", took)
+			f.Errorf("the first requests to 40 hosts took %v, want at most %v", took, 4*quick+f.stalled())
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestHandOver_RequestInFlight(t *testing.T) {
 		})
 		b.request(host, ok200)
 		if at := f.sortedStarts()[1].at; at.Before(done) {
-			f.Errorf("the next owner started a request %v before the end", done.Sub(at))
+			f.Errorf("the next owner started a request %v before the request in flight ended, want after its end", done.Sub(at))
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestHandOver_CallerThatDoesNotWait(t *testing.T) {
 			}
 			delay, is := errors.AsType[*politeness.DelayError](err)
 			if !is || time.Since(began) > 20*time.Second {
-				f.Errorf("%v after %v", err, time.Since(began))
+				f.Errorf("error %v after %v, want a DelayError after at most 20s", err, time.Since(began))
 				return
 			}
 			time.Sleep(min(max(time.Until(delay.Until), shortDelay/10), 2*time.Second))
@@ -182,7 +182,7 @@ func TestHandOver_ErrorNamesOwner(t *testing.T) {
 			f.Errorf("%v, want a DelayError with the reason and a future time", err)
 		}
 		if s := b.limiter.Stats(); s.Waiting != 0 {
-			f.Errorf("%+v", s)
+			f.Errorf("%+v, want none waiting", s)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestHandOver_QueuedIsCalledOnce(t *testing.T) {
 		b.limiter.Acquire(politeness.WithTrace(ctx, trace), page(host))
 		g.Done(ok200)
 		if calls > 3 {
-			t.Errorf("Queued was called %d times in 30 s", calls)
+			t.Errorf("Queued was called %d times in 30s, want at most 3", calls)
 		}
 	})
 }

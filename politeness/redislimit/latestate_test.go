@@ -23,7 +23,7 @@ func TestLateState_ReachesTheOwner(t *testing.T) {
 		a, b := f.join(&politeness.Limiter{Concurrency: 2}), f.join(&politeness.Limiter{Concurrency: 2})
 		g := a.begin(t.Context(), host)
 		if waited, err := b.tryRequest(host, time.Minute, ok200); err != nil || waited > 3*time.Second {
-			t.Fatalf("the host is not handed over in flight: %v, %v", waited, err)
+			t.Fatalf("the next owner waited %v while a request was in flight, error %v; want at most 3s and none", waited, err)
 		}
 		g.Done(tooMany("60"))
 		time.Sleep(10 * time.Millisecond)
@@ -236,7 +236,7 @@ func TestLateState_AfterLimiterLease(t *testing.T) {
 					defer g.Done(ok200)
 				}
 				if a.hasSession() != keepsSession {
-					t.Errorf("the member has a session: %t", !keepsSession)
+					t.Errorf("the member has a session: %t, want %t", !keepsSession, keepsSession)
 				}
 				paused := time.Now()
 				slow.Done(tooMany("60"))
@@ -272,14 +272,14 @@ func TestLateState_WhileCutOff(t *testing.T) {
 				paused := time.Now()
 				time.Sleep(20 * time.Second)
 				if n, _ := b.startsSince(paused); n == 0 {
-					t.Error("the other member does not own the host")
+					t.Error("the other member started no request, so it does not own the host")
 				}
 				a.reconnect()
 				time.Sleep(3 * time.Second)
 				returned := time.Now()
 				time.Sleep(90 * time.Second)
 				if n, _ := b.startsSince(returned); n > 0 {
-					t.Errorf("%d requests started during the pause", n)
+					t.Errorf("%d requests started during the pause, want 0", n)
 				}
 				cancel()
 				b.stopCrawling()

@@ -56,13 +56,13 @@ func TestLostReply_Give(t *testing.T) {
 				go func() {
 					time.Sleep(test.request)
 					if _, err := a.acquire(ctx, host); !errors.Is(err, context.Canceled) {
-						t.Errorf("the second request: %v", err)
+						t.Errorf("the second request: error %v, want Canceled", err)
 					}
 				}()
 				time.Sleep(10 * ms)
 				b.request(host, ok200)
 				if gap := time.Since(began); gap < delay || gap > delay+3*time.Second {
-					t.Errorf("the next owner starts a request %v after the last one", gap)
+					t.Errorf("the next owner starts a request %v after the last one, want %v to %v", gap, delay, delay+3*time.Second)
 				}
 			})
 		})
@@ -118,7 +118,7 @@ func TestLostReply_Register(t *testing.T) {
 		time.AfterFunc(4700*time.Millisecond, func() { engine.isOver.Store(true) })
 		b.request(host, ok200)
 		if gap := time.Since(last); gap < delay || gap > 2*delay {
-			t.Errorf("the next owner starts a request %v after the last one", gap)
+			t.Errorf("the next owner starts a request %v after the last one, want %v to %v", gap, delay, 2*delay)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestLostReply_RegisterOfUnneededHost(t *testing.T) {
 		began := time.Now()
 		_, err := b.tryRequest(host, 10*time.Minute, ok200)
 		if err != nil || time.Since(began) > time.Minute {
-			t.Errorf("the other member has the host after %v: %v", time.Since(began), err)
+			t.Errorf("the request of the other member: error %v after %v, want none after at most 1m0s", err, time.Since(began))
 		}
 	})
 }

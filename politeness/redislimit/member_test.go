@@ -50,7 +50,7 @@ func TestMember_ManyHosts(t *testing.T) {
 		gives.Store(0)
 		for _, h := range claims {
 			if !h.owned.Load() {
-				t.Fatalf("%s is not owned", h.host)
+				t.Fatalf("%s is not owned, want every host owned", h.host)
 			}
 			h.looked.Store(false)
 		}
@@ -61,7 +61,7 @@ func TestMember_ManyHosts(t *testing.T) {
 		}
 		for _, h := range claims {
 			if !h.looked.Load() {
-				t.Errorf("%s was not looked at in %v", h.host, reviewHeartbeats*heartbeatInterval)
+				t.Errorf("Look was not called for %s within %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}
@@ -106,7 +106,7 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		time.Sleep(heartbeatInterval)
 		synctest.Wait()
 		if own.contendedAt.Before(restored) {
-			t.Errorf("the host is not given back within %v of the end of the outage", heartbeatInterval)
+			t.Errorf("the host was not given back within %v of the end of the outage", heartbeatInterval)
 		}
 	})
 }

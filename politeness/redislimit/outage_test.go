@@ -56,7 +56,7 @@ func TestOutage_Errors(t *testing.T) {
 		took, err := b.tryRequest(host, 1500*time.Millisecond, ok200)
 		if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || took > 1500*time.Millisecond ||
 			delay.Until.Before(time.Now()) || !strings.Contains(err.Error(), "member 1 of the fleet owns it") || !strings.Contains(err.Error(), "at about") {
-			t.Errorf("after %v: %v", took, err)
+			t.Errorf("error %v after %v, want a DelayError in time that names member 1", err, took)
 		}
 		go b.tryRequest(host, 2*time.Minute, ok200)
 		time.Sleep(time.Second)
@@ -67,19 +67,19 @@ func TestOutage_Errors(t *testing.T) {
 			took, err := b.tryRequest(host, maxWait, ok200)
 			away, ok := errors.AsType[*AwayError](err)
 			if !ok || took > maxWait {
-				t.Errorf("with a deadline of %v: after %v, %v", maxWait, took, err)
+				t.Errorf("with a deadline of %v: error %v after %v, want an AwayError before the deadline", maxWait, err, took)
 				continue
 			}
 			if away.Owner != "member 1" || away.Since.After(cutOff.Add(time.Second)) || away.Since.Before(cutOff.Add(-2*time.Second)) ||
 				!strings.Contains(err.Error(), fmt.Sprint("since ", away.Since.Format(time.RFC3339))) {
-				t.Errorf("%+v: %v", away, err)
+				t.Errorf("%+v: error %v, want the owner member 1, away since about %v", away, err, cutOff)
 			}
 		}
 		never := f.join(&politeness.Limiter{MaxWait: -1})
 		never.cutOff()
 		for range 5 {
 			if took, err := never.tryRequest(host, time.Minute, ok200); err == nil || took > 0 {
-				t.Errorf("without a wait: after %v, %v", took, err)
+				t.Errorf("with MaxWait -1: error %v after %v, want an error at once", err, took)
 			}
 			time.Sleep(time.Second)
 		}
@@ -95,11 +95,11 @@ func TestOutage_NothingRunsWithoutRequests(t *testing.T) {
 		m.cutOff()
 		g.Done(ok200)
 		if _, err := m.tryRequest("other.example", 5*time.Second, ok200); err == nil {
-			t.Error("a request starts without Redis")
+			t.Error("a request starts without Redis, want an error")
 		}
 		time.Sleep(time.Minute)
 		if m.hasSession() {
-			t.Error("the goroutine runs")
+			t.Error("the member has a session although it needs no host")
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestPause_StopsAllMembers(t *testing.T) {
 		paused := time.Now()
 		b.request(host, ok200)
 		if got := time.Since(paused); got < 3*time.Second-f.tolerance() || got > 3*time.Second+2*quick+f.stalled() {
-			f.Errorf("the other member starts a request %v after the 429", got)
+			f.Errorf("the other member starts a request %v after the 429, want %v to %v", got, 3*time.Second-f.tolerance(), 3*time.Second+2*quick+f.stalled())
 		}
 	})
 }
@@ -36,10 +36,10 @@ func TestPause_BackOffDoubles(t *testing.T) {
 		}
 		f.join(limiter()).request(host, ok200)
 		if got := f.gap(0, 1); got < time.Second-f.tolerance() {
-			f.Errorf("the first pause was %v", got)
+			f.Errorf("the first pause was %v, want %v at least", got, time.Second-f.tolerance())
 		}
 		if got := f.gap(1, 2); got < 2*time.Second-f.tolerance() {
-			f.Errorf("the second pause was %v", got)
+			f.Errorf("the second pause was %v, want %v at least", got, 2*time.Second-f.tolerance())
 		}
 	})
 }
@@ -56,10 +56,10 @@ func TestPause_Second503(t *testing.T) {
 		}
 		f.join(limiter()).request(host, ok200)
 		if got := f.gap(0, 1); got > 2*time.Second+f.stalled() {
-			f.Errorf("after the first 503, a request starts after %v", got)
+			f.Errorf("after the first 503, a request starts after %v, want at most %v", got, 2*time.Second+f.stalled())
 		}
 		if got := f.gap(1, 2); got < 3*time.Second-f.tolerance() {
-			f.Errorf("after the second 503, a request starts after %v", got)
+			f.Errorf("after the second 503, a request starts after %v, want %v at least", got, 3*time.Second-f.tolerance())
 		}
 	})
 }
@@ -104,11 +104,11 @@ func TestPause_EndsTheSession(t *testing.T) {
 		calls := f.calls()
 		time.Sleep(10 * time.Minute)
 		if n, sessions := f.calls()-calls, f.memory.snapshot().sessions; n > 0 || len(sessions) > 0 {
-			t.Errorf("%d calls for a host that is paused, and the sessions %v", n, sessions)
+			t.Errorf("%d calls and the sessions %v for a host that is paused, want none", n, sessions)
 		}
 		b := f.join(&politeness.Limiter{})
 		if _, err := b.tryRequest(host, time.Minute, ok200); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("another member does not keep the pause: %v", err)
+			t.Errorf("a request of another member during the pause: error %v, want DeadlineExceeded", err)
 		}
 	})
 }
@@ -147,12 +147,12 @@ func TestPause_EndsForAll(t *testing.T) {
 		cancel()
 		f.Wait()
 		if len(next) != 3 {
-			t.Errorf("%d of 3 members start again after the pause", len(next))
+			t.Errorf("%d of 3 members start requests after the pause, want all", len(next))
 		}
 		for i, at := range next {
 			t.Logf("member %d starts %v after the 429", i, at.Sub(paused))
 			if at.Sub(paused) > 30*time.Second {
-				t.Errorf("member %d starts %v after the 429", i, at.Sub(paused))
+				t.Errorf("member %d starts %v after the 429, want at most 30s", i, at.Sub(paused))
 			}
 		}
 	})
@@ -182,13 +182,13 @@ func TestPause_ShortRuns(t *testing.T) {
 			case run == 0 && err != nil:
 				t.Fatal(err)
 			case run > 0 && err == nil && after < 90*time.Second:
-				t.Fatalf("a request starts %v after the 429", after)
+				t.Fatalf("a request starts %v after the 429, want 1m30s at least", after)
 			case run > 0 && err == nil:
 				return
 			}
 			time.Sleep(58 * time.Second)
 		}
-		t.Error("no request starts any more")
+		t.Error("no request starts within 5 tries, want one after the pause")
 	})
 }
 

@@ -47,7 +47,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 		"a short Lease":    func() (*Fleet, error) { return New(client, Options{Lease: time.Second}) },
 	} {
 		if f, err := try(); err == nil || f != nil {
-			t.Errorf("%s: %v, %v", name, f, err)
+			t.Errorf("%s: New = %v, %v; want nil and an error", name, f, err)
 		}
 	}
 }
@@ -77,14 +77,14 @@ func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 		t.Errorf("%v, want an *AwayError", err)
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(delay.Until) > 2*time.Second {
-		t.Errorf("%v is no *politeness.DelayError", err)
+		t.Errorf("error %v, want a *politeness.DelayError until at most 2s from now", err)
 	}
 	f.Close()
 	if said := err.Error() + logged.String(); strings.Contains(said, "hunter2") || strings.Contains(said, "mallory") {
 		t.Error(said)
 	}
 	if n := strings.Count(logged.String(), "does not answer"); n != 1 {
-		t.Errorf("logged %d times: %s", n, logged.String())
+		t.Errorf("logged %d times, want once: %s", n, logged.String())
 	}
 }
 
@@ -104,7 +104,7 @@ func TestFleet_SecondLimiter(t *testing.T) {
 			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
 		}
 		if waited, err := a.tryRequest(host, time.Minute, ok200); err != nil || waited > time.Second {
-			t.Errorf("the first Limiter waits %v: %v", waited, err)
+			t.Errorf("the first Limiter waited %v, error %v; want at most 1s and none", waited, err)
 		}
 	})
 }

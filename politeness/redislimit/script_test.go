@@ -304,6 +304,6 @@ func TestScript_RequestsOfAnEndedSession(t *testing.T) {
 		f.Errorf("%d requests are in flight, want none", flight)
 	}
 	if after := stored(); after.(int64) >= before.(int64) {
-		f.Errorf("the data has %d bytes, and had %d while a request was in flight", after, before)
+		f.Errorf("the data has %d bytes, want less than the %d while a request was in flight", after, before)
 	}
 }

@@ -43,7 +43,7 @@ func TestSession_CutOff(t *testing.T) {
 			}
 			silence = max(silence, s.at.Sub(starts[i-1].at))
 			if s.member == owner.number && s.at.After(cutOff.Add(shortLease)) && s.at.Before(reconnected) {
-				t.Errorf("the member that is cut off starts a request %v later", s.at.Sub(cutOff))
+				t.Errorf("the member that is cut off starts a request %v later, want none after its lease of %v", s.at.Sub(cutOff), shortLease)
 			}
 			if s.at.After(reconnected) {
 				served[s.member] = true
@@ -53,7 +53,7 @@ func TestSession_CutOff(t *testing.T) {
 			t.Errorf("no request started for %v, want %v at most", silence, shortLease*5/2)
 		}
 		if len(served) < 2 {
-			t.Errorf("after the reconnection, only the members %v start requests", served)
+			t.Errorf("after the reconnection, the members %v start requests, want 2 or more", served)
 		}
 		if owner.lost.Load() == 0 {
 			t.Error("the Observer of the member that was cut off was not called")
@@ -87,7 +87,7 @@ func TestSession_OfferToKilledMember(t *testing.T) {
 		g.Done(ok200)
 		given := time.Now()
 		if after := (<-started).Sub(given); after > 8*time.Second { // up to three offers of 1.5 s each; members request the host again every second
-			t.Errorf("the member that was not killed starts a request after %v", after)
+			t.Errorf("the member that was not killed starts a request after %v, want at most 8s", after)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestSession_RemovesKilledMembers(t *testing.T) {
 		f.Wait()
 		m.Close()
 		if state := f.memory.snapshot(); len(state.sessions) != 0 {
-			t.Errorf("after Close, the state is %+v", state)
+			t.Errorf("after Close, the state is %+v, want no sessions", state)
 		}
 	})
 }
@@ -150,7 +150,7 @@ func TestSession_ClockStops(t *testing.T) {
 		}
 		m.renewedAt.Store(&sent)
 		if got := m.Trusted(); got != tt.want {
-			t.Errorf("%s: trusted is %t", tt.name, got)
+			t.Errorf("%s: Trusted() = %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }

@@ -38,14 +38,14 @@ func TestStateAge_ImportedPauseAfterALoss(t *testing.T) {
 		b.crawl()
 		time.Sleep(40 * time.Minute)
 		if n, _ := b.startsSince(time.Now().Add(-20 * time.Second)); n < 15 {
-			t.Errorf("the second member started %d requests in 20 s", n)
+			t.Errorf("the second member started %d requests in 20s, want 15 at least", n)
 		}
 		f.memory.flush()
 		time.Sleep(3 * time.Second)
 		flushed := time.Now()
 		time.Sleep(20 * time.Second)
 		if n, _ := b.startsSince(flushed); n < 15 {
-			t.Errorf("after the loss of data, the owner started %d requests in 20 s", n)
+			t.Errorf("after the loss of data, the owner started %d requests in 20s, want 15 at least", n)
 		}
 	})
 }

@@ -39,7 +39,7 @@ func TestSubscription_Missing(t *testing.T) {
 					n, silence := m.startsSince(from)
 					total += n
 					if n < 100 || silence > 10*time.Second {
-						t.Errorf("member %d made %d requests in a minute, and none for %v", i, n, silence)
+						t.Errorf("member %d made %d requests in a minute, and none for %v; want 100 at least, and a gap of 10s at most", i, n, silence)
 					}
 					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no notifications") {
 						t.Errorf("member %d logs %d Errors, want one:\n%s", i, n, logs[i])
@@ -74,12 +74,12 @@ func TestSubscription_HalfOpen(t *testing.T) {
 			a.request(host, ok200)
 			time.Sleep(1100 * time.Millisecond) // the next request is due
 			if took, err := b.tryRequest(host, time.Minute, ok200); err != nil || took > 200*time.Millisecond {
-				t.Errorf("the other member waited for %v: %v", took, err)
+				t.Errorf("the other member waited for %v, error %v; want at most 200ms and none", took, err)
 			}
 			time.Sleep(1100 * time.Millisecond)
 		}
 		if log.Len() > 0 {
-			t.Errorf("the log is\n%s", log)
+			t.Errorf("the log is not empty:\n%s", log)
 		}
 	})
 }
@@ -102,7 +102,7 @@ func TestSubscription_CloseWithoutSubscription(t *testing.T) {
 		began := time.Now()
 		err := a.Close()
 		if took := time.Since(began); err != nil || took > 100*time.Millisecond {
-			t.Errorf("Close returned %v after %v", err, took)
+			t.Errorf("Close returned %v after %v, want nil after at most 100ms", err, took)
 		}
 		time.Sleep(time.Minute) // the goroutine ends
 	})

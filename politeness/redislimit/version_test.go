@@ -24,7 +24,7 @@ func TestVersion_SideBySide(t *testing.T) {
 		log := b.recordLog()
 		took, err := b.tryRequest(host, 5*time.Second, ok200)
 		if _, is := errors.AsType[*politeness.DelayError](err); !is || took > 0 && !strings.Contains(err.Error(), "version") {
-			t.Errorf("after %v: %v", took, err)
+			t.Errorf("error %v after %v, want a DelayError that mentions the version", err, took)
 		}
 		for _, want := range []string{fmt.Sprint("version ", formatVersion, " "), fmt.Sprint("version ", formatVersion+1, ":"), "stop the members of the other version"} {
 			if !strings.Contains(err.Error(), want) || strings.Count(log.String(), want) != 1 {
@@ -34,18 +34,18 @@ func TestVersion_SideBySide(t *testing.T) {
 		go b.tryRequest(host, time.Hour, ok200) // the member tries to join again and again
 		time.Sleep(30 * time.Second)
 		if _, silence := a.startsSince(from); silence > time.Second {
-			t.Errorf("the member of the fleet starts no request for %v", silence)
+			t.Errorf("the member of the fleet starts no request for %v, want at most 1s", silence)
 		}
 		for range 5 {
 			f.memory.flush()
 			time.Sleep(700 * time.Millisecond)
 			if state := f.memory.snapshot(); state.version == formatVersion+1 {
-				t.Fatal("the member of another version begins a new epoch while the others are there")
+				t.Fatal("the member of another version began a new epoch while the fleet had members")
 			}
 			time.Sleep(5 * time.Second)
 		}
 		if _, silence := a.startsSince(from); silence > 1500*time.Millisecond {
-			t.Errorf("after the losses, the member of the fleet starts no request for %v", silence)
+			t.Errorf("after the losses, the member of the fleet starts no request for %v, want at most 1.5s", silence)
 		}
 	})
 }
@@ -79,16 +79,16 @@ func TestVersion_Successor(t *testing.T) {
 					t.Fatal(err)
 				}
 				if gap := time.Since(last); gap < delay || gap > tt.most+delay {
-					t.Errorf("the other version starts %v after the last request", gap)
+					t.Errorf("the other version starts %v after the last request, want %v to %v", gap, delay, tt.most+delay)
 				}
 				if state := f.memory.snapshot(); state.version != formatVersion+1 {
-					t.Errorf("the state has version %d", state.version)
+					t.Errorf("the state has version %d, want %d", state.version, formatVersion+1)
 				}
 				// The other way round: the first version is now the other one.
 				if name == "closed" {
 					back := f.join(&politeness.Limiter{Delay: delay})
 					if _, err := back.tryRequest(host, time.Second, ok200); err == nil || !strings.Contains(err.Error(), "version") {
-						t.Errorf("the earlier version: %v", err)
+						t.Errorf("a member of the earlier version: error %v, want one that mentions the version", err)
 					}
 				}
 			})
@@ -107,10 +107,10 @@ func TestVersion_InRedis(t *testing.T) {
 	earlier.crawl()
 	from := time.Now()
 	if _, err := later.tryRequest(host, 5*time.Second, ok200); err == nil || !strings.Contains(err.Error(), fmt.Sprint("version ", formatVersion+1, ":")) {
-		t.Errorf("the other version: %v", err)
+		t.Errorf("a member of the later version: error %v, want one that mentions version %d", err, formatVersion+1)
 	}
 	if n, _ := earlier.startsSince(from); n < 2 {
-		t.Errorf("%d starts of the fleet beside the other version", n)
+		t.Errorf("%d requests of the fleet while another version tries to join, want 2 at least", n)
 	}
 	earlier.stopCrawling()
 	f.Wait()
@@ -119,9 +119,9 @@ func TestVersion_InRedis(t *testing.T) {
 		t.Errorf("after the fleet has ended: %v", err)
 	}
 	if v := f.clients[0].HGet(t.Context(), "{test}fleet", "version").Val(); v != fmt.Sprint(formatVersion+1) {
-		t.Errorf("the state has version %q", v)
+		t.Errorf("the state has version %q, want %d", v, formatVersion+1)
 	}
 	if _, err := earlier.tryRequest(host, 5*time.Second, ok200); err == nil {
-		t.Error("a closed Fleet gets a host")
+		t.Error("a request of a closed Fleet was granted, want an error")
 	}
 }

@@ -249,7 +249,7 @@ func TestDictionary(t *testing.T) {
 				if ok {
 					got = serialize(d)
 				} else if d != nil {
-					t.Errorf("%q: refused, but of it %v is returned", tt.text, d)
+					t.Errorf("%q: invalid, but the dictionary is %v, want nil", tt.text, d)
 				}
 				if got != tt.want {
 					t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
@@ -313,11 +313,11 @@ func TestDictionary_Sizes(t *testing.T) {
 		"as much as there may":  strings.Repeat(" ", limit-1) + "a",
 	} {
 		if _, ok := dictionary(text); !ok {
-			t.Errorf("%s: refused", name)
+			t.Errorf("%s: reported as invalid, want valid", name)
 		}
 	}
 	if _, ok := dictionary(strings.Repeat(" ", limit) + "a"); ok {
-		t.Error("a longer one is read")
+		t.Errorf("a dictionary of %d bytes is valid, want invalid", limit+1)
 	}
 }
 
@@ -376,16 +376,16 @@ func FuzzDictionary(f *testing.F) {
 		once := serialize(d)
 		again, ok := dictionary(once)
 		if !ok && len(once) <= limit {
-			t.Fatalf("%q: serialized as %q, which is refused", text, once)
+			t.Fatalf("%q: serialized as %q, which is invalid, want valid", text, once)
 		}
 		if twice := serialize(again); ok && twice != once {
-			t.Fatalf("%q: serialized as %q, then as %q", text, once, twice)
+			t.Fatalf("%q: serialized as %q at first, but as %q after parsing that", text, once, twice)
 		}
 		if ok && !reflect.DeepEqual(again, d) {
-			t.Fatalf("%q: read as %v, then as %v", text, d, again)
+			t.Fatalf("%q: parsed as %v, but as %v after serializing it", text, d, again)
 		}
 		if list, ok := List([]string{text}, limit); ok && len(list) > len(text) {
-			t.Fatalf("%q: %d items", text, len(list))
+			t.Fatalf("%q: %d items, want at most one per byte", text, len(list))
 		}
 	})
 }

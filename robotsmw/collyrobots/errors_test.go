@@ -64,7 +64,7 @@ func TestErrorOfAClientNamesTheURLOnce(t *testing.T) {
 			o.Override = map[string]string{"http://shop.example": "User-agent: *\nDisallow: /"}
 		}, "line 2 of the robots.txt set for this origin", as[*robotsmw.DisallowedError], false},
 		{"a 403 for robots.txt", robotstest.Status(403), "", page, func(o *robotsmw.Options) { o.DisallowForbidden = true },
-			"disallowed: robots.txt answered 403", as[*robotsmw.DisallowedError], false},
+			"disallowed: robots.txt returned status 403", as[*robotsmw.DisallowedError], false},
 		{"a 503 for robots.txt", robotstest.Status(503), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: status 503", as[*robotsmw.DisallowedError], false},
 		{"no answer for robots.txt", robotstest.Reset(""), "", page, nil, "robotsmw: robots.txt of http://shop.example is unreachable: ", as[*robotsmw.DisallowedError], false},
 		{"an address that is refused", shut, "", page, failing("/robots.txt", refused),

@@ -375,7 +375,7 @@ func TestACutIsSaidAndSkipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lines := mustRead(t, dir); lines[len(lines)-1].Event != "close" {
-				t.Errorf("it ends with %+v", lines[len(lines)-1])
+				t.Errorf("the record ends with %+v, want the event close", lines[len(lines)-1])
 			}
 		})
 	}
@@ -404,7 +404,7 @@ func TestACutBeforeAnEmptySegmentIsSaid(t *testing.T) {
 		}
 	}
 	if lines := mustRead(t, dir); lines[len(lines)-1].Event != "close" {
-		t.Errorf("it ends with %+v", lines[len(lines)-1])
+		t.Errorf("the record ends with %+v, want the event close", lines[len(lines)-1])
 	}
 }
 

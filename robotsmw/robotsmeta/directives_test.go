@@ -14,7 +14,7 @@ func parse(t *testing.T, text string) Directives {
 	t.Helper()
 	d := ParseContent(text)
 	if h := ParseHeader(header(text)); summary(h) != summary(d) {
-		t.Errorf("ParseHeader returns %q for %q, and ParseContent %q", summary(h), text, summary(d))
+		t.Errorf("ParseHeader returns %q for %q, want %q as ParseContent", summary(h), text, summary(d))
 	}
 	return d
 }

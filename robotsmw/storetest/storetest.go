@@ -162,7 +162,7 @@ func testConcurrency(t *testing.T, s robotsmw.Store) {
 				}
 				got, err := s.Get(ctx, key)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("Get: %v", err)
+					t.Errorf("Get: %v, want no error other than fs.ErrNotExist", err)
 				}
 				if err == nil && (len(got) == 0 || len(bytes.Trim(got, string(got[0]))) > 0) {
 					t.Errorf("Get returned a mixture of values")
@@ -297,7 +297,7 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 		t.Fatalf("Get(%q): %v", key, err)
 	}
 	if !bytes.Equal(got, value) {
-		t.Fatalf("Get(%q): %d bytes, which differ from the %d that were put",
+		t.Fatalf("Get(%q) returned %d bytes, want the same %d bytes as Put",
 			key, len(got), len(value))
 	}
 }

@@ -99,24 +99,24 @@ func (r *directoryReport) problem(format string, args ...any) {
 func (r *directoryReport) check(req *http.Request, resp *http.Response, body []byte, now time.Time) {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
-		r.problem("it redirects (%d) to %s: verifiers follow no redirect, so serve the directory here with 200",
+		r.problem("the directory redirects (%d) to %s: verifiers follow no redirect, so serve the directory here with 200",
 			resp.StatusCode, printable(resp.Header.Get("Location")))
 		return
 	case resp.StatusCode != http.StatusOK:
-		r.problem("its status is %d: verifiers accept only 200", resp.StatusCode)
+		r.problem("the status is %d: verifiers accept only 200", resp.StatusCode)
 		return
 	case len(body) > maxDirectoryBytes:
-		r.problem("it is larger than %d KiB: verifiers read only a few KiB", maxDirectoryBytes>>10)
+		r.problem("the directory is larger than %d KiB: verifiers read only a few KiB", maxDirectoryBytes>>10)
 		return
 	}
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-		r.problem("it has the content coding %s, which was not accepted: send it without a coding",
+		r.problem("the response has the content coding %s, which was not accepted: send the directory without a coding",
 			printable(coding))
 		return
 	}
 	wellKnown := req.URL.Path == DirectoryPath
 	if got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); wellKnown && got != directoryType {
-		r.problem("its media type is %q: at %s it must be %s",
+		r.problem("the media type is %q: at %s it must be %s",
 			printable(resp.Header.Get("Content-Type")), DirectoryPath, directoryType)
 	}
 	if !r.checkKeys(body, wellKnown, now) {
@@ -131,18 +131,18 @@ func (r *directoryReport) check(req *http.Request, resp *http.Response, body []b
 func (r *directoryReport) checkKeys(body []byte, wellKnown bool, now time.Time) bool {
 	var set struct{ Keys []json.RawMessage }
 	if err := json.Unmarshal(body, &set); err != nil || set.Keys == nil {
-		r.problem(`it is not a JWK Set, such as {"keys":[…]}`)
+		r.problem(`the body is not a JWK Set, such as {"keys":[…]}`)
 		return false
 	}
 	if len(set.Keys) > maxKeys {
-		r.problem("it has %d keys: verifiers try at most %d", len(set.Keys), maxKeys)
+		r.problem("the directory has %d keys: verifiers try at most %d", len(set.Keys), maxKeys)
 		set.Keys = set.Keys[:maxKeys]
 	}
 	for i, raw := range set.Keys {
 		r.checkJWK(i+1, raw, wellKnown, now)
 	}
 	if len(r.keys) == 0 {
-		r.problem("it has no key that a verifier can use: add an Ed25519 key")
+		r.problem("the directory has no key that a verifier can use: add an Ed25519 key")
 		return false
 	}
 	return true
@@ -156,16 +156,16 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 		Exp                           float64 // seconds since 1970; 0 means never
 	}
 	if json.Unmarshal(raw, &key) != nil {
-		r.problem(`key %d: it is not a JWK, such as {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
+		r.problem(`key %d is not a JWK, such as {"kty":"OKP","crv":"Ed25519","x":"…"}`, n)
 		return
 	}
 	if key.D != "" {
-		r.problem(`key %d: it contains the private key, "d", so anyone can sign as you: create another key, and publish only "x"`,
+		r.problem(`key %d contains the private key, "d", so anyone can sign as you: create another key, and publish only "x"`,
 			n)
 		return
 	}
 	if key.Kty != "OKP" || key.Crv != "Ed25519" {
-		r.problem("key %d: its type is %s %s: deployed verifiers accept only Ed25519",
+		r.problem("key %d has the type %s %s: deployed verifiers accept only Ed25519",
 			n, printable(key.Kty), printable(key.Crv))
 		return
 	}
@@ -177,29 +177,29 @@ func (r *directoryReport) checkJWK(n int, raw json.RawMessage, wellKnown bool, n
 	id := KeyID(public)
 	hasOtherKid := key.Kid != "" && key.Kid != id
 	if wellKnown && hasOtherKid {
-		r.problem("key %d: its kid is %q: at %s it must be the thumbprint, %s",
+		r.problem("key %d has the kid %q: at %s the kid must be the thumbprint, %s",
 			n, printable(key.Kid), DirectoryPath, id)
 	}
 	if key.Use != "" && key.Use != "sig" {
-		r.problem(`key %d: its use is %q: change it to "sig"`, n, printable(key.Use))
+		r.problem(`key %d has the use %q: change the use to "sig"`, n, printable(key.Use))
 	}
 	switch key.Alg {
 	case "", "EdDSA", "Ed25519":
 	default:
-		r.problem(`key %d: its alg is %q: change it to "EdDSA", or remove it`,
+		r.problem(`key %d has the alg %q: change the alg to "EdDSA", or remove it`,
 			n, printable(key.Alg))
 	}
 	if from, ok := testKeys[id]; ok {
-		r.problem("key %d: it is the test key of %s, with which anyone can sign: verifiers reject it",
+		r.problem("key %d is the test key of %s, with which anyone can sign: verifiers reject this key",
 			n, from)
 		return
 	}
 	if key.Exp != 0 && float64(now.Unix()) >= math.Floor(key.Exp) {
-		r.problem("key %d: it expired at %s: remove it", n, stamp(time.Unix(int64(key.Exp), 0)))
+		r.problem("key %d expired at %s: remove this key", n, stamp(time.Unix(int64(key.Exp), 0)))
 		return
 	}
 	if slices.ContainsFunc(r.keys, func(other DirectoryKey) bool { return other.ID == id }) {
-		r.problem("key %d: it is a duplicate", n)
+		r.problem("key %d is a duplicate", n)
 		return
 	}
 	r.keys = append(r.keys, DirectoryKey{ID: id, public: public})
@@ -212,7 +212,7 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 	inputs, inputOK := dictionaryField(resp.Header, signatureInputField)
 	values, valueOK := dictionaryField(resp.Header, signatureField)
 	if !inputOK || !valueOK {
-		r.problem("its Signature-Input or Signature is not a valid dictionary (RFC 9651)")
+		r.problem("Signature-Input or Signature is not a valid dictionary (RFC 9651)")
 		return
 	}
 	tried := 0
@@ -222,7 +222,7 @@ func (r *directoryReport) checkSignatures(req *http.Request, resp *http.Response
 		}
 		tried++
 		if tried > maxSignatures {
-			r.problem("it has more than %d signatures of the directory, of which the others are ignored: one per key is enough",
+			r.problem("the response has more than %d signatures of the directory, of which the others are ignored: one per key is enough",
 				maxSignatures)
 			break
 		}
@@ -255,13 +255,13 @@ func (r *directoryReport) checkDigest(h http.Header, body []byte) {
 	}
 	members, ok := dictionaryField(h, contentDigestField)
 	if !ok {
-		r.problem("its Content-Digest is not a valid dictionary, such as %s", contentDigest(body))
+		r.problem("Content-Digest is not a valid dictionary, such as %s", contentDigest(body))
 		return
 	}
 	if digest := findMember(members, "sha-256"); digest == nil {
-		r.problem("its Content-Digest has no sha-256, which verifiers require")
+		r.problem("Content-Digest has no sha-256, which verifiers require")
 	} else if "sha-256="+digest.Value != contentDigest(body) {
-		r.problem("its Content-Digest does not match the body, which has %s: check whether a proxy changes the body",
+		r.problem("Content-Digest does not match the body, whose digest is %s: check whether a proxy changes the body",
 			contentDigest(body))
 	}
 }
@@ -271,7 +271,7 @@ func (r *directoryReport) checkDigest(h http.Header, body []byte) {
 // problem.
 func (r *directoryReport) verify(req *http.Request, resp *http.Response, input structured.Member, value *structured.Member, now time.Time) (until time.Time, key *DirectoryKey, problem string) {
 	if input.Value != "" {
-		return until, nil, "it has no list of components"
+		return until, nil, "Signature-Input has no list of components for the signature"
 	}
 	if value == nil {
 		return until, nil, "Signature has no member of this name"
@@ -279,7 +279,7 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 	signature, err := base64.StdEncoding.DecodeString(strings.Trim(value.Value, ":"))
 	isBytes := err == nil && strings.HasPrefix(value.Value, ":")
 	if !isBytes || len(signature) != ed25519.SignatureSize {
-		return until, nil, "it is not an Ed25519 signature"
+		return until, nil, "the value is not an Ed25519 signature"
 	}
 	keyID, _ := input.Param("keyid")
 	id := strings.Trim(keyID, `"`)
@@ -289,11 +289,11 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 		}
 	}
 	if key == nil {
-		return until, nil, fmt.Sprintf("its keyid is %s: the directory has no usable key with this thumbprint",
+		return until, nil, fmt.Sprintf("the keyid is %s: the directory has no usable key with this thumbprint",
 			printable(strconv.Quote(id)))
 	}
 	if bare, ok := input.Param("alg"); ok && bare != `"ed25519"` {
-		return until, nil, "its alg is not ed25519, the algorithm of the key"
+		return until, nil, "the alg is not ed25519, the algorithm of the key"
 	}
 	covered, problem := coveredBy(input.List, req, resp)
 	if problem != "" {
@@ -304,18 +304,18 @@ func (r *directoryReport) verify(req *http.Request, resp *http.Response, input s
 		strings.TrimPrefix(structured.Member{Params: input.Params}.String(), "()"),
 	)
 	if !ed25519.Verify(key.public, []byte(base), signature) {
-		return until, nil, "it is invalid: it was created for another authority or body, or with another key"
+		return until, nil, "the signature is invalid: it was created for another authority or body, or with another key"
 	}
 	created, okCreated := dateParam(input, "created")
 	until, okExpires := dateParam(input, "expires")
 	switch {
 	case !okCreated || !okExpires:
-		return until, nil, "it lacks created or expires"
+		return until, nil, "the signature lacks created or expires"
 	case created.After(now):
-		return until, nil, fmt.Sprintf("it was created in the future, at %s: check the clock",
+		return until, nil, fmt.Sprintf("the signature was created in the future, at %s: check the clock",
 			stamp(created))
 	case !until.After(now):
-		return until, nil, fmt.Sprintf("it expired at %s: sign the directory again", stamp(until))
+		return until, nil, fmt.Sprintf("the signature expired at %s: sign the directory again", stamp(until))
 	}
 	return until, key, ""
 }
@@ -328,24 +328,25 @@ func coveredBy(list []structured.Member, req *http.Request, resp *http.Response)
 	for _, it := range list {
 		id := it.String()
 		if seen[id] {
-			return nil, "it covers " + printable(id) + " twice"
+			return nil, "the signature covers " + printable(id) + " twice"
 		}
 		seen[id] = true
 		value, ok := componentValue(it, req, resp)
 		if !ok {
-			return nil, "it covers " + printable(id) + ", which is not in the response"
+			return nil, "the signature covers " + printable(id) +
+				", which is not in the response or is not supported by this check"
 		}
 		if len(value) > maxCoveredBytes {
-			return nil, fmt.Sprintf("it covers %s, which is larger than %d KiB",
+			return nil, fmt.Sprintf("the signature covers %s, which is larger than %d KiB",
 				printable(id), maxCoveredBytes>>10)
 		}
 		covered = append(covered, component{id, value})
 	}
 	if !seen[`"@authority";req`] {
-		return nil, `it does not cover "@authority";req, so another site could serve the keys as its own`
+		return nil, `the signature does not cover "@authority";req, so another site could serve the keys as its own`
 	}
 	if !seen[`"content-digest"`] {
-		return nil, `it does not cover "content-digest", so the keys could be changed`
+		return nil, `the signature does not cover "content-digest", so the keys could be changed`
 	}
 	return covered, ""
 }
@@ -381,7 +382,7 @@ func (r *directoryReport) checkCaching(h http.Header, now time.Time) {
 	}
 	for i, key := range r.keys {
 		if !key.Until.IsZero() && now.Add(lifetime).After(key.Until) {
-			r.problem("it may be cached for %v, but the signature of key %d expires in %v: increase the validity of signatures, or reduce max-age",
+			r.problem("the response may be cached for %v, but the signature of key %d expires in %v: increase the validity of signatures, or reduce max-age",
 				lifetime, i+1, key.Until.Sub(now).Truncate(time.Second))
 		}
 	}

@@ -90,7 +90,7 @@ func TestDirectory_Misconfigured(t *testing.T) {
 		{
 			name: "half a key",
 			d:    &Directory{Authority: "bot.example", Keys: []ed25519.PrivateKey{key, key[:32]}},
-			want: "key 2: it does not have the size",
+			want: "key 2: the key does not have the size",
 		},
 		{
 			name: "a test key",

@@ -140,7 +140,7 @@ func ExampleReadKey() {
 	_, err = webbotauth.ReadKey(file)
 	fmt.Println(strings.ReplaceAll(err.Error(), file, "key.json"))
 	// Output:
-	// webbotauth: cannot use the key in key.json: it is the test key of RFC 9421 appendix B.1.4, which is public: create a key with openssl genpkey -algorithm ed25519
+	// webbotauth: cannot use the key in key.json: the key is the test key of RFC 9421 appendix B.1.4, which is public: create a key with openssl genpkey -algorithm ed25519
 }
 
 // The key and its thumbprint are those of RFC 8037 appendix A.
@@ -210,7 +210,7 @@ func ExampleCheckDirectory() {
 	}
 	// Output:
 	// 1 key, signed: true
-	// its media type is "application/json": at /.well-known/http-message-signatures-directory it must be application/http-message-signatures-directory+json
+	// the media type is "application/json": at /.well-known/http-message-signatures-directory it must be application/http-message-signatures-directory+json
 }
 
 func ExampleAsked() {

@@ -77,10 +77,10 @@ func readPrivate(file string) ([]byte, error) {
 
 // The errors of parseKey do not contain any part of the key.
 var (
-	errNoKey      = errors.New("it is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: create a key with openssl genpkey -algorithm ed25519")
-	errNotEd25519 = errors.New("it is not an Ed25519 key: create a key with openssl genpkey -algorithm ed25519")
-	errPublic     = errors.New("it is a public key: the private key is required")
-	errMismatch   = errors.New("its public and private parts do not match")
+	errNoKey      = errors.New("the key is neither PKCS#8 in PEM (BEGIN PRIVATE KEY) nor a JWK: create a key with openssl genpkey -algorithm ed25519")
+	errNotEd25519 = errors.New("the key is not an Ed25519 key: create a key with openssl genpkey -algorithm ed25519")
+	errPublic     = errors.New("the key is a public key: the private key is required")
+	errMismatch   = errors.New("the public and private parts of the key do not match")
 )
 
 func parseKey(data []byte) (ed25519.PrivateKey, error) {
@@ -94,7 +94,7 @@ func parseKey(data []byte) (ed25519.PrivateKey, error) {
 	case block.Type == "PUBLIC KEY":
 		return nil, errPublic
 	case block.Type == "ENCRYPTED PRIVATE KEY":
-		return nil, errors.New("it is encrypted: remove the password with openssl pkey")
+		return nil, errors.New("the key is encrypted: remove the password with openssl pkey")
 	case block.Type != "PRIVATE KEY":
 		return nil, errNoKey
 	}
@@ -144,16 +144,16 @@ func publicKey(key ed25519.PrivateKey) ed25519.PublicKey {
 // key.
 func checkKey(key ed25519.PrivateKey) error {
 	if len(key) == 0 {
-		return errors.New("it is empty: read a key with ReadKey")
+		return errors.New("the key is empty: read a key with ReadKey")
 	}
 	if len(key) != ed25519.PrivateKeySize {
-		return errors.New("it does not have the size of an Ed25519 private key: read it with ReadKey")
+		return errors.New("the key does not have the size of an Ed25519 private key: read it with ReadKey")
 	}
 	if !key.Equal(ed25519.NewKeyFromSeed(key.Seed())) {
 		return errMismatch
 	}
 	if from, ok := testKeys[KeyID(publicKey(key))]; ok {
-		return fmt.Errorf("it is the test key of %s, which is public: create a key with openssl genpkey -algorithm ed25519",
+		return fmt.Errorf("the key is the test key of %s, which is public: create a key with openssl genpkey -algorithm ed25519",
 			from)
 	}
 	return nil

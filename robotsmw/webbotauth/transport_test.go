@@ -220,14 +220,14 @@ func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 		t.Error(err)
 	}
 	if len(req.Header) != 2 || req.Header.Get("Accept") != "text/html" {
-		t.Errorf("RoundTrip changed the header to %v", req.Header)
+		t.Errorf("RoundTrip changed the header to %v, want it unchanged", req.Header)
 	}
 	shared := req.Header["X-Shared"]
 	if len(shared) != 1 || shared[:2][1] != "" {
-		t.Errorf("RoundTrip changed the values of X-Shared to %q", shared[:2])
+		t.Errorf("RoundTrip changed the values of X-Shared to %q, want them unchanged", shared[:2])
 	}
 	if *req.URL != url || req.Host != before.Host || req.Method != before.Method {
-		t.Errorf("RoundTrip changed the request to %s %s with the Host %q", req.Method, req.URL, req.Host)
+		t.Errorf("RoundTrip changed the request to %s %s with the Host %q, want it unchanged", req.Method, req.URL, req.Host)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestTransport_Misconfigured(t *testing.T) {
 		t    *Transport
 		want string
 	}{
-		{"no key", &Transport{Agent: testAgent}, "Transport.Key: it is empty"},
+		{"no key", &Transport{Agent: testAgent}, "Transport.Key: the key is empty"},
 		{"half a key", &Transport{Key: key[:32], Agent: testAgent}, "not have the size"},
 		{
 			name: "two halves",
@@ -389,7 +389,7 @@ func TestTransport_UnderThePace(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				} else if !created.Equal(now.Truncate(time.Second)) || expires.Sub(created) != time.Minute {
-					t.Errorf("%s at %v is signed from %v to %v", r.URL, now, created, expires)
+					t.Errorf("%s at %v is signed from %v to %v, want from then for a minute", r.URL, now, created, expires)
 				}
 				mu.Lock()
 				seen = append(seen, r.Host+r.RequestURI)

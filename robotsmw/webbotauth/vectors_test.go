@@ -123,7 +123,7 @@ func TestVectors_Requests(t *testing.T) {
 			for _, text := range []string{input, signature} {
 				members, ok := structured.Dictionary([]string{text}, maxSignatureField)
 				if !ok || len(members) != 1 || members[0].Key != tt.label || tt.label+"="+members[0].String() != text {
-					t.Errorf("%s is read as %v", text, members)
+					t.Errorf("%s is parsed as %v, want one member with the key %s", text, members, tt.label)
 				}
 			}
 		})
@@ -133,10 +133,10 @@ func TestVectors_Requests(t *testing.T) {
 // Signature-Agent has the forms of draft appendix E.2.1 and E.2.2.
 func TestVectors_SignatureAgent(t *testing.T) {
 	if _, got := agentComponent("sig2", testAgent, false); got != `sig2="https://signature-agent.test"` {
-		t.Error("dictionary:", got)
+		t.Errorf("component of a dictionary = %s, want %s", got, `sig2="https://signature-agent.test"`)
 	}
 	if _, got := agentComponent("sig2", testAgent, true); got != `"https://signature-agent.test"` {
-		t.Error("legacy:", got)
+		t.Errorf("component of the legacy form = %s, want %s", got, `"https://signature-agent.test"`)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestVectors_DirectoryIsVerified(t *testing.T) {
 			}
 			r.checkSignatures(req, resp, []byte(testDirectory), time.Unix(1735689600, 0))
 			if len(r.problems) > 0 || r.keys[0].Until.Unix() != 4889289600 {
-				t.Errorf("%q, valid until %v", r.problems, r.keys[0].Until)
+				t.Errorf("problems %q and a key valid until %v, want none and %v", r.problems, r.keys[0].Until, time.Unix(4889289600, 0))
 			}
 		})
 	}
@@ -314,7 +314,7 @@ func TestVectors_DerivedComponents(t *testing.T) {
 				t.Errorf("@path is %q, want %q", got, tt.wantPath)
 			}
 			if got := method(req); got != "GET" {
-				t.Errorf("@method is %q", got)
+				t.Errorf("@method is %q, want GET", got)
 			}
 		})
 	}
@@ -340,7 +340,7 @@ func TestAuthority_CannotBeSent(t *testing.T) {
 	for _, host := range []string{"xn--ü", "ü b"} {
 		req := &http.Request{URL: &url.URL{Scheme: "https", Host: host}}
 		if got, err := authority(req); err == nil || !strings.HasPrefix(err.Error(), "webbotauth: the host ") {
-			t.Errorf("%q: %q, %v", host, got, err)
+			t.Errorf("authority of %q = %q, %v; want an error about the host", host, got, err)
 		}
 	}
 }

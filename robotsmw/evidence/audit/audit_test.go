@@ -631,7 +631,7 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(err)
 				}
 				if r := a.Result(); r.Requests != n || r.Counts["broken"] > 0 || len(r.Robots) != 40 {
-					b.Fatalf("%+v", r)
+					b.Fatalf("%+v, want %d requests, none broken, 40 robots.txt", r, n)
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")

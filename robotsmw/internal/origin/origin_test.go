@@ -150,7 +150,7 @@ func FuzzOrigin(f *testing.F) {
 		at, via := RobotsURL(origin)
 		again, err := Of(at, via)
 		if err != nil || again != origin {
-			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt is of %q (%v)",
+			t.Errorf("%q (Host %q) has the origin %q, whose robots.txt has the origin %q (%v), want the same",
 				raw, host, origin, again, err)
 		}
 	})

@@ -76,7 +76,7 @@ func TestNoRecordIsFreshWhenEitherClockSaysOtherwise(t *testing.T) {
 	} {
 		at := apart(now, tt.wall, tt.mono)
 		if got := at.Sub(now); got != tt.mono {
-			t.Fatalf("the monotonic readings differ by %v: the layout of time.Time has changed", got)
+			t.Fatalf("the monotonic readings differ by %v, want %v: the layout of time.Time has changed", got, tt.mono)
 		}
 		if got := rec.Use(at); got != tt.want {
 			t.Errorf("%s: Use = %d, want %d", tt.name, got, tt.want)

@@ -114,9 +114,16 @@ func (k *Keeper) report(op string, err error) {
 	}
 }
 
-var errLeftAlone = fmt.Errorf(
-	"robotsmw: the Store did not respond within %v and is not used for %v: %w",
-	timeout, pauseAfter, fs.ErrNotExist)
+// These errors mean that the Store was not called. Both wrap fs.ErrNotExist, so
+// that Get treats them as a miss and does not report them.
+var (
+	errPaused = fmt.Errorf(
+		"robotsmw: the Store did not respond within %v and is not used for %v: %w",
+		timeout, pauseAfter, fs.ErrNotExist)
+	errTooManyCalls = fmt.Errorf(
+		"robotsmw: the Store is not used now, because too many calls of Stores have not returned: %w",
+		fs.ErrNotExist)
+)
 
 // activeCalls counts the calls of all Stores that a caller waits for, and
 // lateCalls those that have exceeded the timeout and have not returned. A call
@@ -136,11 +143,11 @@ func try[T any](k *Keeper, call func(context.Context) (T, error)) (T, error) {
 	now := time.Now()
 	pause := k.pause.Load()
 	if pause != 0 && (now.UnixNano() < pause || !k.pause.CompareAndSwap(pause, pauseEnd(now))) {
-		return zero, errLeftAlone
+		return zero, errPaused
 	}
 	defer activeCalls.Add(-1)
 	if activeCalls.Add(1) > (maxCalls-lateCalls.Load())/2 {
-		return zero, errLeftAlone
+		return zero, errTooManyCalls
 	}
 	type result struct {
 		value T

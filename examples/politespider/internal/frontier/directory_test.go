@@ -368,7 +368,7 @@ func TestDirectory_RewrittenJournal(t *testing.T) {
 		before := readJournalFile(t, dir)
 		wantOpenError(t, dir, frontier.About{}, "started by an older version of this program; start a new crawl")
 		if after := readJournalFile(t, dir); !bytes.Equal(after, before) {
-			t.Errorf("with the line %s, the journal has changed to %s", line, after)
+			t.Errorf("with the line %s, the journal has changed to %s, want it unchanged", line, after)
 		}
 	}
 }

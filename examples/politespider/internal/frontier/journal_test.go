@@ -48,7 +48,7 @@ func FuzzJournal(f *testing.F) {
 			"seen":   {len(first.seen), len(second.seen)},
 		} {
 			if values[0] != values[1] {
-				t.Errorf("%s: %d pages in the whole journal, %d in its good part", name, values[0], values[1])
+				t.Errorf("%s: %d pages in the whole journal, %d in its good part; want equal numbers", name, values[0], values[1])
 			}
 		}
 	})

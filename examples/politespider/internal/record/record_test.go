@@ -28,6 +28,6 @@ func TestBrief_LongTexts(t *testing.T) {
 func TestBrief_ShortTexts(t *testing.T) {
 	brief := Record{Location: "http://b.example/", Error: "timeout"}.Brief()
 	if brief.Location != "http://b.example/" || brief.Error != "timeout" {
-		t.Errorf("Location %q and Error %q have changed", brief.Location, brief.Error)
+		t.Errorf("Location %q and Error %q, want %q and %q", brief.Location, brief.Error, "http://b.example/", "timeout")
 	}
 }

@@ -173,9 +173,9 @@ func TestDemo_RecordAndServerLog(t *testing.T) {
 // cannot be judged. It returns the number of requests to each host.
 func auditCrawl(t *testing.T, what string, a *audit.Auditor, read func(*audit.Auditor) error) map[string]int {
 	t.Helper()
-	a.OnViolation = func(v audit.Violation) { t.Errorf("audit of %s: violation %+v", what, v) }
+	a.OnViolation = func(v audit.Violation) { t.Errorf("audit of %s: violation %+v, want none", what, v) }
 	a.OnBroken = func(input string, line int, err error) {
-		t.Errorf("audit of %s: %s, line %d: %v", what, input, line, err)
+		t.Errorf("audit of %s: %s, line %d: %v, want no errors", what, input, line, err)
 	}
 	if err := read(a); err != nil {
 		t.Errorf("audit of %s: %v", what, err)

@@ -126,7 +126,7 @@ func TestCrawl_Hosts(t *testing.T) {
 			}
 			crawlInternet(t, t.Context(), &internet, tool.ExitOK, args...)
 			if got := int(maximum.Load()); got != hosts {
-				t.Errorf("with -hosts=%d, requests were sent to up to %d hosts at a time", hosts, got)
+				t.Errorf("with -hosts=%d, requests were sent to up to %d hosts at a time, want %d", hosts, got, hosts)
 			}
 		})
 	}

@@ -214,7 +214,7 @@ func TestCrawl_MaxRefusedNotReached(t *testing.T) {
 				args := append([]string{"-max-refused=" + tt.limit}, twoSites...)
 				summary, _ := crawlInternet(t, t.Context(), refusingInternet(tt.respond), tool.ExitOK, args...)
 				if summary.Stopped != "" || summary.Ended != nil || summary.Left != 0 {
-					t.Errorf("the crawl stopped early: %+v", summary)
+					t.Errorf("the crawl stopped early, want it complete: %+v", summary)
 				}
 			})
 		})

@@ -50,7 +50,7 @@ func (s *Settings) Flags(parts bool, wait time.Duration) {
 	if parts {
 		flag.IntVar(&s.Workers, "workers", 3, "number of workers; each fetches the hosts of its part of the queue")
 		flag.IntVar(&s.Part, "part", 0, "the part that this worker fetches, counted from 0")
-		flag.DurationVar(&s.StartDelay, "rest", 10*time.Second,
+		flag.DurationVar(&s.StartDelay, "start-delay", 10*time.Second,
 			"how long to wait before the first request, "+
 				"because the previous worker of this part may just have sent one")
 	}
@@ -75,7 +75,7 @@ func (s *Settings) check() error {
 	case s.Retry.Wait <= 0:
 		return fmt.Errorf("-retry %v: must be a positive duration such as 1m", s.Retry.Wait)
 	case s.StartDelay < 0:
-		return fmt.Errorf("-rest %v: must be a positive duration such as 10s, or 0 for no delay", s.StartDelay)
+		return fmt.Errorf("-start-delay %v: must be a positive duration such as 10s, or 0 for no delay", s.StartDelay)
 	}
 	if err := s.checkParts(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Settings) Start(ctx context.Context, opts robotsmw.Options) (*Worker, e
 		return nil, err
 	}
 	if s.StartDelay > 0 {
-		fmt.Printf("the first request is sent after %v (see -rest)\n", s.StartDelay)
+		fmt.Printf("the first request is sent after %v (see -start-delay)\n", s.StartDelay)
 	}
 	select {
 	case <-ctx.Done():

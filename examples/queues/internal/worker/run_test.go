@@ -29,7 +29,7 @@ func TestSettings_Invalid(t *testing.T) {
 		"-at-once 0":         func(s *Settings) { s.Concurrency = 0 },
 		"-delay 0s":          func(s *Settings) { s.Delay = 0 },
 		"-delay -1s":         func(s *Settings) { s.Delay = -time.Second },
-		"-rest -1s":          func(s *Settings) { s.StartDelay = -time.Second },
+		"-start-delay -1s":   func(s *Settings) { s.StartDelay = -time.Second },
 		"-failures 0":        func(s *Settings) { s.Retry.Failures = 0 },
 		"-retry 0s":          func(s *Settings) { s.Retry.Wait = 0 },
 		"-workers 0":         func(s *Settings) { s.Workers = 0 },

@@ -322,21 +322,21 @@ func FuzzScan(f *testing.F) {
 		text, textErr := scanned.text()
 		if err := decoded.decode([]byte(line)); err != nil {
 			if textErr == nil && json.Valid([]byte(line)) {
-				t.Fatalf("scan accepted %q, but decode returned the error %v", line, err)
+				t.Fatalf("scan accepted %q, want a rejection as by decode, which returned the error %v", line, err)
 			}
 			return
 		}
 		if decoded.isPath != isPath {
-			t.Fatalf("isPath of %q is %t, but decode returned %t", line, isPath, decoded.isPath)
+			t.Fatalf("isPath of %q is %t, want %t as decode returned", line, isPath, decoded.isPath)
 		}
 		decoded.isPath = false
 		want, err := decoded.text()
 		if err != nil && textErr == nil {
-			t.Fatalf("text of %q is %q, but after decode the error %v", line, text, err)
+			t.Fatalf("text of %q is %q, want the error of decode, %v", line, text, err)
 		}
 		isSame := scanned.agent == decoded.agent && scanned.url == decoded.url
 		if !isSame || string(text) != string(want) {
-			t.Fatalf("scan of %q returned %+v, but decode %+v", line, scanned, decoded)
+			t.Fatalf("scan of %q = %+v, want %+v as decode returned", line, scanned, decoded)
 		}
 	})
 }

@@ -110,9 +110,9 @@ func TestIdentity_Validity(t *testing.T) {
 			{98 * time.Hour, command.OK, "no problems"},
 			{
 				90 * time.Minute, command.No,
-				"problem: it may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s",
+				"problem: the response may be cached for 1h0m0s, but the signature of key 1 expires in 30m0s",
 			},
-			{time.Hour, command.No, "problem: signature binding: it expired at 2000-01-05T04:00:00Z"},
+			{time.Hour, command.No, "problem: signature binding: the signature expired at 2000-01-05T04:00:00Z"},
 		} {
 			time.Sleep(tt.after)
 			r := runIdentity(t, &web, "-user-agent", "ExampleBot/1.0", "https://bot.example")
@@ -162,7 +162,7 @@ func TestIdentity_JSON(t *testing.T) {
 		t.Errorf("files are %q, want 3", r.Files)
 	}
 	if r.Renew.IsZero() {
-		t.Error("renew is missing")
+		t.Error("renew is missing, want a time")
 	}
 }
 

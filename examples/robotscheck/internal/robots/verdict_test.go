@@ -63,7 +63,7 @@ func TestJudge_AgreesWithTheChecker(t *testing.T) {
 			v := Judge(rules, target)
 			d, ok := check(path)
 			if !ok || !isSame(v, d) {
-				t.Errorf("Judge(%q) returned %+v, but the Checker %v", target, v, d)
+				t.Errorf("Judge(%q) = %+v, want the decision of the Checker, %v", target, v, d)
 			}
 			if v.Resolved != resolved {
 				t.Errorf("Judge(%q) has Resolved %q, want %q", target, v.Resolved, resolved)
@@ -91,7 +91,7 @@ func FuzzJudge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, target string) {
 		v := Judge(rules, target)
 		if d, ok := check(target); ok && !isSame(v, d) {
-			t.Errorf("Judge(%q) returned %+v, but the Checker %v", target, v, d)
+			t.Errorf("Judge(%q) = %+v, want the decision of the Checker, %v", target, v, d)
 		}
 	})
 }

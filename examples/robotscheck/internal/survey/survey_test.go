@@ -159,7 +159,7 @@ func countFiles(t *testing.T, name, archive string) (n int, stderr string) {
 	}
 	isOK := r.status == command.OK
 	if hasError := r.stderr != ""; isOK == hasError {
-		t.Errorf("%s of %d bytes: exit status %d, standard error %q", name, len(archive), r.status, r.stderr)
+		t.Errorf("%s of %d bytes: exit status %d, standard error %q; want an error message exactly if the status is not 0", name, len(archive), r.status, r.stderr)
 	}
 	return n, r.stderr
 }

@@ -136,7 +136,7 @@ func failOnComplaints(t *testing.T, ctx context.Context, target string) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range complaints {
-			t.Errorf("browser complained: %s", c)
+			t.Errorf("the browser reported %q, want no reports", c)
 		}
 	})
 }

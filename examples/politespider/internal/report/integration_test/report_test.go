@@ -228,7 +228,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	if left != 0 || count(".lane") != 0 || count("#all-table") != 0 || count("#rules button") != 0 {
-		t.Errorf("with everything switched off, %d marks are left", left)
+		t.Errorf("with everything switched off, %d marks, %d lanes, %d tables and %d rule buttons are left; want none", left, count(".lane"), count("#all-table"), count("#rules button"))
 	}
 	tb.filter(`document.querySelectorAll('#kinds button')[0].click()`)
 	if got := count(".lane"); got == 0 {
@@ -273,7 +273,7 @@ func TestSort(t *testing.T) {
 			}
 		}
 		if orders[0] == orders[1] {
-			t.Errorf("%s, column %d, is %s twice", tt.table, tt.column, orders[0])
+			t.Errorf("%s, column %d, is %s after both clicks, want the opposite order after the second", tt.table, tt.column, orders[0])
 		}
 	}
 }
@@ -387,7 +387,7 @@ func TestKeyboard_Timeline(t *testing.T) {
 		}
 	}
 	if text := kt.active("ariaValueText"); !strings.Contains(text, "/robots.txt") || !strings.Contains(text, "1 of ") {
-		t.Errorf("the first mark is read out as %q", text)
+		t.Errorf("the first mark is announced as %q, want its path and position", text)
 	}
 	if eval[bool](tb, `document.getElementById('tip').hidden`) {
 		t.Error("the tip of the chosen mark is hidden, want it shown")
@@ -508,7 +508,7 @@ func TestPhone(t *testing.T) {
 					got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
 			}
 			if got := eval[int](tb, `document.querySelector('.lane canvas').clientWidth`); got < 300 {
-				t.Errorf("a timeline is %d pixels wide", got)
+				t.Errorf("a timeline is %d pixels wide, want at least 300", got)
 			}
 		})
 	}
@@ -522,7 +522,7 @@ func TestPhone_Statuses(t *testing.T) {
 	s.Statuses = map[int]int{200: 1232, 301: 31, 403: 7, 404: 12, 410: 3, 500: 1, 503: 15}
 	tb := open(t, write(t, c, s), 400, 900, false)
 	if got := eval[[]int](tb, `(t => [t.scrollWidth, t.parentElement.clientWidth])(document.getElementById('status-table'))`); got[0] > got[1] {
-		t.Errorf("the table is %d pixels wide, its frame %d", got[0], got[1])
+		t.Errorf("the table is %d pixels wide, want at most the %d of its frame", got[0], got[1])
 	}
 }
 
@@ -626,7 +626,7 @@ func TestKinds_HaveShapes(t *testing.T) {
 	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
 	slices.Sort(shapes)
 	if n := len(slices.Compact(shapes)); n != 8 {
-		t.Errorf("8 kinds have %d shapes: %q", n, shapes)
+		t.Errorf("8 kinds have %d shapes %q, want 8", n, shapes)
 	}
 }
 
