@@ -109,6 +109,19 @@
 //	context.Canceled            the collector's Context was canceled
 //	any other                   the error of the page itself, such as *net.OpError
 //
+// As in plain colly, OnError also receives these errors, which a Retry should
+// not repeat:
+//
+//	*colly.AlreadyVisitedError     a redirect leads to a visited URL
+//	colly.ErrForbiddenDomain       a redirect leads to a domain that is not allowed
+//	colly.ErrForbiddenURL          a DisallowedURLFilter matches the target of a redirect
+//	colly.ErrNoURLFiltersMatch     no URLFilter matches the target of a redirect
+//	colly.ErrAbortedBeforeRequest  an OnRequestHeaders handler aborted the request
+//	colly.ErrAbortedAfterHeaders   an OnResponseHeaders handler aborted the request
+//
+// If one of the first four applies to the URL that is visited and not to a
+// redirect, Visit returns it and OnError is not called.
+//
 // Each *robotsmw.DisallowedError is also colly.ErrRobotsTxtBlocked. The error
 // of a refused address is a DisallowedError if robots.txt had to be fetched
 // from that address first.
@@ -121,6 +134,12 @@
 //
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
+//	}
+//	_, isVisited := errors.AsType[*colly.AlreadyVisitedError](err)
+//	isAborted := errors.Is(err, colly.ErrAbortedBeforeRequest) || errors.Is(err, colly.ErrAbortedAfterHeaders)
+//	isForbidden := errors.Is(err, colly.ErrForbiddenDomain) || errors.Is(err, colly.ErrForbiddenURL)
+//	if isVisited || isAborted || isForbidden || errors.Is(err, colly.ErrNoURLFiltersMatch) {
+//		return // colly or a handler of the program refused the request
 //	}
 //	// Offline, return here for all errors.
 //	isClientError := r.StatusCode >= 400 && r.StatusCode < 500

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -316,6 +317,49 @@ func TestOnErrorHasHeadersOfARefusal(t *testing.T) {
 	if first != "http://in.example/here" || second != "http://shop.example/cart" || !blocked {
 		t.Errorf("attached: OnError received the request %q and a DisallowedError for %q, and OnBlocked was called: %v; want %q, %q and true",
 			first, second, blocked, "http://in.example/here", "http://shop.example/cart")
+	}
+}
+
+// Colly or a handler of the program refuses a request, or the redirect of a
+// request. OnError receives the same error with the extension as without it.
+func TestOnErrorReceivesTheErrorsOfColly(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		setUp func(c *colly.Collector)
+		want  error // nil means a *colly.AlreadyVisitedError
+	}{
+		{"a visited URL", func(c *colly.Collector) { c.Visit("http://b.example/new") }, nil},
+		{"AllowedDomains", func(c *colly.Collector) { c.AllowedDomains = []string{"a.example"} }, colly.ErrForbiddenDomain},
+		{"DisallowedURLFilters", func(c *colly.Collector) {
+			c.DisallowedURLFilters = []*regexp.Regexp{regexp.MustCompile("/new")}
+		}, colly.ErrForbiddenURL},
+		{"URLFilters", func(c *colly.Collector) {
+			c.URLFilters = []*regexp.Regexp{regexp.MustCompile("/old")}
+		}, colly.ErrNoURLFiltersMatch},
+		{"OnRequestHeaders", func(c *colly.Collector) {
+			c.OnRequestHeaders(func(r *colly.Request) { r.Abort() })
+		}, colly.ErrAbortedBeforeRequest},
+		{"OnResponseHeaders", func(c *colly.Collector) {
+			c.OnResponseHeaders(func(r *colly.Response) { r.Request.Abort() })
+		}, colly.ErrAbortedAfterHeaders},
+	} {
+		for _, attached := range []bool{false, true} {
+			web := new(robotstest.Internet)
+			web.Handle("a.example", redirectTo("http://b.example/new"))
+			web.Handle("b.example", robotsText(""))
+			c := plain(web, colly.IgnoreRobotsTxt())
+			if attached {
+				attachUnpaced(t, c, web)
+			}
+			test.setUp(c)
+			var got error
+			c.OnError(func(_ *colly.Response, err error) { got = err })
+			c.Visit("http://a.example/old")
+			_, isVisited := errors.AsType[*colly.AlreadyVisitedError](got)
+			if isVisited != (test.want == nil) || !isVisited && !errors.Is(got, test.want) {
+				t.Errorf("%s, attached %v: OnError received %v", test.name, attached, got)
+			}
+		}
 	}
 }
 

@@ -149,11 +149,13 @@ func ExampleAttach_retries() {
 			fmt.Fprint(w, "User-agent: *\nDisallow: /cart")
 		case r.URL.Path == "/gone":
 			w.WriteHeader(http.StatusNotFound)
+		case r.URL.Path == "/moved":
+			http.Redirect(w, r, "http://other.example/", http.StatusFound)
 		case r.URL.Path == "/down" || asked.Add(1) == 1:
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	}))
-	c := colly.NewCollector()
+	c := colly.NewCollector(colly.AllowedDomains("shop.example"))
 	c.OnError(func(r *colly.Response, err error) {
 		fmt.Println(r.Request.URL.Path, r.StatusCode)
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
@@ -162,8 +164,11 @@ func ExampleAttach_retries() {
 		if _, ok := errors.AsType[*politeness.DelayError](err); ok {
 			return // the host is not due: with PutBack, the extension repeats the request
 		}
-		if _, ok := errors.AsType[*colly.AlreadyVisitedError](err); ok {
-			return // a redirect led to a page that was visited before
+		_, isVisited := errors.AsType[*colly.AlreadyVisitedError](err)
+		isAborted := errors.Is(err, colly.ErrAbortedBeforeRequest) || errors.Is(err, colly.ErrAbortedAfterHeaders)
+		isForbidden := errors.Is(err, colly.ErrForbiddenDomain) || errors.Is(err, colly.ErrForbiddenURL)
+		if isVisited || isAborted || isForbidden || errors.Is(err, colly.ErrNoURLFiltersMatch) {
+			return // colly or a handler of the program refused the request
 		}
 		if r.StatusCode != 0 && r.StatusCode < 500 {
 			return // a Retry would get the same response; for 429, set RetryThrottled
@@ -182,12 +187,13 @@ func ExampleAttach_retries() {
 		fmt.Println(err)
 		return
 	}
-	for _, path := range []string{"/cart", "/gone", "/flaky", "/down"} {
+	for _, path := range []string{"/cart", "/gone", "/moved", "/flaky", "/down"} {
 		c.Visit("http://shop.example" + path)
 	}
 	// Output:
 	// /cart 0
 	// /gone 404
+	// /moved 0
 	// /flaky 500
 	// fetched http://shop.example/flaky
 	// /down 500

@@ -639,3 +639,42 @@ func TestCheckHeadIsFollowedByItsGet(t *testing.T) {
 		}
 	}
 }
+
+// A site refuses the first HEAD for its page with a 429, and a second one has a
+// nofollow header. The extension repeats the HEAD. The GET that follows is a
+// request of its own, which is also repeated up to RetryThrottled times.
+func TestCheckHeadThatIsThrottledIsFollowedByItsGet(t *testing.T) {
+	for _, putBack := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			mux := http.NewServeMux()
+			mux.Handle("/robots.txt", robotsText(""))
+			requests := make(map[string]int) // by method
+			mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+				requests[r.Method]++
+				if requests[r.Method] == 1 {
+					w.Header().Set("Retry-After", "5")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				w.Header().Set("X-Robots-Tag", "nofollow")
+			})
+			web.Handle("busy.example", mux)
+			c := colly.NewCollector(colly.CheckHead())
+			limiter := new(politeness.Limiter)
+			if putBack {
+				limiter = neverWait(0)
+			}
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+			ext.RetryThrottled = 1
+			ext.PutBack = putBack
+			c.Visit("http://busy.example/page")
+			ext.Wait()
+			wantAsked(t, web, "HEAD http://busy.example/page", "HEAD http://busy.example/page",
+				"GET http://busy.example/page", "GET http://busy.example/page")
+			if n := ext.Counts(); n.Retried != 2 || n.GivenUp != 0 {
+				t.Errorf("PutBack %v: counts %v; want 2 retried, 0 given up", putBack, n)
+			}
+		})
+	}
+}

@@ -76,7 +76,7 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 		return
 	}
 	a.tally(&a.counts.Retried, 1)
-	again := newRepeat(r.Request, repeats+1)
+	again := a.newRepeat(r.Request, repeats+1)
 	again.Body.(*repeatMark).bypassesCache = bypassCache
 	if a.PutBack {
 		a.repeatLater(again, time.Time{})
@@ -86,9 +86,14 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 }
 
 // newRepeat returns a request that repeats r. It has a header of its own,
-// because a handler of the program may still change the header of r.
-func newRepeat(r *colly.Request, repeats int) *colly.Request {
+// because a handler of the program may still change the header of r. It is made
+// by the collector itself and not by the refusing clone that r has if its
+// response was a 429.
+func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Request {
 	again := *r
+	if canReplaceVisitedSet() {
+		*requestCollector(&again) = a.collector
+	}
 	header := r.Headers.Clone()
 	again.Headers = &header
 	mark := repeatMarkFor(r)
@@ -118,7 +123,7 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 		return
 	}
 	a.tally(&a.counts.PutBack, 1)
-	again := newRepeat(r, mark.repeats)
+	again := a.newRepeat(r, mark.repeats)
 	a.uncountLost(r.Body.(*repeatMark))
 	a.logPause(r.URL, time.Now(), delay.Until, delay.Reason)
 	a.repeatLater(again, delay.Until)
@@ -149,7 +154,7 @@ func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 // error. If colly refuses to make the request, OnError is not called.
 func (a *attachedCollector) repeat(r *colly.Request) {
 	err := r.Retry()
-	if err == colly.ErrMaxRequests || err == colly.ErrRetryBodyUnseekable {
+	if isAny(err, colly.ErrMaxRequests, colly.ErrRetryBodyUnseekable) {
 		a.tally(&a.counts.GivenUp, 1)
 	}
 	if err != nil {
@@ -158,9 +163,9 @@ func (a *attachedCollector) repeat(r *colly.Request) {
 	visitsAfterHead := a.collector.CheckHead && !a.collector.Async
 	if visitsAfterHead && r.Method == http.MethodHead {
 		// With CheckHead, Visit sends a HEAD before the GET. It returned when
-		// this HEAD failed the first time, so the GET is sent here.
-		page := *r
-		page.Method = http.MethodGet
-		page.Do()
+		// this HEAD failed the first time, so the GET is sent here. Like that of
+		// Visit, it has a Ctx of its own: otherwise, a nofollow directive in the
+		// response to the HEAD would abort it.
+		a.collector.Request(http.MethodGet, r.URL.String(), nil, nil, nil)
 	}
 }

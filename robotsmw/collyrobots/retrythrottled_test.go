@@ -96,6 +96,23 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 	})
 }
 
+// MaxRequests ends the repeats of a page. After a 429 or 430, the extension also
+// refuses the links of the page.
+func TestRetryThrottledGivesUpAtMaxRequests(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			web := busy(status, 1, "5")
+			c := colly.NewCollector(colly.MaxRequests(1))
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+			ext.RetryThrottled = 3
+			c.Visit("http://busy.example/page")
+			if n := ext.Counts(); len(asked(web)) != 1 || n.GivenUp != 1 {
+				t.Errorf("%d: got %d requests, counts %v; want 1 request, 1 given up", status, len(asked(web)), n)
+			}
+		})
+	}
+}
+
 // Colly calls OnError for a page whose XML it cannot parse, also after it has
 // called OnResponse for the page.
 func TestRetryThrottledOfAPageThatIsNoXML(t *testing.T) {
