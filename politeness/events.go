@@ -91,7 +91,8 @@ func (l *Limiter) reportBackOff(ctx context.Context, e *Event) {
 	}
 }
 
-// A notice is something that the user should know.
+// A notice describes a problem of the program that the log should mention: an
+// open response body, which delays requests.
 type notice struct {
 	openBody *url.URL      // the URL of an open body that delays requests; nil means none
 	openFor  time.Duration // how long the body has been open

@@ -362,7 +362,7 @@ func checkTarget(req *http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("politeness: the request target names a different origin than %s; clear URL.Opaque or use the same origin",
+	return fmt.Errorf("politeness: the request target names a different origin from %s; clear URL.Opaque or use the same origin",
 		abbreviated(req.URL.Host))
 }
 

@@ -92,9 +92,9 @@ func (t *settingsTable) assign(h *schedule.Host, settings *schedule.Settings) (c
 	return true
 }
 
-// release notes that h no longer has its present settings, because it gets
-// others or is evicted. Settings are removed with their last host, so that a
-// PerHost that always returns new ones does not fill the memory.
+// release must be called before h gets other settings or is evicted. It removes
+// the settings of h if no other host has them. Otherwise, a PerHost that always
+// returns new settings would fill the memory.
 func (t *settingsTable) release(h *schedule.Host) {
 	if h.Settings == t.own {
 		return

@@ -544,7 +544,7 @@ func TestAdmission_DoneNever(t *testing.T) {
 		start := time.Now()
 		next, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/2"))
 		if err != nil || time.Since(start) != time.Minute {
-			t.Fatalf("after %v: %v, want an Admission after a minute", time.Since(start), err)
+			t.Fatalf("Admit returned the error %v after %v, want none after 1m0s", err, time.Since(start))
 		}
 		forgotten.Done(politeness.Outcome{})
 		if s := v.limiter.Stats(); s.InFlight != 1 {

@@ -662,16 +662,17 @@ func (m *member) startSession(epoch string, session int64) {
 	m.endSubscription()
 }
 
-// compareSettings warns if the Limiter of the member that joined last has other
-// settings than this member's. Each member applies its own settings to the
-// hosts that it owns, so the delay of a host would depend on its owner.
+// compareSettings logs a warning if the Limiter of the member that joined last
+// has different settings from the Limiter of this member. Each member applies
+// its own settings to the hosts that it owns, so the delay of a host would
+// depend on its owner.
 func (m *member) compareSettings(other string) {
 	differences := settingDifferences(m.settings, other)
 	if differences == "" || differences == m.warnedDifferences {
 		return
 	}
 	m.warnedDifferences = differences
-	m.log.Warn("redislimit: another member's Limiter has other settings, so the delay of a host depends on its owner: give all members the same settings",
+	m.log.Warn("redislimit: another member's Limiter has different settings, so the delay of a host depends on its owner: give all members the same settings",
 		"differences", differences)
 }
 

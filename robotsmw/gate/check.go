@@ -83,7 +83,7 @@ func (h *Handler) done(w http.ResponseWriter, r *http.Request) {
 	status, err := strconv.Atoi(cmp.Or(query.Get("status"), "0"))
 	isStatus := err == nil && (status == 0 || 100 <= status && status <= 599)
 	if query.Get("id") == "" || !isStatus {
-		v := refused("/done requires the parameter id; the parameter status must be a number from 100 to 599")
+		v := refused("/done requires the parameter id; the parameter status must be a number from 100 to 599, or missing if there was no response")
 		v.write(w, http.StatusBadRequest)
 		return
 	}

@@ -102,12 +102,13 @@ func (in Input) Says() []Statement {
 	return append(result, others[:min(len(others), maxFields)]...)
 }
 
-// ContentUse returns the least value of the label "use" of Content-Signal, and
-// the statement that contains it. From the least to the greatest, the values
-// are "immediate" (neither stored nor reused), "reference" (indexed, quoted and
-// linked to) and "full" (summarized and reproduced). If there is no such label,
-// both results are zero values. If the input exceeds a limit of this package,
-// the result is "immediate", and the statement includes the limit.
+// ContentUse returns the most restrictive value of the label "use" of
+// Content-Signal, and the statement that contains this value. The values are,
+// from the most to the least restrictive: "immediate" (neither stored nor
+// reused), "reference" (indexed, quoted and linked to) and "full" (summarized
+// and reproduced). If there is no label "use", both results are zero values. If
+// the input exceeds a limit of this package, least is "immediate", and the text
+// of the statement describes the limit.
 func (in Input) ContentUse() (least string, by Statement) {
 	leastIndex := len(contentUses)
 	for _, s := range in.statements() {
@@ -115,7 +116,7 @@ func (in Input) ContentUse() (least string, by Statement) {
 			continue
 		}
 		if s.truncated {
-			s.Raw = useLabel + "=" + contentUses[0] + ", because it " + s.Raw
+			s.Raw = useLabel + "=" + contentUses[0] + ", because the signal " + s.Raw
 			return contentUses[0], s
 		}
 		if s.Use != useLabel {

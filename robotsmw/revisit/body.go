@@ -34,8 +34,9 @@ func (b *body) Close() error {
 	return err
 }
 
-// store stores the page unless directives such as noindex may be in a part of
-// the body that was not read, or the page may be from bot protection.
+// store stores the page when it is called for the first time. It stores nothing
+// if a part of the body that was not read may contain directives such as
+// noindex, or if the page may be from bot protection.
 func (b *body) store() {
 	if b.done.Swap(true) {
 		return

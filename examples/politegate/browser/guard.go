@@ -51,11 +51,11 @@ func (g *guard) watch(ctx context.Context) error {
 	return err
 }
 
-// errUnwanted is the reason why service workers and prefetches are not
-// requested. The pages that a service worker fetches are indistinguishable from
-// images, and its checks for updates are not paused. A prefetch is for the next
-// click of a person.
-var errUnwanted = errors.New("a service worker, or a prefetch")
+// errUnwanted is the error of requests for service workers and of prefetches,
+// which are never sent. A service worker could evade the guard: the pages that
+// it fetches are indistinguishable from images, and the browser does not pause
+// its checks for updates. A prefetch only prepares the next click of a person.
+var errUnwanted = errors.New("service workers and prefetches are not supported")
 
 // handle continues a paused request when its host is due, or fails it. If the
 // request was paused at its response, handle releases the slot.

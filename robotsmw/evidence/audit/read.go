@@ -295,7 +295,7 @@ func (o *opener) reportCut(number int, failed error) {
 
 var errNoFormat = errors.New("unknown format")
 
-var errJump = errors.New("the time is more than 90 s before that of earlier lines, so gaps are not checked")
+var errJump = errors.New("the line is out of order: its time is more than 90 s before that of an earlier line, so gaps are not checked")
 
 // countRequest counts a request, and reports it if it is too far out of order.
 // newest is the latest time of the previous requests, or "never". The result is
@@ -313,10 +313,10 @@ func (o *opener) countRequest(number int, at, newest int64) int64 {
 	return max(newest, at)
 }
 
-// A part is a subset of the lines of a log that is in order, except for lines
-// that are up to maxLogDisorder out of order. Where the time decreases by more,
-// the lines belong to another part, such as the log of another front end that
-// was appended to the first one, or the buffer of another worker.
+// A part is a subset of the lines of a log that is in the order of time, except
+// that a line may be up to maxLogDisorder late. A line that is later belongs to
+// another part: for example, the log of another front end was appended to the
+// first one, or another worker of the server has written its buffer.
 type part struct {
 	sections []section
 	newest   int64 // the latest time of a line; "never" if there is none

@@ -115,8 +115,9 @@ func (r w3cLine) word(column int) string {
 	return string(r.words[column])
 }
 
-// decoded returns the value in a column with its original spaces. CloudFront
-// escapes some values twice.
+// decoded returns the value in a column as the client sent it. IIS replaces
+// spaces with pluses. CloudFront, whose lines have tabs, escapes values, some of
+// them twice.
 func (r w3cLine) decoded(column int) string {
 	s := r.word(column)
 	if !r.isTabbed {

@@ -65,7 +65,7 @@ func CheckTarget(u *url.URL, host string) error {
 	}
 	named, err := appendHost([]byte(namedPrefix), namedPrefix, authority)
 	if err != nil || string(named) != string(own) {
-		return fmt.Errorf("robotsmw: the request target names a different origin than %s; "+
+		return fmt.Errorf("robotsmw: the request target names a different origin from %s; "+
 			"clear URL.Opaque or use the same origin", own)
 	}
 	return nil

@@ -15,10 +15,11 @@ type aheadBody struct {
 	*Body
 	data    []byte
 	err     error          // the error that ended reading ahead; returned after data
-	reading chan aheadRead // nil, or receives the result of a running read
+	reading chan aheadRead // receives the result of a read that is not finished; nil if there is none
 	closed  atomic.Bool
 }
 
+// An aheadRead is the result of a call of Body.Read.
 type aheadRead struct {
 	data []byte
 	err  error
@@ -37,7 +38,8 @@ func readAhead(ctx context.Context, b *Body, limit time.Duration) *aheadBody {
 		p := make([]byte, min(4096, maxAhead-len(a.data)))
 		go func() {
 			n, err := b.Read(p)
-			done <- aheadRead{p[:min(max(n, 0), len(p))], err}
+			n = min(max(n, 0), len(p)) // a faulty body may return any number
+			done <- aheadRead{p[:n], err}
 		}()
 		select {
 		case r := <-done:

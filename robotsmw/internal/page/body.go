@@ -33,15 +33,15 @@ type Body struct {
 	read    int64  // bytes of the body that were read
 	ended   ending
 
-	// These fields have the result of the latest call of Body.Result.
+	// The result of the latest call of Body.Result.
 	found   robotsmeta.Directives
 	state   State
-	final   bool // the result is final; the copy of the page is dropped
+	final   bool // whether later calls return the same; if so, the copy of the page was dropped
 	decoded int  // len(coded) at the latest scan
 
 	// The signs of bot protection in the page.
 	refusal *refusal.Refusal // nil means none
-	marked  int              // how many bytes of the page were searched for marks
+	marked  int              // how many bytes of the page were searched for these signs
 }
 
 // An ending is how a body ended.

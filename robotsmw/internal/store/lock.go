@@ -9,8 +9,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// ErrElsewhere means that a Lock has ended, so another member of the fleet may
-// have fetched the robots.txt, or be fetching it.
+// ErrElsewhere means that a Lock has expired or was released before the fetch
+// began. In the meantime, another member of the fleet may have fetched the
+// robots.txt.
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet may have fetched the robots.txt")
 
 // A Lock is the right to fetch an origin's robots.txt, which only one member of

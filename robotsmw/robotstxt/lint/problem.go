@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A Problem is a problem in a robots.txt file, or information about it.
+// A Problem is a finding about a robots.txt file: an error, a probable mistake,
+// or information.
 type Problem struct {
 	Line     int    // line number, counted from 1; 0 for the file as a whole
 	Column   int    // in bytes, counted from 1; 0 if Line is 0

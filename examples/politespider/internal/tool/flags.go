@@ -136,8 +136,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.Var(&repeated{add: o.addPolicyToken}, "policy-token",
 		"`use=name`: a product token that stands for a use in robots.txt, such as train-ai=Google-Extended; may be repeated")
 	flags.Var(&repeated{add: o.addTerms}, "rsl",
-		"RSL 1.0 `file` with the terms of sites, which count as preferences of their owners;\n"+
-			"a path in it applies to each host; may be repeated")
+		"RSL 1.0 `file` with license terms, which count as preferences of the owners of the sites;\n"+
+			"terms for a path without a host apply to all hosts; may be repeated")
 	flags.StringVar(&o.pages.Dir, "pages", "",
 		"keep the pages in this `directory`, except pages with noindex or noarchive, and pages that cannot be examined")
 	flags.BoolVar(&o.pages.All, "pages-all", false,

@@ -317,7 +317,7 @@ func TestAudit_BrokenLines(t *testing.T) {
 			t.Errorf("standard error contains %q %d times, want %d:\n%s", part, got, want, r.stderr)
 		}
 	}
-	checkContains(t, "standard output", r.stdout, "274 broken lines or records: not read.")
+	checkContains(t, "standard output", r.stdout, "274 broken lines or records could not be read")
 }
 
 // If the format of a log is unknown, the error contains its first line and the
@@ -504,7 +504,7 @@ func TestAudit_Page_Inconclusive(t *testing.T) {
 	r = runAudit(t, map[string]string{"log": log}, "", strings.Fields(args)...)
 	r.checkStatus(t, command.CannotTell)
 	checkContains(t, "page of an unreadable log", readPage(t, "page.html"),
-		"Inconclusive", "That is 96.8 % of all.")
+		"Inconclusive", "(96.8 % of all)")
 }
 
 // The page contains the periods in which no robots.txt was known.

@@ -283,16 +283,16 @@ func (s *notes) addInputs(r *audit.Result, recordFaults int) {
 	n := r.Counts
 	broken := n["broken"] - recordFaults
 	percent := 100 * float64(broken) / float64(max(n["lines"], broken, 1))
-	s.addIf(broken, "%s: not read. That is %.1f %% of all.",
+	s.addIf(broken, "%s could not be read (%.1f %% of all).",
 		linesOrRecords(broken, "broken "), percent)
-	s.addIf(n["jumps"], "%s out of order by more than 90 s: not judged on order.",
+	s.addIf(n["jumps"], "%s out of order by more than 90 s: checks that depend on the order were skipped.",
 		linesOrRecords(n["jumps"], ""))
 	if hasNoAgents(r) {
 		s.add("No line contains a User-Agent, so requests of robots cannot be recognized. " +
 			"Log the User-Agent.")
 	}
-	s.addIf(n["anonymous"], "%s of robots by clients that the log does not identify: "+
-		"not judged on order. The line has no address, or that of a proxy.",
+	s.addIf(n["anonymous"], "%s of robots whose line has no address of a client, or only that of a proxy: "+
+		"checks that depend on the order were skipped.",
 		cli.Count(n["anonymous"], "request"))
 	s.addIf(n["ignored"], "%s ignored because of -ignore.", cli.Count(n["ignored"], "request"))
 	s.addIf(n["not_shown"], "%s not shown: their robots may have fetched robots.txt "+

@@ -129,8 +129,9 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	return status, nil
 }
 
-// answerBlocks reads blocks, sends them to ordered, and begins to answer them.
-// It returns the error that ends the input, which may be io.EOF.
+// answerBlocks divides the input into blocks, sends each to ordered, and answers
+// it in a goroutine. The result is the error that ended the reading, which is
+// io.EOF at the end of the input.
 func (b *batch) answerBlocks(ctx context.Context, in io.Reader, ordered chan<- *block) error {
 	buffered := bufio.NewReaderSize(in, blockSize)
 	for number := 1; ; {
