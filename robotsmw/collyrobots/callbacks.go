@@ -41,7 +41,8 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	}
 }
 
-// afterFailure runs before all OnError handlers, which may Retry the request.
+// afterFailure runs before all OnError handlers, which may Retry the request or
+// visit links of an error page.
 func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	if r.Headers == nil && isRefusal(err) {
 		// In plain colly, Headers is nil if there is no response, and programs
@@ -49,10 +50,13 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 		// final, or its end is known and a Retry waits for it.
 		r.Headers = new(http.Header)
 	}
-	a.restoreCached(r.Request)
 	if r.StatusCode == 0 {
+		a.restoreCached(r.Request)
 		a.markFailed(r.Request, err)
-	} else if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
+		return
+	}
+	a.refuseLinks(r)
+	if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
 		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}
 }

@@ -242,7 +242,8 @@
 //     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is certainly from bot
 //     protection, are refused. Their URLs stay unvisited, so that they can
-//     still be visited from another page.
+//     still be visited from another page. This includes the links of a page
+//     with an error status, which an OnError handler may visit.
 //   - Colly's MaxRequests counts a request that is refused, because colly
 //     counts a request before the extension can check it. Extension.Visit and
 //     Follow check first, so a URL that they refuse is not counted.

@@ -60,7 +60,8 @@ var fields = []struct {
 		"if a transport is set while requests are under way, one of them may be sent through it without a check of robots.txt; " +
 			"and requests that were put back may be repeated later than necessary"},
 	{theCollector, "errorCallbacks", reflect.TypeFor[[]colly.ErrorCallback](), false,
-		"a Retry of a refused request in an OnError handler that was registered before Attach does not fail immediately"},
+		"a Retry of a refused request in an OnError handler that was registered before Attach does not fail immediately, " +
+			"and such a handler can follow the links of an error page whose nofollow directive is in its body"},
 	{theCollector, "responseCallbacks", reflect.TypeFor[[]colly.ResponseCallback](), false,
 		"an OnResponse handler that was registered before Attach can follow links with rel=nofollow, " +
 			"and the links of a page whose nofollow directive or bot protection is in its body"},

@@ -660,3 +660,42 @@ func reversed(text string) string {
 	slices.Reverse(b)
 	return string(b)
 }
+
+// Colly calls OnError and not OnResponse for a page with an error status. The
+// body of the page has a nofollow directive, or only links with rel=nofollow.
+// An OnError handler may Retry the page, but may not follow its links.
+func TestNoFollowInOnError(t *testing.T) {
+	for name, body := range map[string]string{
+		"meta": "<html><meta name=robots content=nofollow><a href=/next>",
+		"rel":  "<html><a rel=nofollow href=/next>",
+	} {
+		for _, async := range []bool{false, true} {
+			web := new(robotstest.Internet)
+			mux := http.NewServeMux()
+			mux.Handle("/robots.txt", http.NotFoundHandler())
+			mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(http.StatusInternalServerError)
+				io.WriteString(w, body)
+			})
+			web.Handle("blog.example", mux)
+			c, ext := polite(t, web, colly.Async(async))
+			ext.ObeyRelNoFollow = true
+			var failures atomic.Int32
+			c.OnError(func(r *colly.Response, _ error) {
+				if failures.Add(1) == 1 {
+					r.Request.Retry()
+					return
+				}
+				if target := ext.AbsoluteURL(r.Request, "/next"); target != "" {
+					t.Errorf("%s, async %v: AbsoluteURL returned %q, want \"\"", name, async, target)
+				}
+				r.Request.Visit("/next")
+				c.Request("GET", "http://blog.example/next", nil, r.Ctx, nil)
+			})
+			c.Visit("http://blog.example/")
+			ext.Wait()
+			wantAsked(t, web, "GET http://blog.example/", "GET http://blog.example/")
+		}
+	}
+}
