@@ -77,7 +77,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // onResponseHeaders makes the extension refuse the links of a page if its
 // header has a nofollow directive, before any OnResponse handler can visit
 // them. It does the same for a response that is certainly from bot protection,
-// such as a challenge, because its links are not those of the page.
+// such as a challenge or any 429, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
