@@ -98,9 +98,11 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 //     (limits.go) and sends the request through the base of the guard
 //     (guard.go), which is the transport of the program.
 //  5. Colly calls onResponseHeaders and, when it has read the body,
-//     beforeResponseHandlers and onResponse. All three refuse the links of
-//     nofollow pages. If the request failed, colly calls afterFailure and
-//     onError instead, which may repeat it (repeat.go).
+//     beforeResponseHandlers and onResponse. If there is no complete response,
+//     or its status is 203 or above and ParseHTTPErrorResponse is false, colly
+//     calls afterFailure and onError instead of the last two. All of these
+//     except onError refuse the links of nofollow pages. onResponse and onError
+//     may repeat the request (repeat.go).
 
 var errAttached = errors.New("collyrobots: the collector already has an Extension: use that one, or a new collector")
 

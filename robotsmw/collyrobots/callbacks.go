@@ -36,7 +36,7 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
 	}
-	if !mark.byExtension && !mark.until.IsZero() {
+	if !mark.until.IsZero() { // it is zero if the extension itself repeats the request
 		mark.wait()
 	}
 }
@@ -67,7 +67,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 	a.currentGuard() // creates the guard of a new backend before colly matches its LimitRules
 	a.keepHandlerLast()
 	if k := a.pageMarks.forContext(r.Ctx); k != nil {
-		a.refuseChild(r, k)
+		a.checkAgainstMark(r, k)
 	}
 	if a.collector.CacheDir != "" && r.Method == http.MethodGet && !r.IsAbort() {
 		a.checkCached(r)
@@ -77,7 +77,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // onResponseHeaders makes the extension refuse the links of a page if its
 // header has a nofollow directive, before any OnResponse handler can visit
 // them. It does the same for a response that is certainly from bot protection,
-// such as a challenge, because its links are not those of the page.
+// such as a challenge or any 429, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
@@ -93,11 +93,11 @@ func (a *attachedCollector) beforeResponseHandlers(r *colly.Response) { a.refuse
 // Attach, and before all others. It examines the page again, because one of
 // these handlers may have decoded the body.
 func (a *attachedCollector) onResponse(r *colly.Response) {
-	page := a.refuseLinks(r)
-	if page.NoIndex() {
+	directives := a.refuseLinks(r)
+	if directives.NoIndex() {
 		a.tally(&a.counts.NoIndex, 1)
 	}
-	if page.NoFollow() {
+	if directives.NoFollow() {
 		a.tally(&a.counts.NoFollow, 1)
 	}
 	if a.collector.ParseHTTPErrorResponse { // otherwise colly calls onError, which calls a.repeatThrottled
@@ -111,14 +111,14 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
 	a.restoreCached(r.Request)
 	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx with a copy
-	page := a.Directives(r)
-	if page.Refusal.Sure || page.NoFollow() {
+	directives := a.Directives(r)
+	if directives.Refusal.Sure || directives.NoFollow() {
 		a.markNoFollow(r)
 	}
 	if a.ObeyRelNoFollow {
-		a.markRelLinks(r, page)
+		a.markRelLinks(r, directives)
 	}
-	return page
+	return directives
 }
 
 func (a *attachedCollector) onError(r *colly.Response, err error) {

@@ -17,8 +17,10 @@ import (
 // X-Robots-Tag header and, in HTML, of its robots meta elements. The State is
 // PageComplete even if the body was truncated to MaxBodySize, because colly
 // does not report that. If the response is from bot protection, such as a
-// challenge, the field Refusal describes it. If Refusal.Sure is true, the other
-// fields are zero.
+// challenge, the field Refusal describes it. If Refusal.Sure is true, the
+// response is certainly from bot protection, and the other fields are zero.
+// Sure is true for every 429, 430 and 451, unless a rule of Options.Refusals
+// that is not Sure and has no Text matches the response.
 func (x *Extension) Directives(page *colly.Response) robotsmw.Page {
 	response := httpResponse(page)
 	state := examinedState(page)
@@ -86,7 +88,7 @@ func httpResponse(page *colly.Response) *http.Response {
 
 // Indexable reports whether a page may be indexed. It returns false if the page
 // has a noindex directive, or if the response is certainly from bot protection
-// and not the page.
+// and not the page, which includes every 429: see Directives.
 func (x *Extension) Indexable(page *colly.Response) bool {
 	result := x.Directives(page)
 	return !result.NoIndex() && !result.Refusal.Sure

@@ -233,7 +233,8 @@
 //     only if a robots.txt in memory disallows it; files that are only in a
 //     Store are not consulted. If cached pages should obey the current rules,
 //     call ext.Checker().Check for one URL of each origin first. Colly stores a
-//     page under the URL before the redirects, so only that URL is checked.
+//     page under the URL before the redirects, so only that URL is checked, and
+//     the relative links of the stored page are resolved against that URL.
 //     Offline, a link that is not in the directory fails with an ErrUnreachable
 //     or, if a Store has the robots.txt, with the network error. Retry neither:
 //     see "Retries in OnError". Without RetryThrottled, or after a redirect,
@@ -243,7 +244,10 @@
 //   - The links of a nofollow page, or of a response that is certainly from bot
 //     protection, are refused. Their URLs stay unvisited, so that they can
 //     still be visited from another page. This includes the links of a page
-//     with an error status, which an OnError handler may visit.
+//     with an error status, which an OnError handler may visit. A response is
+//     certainly from bot protection if Directives returns a Refusal that is
+//     Sure, which includes every 429, 430 and 451 unless a rule of
+//     Options.Refusals overrides that.
 //   - Colly's MaxRequests counts a request that is refused, because colly
 //     counts a request before the extension can check it. Extension.Visit and
 //     Follow check first, so a URL that they refuse is not counted.

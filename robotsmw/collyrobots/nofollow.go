@@ -69,7 +69,7 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 	a.pageMarks.put(r).noFollow.Store(true)
 	page.Ctx = r.Ctx
 	if !canReplaceVisitedSet() {
-		return // refuseChild aborts the requests for its links
+		return // checkAgainstMark aborts the requests for its links
 	}
 	if *requestCollector(r) != a.collector {
 		return // onResponseHeaders has marked the page
@@ -104,10 +104,10 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 	*requestCollector(r) = refuse
 }
 
-// refuseChild handles a request r with the Ctx of a page whose mark is k. It
-// aborts r if the page is a nofollow page, or if r is for a rel=nofollow link
-// of the page. If r requests the page itself, it clears the mark.
-func (a *attachedCollector) refuseChild(r *colly.Request, k *pageMark) {
+// checkAgainstMark aborts r if the page with the mark k forbids it: if it is a
+// nofollow page, or if r is for a rel=nofollow link of the page. If r requests
+// the page itself, checkAgainstMark clears the mark.
+func (a *attachedCollector) checkAgainstMark(r *colly.Request, k *pageMark) {
 	switch {
 	case k.is(r): // the page itself, whose directives may have changed
 		k.noFollow.Store(false)

@@ -18,8 +18,8 @@ import (
 // that checkCached has changed. It replaces the request's Body. Request.Retry
 // and Request.Do first rewind the body, so colly calls Seek before each repeat,
 // and an error from Seek ends the repeat. If the repeat has to wait,
-// beforeRequest waits in the goroutine of the repeat. The original body is
-// restored before the repeat is sent.
+// beforeRequest waits in the goroutine of the repeat. The body that the mark
+// replaced is restored before the repeat is sent.
 type repeatMark struct {
 	body io.Reader // the body that the request had; nil means none
 

@@ -34,7 +34,7 @@ func isCancelKey(key any) bool { return ended.Value(key) != nil }
 // with the cause errReplaced.
 type sealed struct {
 	context.Context             // the request's own
-	repeated        *repeatMark // the original Body of the request; nil if that is not a repeatMark
+	repeated        *repeatMark // the mark that was the request's Body; nil if it had none
 	refused         error       // why the guard must not send the request; nil if it may
 }
 
