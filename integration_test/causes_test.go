@@ -333,13 +333,13 @@ func TestCauses(t *testing.T) {
 // check fails the test if the error of a crawl is not the expected one.
 func (row *cause) check(t *testing.T, err error, c *crawl) {
 	if err == nil {
-		t.Fatal("no error")
+		t.Fatalf("the crawl succeeded, want the error %q", row.message)
 	}
 	if c.isBuilt == row.atConstruction {
 		t.Errorf("NewClient or Attach succeeded: %t, want %t; error %v", c.isBuilt, !row.atConstruction, err)
 	}
 	if !row.kind(err) {
-		t.Errorf("error %#v, want an error of the type of this row", err)
+		t.Errorf("error %#v is of the wrong type: want one that row.kind accepts", err)
 	}
 	for _, target := range row.is {
 		if !errors.Is(err, target) {

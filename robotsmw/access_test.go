@@ -584,6 +584,6 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-		t.Errorf("got error %v, want %v", err, context.Canceled)
+		t.Errorf("Check with a canceled context: error %v, want %v", err, context.Canceled)
 	}
 }

@@ -225,8 +225,8 @@ func (o Options) config() (*config, error) {
 // sender returns the transport that sends requests: the caller's Base, or the
 // default transport with the caller's proxy and address check. If there is a
 // Limiter, sender adds a politeness.Transport. If there is none, it adds an
-// httputil.CancelingTransport. Both cancel a request whose body is closed
-// early.
+// httputil.CancelingTransport, unless Base is itself a politeness.Transport.
+// Both types cancel a request whose body is closed early.
 func (o Options) sender() (http.RoundTripper, error) {
 	base := o.Base
 	switch {

@@ -70,7 +70,7 @@ func TestPaceOfAClient(t *testing.T) {
 					}
 				}
 				if got := starts(&web, start); got != tt.want {
-					t.Errorf("got  %s\nwant %s", got, tt.want)
+					t.Errorf("requests started at\n%s\nwant\n%s", got, tt.want)
 				}
 			})
 		})
@@ -95,7 +95,7 @@ func TestCrawlDelayReachesTheLimiterBelow(t *testing.T) {
 			}
 		}
 		if got, want := starts(&web, start), "/robots.txt +0s, /1 +1s, /2 +8s"; got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+			t.Errorf("requests started at\n%s\nwant\n%s", got, want)
 		}
 	})
 }

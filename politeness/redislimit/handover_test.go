@@ -132,8 +132,9 @@ func TestHandOver_InFlightAtRemovedHost(t *testing.T) {
 	})
 }
 
-// A caller that does not wait gets a DelayError, and the host when it tries
-// again.
+// While another member sends requests to a host, a caller with a negative
+// MaxWait receives a DelayError. If it always tries again when the DelayError
+// says, it becomes the owner within 20 s.
 func TestHandOver_CallerThatDoesNotWait(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b := f.join(&politeness.Limiter{Delay: shortDelay, MaxWait: -1}), f.join(&politeness.Limiter{Delay: shortDelay})

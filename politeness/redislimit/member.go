@@ -983,7 +983,7 @@ func (m *member) applyWant(h *hostState, result []any) {
 	status := element[string](result, 0)
 	switch {
 	case status == "own":
-		m.own(h, result)
+		m.own(h, parseOwnedResult(result))
 	case h.phase == owned:
 		m.lose(h)
 	case status == "closed":
@@ -1002,9 +1002,29 @@ func (m *member) applyWant(h *hostState, result []any) {
 	}
 }
 
-// own handles the result of the operation "want" if this member owns h.
-func (m *member) own(h *hostState, result []any) {
-	r := storedRecord(result)
+// An ownedResult is the result of the operation "want" for a host that this
+// member owns: see describeOwned in call.lua.
+type ownedResult struct {
+	token       int64
+	contended   bool // other members wait for the host
+	record      fleet.Record
+	lateStates  []any         // see lateRecords
+	keepFurther time.Duration // how much longer Redis must keep the states
+}
+
+func parseOwnedResult(result []any) ownedResult {
+	return ownedResult{
+		token:       element[int64](result, 1),
+		contended:   element[int64](result, 2) > 0,
+		record:      storedRecord(result),
+		lateStates:  element[[]any](result, 8),
+		keepFurther: milliseconds(result, 9),
+	}
+}
+
+// own notes that this member owns h, or still owns it.
+func (m *member) own(h *hostState, result ownedResult) {
+	r := result.record
 	isNew := h.phase != owned
 	if isNew {
 		h.phase = owned
@@ -1015,14 +1035,14 @@ func (m *member) own(h *hostState, result []any) {
 		h.record = datedRecord{ // to be registered in the next epoch
 			Record: fleet.Record{
 				State: r.State,
-				Keep:  r.Age + max(milliseconds(result, 9), time.Hour),
+				Keep:  r.Age + max(result.keepFurther, time.Hour),
 			},
 			exportedAt: time.Now().Add(-r.Age),
 		}
 	}
-	h.token = element[int64](result, 1)
-	h.contended = element[int64](result, 2) > 0
-	late, largest := lateRecords(element[[]any](result, 8), h.lateNumber, r.InFlight)
+	h.token = result.token
+	h.contended = result.contended
+	late, largest := lateRecords(result.lateStates, h.lateNumber, r.InFlight)
 	h.lateNumber = largest
 	if isNew {
 		// Own may make a request start at once, so the Claim must know of

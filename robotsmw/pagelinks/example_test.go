@@ -60,10 +60,12 @@ func ExampleFromHTML() {
 		isOthers := strings.Contains(l.Rel, "ugc") || strings.Contains(l.Rel, "sponsored")
 		fmt.Println(l.URL, "follow:", page.Follows(l) && !isOthers)
 	}
-	fmt.Println("this is", page.Canonical, "by the terms of", page.Licenses)
+	fmt.Println("canonical:", page.Canonical)
+	fmt.Println("licenses:", page.Licenses)
 	// Output:
 	// https://shop.example/forum/felt follow: true
 	// https://ads.example/ follow: false
 	// https://me.example/ follow: false
-	// this is https://shop.example/forum/hats by the terms of [https://shop.example/terms]
+	// canonical: https://shop.example/forum/hats
+	// licenses: [https://shop.example/terms]
 }

@@ -56,7 +56,8 @@ type Claim interface {
 	// Own reports that the host is owned, and what is known of it: the number
 	// of requests of others in flight, and in r.State what was stored last, by
 	// this Claim or by others, or nil. Own makes the waiting requests check
-	// again whether they may start.
+	// again whether they may start. It is called again when more becomes known
+	// of an owned host: another number of requests in flight, or a late state.
 	Own(r Record)
 
 	// Wait reports why the host cannot be owned now. The time until is the

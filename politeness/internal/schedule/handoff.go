@@ -39,10 +39,11 @@ type State struct {
 	Bytes    int64
 }
 
-// stateVersion is the first byte of an encoded State. The other bytes are
-// unsigned varints, in the order of State's fields: durations in microseconds,
-// SinceStart and SinceCrawlDelayStart increased by 1 and 0 for false, Level and
-// Latest as 4*Level + Latest. Zeros at the end are left out.
+// stateVersion is the first byte of an encoded State. Unsigned varints follow,
+// in the order of State's fields, with durations in microseconds. SinceStart+1
+// stands for HasStarted and SinceStart, and 0 means that HasStarted is false.
+// The start of the Crawl-delay is encoded likewise. 4*Level + Latest stands for
+// these two. Zeros at the end are left out.
 const stateVersion = 1
 
 // Encode returns the encoded form of s.

@@ -25,7 +25,7 @@ func (j *recordReader) judge(v *recordLine) error {
 		return j.robots(v)
 	case "decision":
 		if v.Decision != nil {
-			return j.refusal(v.Target, v.Decision)
+			return j.checkDisallowed(v.Target, v.Decision)
 		}
 	case "request":
 		j.addPace(v)
@@ -177,9 +177,10 @@ func (j *recordReader) stateFor(v *recordLine, d *recordDecision) (*state, error
 	return nil, nil
 }
 
-// refusal judges a decision line. It returns an error if the decision does not
-// follow from the robots.txt on which it is based.
-func (j *recordReader) refusal(target string, d *recordDecision) error {
+// checkDisallowed returns an error if a decision that disallows target does not
+// follow from the robots.txt on which it is based. It returns nil if the record
+// does not contain that robots.txt: this is reported only for requests.
+func (j *recordReader) checkDisallowed(target string, d *recordDecision) error {
 	if j.partial {
 		return nil
 	}
@@ -193,7 +194,7 @@ func (j *recordReader) refusal(target string, d *recordDecision) error {
 	}
 	verdict, ok := j.verdict(state{recordLine: &recordLine{SHA256: d.SHA256}}, target)
 	if !ok || !verdict.Allowed && d.matches(verdict) {
-		return nil // a missing robots.txt is reported only for requests
+		return nil
 	}
 	return errDecision
 }

@@ -338,10 +338,12 @@ func hasOddHost(u *url.URL) bool {
 	return '0' <= lastLabel[0] && lastLabel[0] <= '9' // such as 0x7f.1
 }
 
-// checkGrounds returns an error if a decision about a URL is based on a
-// robots.txt that does not apply to the URL, or that the record does not
-// contain in this form. It returns errUnknown if the record may have lost that
-// robots.txt.
+// checkGrounds returns an error if a decision about target is based on the
+// robots.txt of another origin, or on a version of robots.txt that the record
+// does not contain. The error is errUnknown if the record may have lost that
+// version. checkGrounds returns nil if the decision does not contain when
+// robots.txt was fetched, or if the record contains no robots.txt of the
+// origin.
 func (k *recordOrigins) checkGrounds(target string, d *recordDecision) error {
 	u, err := url.Parse(target)
 	isOdd := err != nil || hasOddHost(u)

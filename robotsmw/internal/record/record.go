@@ -106,10 +106,10 @@ func (r *Record) InForce(now time.Time) State {
 	return r.State
 }
 
-// Outlast extends a lifetime that ends less than 5 minutes after a wait of this
-// duration, to at most 24 hours (RFC 9309 §2.4). If each request to a host
-// waited longer than the lifetime, robots.txt would always have expired before
-// a page could be requested.
+// Outlast extends the lifetime of r to wait and 5 minutes, but to at most 24
+// hours (RFC 9309 §2.4). It never shortens it. If each request to a host waited
+// longer than the lifetime, robots.txt would always have expired before a page
+// could be requested.
 func (r *Record) Outlast(wait time.Duration) {
 	if least := r.Fetched.Add(min(wait+MinLifetime, MaxLifetime)); r.Expires.Before(least) {
 		r.Expires = least

@@ -139,10 +139,10 @@ func New(what, userAgent string, began time.Time, interval time.Duration) *Crawl
 	}
 }
 
-// Add adds a record. The run of the record began at the given time after the
-// beginning of the crawl, which is 0 for the first run. The rule is the one
-// that disallowed the record's URL, or nil if none did: a record of an earlier
-// run has no Decision that would contain it.
+// Add adds a record. runBegan is the time from the beginning of the crawl to
+// that of the run that made the record, and is 0 for the first run. rule is the
+// rule that disallowed the record's URL, or nil if none did. The caller passes
+// it because a record of an earlier run contains no Decision.
 func (c *Crawl) Add(r record.Record, rule *record.Rule, runBegan time.Duration) {
 	h := c.host(r.Host)
 	note := details(r, rule)

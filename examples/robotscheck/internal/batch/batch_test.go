@@ -292,7 +292,7 @@ func TestRulesCache_IsBounded(t *testing.T) {
 			size += len(key.robots) + len(key.agent) + rules.Size() + entryOverhead
 		}
 		if size > maxSize+maxSize/10 {
-			t.Fatalf("after %d questions, the cache has %d bytes, want at most %d", i, size, maxSize)
+			t.Fatalf("after %d questions, the cache has %d bytes, want at most %d", i, size, maxSize+maxSize/10)
 		}
 	}
 }

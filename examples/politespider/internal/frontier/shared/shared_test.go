@@ -512,9 +512,9 @@ func TestRights_Refuse(t *testing.T) {
 	}
 }
 
-// The pages that a host refuses to all processes count together. A process with
-// a higher limit continues the crawl of the host, and one without a limit
-// fetches the other pages.
+// The refusals of a host count toward the limit of every process, whichever
+// process received them. A process with a higher limit continues the crawl of
+// the host, and one without a limit fetches the other pages.
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)
