@@ -131,8 +131,7 @@ func (g *Grant) setDeadline(ctx context.Context) {
 // maxWait returns the shortest wait that the MaxWait of g's Limiter rejects, or
 // false if MaxWait limits nothing. If the request follows a redirect, it may
 // wait for the interval after the redirect too. The host's interval is not
-// known here, so the longest is allowed that a request waits for: Delay,
-// MaxCrawlDelay, or what PerHost sets.
+// known here, so the longest possible one is allowed: see LongestInterval.
 func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, isLimited bool) {
 	l := g.limiter
 	if l.MaxWait == 0 {
@@ -142,9 +141,7 @@ func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, isLimited bool)
 		wait = l.MaxWait
 	}
 	if afterRedirect {
-		host := &l.effective.host
-		interval := max(host.Delay, host.MaxCrawlDelay, g.configuredInterval())
-		wait = schedule.Sum(wait, interval)
+		wait = schedule.Sum(wait, l.effective.host.LongestInterval(g.configuredInterval()))
 	}
 	if wait > 0 {
 		wait = schedule.Sum(wait, 1) // a wait of exactly this length is allowed
@@ -187,7 +184,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			break
+			break // v is not final, so finishWait calls ended
 		}
 	}
 	if timer != nil {

@@ -87,8 +87,13 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	}
 	if g.host.IsFirst(&g.request) {
 		v = l.firstReadiness(g, now)
-		if g.next != nil {
-			v = g.tryNext(v, mayStart, now)
+		switch {
+		case g.next == nil:
+		case v.ready:
+			v = g.tryNext(mayStart)
+		default:
+			g.leaveNext() // otherwise g would delay requests to other hosts in those queues
+			v.estimate = max(v.estimate, now.Add(g.next.untilStart()))
 		}
 	} else {
 		// g is not, or no longer, the first of its lane: a robots.txt request
@@ -107,8 +112,8 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 		v.retryIn = l.retryIn(g, now)
 	}
 	if v.rejected {
+		v.retryIn = max(v.retryIn, g.leaveNext())
 		g.host.ExpectRetry(now, now.Add(v.retryIn))
-		g.leaveNext()
 		l.giveUp(g, now)
 		return v
 	}
@@ -190,13 +195,16 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 
 // tendLane does what the first request of a lane, if g is it, does for all
 // others: it frees the slots of expired leases, if no slot is free, and
-// continues a retiming. Both may reject g. The result is how long g may wait
-// before it calls tendLane again.
+// continues a retiming. Both may reject g. A GlobalRate has any number of
+// slots, so there tendLane frees those of expired leases in any case. The
+// result is how long g may wait before it calls tendLane again.
 func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
 	if g.state != queued || !g.host.IsFirst(&g.request) {
 		return schedule.Unlimited
 	}
-	if !g.host.HasSlot(&g.request) {
+	needsSlot := !g.host.HasSlot(&g.request)
+	isStale := l.tokens != nil && g.host.HasExpiredLease(now)
+	if needsSlot || isStale {
 		l.expireLeases(now, g.host)
 	}
 	if g.state != queued {
@@ -205,18 +213,10 @@ func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) 
 	return l.continueRetiming(g, now)
 }
 
-// tryNext is called with what try has found at the stage g, whose lane g is the
-// first of. If g may start there, tryNext tries the next stage. If not, g
-// leaves the queues of all later stages. The estimate in the result includes
-// the wait that g can expect in those queues.
-func (g *Grant) tryNext(v readiness, mayStart bool, now schedule.Time) readiness {
-	if !v.ready {
-		g.leaveNext() // otherwise g would delay requests to other hosts in those queues
-		v.estimate = max(v.estimate, now.Add(g.next.untilStart()))
-		return v
-	}
-	// If next is ready, the later stages have started g, so nothing may fail
-	// from here on.
+// tryNext tries the stage after g, because g is ready. If the result is ready
+// and mayStart is true, the later stages have started g, so the caller must
+// start it too.
+func (g *Grant) tryNext(mayStart bool) readiness {
 	next := g.next.try(mayStart)
 	if !next.ready {
 		next.why = g.whyNext(next.why)

@@ -231,6 +231,42 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 	}
 }
 
+// A request waits at a later stage until MaxWait is over. Until is when it
+// could start at that stage, as it is if a deadline ends the wait.
+func TestChain_UntilIsThatOfTheLaterStage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
+		l := &Limiter{MaxWait: 25 * time.Second,
+			Within: &Limiter{Delay: 10 * time.Second, Key: machine}}
+		if _, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.Acquire(t.Context(), mustURL(t, "http://b.example/")) // waits for the slot of the machine
+		delayed, ok := errors.AsType[*DelayError](err)
+		if !ok {
+			t.Fatalf("error %v, want a DelayError", err)
+		}
+		if got, want := time.Until(delayed.Until), 10*time.Second; got != want {
+			t.Errorf("Until is %v from now, want %v, the Delay of the machine", got, want)
+		}
+	})
+}
+
+// Grants whose Done is never called do not stay at the stage of a GlobalRate.
+func TestGlobalRate_GrantsWithoutDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Lease: time.Minute, GlobalRate: rate.NewLimiter(1, 1)}
+		for range 100 {
+			if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.globalStage.Stats().InFlight; got != 1 {
+			t.Errorf("%d requests are in flight at the stage of the GlobalRate, want 1", got)
+		}
+	})
+}
+
 // Each host has its delay, and the machine that serves all of these hosts has a
 // delay of its own. All of these delays are kept.
 func TestWithinComposesTwoLimits(t *testing.T) {

@@ -152,7 +152,7 @@ package politeness
 // events.go.
 //
 // The rules for a single host are in internal/schedule, whose doc.go has a list
-// of its files. Four rules are in several places:
+// of its files. Five rules are in several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
@@ -163,5 +163,8 @@ package politeness
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.
+//   - Retries: ExpectRetry (schedule/ownership.go) keeps a host of a fleet for
+//     a request that was rejected. try, join and leave (chain.go) and visit
+//     (wakeup.go) call it.
 //   - The start: start (slot.go) takes a slot. setOnItsWay (wire.go) lets
 //     the intervals count from the time when the header is sent.

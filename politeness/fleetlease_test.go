@@ -1,6 +1,8 @@
 package politeness_test
 
 import (
+	"context"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +44,32 @@ func TestFleet_LeaseEndsAfterGive(t *testing.T) {
 		mustReport(time.Minute, 1)
 		mustReport(61*time.Second, 1, 0)
 		mustReport(time.Hour, 1, 0)
+	})
+}
+
+// A request whose Done is called, with an empty Outcome, long after its lease
+// has ended and its host was evicted, is reported to the Fleet only at the end
+// of the lease. A later report could be taken for one about the requests that
+// this member has in flight to the host now.
+func TestFleet_DoneAfterEviction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Concurrency: 2, Lease: time.Minute})
+		f.request(t.Context(), shop)
+		c := f.fleet.claim(t)
+		c.Own(fleet.Record{})
+		time.Sleep(3 * time.Second)
+		give(t, c, true, true)
+		time.Sleep(time.Hour)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.request(ctx, &url.URL{Scheme: "http", Host: "other.example"}) // evicts the first host
+		f.end(politeness.Outcome{})
+		cancel()
+		synctest.Wait()
+		f.fleet.mu.Lock()
+		defer f.fleet.mu.Unlock()
+		if n := len(f.fleet.ended); n != 1 {
+			t.Errorf("the Fleet has received %+v, want one end", f.fleet.ended)
+		}
 	})
 }
 

@@ -30,7 +30,8 @@ type globalTokens struct {
 func (t *globalTokens) take(r *schedule.Request) (wait time.Duration) {
 	now := time.Now()
 	if t.reservation != nil {
-		// It is for r: giveBack has canceled that of an earlier first request.
+		// It is for r: this stage has one lane, in which no request overtakes
+		// another, and a first request that left has given its token back.
 		return t.reservation.DelayFrom(now)
 	}
 	reservation := t.rate.ReserveN(now, 1)

@@ -111,12 +111,13 @@ type Limiter struct {
 	// port. The package documentation has an example.
 	//
 	// PerHost is called for each request, before the request joins the host's
-	// queue, and by Next. Its latest result applies to all requests to the
-	// host, including those that already wait, so settings may change while a
-	// crawl runs. If two calls overlap, either may count as the latest. PerHost
-	// must be fast and safe for concurrent use. It does not
-	// change the settings of Within. nil means that all hosts have the settings
-	// of the Limiter.
+	// queue, and by Next. For a Within, it may be called several times for a
+	// request, until the request joins its queue there. Its latest result
+	// applies to all requests to the host, including those that already wait,
+	// so settings may change while a crawl runs. If two calls overlap, either
+	// may count as the latest. PerHost must be fast and safe for concurrent
+	// use. It does not change the settings of Within. nil means that all hosts
+	// have the settings of the Limiter.
 	PerHost func(key string) HostSettings
 
 	// Limits for several hosts, or for a day:
@@ -165,12 +166,13 @@ type Limiter struct {
 	// recently used host is evicted, with its Crawl-delay and its history. A
 	// host about which nothing is known is evicted first, as a rule before
 	// MaxHosts is reached: no Crawl-delay was declared, and no adaptive delay,
-	// pause, quota or earlier 429 is in force. A host with requests, or within its
-	// interval, is not evicted. Paused hosts, and those within a Crawl-delay
-	// longer than MaxCrawlDelay or an hour, may occupy at most 90% of MaxHosts;
-	// beyond that, a random one of them is evicted. With a Budget, MaxHosts is
-	// the maximum number of hosts in one day, because their counts are kept all
-	// day. 0 means [DefaultMaxHosts], 1,000,000. Negative means no limit.
+	// pause, quota or earlier 429 is in force. A host with requests, or within
+	// its interval, is not evicted. Paused hosts, and those within a
+	// Crawl-delay longer than MaxCrawlDelay or an hour, may occupy at most 90%
+	// of MaxHosts; beyond that, a random one of them is evicted. With a Budget,
+	// MaxHosts is the maximum number of hosts in one day, because their counts
+	// are kept all day. 0 means [DefaultMaxHosts], 1,000,000. Negative means no
+	// limit.
 	MaxHosts int
 
 	// Lease is how long a request holds its slot if Done is not called. After

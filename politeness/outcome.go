@@ -39,6 +39,7 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
+	// If o is empty, gotResponse has set pausesAtEnd. Otherwise learnFrom has.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

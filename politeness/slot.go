@@ -51,7 +51,9 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	}
 	g.state = done
 	signalFirst(h)
-	if l.Fleet != nil {
+	// The lease of a request to an evicted host has expired, and the Fleet
+	// knows that.
+	if l.Fleet != nil && !h.IsEvicted() {
 		l.informFleet(h)
 	}
 	l.checkIdle(h, now)

@@ -131,6 +131,34 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 	})
 }
 
+// The interval after a redirect may be longer than Delay and MaxCrawlDelay: it
+// includes Jitter, or is an adaptive delay.
+func TestRedirectWaitsForTheLongestInterval(t *testing.T) {
+	for name, l := range map[string]*Limiter{
+		"Jitter":   {Delay: 2 * time.Minute, Jitter: 0.5, EndToStart: true},
+		"Adaptive": {Delay: time.Second, MaxCrawlDelay: time.Second, Adaptive: 10},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l.MaxWait = -1
+			client := &http.Client{Transport: &Transport{
+				Limiter: l,
+				Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					time.Sleep(4 * time.Second) // an adaptive delay of 40 s
+					resp := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}
+					if r.URL.Path == "/old" {
+						resp.StatusCode = http.StatusFound
+						resp.Header = http.Header{"Location": {"/new"}}
+					}
+					return resp, nil
+				}),
+			}}
+			if _, err := client.Get("http://example.com/old"); err != nil {
+				t.Errorf("%s: the request after the redirect: %v, want no error", name, err)
+			}
+		})
+	}
+}
+
 type countingBody struct {
 	io.Reader
 	closed atomic.Int32

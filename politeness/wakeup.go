@@ -70,7 +70,7 @@ func (l *Limiter) visit(now schedule.Time) schedule.Visit {
 		if v == schedule.Rejected {
 			l.dequeue(g)
 			g.host.ExpectRetry(now, r.Estimate)
-			g.state = rejectedInQueue
+			g.state = rejectedInQueue // instead of unqueued, which dequeue has set
 			g.rejectedFor = why
 		}
 		g.signal()

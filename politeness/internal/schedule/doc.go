@@ -12,25 +12,24 @@
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
 //	request.go   a request, and lists of requests
-//	queue.go     the requests that wait for a host, in two lanes
+//	queue.go     the requests that wait for a host, in two lanes, and their order
 //	signals.go   what the outcome of a request means for its host
 //	learned.go   what was learned from a host, and which rules change it
 //	claim.go     the claim of a member of a fleet to a host
 //	host.go      the state of a host that the rules share
 //	ready.go     the conditions for a start, in their order
-//	interval.go  Delay, Crawl-delay and Jitter
+//	interval.go  Delay, Crawl-delay, Jitter and EndToStart
 //	adaptive.go  the adaptive delay
 //	quota.go     quotas that a host declares
 //	backoff.go   pauses after 429, 503, a block page or Retry-After (for its cap
 //	             see package headers)
-//	turns.go     the turns of robots.txt requests and pages in the queue, and
-//	             which request goes to the front
-//	inflight.go  the requests that hold a slot, for how long (their leases), and
-//	             EndToStart
+//	turns.go     the turns of the two lanes, robots.txt requests and pages
+//	inflight.go  the requests that hold a slot, and for how long (their leases)
 //	forecast.go  when a request that waits can start, and if that is too late
 //	retime.go    new forecasts for the requests that wait
 //	budget.go    what is left of the budget of a host for a day
 //	eviction.go  the hosts of a Limiter, and which of them are evicted
-//	ownership.go when a member of a fleet owns a host, and gives it away
+//	ownership.go when a member of a fleet owns a host, keeps it for a retry, and
+//	             gives it away
 //	handoff.go   what the next owner of a host in a fleet has to know
 package schedule

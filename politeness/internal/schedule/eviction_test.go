@@ -67,9 +67,9 @@ func (t *testTable) keys() string {
 // that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
 // "quota" one whose response declares a quota that is renewed in a minute and
 // allows a request every 10 s until then, "known" is a request with a
-// Crawl-delay of 2 s, and "slow" with one of two hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
-// a request whose check then fails, and "undeclare" declares none for a request
-// that is then rejected.
+// Crawl-delay of 2 s, and "slow" with one of two hours. "done" ends a request.
+// "declare" declares a Crawl-delay of 2 s for a request whose check then fails,
+// and "undeclare" declares none for a request that is then rejected.
 func TestTable(t *testing.T) {
 	type step struct {
 		now   Time

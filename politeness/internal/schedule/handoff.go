@@ -181,6 +181,7 @@ func roundUp(d time.Duration) time.Duration {
 // Import takes over what another owner has handed over. s replaces what h
 // knows, with these exceptions:
 //
+//   - A quota that h knows stays in force if it is stricter.
 //   - Of two starts, ends of a Crawl-delay, pauses or incidents, the later one
 //     counts.
 //   - With keepCrawlDelay, h keeps its Crawl-delay, which was declared after

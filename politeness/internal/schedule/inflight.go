@@ -40,14 +40,6 @@ func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.DrawJitter()
 }
 
-// restartsAtEnd reports whether the interval after r counts from the end of r,
-// which is now.
-// It does if Settings.EndToStart is set. It also does if no interval was
-// known when r started, because the time of sending was not noted.
-func (h *Host) restartsAtEnd(now Time, r *Request) bool {
-	return h.Settings.EndToStart || !r.CountsFromSending && h.hasInterval(now, r)
-}
-
 // Finish frees the slot of r, which is over at the time end. intervalsRestarted
 // reports whether the intervals of h count from then.
 func (h *Host) Finish(end Time, r *Request) (intervalsRestarted bool) {
@@ -85,8 +77,8 @@ func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 // A lease is the longest time for which a request may hold a slot: the user's
 // setting or the request's own timeout, whichever is longer. The caller calls
 // Expire when another request needs the slot, when h may be given away to
-// another member of a fleet, when a lease ends after h was given away, and when
-// its Table is full (see Table.Obtain).
+// another member of a fleet, when a lease ends after h was given away, when its
+// Table is full (see Table.Obtain), and at the stage of a GlobalRate.
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
 	r := h.inFlight.first
 	for range h.InFlight {
@@ -97,6 +89,14 @@ func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool
 		}
 		r = next
 	}
+}
+
+// HasExpiredLease reports whether the lease of the request that has been in
+// flight for longest has expired. Leases of later requests may have expired
+// even if it has not.
+func (h *Host) HasExpiredLease(now Time) bool {
+	oldest := h.OldestInFlight()
+	return oldest != nil && oldest.LeaseEnd <= now
 }
 
 // FirstLeaseEnd returns the time at which the first lease expires, or Forever

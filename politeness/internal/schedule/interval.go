@@ -43,6 +43,17 @@ func (h *Host) crawlDelayInForce(declared time.Duration) time.Duration {
 // Interval returns the interval that r keeps without Jitter.
 func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.CrawlDelay(r)) }
 
+// LongestInterval returns the longest interval that a request may have to keep
+// without being rejected for it, with Jitter. configured is the interval that
+// was agreed on with the host, or 0.
+func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
+	longest := max(s.Delay, s.MaxCrawlDelay, configured)
+	if s.Adaptive > 0 {
+		longest = max(longest, MaxAdaptive)
+	}
+	return lengthen(longest, s.Jitter)
+}
+
 // Due returns the time at which interval, Crawl-delay, pause and quota all
 // allow r to start.
 func (h *Host) Due(r *Request) Time {
@@ -97,8 +108,8 @@ func (h *Host) hasInterval(now Time, r *Request) bool {
 
 // RestartIntervals lets the intervals of h count from now. It is called when r
 // starts, when net/http requests a connection for r, and when r's header is
-// written. It is also called when r ends, if restartsAtEnd (inflight.go)
-// reports true: with EndToStart, for example. In a fleet, it is called with
+// written. It is also called when r ends, if restartsAtEnd reports true: with
+// EndToStart, for example. In a fleet, it is called with
 // AnyRequest for requests of an owner that did not hand the host over. The
 // Crawl-delay counts from now only if r is not exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
@@ -133,7 +144,20 @@ func (h *Host) Declare(r *Request) (changed bool) {
 	return true
 }
 
-// DrawJitter draws the Jitter of the interval after the latest start.
+// restartsAtEnd reports whether the interval after r counts from the end of r,
+// which is now. It does if Settings.EndToStart is set. It also does if no
+// interval was known when r started, because the time of sending was not noted.
+//
+// EndToStart has two more effects. In a fleet, h is not given away while a
+// request is in flight (mustEndFirst in ownership.go), and a pause of one
+// interval counts from the end too (PauseAtEnd in backoff.go).
+func (h *Host) restartsAtEnd(now Time, r *Request) bool {
+	return h.Settings.EndToStart || !r.CountsFromSending && h.hasInterval(now, r)
+}
+
+// DrawJitter draws the Jitter of h, which each start draws anew. It lengthens
+// the Delay and the Crawl-delay that run now. After the start of an exempt
+// request, it also changes the length of a Crawl-delay that runs already.
 func (h *Host) DrawJitter() {
 	if h.Settings.Jitter > 0 {
 		h.jitter = float32(h.Settings.Jitter * h.Settings.Random())
@@ -142,10 +166,15 @@ func (h *Host) DrawJitter() {
 
 // lengthen returns the interval with the present Jitter added.
 func (h *Host) lengthen(interval time.Duration) time.Duration {
-	if h.jitter == 0 {
+	return lengthen(interval, float64(h.jitter))
+}
+
+// lengthen returns the interval, lengthened by a fraction of it.
+func lengthen(interval time.Duration, fraction float64) time.Duration {
+	if fraction == 0 {
 		return interval
 	}
-	more := float64(interval) * float64(h.jitter)
+	more := float64(interval) * fraction
 	if more >= float64(Unlimited) {
 		return Unlimited
 	}

@@ -32,8 +32,8 @@ type Learned struct {
 	Incident Time  // when the latest incident began; Never if there was none
 
 	// The quota that the host declared last. Both are 0 if it has never
-	// declared one. From spreadEnd on, they have no effect. applyQuota sets them,
-	// also for Import.
+	// declared one. From spreadEnd on, they have no effect. applyQuota sets
+	// them, also for Import.
 	spread    time.Duration // the interval that spreads the quota over the time until it is renewed
 	spreadEnd Time          // when the quota is renewed
 }

@@ -5,7 +5,7 @@ import "time"
 const (
 	ownerTerm = 2 * time.Second       // how long an owner keeps a host while others wait
 	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxKept   = 30 * time.Second      // an idle host is kept if it is due again within this time
+	maxKept   = 30 * time.Second      // an idle host is kept if it is due again, or a retry is expected, within this time
 )
 
 // BeginClaim gives h the Claim c, which is not owned yet.
@@ -27,10 +27,11 @@ func (h *Host) IsTermOver(now Time) bool {
 }
 
 // ExpectRetry notes that a request to h was rejected, which may be retried at
-// the time retry. If that time is near, this member keeps h for the request,
-// until one term after the time. A Claim that is not owned lasts for a moment
-// longer in any case, so that the caller can read from it why the request was
-// rejected.
+// the time retry. If that time is at most maxKept away, this member keeps h for
+// the request: until one term after the time or, if other members wait, until
+// its own term is over (see untilIdleGiven). A Claim that is not owned lasts
+// for a moment longer in any case, so that the caller can read from it why the
+// request was rejected.
 func (h *Host) ExpectRetry(now, retry Time) {
 	c := h.Claim
 	switch {

@@ -22,6 +22,23 @@ func waitingRequest(name string) *Request {
 	return r
 }
 
+// A caller must not change the URL of a request that waits, but if it does, the
+// request leaves the queue as a whole.
+func TestHost_DequeueAfterChangeOfURL(t *testing.T) {
+	h := testHost()
+	var spare Spare
+	r := waitingRequest("robots 80")
+	other := waitingRequest("robots 81")
+	h.Enqueue(0, r, &spare)
+	h.Enqueue(0, other, &spare)
+	r.URL.Host = "example.com:82"
+	h.Dequeue(r, &spare)
+	h.Enqueue(0, waitingRequest("page 80"), &spare) // moves the robots.txt request of its origin to the front
+	if _, robots := h.heads(); robots != other {
+		t.Errorf("the first robots.txt request is %v, want %v", robots.Owner, other.Owner)
+	}
+}
+
 // Each row is a sequence of events at one host whose Delay is 1 s. An event is
 // what happens at a time: requests join, or a number of requests start as Next
 // decides and take their time. Then want has the names of all starts with their
