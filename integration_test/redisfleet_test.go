@@ -203,7 +203,7 @@ func TestRedisLimitOpenBody(t *testing.T) {
 		l := &politeness.Limiter{Delay: 250 * time.Millisecond, Concurrency: 2, Fleet: joinFleet(t, server, redislimit.Options{}, through(t, server, 50*time.Millisecond))}
 		s.crawl(ctx, &wg, l, member, 2, takes)
 	}
-	waitFor(t, "nobody begins", func() bool { return s.most.Load() > 0 })
+	waitFor(t, "no request starts", func() bool { return s.most.Load() > 0 })
 	from := time.Now()
 	time.Sleep(11 * time.Second)
 	to := time.Now()
@@ -223,7 +223,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
 	server := redisserver.Start(t)
-	for name, busy := range map[string]bool{"nobody is there": false, "another host is busy": true} {
+	for name, busy := range map[string]bool{"no other host": false, "another host is busy": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := redislimit.Options{Namespace: strings.ReplaceAll(name, " ", "-")}
@@ -238,7 +238,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 					}
 				}()
 			}
-			var done time.Time // when the last visit ended, and a pause began at the earliest
+			var done time.Time // when the last visit ended; a pause begins then or later
 			visit := func(o politeness.Outcome) (*politeness.DelayError, bool) {
 				f := joinFleet(t, server, opts)
 				defer f.Close()

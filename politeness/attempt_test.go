@@ -208,7 +208,7 @@ func TestAttemptIsAContext(t *testing.T) {
 					t.Errorf("%v, want %v", err, tt.err)
 				}
 				if errors.Is(err, context.Canceled) != (tt.err == context.Canceled) {
-					t.Errorf("%v: does it say that the caller left? want %v", err, tt.err)
+					t.Errorf("error %v: errors.Is(err, context.Canceled) = %t, want %t", err, tt.err != context.Canceled, tt.err == context.Canceled)
 				}
 				var timeout *timeoutError
 				if errors.As(err, &timeout) != tt.timedOut {

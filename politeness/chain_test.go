@@ -466,7 +466,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(reasons) != "[delay within]" {
-			t.Errorf("reasons %q, want its own interval and then that of the limiter within", reasons)
+			t.Errorf("reasons %q, want the interval of the host and then that of Within", reasons)
 		}
 	})
 }

@@ -135,8 +135,9 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 	}
 }
 
-// writeTimes notes when requests are written to connections. The times at which
-// a server sees them say less, because a busy machine may hold up the server.
+// writeTimes records when requests are written to connections. The times at
+// which a server receives them are less exact, because a busy machine may delay
+// the server.
 type writeTimes struct {
 	mu    sync.Mutex
 	times []time.Time

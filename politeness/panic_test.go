@@ -86,10 +86,11 @@ func (c *closeCounter) Close() error {
 	return nil
 }
 
-// An Observer panics when a response has come, or when it pauses the host, or
-// when the request is over. The slot is free at once, the body is closed, and
-// the context of the request has ended. Otherwise the host would be blocked
-// until AttemptTimeout or Lease, and the connection would stay open.
+// An Observer panics when a response is received, when the response pauses the
+// host, or when the request ends. In each case, the slot is free immediately,
+// the body is closed, and the context of the request has ended. Otherwise, the
+// host would be blocked until AttemptTimeout or Lease has passed, and the
+// connection would stay open.
 func TestTransport_ObserverPanics(t *testing.T) {
 	panicking := func(what string) func(context.Context, Event) {
 		return func(ctx context.Context, _ Event) {

@@ -387,9 +387,9 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Each host keeps its own pace, and also the pace of the machine that it shares
-// with other hosts. The requests to a host start in the order in which they
-// came, even if some of them give up.
+// The requests to a host keep the delay of the host, and also the delay of the
+// machine that the host shares with others. They start in the order in which
+// they were made, even if some of them are canceled.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

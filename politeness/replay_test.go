@@ -478,8 +478,8 @@ func TestReplayEnds(t *testing.T) {
 		})
 		tr := &Transport{Base: base}
 		_, err := tr.RoundTrip(newGet(t, "http://example.com/"))
-		if err == nil || !strings.Contains(err.Error(), "without an answer") {
-			t.Errorf("error %v, want one that contains %q", err, "without an answer")
+		if err == nil || !strings.Contains(err.Error(), "without a response") {
+			t.Errorf("error %v, want one that contains %q", err, "without a response")
 		}
 		if requests != maxReplays+1 {
 			t.Errorf("%d requests, want %d", requests, maxReplays+1)

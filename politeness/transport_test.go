@@ -220,7 +220,7 @@ func TestRoundTripperContract(t *testing.T) {
 		}
 	})
 
-	t.Run("errors of Base come as they are and free the slot", func(t *testing.T) {
+	t.Run("errors of Base are returned unchanged and free the slot", func(t *testing.T) {
 		l, broken := &Limiter{}, errors.New("connection reset")
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, broken })}
 		_, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
@@ -428,7 +428,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		}
 		wg.Wait()
 		if waited := time.Since(zero); waited < 59*time.Second {
-			t.Errorf("they waited %v, want for AttemptTimeout", waited)
+			t.Errorf("the requests waited %v, want 59s at least, the AttemptTimeout", waited)
 		}
 		if n := strings.Count(log.String(), "left-open"); n != 1 || !strings.Contains(log.String(), "host=example.com") {
 			t.Errorf("the log mentions the unread body %d times, want once, with host=example.com: %s", n, &log)
@@ -462,7 +462,7 @@ func TestUnreadBodyOfAnotherHost(t *testing.T) {
 			}
 		}
 		if waited := time.Since(zero); waited != time.Minute {
-			t.Errorf("they started after %v, want AttemptTimeout", waited)
+			t.Errorf("the requests started after %v, want the AttemptTimeout of 1m0s", waited)
 		}
 	})
 }

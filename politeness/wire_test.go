@@ -22,8 +22,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A streamServer speaks HTTP/2 on pipes, in fake time. It notes when each
-// request comes, and answers those that turn does not turn away.
+// A streamServer serves HTTP/2 on pipes, in fake time. It records when it
+// receives each request, and responds unless turn rejects the request.
 type streamServer struct {
 	turn   func(f *http2.Framer, stream uint32, nth int) bool
 	config *tls.Config // nil means without TLS
@@ -372,7 +372,7 @@ func TestWire_UnusualNames(t *testing.T) {
 	}
 }
 
-// An attempt that asks for connections and uses none comes to an end.
+// An attempt that requests connections without using one ends with an error.
 func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	asked := 0
 	base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
@@ -389,7 +389,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	}
 }
 
-// net/http does not limit 1xx responses if somebody is told of them.
+// net/http does not limit the number of 1xx responses if a trace receives them.
 func TestWire_EndlessInformation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

@@ -120,7 +120,7 @@ func TestFleetMutants(t *testing.T) {
 
 type result struct {
 	errors int
-	broken string // what Spin says about the first error
+	broken string // Spin's description of the first error
 	trail  string // the steps that lead to the first error
 }
 

@@ -1166,7 +1166,7 @@ func (m *member) removeIfDone(h *hostState) {
 }
 
 // endSession ends the session and the goroutine. If tasks remain, it starts
-// another goroutine, so Close does not wait for requests that come later.
+// another goroutine, so that Close does not wait for later requests.
 func (m *member) endSession() {
 	if m.session != 0 {
 		err := m.failure

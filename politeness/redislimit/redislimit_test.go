@@ -74,7 +74,7 @@ func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 	_, err = l.Acquire(ctx, &url.URL{Host: "example.com"})
 	away, ok := errors.AsType[*AwayError](err)
 	if !ok || time.Since(away.Since) > time.Minute {
-		t.Errorf("%v, want an *AwayError", err)
+		t.Errorf("error %v, want an *AwayError whose Since is at most a minute ago", err)
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(delay.Until) > 2*time.Second {
 		t.Errorf("error %v, want a *politeness.DelayError until at most 2s from now", err)

@@ -28,7 +28,7 @@ type demoPage struct {
 	URL string
 
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
-	// "put off, fetched", "disallowed by line 9" or "never asked for". The
+	// "put off, fetched", "disallowed by line 9" or "never requested". The
 	// other elements are what the crawler notes about the page, such as
 	// "noindex", and the evidence for it, such as "meta, line 3: noindex".
 	Concludes []string
@@ -92,7 +92,7 @@ func demoRequests(t *testing.T) map[string]int {
 		}
 		for verdict := range strings.SplitSeq(page.Concludes[0], ", ") {
 			switch record.Verdict(verdict) {
-			case record.Fetched, record.Moved, record.NotFound, record.PutOff, record.GivenUp, "asked for":
+			case record.Fetched, record.Moved, record.NotFound, record.PutOff, record.GivenUp, "requested":
 				want["GET "+strings.TrimPrefix(page.URL, "http://")]++
 			}
 		}
@@ -303,7 +303,7 @@ func conclusions(site *demo, url string, records []line) []string {
 	for _, r := range records {
 		switch r.Verdict {
 		case record.RobotsTxt:
-			verdicts = append(verdicts, "asked for")
+			verdicts = append(verdicts, "requested")
 		case record.Disallowed:
 			verdicts = append(verdicts, fmt.Sprintf("disallowed by line %d", r.Decision.Line))
 		default:
@@ -317,10 +317,10 @@ func conclusions(site *demo, url string, records []line) []string {
 		}
 	}
 	if verdicts == nil { // no record has this URL, but a robots.txt may have redirected to it
-		verdicts = []string{"never asked for"}
+		verdicts = []string{"never requested"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
-				verdicts = []string{"asked for"}
+				verdicts = []string{"requested"}
 			}
 		}
 	}
