@@ -168,7 +168,7 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// All members want the same hosts. They make nearly as many requests as these
+// All members send requests to the same hosts. They make nearly as many requests as these
 // hosts allow. While a member waits for a host, each of the 8 members has at
 // most two turns.
 func TestRedisLimitIsFair(t *testing.T) {

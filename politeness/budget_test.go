@@ -89,7 +89,7 @@ func TestBudget_Queue(t *testing.T) {
 			t.Errorf("%d started and %d rejected by %v, want 5 and 15 within 10s", started, rejected, time.Now())
 		}
 		if s := l.Stats(); s.Waiting != 0 {
-			t.Errorf("%+v, want none waiting", s)
+			t.Errorf("Stats() = %+v, want none waiting", s)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func mustBeFree(t *testing.T, l *Limiter) {
 	t.Helper()
 	for ; l != nil; l = l.Within {
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		}
 		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		if s := l.Stats(); s.InFlight != 1 {
-			t.Errorf("%+v, want 1 in flight", s)
+			t.Errorf("Stats() = %+v, want 1 in flight", s)
 		}
 		g.Done(Outcome{})
 		if wait := time.Until(l.Next(u)); wait != time.Hour {

@@ -264,7 +264,7 @@ func TestRoundTripperContract(t *testing.T) {
 			get(t, tr, "file:///etc/hostname").Body.Close()
 		}
 		if s := tr.own.Stats(); s.Hosts != 0 {
-			t.Errorf("%+v, want no hosts", s)
+			t.Errorf("Stats() = %+v, want no hosts", s)
 		}
 	})
 }

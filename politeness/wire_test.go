@@ -309,7 +309,7 @@ func TestWire_ReplayIsChecked(t *testing.T) {
 		for _, want := range []error{nil, enough} {
 			req := newGet(t, "http://www.example.com/").WithContext(ctx)
 			if err := fetch(t, tr, req); !errors.Is(err, want) {
-				t.Errorf("%v, want %v", err, want)
+				t.Errorf("error %v, want %v", err, want)
 			}
 		}
 	})

@@ -210,7 +210,7 @@ func number(t *testing.T, report, pattern string, n *int) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(report)
 	if m == nil {
-		t.Fatalf("no %q in the report:\n%s", pattern, report)
+		t.Fatalf("the report does not contain %q:\n%s", pattern, report)
 	}
 	if _, err := fmt.Sscan(m[1], n); err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func TestFleet_SecondLimiterGetsNoHost(t *testing.T) {
 		defer cancel()
 		second := &politeness.Limiter{Delay: shortDelay, Fleet: a.Fleet}
 		if _, err := second.Acquire(ctx, page(host)); !errors.Is(err, context.DeadlineExceeded) {
-			f.Errorf("%v, want a DelayError", err)
+			f.Errorf("error %v, want a DelayError", err)
 		}
 	})
 }
