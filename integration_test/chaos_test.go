@@ -164,7 +164,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	t.Helper()
 	for _, p := range fleet {
 		if strings.Contains(p.stderr.String(), "the store failed") {
-			t.Logf("%s had to do without the store", p.name)
+			t.Logf("%s had to work without the Store", p.name)
 			return
 		}
 	}

@@ -111,7 +111,7 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	from := time.Now()
 	join(1)
 	all, comers := 0, 0
-	for range 3 { // a busy machine may hold up the comer's messages in one of the spans
+	for range 3 { // a busy machine may delay the messages of the member that joins in one of the spans
 		span := time.Now()
 		time.Sleep(4 * time.Second)
 		all, _ = s.between(span, time.Now(), -1)
@@ -164,7 +164,7 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 		enough = 0.9
 	}
 	one, eight := 0, 0
-	for range 3 { // a busy machine may hold up the fleet's messages in one of the spans
+	for range 3 { // a busy machine may delay the fleet's messages in one of the spans
 		from := time.Now()
 		time.Sleep(20 * time.Second)
 		to := time.Now()
@@ -365,8 +365,9 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 }
 
 // A primary becomes a replica, and then the primary again, as after a failover
-// there and back. It has its earlier state and the same run_id, but it may miss
-// what another primary has stored since then. So a new epoch begins.
+// there and back. A new epoch begins, because the primary has its earlier state
+// and the same run_id, but may lack data that another primary has stored since
+// then.
 func TestRedisLimitThereAndBack(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)

@@ -604,7 +604,8 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 
 // A host has a Crawl-delay of 4 s and a Delay of 1 s. A page waits for the
 // Crawl-delay, and a request that is ExemptInTurn starts a second after the
-// page, before the robots.txt request that waits. So its deadline can be met.
+// page, before the robots.txt request that waits, so that its deadline can be
+// met.
 func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: func(string) HostSettings { return HostSettings{CrawlDelay: 4 * time.Second} }}

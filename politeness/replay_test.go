@@ -178,10 +178,10 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 }
 
 // keepsPace fetches pages from a server that refuses streams, and checks the
-// time between the requests that the server has seen. A busy machine may delay
-// the server by more than the pace, so that it sees one request late and the
-// next one in time. Without a pace, the server never sees them apart, so one
-// good attempt of several is enough.
+// intervals between the requests that the server receives. A busy machine may
+// delay the server by more than the interval, so that it reads one request late
+// and the next one in time. Without rate limiting, the requests are never an
+// interval apart, so one good attempt of several is sufficient.
 func keepsPace(t *testing.T, scheme string, dialer *http.Transport, base http.RoundTripper, listen func() net.Listener) {
 	t.Helper()
 	const delay = 150 * time.Millisecond

@@ -68,8 +68,8 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout includes the wait. So a request that would have to wait
-// for longer than this timeout is rejected.
+// A request that would have to wait for longer than http.Client.Timeout is
+// rejected, because this timeout includes the wait.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -640,7 +640,7 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from the time at which a request is sent. So requests
+// The interval counts from the time at which a request is sent, so that requests
 // reach the host an interval apart even after a slow dial.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

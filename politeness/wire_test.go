@@ -111,7 +111,8 @@ func (s *streamServer) serve(pipe net.Conn) {
 	}
 }
 
-// viaProxy dials a proxy, which answers a CONNECT and then is the server.
+// viaProxy dials a proxy, which accepts a CONNECT request and then acts as the
+// server.
 func (s *streamServer) viaProxy(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
 	s.mu.Lock()

@@ -137,8 +137,8 @@ func TestDemo(t *testing.T) {
 
 // wantPace checks the pace of the requests to a host in real time. On a busy
 // machine, one request may reach its server late, and the next one on time, so
-// that these two requests are too close in the log. But within n intervals, a
-// server never receives more than n+1 requests.
+// that these two requests are too close in the log. Even so, a server never
+// receives more than n+1 requests within n intervals.
 func wantPace(t *testing.T, host string, log []request) {
 	t.Helper()
 	for first := range log {
