@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	errNoHost      = errors.New("it names no host")
+	errNoHost      = errors.New("the URL has no host")
 	errHostTooLong = fmt.Errorf("the host's name is longer than a name can be, %d bytes and %d for each label", maxName, maxLabel)
 )
 

@@ -363,7 +363,7 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 		const n = 200
 		var calls atomic.Int64
 		other := func(string) HostSettings {
-			call := min(calls.Add(1), 20*n) // the limit ends the test if it fails
+			call := min(calls.Add(1), 20*n) // without the limit, a test that fails would not end
 			return HostSettings{Delay: time.Second + time.Duration(call)}
 		}
 		l := &Limiter{Delay: -1, PerHost: other, Within: &Limiter{PerHost: other}}

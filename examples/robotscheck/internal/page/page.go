@@ -327,7 +327,7 @@ func fetchRSL(
 		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its address is not http or https")
+		return nil, errors.New("the URL is not http or https")
 	}
 	resp, err := get(ctx, t, u)
 	if err != nil {
