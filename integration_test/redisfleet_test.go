@@ -111,7 +111,7 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	from := time.Now()
 	join(1)
 	all, comers := 0, 0
-	for range 3 { // a busy machine may delay the messages of the member that joins in one of the spans
+	for range 3 { // a busy machine may delay the messages of the new member
 		span := time.Now()
 		time.Sleep(4 * time.Second)
 		all, _ = s.between(span, time.Now(), -1)

@@ -168,9 +168,9 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// All members send requests to the same hosts. They make nearly as many requests as these
-// hosts allow. While a member waits for a host, each of the 8 members has at
-// most two turns.
+// All members send requests to the same hosts. They make nearly as many
+// requests as these hosts allow. While a member waits for a host, each of the 8
+// members has at most two turns.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -175,9 +175,9 @@ func (c timedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// If a request never reaches its host, other requests wait until its attempt has
-// ended. A request that cannot wait so long is rejected. After the attempt, the
-// Limiter keeps no state of it.
+// If a request never reaches its host, other requests wait until its attempt
+// has ended. A request that cannot wait so long is rejected. After the attempt,
+// the Limiter keeps no state of it.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}

@@ -517,9 +517,10 @@ func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 	})
 }
 
-// After PerHost was called for a request, and before the request joins the queue,
-// other hosts cause the eviction of its host. When the host is added again, it
-// must have the settings that PerHost returned, not those of the Limiter.
+// After PerHost was called for a request, and before the request joins the
+// queue, other hosts cause the eviction of its host. When the host is added
+// again, it must have the settings that PerHost returned, not those of the
+// Limiter.
 func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, PerHost: always(HostSettings{Delay: time.Hour})}

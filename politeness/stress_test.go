@@ -12,9 +12,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// This test combines everything, in real time, for the race detector: hosts that
-// are added and evicted, a Limiter within another one, deadlines, cancellations,
-// rejections and lost Grants. At the end, no request may wait or be in flight.
+// This test combines everything, in real time, for the race detector: hosts
+// that are added and evicted, a Limiter within another one, deadlines,
+// cancellations, rejections and lost Grants. At the end, no request may wait or
+// be in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{

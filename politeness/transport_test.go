@@ -640,8 +640,8 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from the time at which a request is sent, so that requests
-// reach the host an interval apart even after a slow dial.
+// The interval counts from the time at which a request is sent, so that
+// requests reach the host an interval apart even after a slow dial.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()

@@ -248,10 +248,10 @@ func TestLateState_AfterLimiterLease(t *testing.T) {
 	}
 }
 
-// A member is cut off from Redis while a request is in flight, which ends with a
-// 429. The session of the member ends, so another member owns the host when the
-// first member can reach Redis again. The owner must then receive the pause and
-// its end.
+// A member is cut off from Redis while a request is in flight, which ends with
+// a 429. The session of the member ends, so another member owns the host when
+// the first member can reach Redis again. The owner must then receive the pause
+// and its end.
 func TestLateState_WhileCutOff(t *testing.T) {
 	for name, isWanted := range map[string]bool{"a request waits": true, "no request waits": false} {
 		t.Run(name, func(t *testing.T) {

@@ -31,8 +31,8 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 	return r, false
 }
 
-// A member owns tens of thousands of hosts. Each heartbeat examines only a few of
-// them, because each examination acquires the Limiter's lock and delays
+// A member owns tens of thousands of hosts. Each heartbeat examines only a few
+// of them, because each examination acquires the Limiter's lock and delays
 // requests. Every host is examined within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

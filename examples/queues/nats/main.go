@@ -32,9 +32,10 @@
 //   - The bucket of failures. NATS counts deliveries, and a page is delivered
 //     each time that it was put back, so the number of its 5xx responses must
 //     be stored separately. Its key is the sequence number of the message.
-//   - A subject for each part of the queue, by [worker.Part]. No Redis is needed
-//     to keep the delay of a host, because all its pages are in one part, and
-//     one worker at a time serves a part. Do not start two workers for one part.
+//   - A subject for each part of the queue, by [worker.Part]. No Redis is
+//     needed to keep the delay of a host, because all its pages are in one
+//     part, and one worker at a time serves a part. Do not start two workers
+//     for one part.
 //   - The delay before the first request. A worker that was killed leaves no
 //     record of its latest requests and of the pauses of its hosts. If that
 //     matters, use package redislimit, as command asynq does.
