@@ -53,8 +53,8 @@ func TestBuildLists(t *testing.T) {
 		}
 	}
 	if changed {
-		t.Error("What a user has to require has changed. If it should not, see which import did it: go mod why -m MODULE. " +
-			"If it should, say so in CHANGELOG.md, and write it down: go test ./integration_test -run TestBuildLists -update")
+		t.Error("The modules that users must require have changed. If this was not intended, find the import: go mod why -m MODULE. " +
+			"If it was, add the change to CHANGELOG.md and run go test ./integration_test -run TestBuildLists -update")
 	}
 }
 

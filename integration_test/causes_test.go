@@ -112,12 +112,14 @@ func except(list []error, err error) []error {
 	return rest
 }
 
-// notUnreachable returns the errors that an unreachable robots.txt is not.
+// notUnreachable returns the errors for which errors.Is is false if robots.txt
+// is unreachable.
 func notUnreachable() []error {
 	return append(except(robotsErrors, robotsmw.ErrUnreachable), contextErrors...)
 }
 
-// notRefused returns the errors that a refused address is not.
+// notRefused returns the errors for which errors.Is is false if an address is
+// refused.
 func notRefused() []error {
 	return append(except(robotsErrors, robotsmw.ErrAddressRefused), contextErrors...)
 }

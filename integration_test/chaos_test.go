@@ -164,7 +164,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	t.Helper()
 	for _, p := range fleet {
 		if strings.Contains(p.stderr.String(), "the store failed") {
-			t.Logf("%s had to do without the store", p.name)
+			t.Logf("%s had to work without the Store", p.name)
 			return
 		}
 	}
@@ -183,8 +183,8 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 }
 
 // pace() returns the shortest time between two requests to a host. It also
-// returns a number m: for every n, no host got more than n+m requests within n
-// delays.
+// returns a number m: for every n, no host received more than n+m requests
+// within n delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -386,8 +386,8 @@ func fleetUnderKills(t *testing.T, binary string) {
 	t.Logf("%d pages of %d hosts, %d processes, %d killed and as many started, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
-	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
-	if most > 2 { // the pace allows n+1; n+2 can be seen if the first of them came late
+	t.Logf("the delay is %v, and the shortest interval between requests to a host was %v; a host received at most n+%d requests within n delays", delay, soonest.Round(time.Millisecond), most)
+	if most > 2 { // the delay allows n+1; n+2 are possible if the first of them arrived late
 		t.Errorf("a host received n+%d requests within n delays, want n+2 at most", most)
 	}
 }

@@ -126,7 +126,7 @@ var decisions = []decision{
 		[]string{"integration_test.TestCacheBetween", "robotsmw.TestCrawlDelayReachesTheLimiterBelow"}},
 	{"the slot of a host", "politeness",
 		[]string{"politeness.TestSlotIsHeldToTheBodysEnd", "politeness.TestUnreadBodyIsNamedOnce"}},
-	{"what rests a host", "politeness",
+	{"what pauses a host", "politeness",
 		[]string{"politeness.TestWhatRestsAHost", "politeness.TestBackOff_OneIntervalMore", "politeness.TestBackOff_ResponsesOfOneIncident"}},
 	{"a caller whose deadline comes first", "politeness",
 		[]string{"politeness.TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing", "robotsmw.TestDeadlineBeforeTheSlotOfRobotsTxt"}},
@@ -139,7 +139,7 @@ var decisions = []decision{
 	{"the fetch of robots.txt and Crawl-delay", "politeness",
 		[]string{"politeness.TestExemptFetchOfRobotsTxt"}},
 
-	{"quotas that a server tells", "politeness",
+	{"quotas in the headers of a server", "politeness",
 		[]string{"politeness.TestQuotasAreKept", "politeness.TestQuotasOnlyLengthen"}},
 	{"a field that steers the pace is short", "politeness",
 		[]string{"politeness/internal/headers.TestQuotas_Floods"}},

@@ -133,7 +133,7 @@ var closings = map[string]closing{
 		c := newCollector(t, base)
 		c.OnResponseHeaders(func(r *colly.Response) { r.Request.Abort() })
 		if err := c.Visit(page); err != colly.ErrAbortedAfterHeaders {
-			t.Errorf("%v, want %v", err, colly.ErrAbortedAfterHeaders)
+			t.Errorf("error %v, want %v", err, colly.ErrAbortedAfterHeaders)
 		}
 	}},
 	"gate, MaxBody": {close: func(t *testing.T, base *http.Transport, page string) {

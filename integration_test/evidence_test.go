@@ -208,7 +208,7 @@ func TestAuditOfOddDecisions(t *testing.T) {
 	hosts := []string{"many", "merged", "latin1", "long", "star", "nobody", "empty", "html", "none", "down", "moved", "mine"}
 	web.Handle("mine.example", robotstest.Site{"/open": "a page"})
 	record := filepath.Join(t.TempDir(), "record")
-	for range 2 { // the second session asks for the same URLs
+	for range 2 { // the second session requests the same URLs
 		rec, err := evidence.Open(record, evidence.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -185,7 +185,7 @@ func hostileServers(neighbor, honest func() string) []hostileServer {
 		{name: "sends empty gzip members", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			conn.Write(membersOnly)
 		}},
-		{name: "says gzip and sends none", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
+		{name: "declares gzip and sends none", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
 			respond(conn, "200 OK", rules, "Content-Encoding: gzip")
 		}},
 		{name: "sends many codings", answer: func(conn net.Conn, _ string, _ <-chan struct{}) {
@@ -237,8 +237,8 @@ func hostileServers(neighbor, honest func() string) []hostileServer {
 		})},
 		{name: "floods RateLimit", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(items) }},
 		{name: "has a reset of 4 MB", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(reset) }},
-		{name: "says Retry-After without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(retries) }},
-		{name: "asks for signatures without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(asks) }},
+		{name: "repeats Retry-After without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(retries) }},
+		{name: "requests signatures without end", answer: func(conn net.Conn, _ string, _ <-chan struct{}) { conn.Write(asks) }},
 		{name: "drips gzip", answer: html(func(conn net.Conn, stop <-chan struct{}) {
 			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n")
 			for i := range dripping {
@@ -382,7 +382,7 @@ func startHostileWeb(t *testing.T, hostile, honest int) *hostileWeb {
 	anyOf := func(list *[]string) func() string {
 		return func() string { return strings.TrimPrefix((*list)[mathrand.IntN(len(*list))], "http://") }
 	}
-	var plain []string // of the hostile, those that speak HTTP/1
+	var plain []string // of the hostile, those that use HTTP/1
 	kinds := hostileServers(anyOf(&plain), anyOf(&w.honest))
 	certified := httptest.NewUnstartedServer(nil)
 	certified.StartTLS()
@@ -621,7 +621,7 @@ func TestHostileServers(t *testing.T) {
 	}
 
 	var after resources
-	for range 100 { // a fetch of robots.txt that nobody waits for may last until its timeout
+	for range 100 { // a fetch of robots.txt that no caller waits for may last until its timeout
 		if after = measureResources(); after.goroutines <= before.goroutines+2 && after.descriptors <= before.descriptors+2 {
 			break
 		}

@@ -25,30 +25,30 @@ var arrows = map[string]struct {
 		[]string{"internal/httputil", "politeness", "politeness/refusal", "robotsmw/internal/address", "robotsmw/internal/load", "robotsmw/internal/origin", "robotsmw/internal/page", "robotsmw/internal/record", "robotsmw/robotsmeta", "robotsmw/robotstxt"},
 		"a user of http.Client gets neither colly, goquery nor a Redis client",
 	},
-	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; a host has the form that its pace goes by"},
-	"robotsmw/internal/address":   {nil, "refuses addresses, and knows neither requests nor records"},
-	"robotsmw/internal/freshness": {nil, "reads headers, and knows no records"},
-	"robotsmw/internal/record":    {[]string{"internal/bodycode", "politeness", "robotsmw/internal/address", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "what is known of an origin: no I/O"},
-	"robotsmw/internal/cache":     {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/internal/record"}, "records in memory: no I/O"},
-	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "shields from any Store, and knows none"},
-	"robotsmw/internal/fetch":     {[]string{"internal/bodycode", "internal/httpstatus", "politeness", "politeness/refusal", "politeness/structured", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "asks one server one question, and knows no records"},
-	"robotsmw/internal/load":      {[]string{"internal/httpstatus", "politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only one that knows the other five"},
-	"robotsmw/internal/page":      {[]string{"internal/httputil", "politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "looks into bodies, and knows no robots.txt"},
+	"robotsmw/internal/origin":    {[]string{"politeness"}, "names of origins; politeness defines the form of a host"},
+	"robotsmw/internal/address":   {nil, "rejects addresses, and does not depend on requests or records"},
+	"robotsmw/internal/freshness": {nil, "reads headers, and does not depend on records"},
+	"robotsmw/internal/record":    {[]string{"internal/bodycode", "politeness", "robotsmw/internal/address", "robotsmw/internal/freshness", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "the data about an origin; does no I/O"},
+	"robotsmw/internal/cache":     {[]string{"politeness", "robotsmw/internal/origin", "robotsmw/internal/record"}, "records in memory; does no I/O"},
+	"robotsmw/internal/store":     {[]string{"robotsmw/internal/record"}, "protects from Stores that fail, and does not depend on any of them"},
+	"robotsmw/internal/fetch":     {[]string{"internal/bodycode", "internal/httpstatus", "politeness", "politeness/refusal", "politeness/structured", "robotsmw/internal/origin", "robotsmw/robotstxt"}, "sends one request to one server, and does not depend on records"},
+	"robotsmw/internal/load":      {[]string{"internal/httpstatus", "politeness", "robotsmw/internal/cache", "robotsmw/internal/fetch", "robotsmw/internal/origin", "robotsmw/internal/record", "robotsmw/internal/store"}, "the only package that combines cache, fetch, origin, record and store"},
+	"robotsmw/internal/page":      {[]string{"internal/httputil", "politeness/refusal", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"}, "examines bodies, and does not depend on robots.txt"},
 	"robotsmw/robotstxt": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
 		"a parser that does no I/O needs the standard library alone",
 	},
 	"robotsmw/robotstxt/lint": {
 		[]string{"robotsmw/robotstxt/internal/match", "robotsmw/robotstxt/internal/syntax"},
-		"reads files as the parser does, without it: a robot need not carry a linter",
+		"parses files like robotstxt, but separately, so that a robot does not need to contain a linter",
 	},
 	"robotsmw/robotstxt/internal/match": {
 		[]string{"robotsmw/robotstxt/internal/syntax"},
-		"compiles the rules of a group, and knows nothing of groups",
+		"compiles the rules of a group, and does not depend on groups",
 	},
 	"robotsmw/robotstxt/internal/syntax": {
 		nil,
-		"takes a file apart, and knows nothing of what its rules match",
+		"parses a file, and does not depend on the matching of rules",
 	},
 	"robotsmw/robotsmeta":          {[]string{"internal/httptime"}, "a grammar that does no I/O needs the standard library alone, and the module's reader of dates"},
 	"robotsmw/robotsmeta/htmlmeta": {[]string{"golang.org/x/net/html", "robotsmw/robotsmeta"}, "the only importer of x/net/html"},
@@ -57,33 +57,33 @@ var arrows = map[string]struct {
 	"robotsmw/otelrobots":          {[]string{"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "politeness", "robotsmw"}, "the only importer of OpenTelemetry"},
 	"robotsmw/collyrobots": {
 		[]string{"github.com/gocolly/colly/v2", "github.com/gocolly/colly/v2/storage", "internal/httpstatus", "internal/httputil", "politeness", "politeness/refusal", "robotsmw", "robotsmw/internal/address", "robotsmw/internal/page", "robotsmw/pagelinks", "robotsmw/robotsmeta", "robotsmw/robotsmeta/htmlmeta"},
-		"the only importer of colly; it reads directives from the body that colly has read, and puts back what the Limiter refuses",
+		"the only importer of colly; reads directives from the body that colly has read, and puts back requests that the Limiter delays",
 	},
-	"robotsmw/evidence/internal/chain": {nil, "the form of a record: its writer and its audit share no more"},
+	"robotsmw/evidence/internal/chain": {nil, "the format of a record, which is all that its writer and its audit share"},
 	"robotsmw/evidence/audit": {
 		[]string{"internal/bodycode", "internal/httpstatus", "internal/httptime", "robotsmw/evidence/internal/chain", "robotsmw/robotstxt"},
-		"judges by what was written down: whoever doubts a crawl need not carry a crawler",
+		"judges recorded data, so that an auditor does not need to contain a crawler",
 	},
-	"robotsmw/evidence":     {[]string{"internal/httpstatus", "politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "hears both, and needs no more to write WARC than the standard library"},
-	"robotsmw/gate":         {[]string{"politeness", "robotsmw", "robotsmw/internal/origin"}, "a door to both, for those who are not written in Go; rejects a URL without a valid origin"},
-	"robotsmw/revisit":      {[]string{"internal/httpstatus", "internal/httputil", "robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "stands outside of the robots transport, and keeps what pages say"},
+	"robotsmw/evidence":     {[]string{"internal/httpstatus", "politeness", "robotsmw", "robotsmw/evidence/internal/chain"}, "observes politeness and robotsmw, and writes WARC with the standard library alone"},
+	"robotsmw/gate":         {[]string{"politeness", "robotsmw", "robotsmw/internal/origin"}, "offers politeness and robotsmw to clients in other languages; rejects a URL without a valid origin"},
+	"robotsmw/revisit":      {[]string{"internal/httpstatus", "internal/httputil", "robotsmw", "robotsmw/internal/freshness", "robotsmw/internal/page", "robotsmw/robotsmeta"}, "wraps the Transport of robotsmw, and stores page directives"},
 	"robotsmw/diskstore":    {nil, "a directory needs the standard library alone; a miss is fs.ErrNotExist"},
-	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so it imports nothing of ours"},
+	"robotsmw/redisstore":   {[]string{"github.com/redis/go-redis/v9"}, "a miss is fs.ErrNotExist, so no package of this module is needed"},
 	"robotsmw/storetest":    {[]string{"robotsmw"}, "the suite of the Store interface"},
 	"robotsmw/sitemap":      {[]string{"internal/bodycode", "internal/httptime"}, "a reader of files needs the standard library alone, and the module's readers of dates and codings"},
-	"robotsmw/robotstest":   {nil, "test support that everybody can afford"},
-	"robotsmw/webbotauth":   {[]string{"internal/httputil", "politeness/structured"}, "who signs needs crypto/ed25519 and the reader of signatures' fields alone"},
-	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/httpstatus", "internal/httputil", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "pacing knows nothing of robots.txt"},
-	"politeness/refusal":    {nil, "a table of what walls answer needs the standard library alone"},
-	"politeness/structured": {nil, "the only reader of Structured Fields; it stands below everything else of ours"},
-	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the pace of a fleet"},
+	"robotsmw/robotstest":   {nil, "test support without dependencies"},
+	"robotsmw/webbotauth":   {[]string{"internal/httputil", "politeness/structured"}, "signing needs only crypto/ed25519 and the parser of signature fields"},
+	"politeness":            {[]string{"golang.org/x/net/idna", "golang.org/x/net/publicsuffix", "golang.org/x/time/rate", "internal/httpstatus", "internal/httputil", "politeness/internal/fleet", "politeness/internal/headers", "politeness/internal/schedule", "politeness/refusal"}, "the rate limiter does not depend on robots.txt"},
+	"politeness/refusal":    {nil, "a table of bot-protection responses needs the standard library alone"},
+	"politeness/structured": {nil, "the only parser of Structured Fields; depends on no other package of this module"},
+	"politeness/redislimit": {[]string{"github.com/redis/go-redis/v9", "politeness", "politeness/internal/fleet"}, "the rate limit of a fleet"},
 
 	"internal/httputil":            {nil, "small helpers for HTTP, with one home for all packages, need the standard library alone"},
-	"politeness/internal/headers":  {[]string{"internal/httptime", "politeness/structured"}, "reads what a response asks of the pace, and knows no Limiter"},
-	"politeness/internal/schedule": {nil, "decides by values and times alone: no I/O, no lock, no clock"},
-	"politeness/internal/fleet":    {nil, "what a Limiter and its Fleet say to each other"},
+	"politeness/internal/headers":  {[]string{"internal/httptime", "politeness/structured"}, "parses the headers that influence the delay, and does not depend on the Limiter"},
+	"politeness/internal/schedule": {nil, "decides from values and times alone, without I/O, locks or clocks"},
+	"politeness/internal/fleet":    {nil, "the interface between a Limiter and its Fleet"},
 	"internal/bodycode":            {nil, "decodes bodies whose labels or ends are wrong"},
-	"internal/httpstatus":          {nil, "what statuses mean that no standard defines, for packages that may not import each other"},
+	"internal/httpstatus":          {nil, "the meaning of statuses that no standard defines, for packages that may not import each other"},
 	"internal/httptime":            {nil, "reads times and waits in header fields, for packages that may not import each other"},
 }
 
@@ -127,7 +127,7 @@ func TestImports(t *testing.T) {
 		}
 		arrow, ok := arrows[name]
 		if !ok {
-			t.Errorf("%s has no row in the table of who imports whom: add one, with the reason. It imports %q", name, imports)
+			t.Errorf("%s has no row in the table of imports: add one with the reason; the package imports %q", name, imports)
 			continue
 		}
 		for _, i := range imports {
@@ -137,7 +137,7 @@ func TestImports(t *testing.T) {
 		}
 		for _, i := range arrow.imports {
 			if !slices.Contains(imports, i) {
-				t.Errorf("%s does not import %s: take it out of its row", name, i)
+				t.Errorf("%s does not import %s: remove the import from its row", name, i)
 			}
 		}
 		if !slices.IsSorted(arrow.imports) {
@@ -151,7 +151,7 @@ func TestImports(t *testing.T) {
 	}
 	for name := range arrows {
 		if !found[name] {
-			t.Errorf("there is no package %s: take its row out of the table", name)
+			t.Errorf("there is no package %s: remove its row from the table", name)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestImportsOfAUser(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(tt.gets, func(m string) bool { return strings.HasPrefix(p.ImportPath+"/", m+"/") }) {
-					t.Errorf("a user of %s gets %s", tt.imports, p.ImportPath)
+					t.Errorf("a user of %s gets %s, want only packages of %q", tt.imports, p.ImportPath, tt.gets)
 				}
 			}
 		})

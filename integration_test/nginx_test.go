@@ -159,7 +159,7 @@ func TestNginx_Spider(t *testing.T) {
 		"/gone.html":               "not found",
 	} {
 		if verdicts[path] != want {
-			t.Errorf("the spider says of %s: %q, want %q", path, verdicts[path], want)
+			t.Errorf("the verdict of the spider on %s is %q, want %q", path, verdicts[path], want)
 		}
 	}
 }
@@ -406,7 +406,7 @@ func auditPace(t *testing.T, log []nginxRequest, interval time.Duration) {
 	t.Helper()
 	for i := 1; i < len(log); i++ {
 		if gap := log[i].start.Sub(log[i-1].start); gap < interval-2*time.Millisecond {
-			t.Errorf("%s came %v after %s, want %v", log[i].request, gap, log[i-1].request, interval)
+			t.Errorf("%s arrived %v after %s, want %v at least", log[i].request, gap, log[i-1].request, interval)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestReadme_ShowsTheExample(t *testing.T) {
 	}
 	_, code, _ := strings.Cut(string(source), "package main\n")
 	if !slices.Contains(readmePrograms(t), "package main\n"+code) {
-		t.Error("README.md does not show examples/colly/main.go as it is")
+		t.Error("README.md does not show examples/colly/main.go unchanged")
 	}
 }
 

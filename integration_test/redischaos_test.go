@@ -47,7 +47,7 @@ type chaos struct {
 const chaosEnv = "COURTESY_CHAOS_MEMBER"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silent{}) // failures are not logged: those that matter come back as errors
+	redis.SetLogger(silent{}) // failures are not logged: the relevant ones are returned as errors
 	if told := os.Getenv(chaosEnv); told != "" {
 		var c chaos
 		if err := json.Unmarshal([]byte(told), &c); err != nil {
@@ -561,7 +561,7 @@ var chaosScenes = []chaosScene{
 			f.Error("no member logged that Delay differs")
 		}
 	}, share: 0.4},
-	{name: "a member of another version comes", play: func(f *chaosFleet, scale int) {
+	{name: "a member of another version joins", play: func(f *chaosFleet, scale int) {
 		for range 10 * scale {
 			f.joinAs("other")
 			rest(1)
@@ -642,7 +642,7 @@ func (f *chaosFleet) play(scene chaosScene) string {
 	if scene.prepare != nil {
 		scene.prepare(f)
 	}
-	waitFor(f.T, "nobody begins", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.starts) > 4*f.config.Hosts })
+	waitFor(f.T, "no request starts", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.starts) > 4*f.config.Hosts })
 	from := time.Now()
 	scene.play(f, scale)
 	to := time.Now()

@@ -111,7 +111,7 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	from := time.Now()
 	join(1)
 	all, comers := 0, 0
-	for range 3 { // a busy machine may hold up the comer's messages in one of the spans
+	for range 3 { // a busy machine may delay the messages of the new member
 		span := time.Now()
 		time.Sleep(4 * time.Second)
 		all, _ = s.between(span, time.Now(), -1)
@@ -164,7 +164,7 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 		enough = 0.9
 	}
 	one, eight := 0, 0
-	for range 3 { // a busy machine may hold up the fleet's messages in one of the spans
+	for range 3 { // a busy machine may delay the fleet's messages in one of the spans
 		from := time.Now()
 		time.Sleep(20 * time.Second)
 		to := time.Now()
@@ -203,7 +203,7 @@ func TestRedisLimitOpenBody(t *testing.T) {
 		l := &politeness.Limiter{Delay: 250 * time.Millisecond, Concurrency: 2, Fleet: joinFleet(t, server, redislimit.Options{}, through(t, server, 50*time.Millisecond))}
 		s.crawl(ctx, &wg, l, member, 2, takes)
 	}
-	waitFor(t, "nobody begins", func() bool { return s.most.Load() > 0 })
+	waitFor(t, "no request starts", func() bool { return s.most.Load() > 0 })
 	from := time.Now()
 	time.Sleep(11 * time.Second)
 	to := time.Now()
@@ -223,7 +223,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
 	server := redisserver.Start(t)
-	for name, busy := range map[string]bool{"nobody is there": false, "another host is busy": true} {
+	for name, busy := range map[string]bool{"no other host": false, "another host is busy": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opts := redislimit.Options{Namespace: strings.ReplaceAll(name, " ", "-")}
@@ -238,7 +238,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 					}
 				}()
 			}
-			var done time.Time // when the last visit ended, and a pause began at the earliest
+			var done time.Time // when the last visit ended; a pause begins then or later
 			visit := func(o politeness.Outcome) (*politeness.DelayError, bool) {
 				f := joinFleet(t, server, opts)
 				defer f.Close()
@@ -365,8 +365,9 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 }
 
 // A primary becomes a replica, and then the primary again, as after a failover
-// there and back. It has its earlier state and the same run_id, but it may miss
-// what another primary has stored since then. So a new epoch begins.
+// there and back. A new epoch begins, because the primary has its earlier state
+// and the same run_id, but may lack data that another primary has stored since
+// then.
 func TestRedisLimitThereAndBack(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)

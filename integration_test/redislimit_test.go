@@ -112,7 +112,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	// The member releases all hosts. For each host, Redis then keeps the time
 	// from which the host may get requests again, and what the member has
 	// learned about the host.
-	waitFor(t, "Redis does not hear of it", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
+	waitFor(t, "Redis does not store the hosts", func() bool { return admin.HLen(t.Context(), "{courtesy}hosts").Val() > hosts })
 	whole := admin.Do(t.Context(), "memory", "usage", "{courtesy}hosts", "samples", 0).Val().(int64)
 	// A hash with the same names and no values measures the cost of names and
 	// buckets.
@@ -168,9 +168,9 @@ func TestRedisLimitCost(t *testing.T) {
 	})
 }
 
-// All members want the same hosts. They make nearly as many requests as these
-// hosts allow. While a member waits for a host, each of the 8 members has at
-// most two turns.
+// All members send requests to the same hosts. They make nearly as many
+// requests as these hosts allow. While a member waits for a host, each of the 8
+// members has at most two turns.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -441,7 +441,7 @@ func waitFor(t *testing.T, complaint string, ok func() bool) {
 }
 
 // The log and the error immediately contain the error reply of Redis, and the
-// fleet continues when the cause is gone.
+// fleet continues when the cause is fixed.
 func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

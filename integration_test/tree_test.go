@@ -70,7 +70,7 @@ func TestOneModule(t *testing.T) {
 	}
 	root := goMod(t, ".")
 	if root.Tool != nil || root.Replace != nil || root.Exclude != nil || root.Toolchain != "" {
-		t.Error("go.mod has a tool, replace, exclude or toolchain directive, which its users would have to follow or do without")
+		t.Error("go.mod has a tool, replace, exclude or toolchain directive, want none, because the modules of its users would inherit it or would need it themselves")
 	}
 	for dir, why := range nestedModules {
 		if !found[dir] {

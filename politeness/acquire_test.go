@@ -72,7 +72,7 @@ func TestContextDeadlineWhileASlotIsHeld(t *testing.T) {
 		zero := time.Now()
 		_, err := l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 5*time.Second {
-			t.Errorf("%v after %v, want a DelayError at the deadline", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError at the deadline", err, time.Since(zero))
 		}
 	})
 }

@@ -205,10 +205,10 @@ func TestAttemptIsAContext(t *testing.T) {
 				req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.com/", nil)
 				_, err := tr.RoundTrip(req)
 				if !errors.Is(err, tt.err) {
-					t.Errorf("%v, want %v", err, tt.err)
+					t.Errorf("error %v, want %v", err, tt.err)
 				}
 				if errors.Is(err, context.Canceled) != (tt.err == context.Canceled) {
-					t.Errorf("%v: does it say that the caller left? want %v", err, tt.err)
+					t.Errorf("error %v: errors.Is(err, context.Canceled) = %t, want %t", err, tt.err != context.Canceled, tt.err == context.Canceled)
 				}
 				var timeout *timeoutError
 				if errors.As(err, &timeout) != tt.timedOut {

@@ -222,7 +222,7 @@ func TestBackOff_OneIntervalMoreAfterASlowBody(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/"))
 			if waited := time.Since(began); err != nil || waited != 12*time.Second {
-				t.Errorf("%v after %v, want 12s", err, waited)
+				t.Errorf("error %v after %v, want 12s", err, waited)
 			}
 			g.Done(Outcome{Status: 200})
 		})
@@ -320,7 +320,7 @@ func TestDelayError_NoFreeSlot(t *testing.T) {
 		_, err = l.Acquire(t.Context(), u)
 		delay, ok := errors.AsType[*DelayError](err)
 		if !ok || time.Until(delay.Until) != 3*time.Second || delay.Reason != "slot" {
-			t.Errorf("%v, want a DelayError of 3 s for a slot", err)
+			t.Errorf("error %v, want a DelayError of 3 s for a slot", err)
 		}
 		g.Done(Outcome{})
 	})

@@ -89,7 +89,7 @@ func TestBudget_Queue(t *testing.T) {
 			t.Errorf("%d started and %d rejected by %v, want 5 and 15 within 10s", started, rejected, time.Now())
 		}
 		if s := l.Stats(); s.Waiting != 0 {
-			t.Errorf("%+v, want none waiting", s)
+			t.Errorf("Stats() = %+v, want none waiting", s)
 		}
 	})
 }
@@ -235,7 +235,7 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 			t.Fatal("Give returns no State, want the reservation")
 		}
 		time.Sleep(2 * time.Second)
-		h.Own(fleet.Record{}) // the Limiter looks again, and makes a claim for today
+		h.Own(fleet.Record{}) // the Limiter calls Look again, and makes a reservation for today
 		synctest.Wait()
 		h.Own(fleet.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {

@@ -114,7 +114,7 @@ func TestEndToStart_LeaseEndRejectsRequests(t *testing.T) {
 		_, err := l.Acquire(ctx, u)
 		d, ok := errors.AsType[*DelayError](err)
 		if !ok || d.Until.Sub(zero) != 20*time.Second || d.Reason != ReasonQueue || time.Since(zero) != 10*time.Second {
-			t.Errorf("%v after %v, want a DelayError when the lease ends", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError when the lease ends", err, time.Since(zero))
 		}
 		if got := <-first; got != 15*time.Second {
 			t.Errorf("the first request starts after %v, want 15s", got)
@@ -364,7 +364,7 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 		defer cancel()
 		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Host != "b.example.com" || !d.Until.Equal(zero.Add(time.Hour)) || time.Since(zero) != 0 {
-			t.Errorf("%v after %v, want a DelayError at once", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError at once", err, time.Since(zero))
 		}
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
@@ -376,7 +376,7 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 		}
 		g.Done(Outcome{})
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats() of the two Limiters = %+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -459,7 +459,7 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 			g.Done(Outcome{})
 		}
 		if s := l.Within.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 		}
 	})
 }
@@ -487,7 +487,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		defer cancel()
 		_, err = l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != time.Hour || time.Since(zero) != 0 {
-			t.Errorf("%v after %v, want a DelayError for the hour at once", err, time.Since(zero))
+			t.Errorf("error %v after %v, want a DelayError for the hour at once", err, time.Since(zero))
 		}
 		var untils []time.Duration
 		var reasons []string
@@ -502,7 +502,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 			}
 		}
 		if fmt.Sprint(reasons) != "[delay within]" {
-			t.Errorf("reasons %q, want its own interval and then that of the limiter within", reasons)
+			t.Errorf("reasons %q, want the interval of the host and then that of Within", reasons)
 		}
 	})
 }
@@ -555,7 +555,7 @@ func TestGlobalRateCancelledReservation(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, cancel)
 		l.Acquire(ctx, mustURL(t, "http://b.example/"))
 		if _, err := l.Acquire(t.Context(), mustURL(t, "http://c.example/")); err != nil || time.Since(zero) != time.Second {
-			t.Errorf("%v after %v, want 1s", err, time.Since(zero))
+			t.Errorf("error %v after %v, want 1s", err, time.Since(zero))
 		}
 	})
 }
@@ -589,7 +589,7 @@ func TestGlobalRate_SlowMachineDelaysNoOtherHost(t *testing.T) {
 		}
 		wg.Wait()
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+a.InFlight+b.Waiting+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats() of the two Limiters = %+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -648,13 +648,13 @@ func TestGlobalRate_TokenAfterTheDeadlineWithWithin(t *testing.T) {
 		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
 		delayed, ok := errors.AsType[*DelayError](err)
 		if !ok || delayed.Reason != ReasonGlobalRate || !delayed.Until.Equal(began.Add(time.Hour)) || time.Since(began) != 0 {
-			t.Errorf("%v after %v, want a DelayError for the GlobalRate at once", err, time.Since(began))
+			t.Errorf("error %v after %v, want a DelayError for the GlobalRate at once", err, time.Since(began))
 		}
 		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
 			t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats() of the two Limiters = %+v, %+v; want none waiting or in flight", a, b)
 		}
 	})
 }

@@ -80,7 +80,7 @@ func TestWithCheck_FailedCheckUsesNothing(t *testing.T) {
 				}
 				g.Done(politeness.Outcome{})
 				if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-					t.Errorf("%+v, want none waiting or in flight", s)
+					t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 				}
 			})
 		})
@@ -193,7 +193,7 @@ func TestWithCheck_Panic(t *testing.T) {
 			l.Acquire(politeness.WithCheck(t.Context(), func(context.Context) error { panic("check") }), u)
 		}()
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 		}
 	})
 }
@@ -268,7 +268,7 @@ func TestWithCheck_Fleet(t *testing.T) {
 		}
 		g.Done(politeness.Outcome{})
 		if s := l.Stats(); s.Waiting != 0 {
-			t.Errorf("%+v, want none waiting", s)
+			t.Errorf("Stats() = %+v, want none waiting", s)
 		}
 	})
 }

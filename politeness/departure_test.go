@@ -26,7 +26,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 		name    string
 		limiter *Limiter
 		dials   []time.Duration // how long each dial takes; negative means the dial fails after that time
-		want    []time.Duration // when the host sees requests
+		want    []time.Duration // when the host receives requests
 		ended   time.Duration
 	}{
 		{"the first is slow and the second quick", &Limiter{Concurrency: 2}, []time.Duration{5 * s, 0, 0},
@@ -85,11 +85,11 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 					got = append(got, at.Sub(zero))
 				}
 				if len(got) != len(tt.want) {
-					t.Fatalf("the host sees requests at %v, want %v", got, tt.want)
+					t.Fatalf("the host received requests at %v, want %v", got, tt.want)
 				}
 				for i := range got {
 					if got[i] != tt.want[i] {
-						t.Fatalf("the host sees requests at %v, want %v", got, tt.want)
+						t.Fatalf("the host received requests at %v, want %v", got, tt.want)
 					}
 				}
 				if n := busy(tt.limiter); n != 0 {
@@ -129,14 +129,15 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 		t.Errorf("%d requests were written, want 4", len(gaps)+1)
 	}
 	for _, gap := range gaps {
-		if gap < delay/2 { // a busy machine may hold up a request between its grant and its write
+		if gap < delay/2 { // a busy machine may delay a request between its grant and its write
 			t.Errorf("requests were written %v apart, want %v", gaps, delay)
 		}
 	}
 }
 
-// writeTimes notes when requests are written to connections. The times at which
-// a server sees them say less, because a busy machine may hold up the server.
+// writeTimes records when requests are written to connections. The times at
+// which a server receives them are less exact, because a busy machine may delay
+// the server.
 type writeTimes struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -174,9 +175,9 @@ func (c timedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// If a request never reaches its host, the others wait until its attempt is
-// over. Another request that cannot wait so long is rejected. When the attempt
-// is over, nothing of it remains in the Limiter.
+// If a request never reaches its host, other requests wait until its attempt
+// has ended. A request that cannot wait so long is rejected. After the attempt,
+// the Limiter keeps no state of it.
 func TestDialThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(int, int) bool { return false }}
@@ -243,9 +244,9 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// If a request has not been sent when its lease is over, it no longer holds up
-// the others. If it reaches the host after all, the next interval counts from
-// that time.
+// If a request has not been sent when its lease expires, it no longer delays
+// other requests. If it reaches the host after all, the next interval counts
+// from that time.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 	for _, others := range []bool{true, false} { // if none waits, the host is evicted
 		synctest.Test(t, func(t *testing.T) {
@@ -291,7 +292,7 @@ func TestRequestThatArrivesAfterItsLease(t *testing.T) {
 			}
 			wg.Wait()
 			if got := fmt.Sprint(seen); got != want {
-				t.Errorf("others %v: the host sees requests at %v, want %v", others, got, want)
+				t.Errorf("others %v: the host received requests at %v, want %v", others, got, want)
 			}
 		})
 	}

@@ -51,7 +51,7 @@ func (l *Limiter) reportResponse(ctx context.Context, g *Grant, status int, head
 	}
 }
 
-// reportEnd reports the end of g. status is 0 if no response has come.
+// reportEnd reports the end of g. status is 0 if no response was received.
 func (l *Limiter) reportEnd(ctx context.Context, g *Grant, status int, at schedule.Time) {
 	if o := l.Observer; o != nil && o.Ended != nil {
 		e := g.event(at)

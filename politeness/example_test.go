@@ -60,11 +60,11 @@ func ExampleDelayError() {
 
 	_, err = client.Get(srv.URL)
 	if delay, ok := errors.AsType[*politeness.DelayError](err); ok {
-		fmt.Println("come again in", time.Until(delay.Until).Round(time.Minute))
+		fmt.Println("retry in", time.Until(delay.Until).Round(time.Minute))
 	}
 	// Output:
 	// 429 Too Many Requests
-	// come again in 2m0s
+	// retry in 2m0s
 }
 
 // Without an http.Client, call Acquire before each request and Done after it.
@@ -111,9 +111,9 @@ func (h *hosts) Pop() any {
 	return x
 }
 
-// A scheduler keeps a queue for each host. Limiter.Next tells the scheduler
-// when a host is due again. So the scheduler always takes the host that is due
-// first, and a slow host holds up no other.
+// A scheduler keeps a queue for each host. Limiter.Next returns when a host is
+// due again. The scheduler always takes the host that is due first, so that a
+// slow host does not delay the others.
 func ExampleLimiter_Next() {
 	limiter := &politeness.Limiter{Delay: 100 * time.Millisecond, MaxWait: -1}
 	page := func(s string) *url.URL { u, _ := url.Parse(s); return u }
@@ -295,9 +295,9 @@ func ExampleLimiter_Stats() {
 	// Output: 1 host, 1 in flight, 0 waiting
 }
 
-// A server may say how many more requests it accepts. The Limiter then spreads
-// these requests over the time until the quota is renewed. This needs no
-// setting.
+// If the headers of a server contain how many more requests it accepts, the
+// Limiter spreads these requests over the time until the quota is renewed. No
+// setting is required.
 func ExampleTransport_rateLimit() {
 	left := 60
 	server := roundTrip(func(r *http.Request) (*http.Response, error) {

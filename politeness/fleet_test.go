@@ -162,7 +162,7 @@ func TestFleet_WaitsForTheHost(t *testing.T) {
 		c := f.fleet.claim(t)
 		f.started()
 		if s := f.limiter.Stats(); s.Waiting != 1 {
-			t.Errorf("%+v, want 1 waiting", s)
+			t.Errorf("Stats() = %+v, want 1 waiting", s)
 		}
 		time.Sleep(3 * time.Second)
 		c.Own(fleet.Record{})
@@ -680,7 +680,7 @@ func TestFleet_CanceledRequest(t *testing.T) {
 		give(t, c, false, true)
 		c.Own(fleet.Record{}) // too late: the Claim is over
 		if s := f.limiter.Stats(); s.Hosts != 1 || s.Waiting != 0 {
-			t.Errorf("%+v, want 1 host and none waiting", s)
+			t.Errorf("Stats() = %+v, want 1 host and none waiting", s)
 		}
 	})
 }
@@ -726,19 +726,19 @@ func TestFleet_NoQueueWithinBeforeOwnership(t *testing.T) {
 		f.request(t.Context(), shop)
 		c := f.fleet.claim(t)
 		if s := within.Stats(); s.InFlight != 0 || s.Waiting != 0 {
-			t.Errorf("%+v, want none waiting or in flight before the host is owned", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight before the host is owned", s)
 		}
 		c.Own(fleet.Record{})
 		f.started(0)
 		f.done()
 		if s := within.Stats(); s.InFlight != 0 {
-			t.Errorf("%+v, want none in flight", s)
+			t.Errorf("Stats() = %+v, want none in flight", s)
 		}
 	})
 }
 
 // A Record of the Fleet may contain a state that the owner itself has stored.
-// It undoes nothing that the owner has learned since.
+// Such a state does not replace anything that the owner has learned since.
 func TestFleet_OwnStateComesBack(t *testing.T) {
 	for _, tt := range []struct {
 		name        string

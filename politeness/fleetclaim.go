@@ -11,7 +11,7 @@ import (
 
 // The Fleet calls the methods of a fleetClaim, in the order of this file: first
 // it compares the settings, then the host is owned or not, and in the end it is
-// lost or given away. The comments of fleet.Claim say what the methods mean.
+// lost or given away. The methods are documented at fleet.Claim.
 
 func (c *fleetClaim) Host() string { return c.host.Key }
 
@@ -217,9 +217,9 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 
 // hasLaterPause reports whether the host is paused for longer than a state of
 // the given age contains. The state is what the Fleet stores, so the Fleet does
-// not know this pause: it was begun by a request that was in flight while the
-// Fleet replied. As in schedule.Host.ImportBackOff, a difference of less than a
-// second is a delay of the reports.
+// not know such a pause. The pause was begun by a request that was in flight
+// while the Fleet replied. As in schedule.Host.ImportBackOff, a difference of
+// less than a second is attributed to the delay of reports.
 func (c *fleetClaim) hasLaterPause(s schedule.State, age time.Duration, now schedule.Time) bool {
 	pauseEnd := c.host.Durable().PauseEnd
 	storedEnd := now.Add(-age).Add(s.PauseLeft)

@@ -52,7 +52,7 @@ type Grant struct {
 // its slots.
 type openBody struct {
 	url      *url.URL    // of the request
-	since    time.Time   // when the response's header had come
+	since    time.Time   // when the response's header was received
 	reported atomic.Bool // the log has named the body
 }
 

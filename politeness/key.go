@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	errNoHost      = errors.New("it names no host")
+	errNoHost      = errors.New("the URL has no host")
 	errHostTooLong = fmt.Errorf("the host's name is longer than a name can be, %d bytes and %d for each label", maxName, maxLabel)
 )
 
@@ -348,9 +348,10 @@ func isName(host string) bool {
 }
 
 // checkTarget returns an error if a target in absolute form names neither the
-// host of the URL nor that of the Host header. The request keeps the delay of
-// its URL's host. But a target in absolute form overrides the Host header (RFC
-// 9112 §3.2.2), and a proxy sends the request to the target's host.
+// host of the URL nor that of the Host header. The request would keep the delay
+// of the wrong host: the Limiter uses the host of the URL, but a target in
+// absolute form overrides the Host header (RFC 9112 §3.2.2), and a proxy sends
+// the request to the target's host.
 func checkTarget(req *http.Request) error {
 	authority, ok := targetHost(req.URL)
 	if !ok {

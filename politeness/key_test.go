@@ -159,6 +159,6 @@ func TestUnusableURLsAndKeys(t *testing.T) {
 	}
 	l = &Limiter{Key: func(context.Context, *url.URL) (string, error) { return "", nil }}
 	if _, err := l.Acquire(t.Context(), mustURL(t, "http://example.com/")); err == nil {
-		t.Error("an empty key is no error")
+		t.Error("Acquire with an empty key succeeded, want an error")
 	}
 }

@@ -162,7 +162,7 @@ func TestFullOfHostsWithinTheirInterval(t *testing.T) {
 			g.Done(Outcome{Status: 200})
 		}
 		if s := l.Stats(); s.Hosts > 10 {
-			t.Errorf("%+v, want at most 10 hosts", s)
+			t.Errorf("Stats() = %+v, want at most 10 hosts", s)
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 				}
 			}
 			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
-				t.Errorf("%+v, want 90 to 110 hosts", s)
+				t.Errorf("Stats() = %+v, want 90 to 110 hosts", s)
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestFullOfAbandonedRequests(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		if s := l.Stats(); s.Hosts > 25 {
-			t.Errorf("%+v, want at most 25 hosts", s)
+			t.Errorf("Stats() = %+v, want at most 25 hosts", s)
 		}
 	})
 }

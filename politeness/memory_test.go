@@ -55,7 +55,7 @@ func TestMemoryOfAnIdleHost(t *testing.T) {
 	}
 	each := (liveHeap() - before) / n
 	if s := l.Stats(); s.Hosts != n {
-		t.Fatalf("%+v, want %d hosts", s, n)
+		t.Fatalf("Stats() = %+v, want %d hosts", s, n)
 	}
 	if each > budget {
 		t.Errorf("%d bytes for a host, want at most %d", each, budget)

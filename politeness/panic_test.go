@@ -70,7 +70,7 @@ func mustBeFree(t *testing.T, l *Limiter) {
 	t.Helper()
 	for ; l != nil; l = l.Within {
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 		}
 	}
 }
@@ -86,10 +86,11 @@ func (c *closeCounter) Close() error {
 	return nil
 }
 
-// An Observer panics when a response has come, or when it pauses the host, or
-// when the request is over. The slot is free at once, the body is closed, and
-// the context of the request has ended. Otherwise the host would be blocked
-// until AttemptTimeout or Lease, and the connection would stay open.
+// An Observer panics when a response is received, when the response pauses the
+// host, or when the request ends. In each case, the slot is free immediately,
+// the body is closed, and the context of the request has ended. Otherwise, the
+// host would be blocked until AttemptTimeout or Lease has passed, and the
+// connection would stay open.
 func TestTransport_ObserverPanics(t *testing.T) {
 	panicking := func(what string) func(context.Context, Event) {
 		return func(ctx context.Context, _ Event) {
@@ -192,8 +193,8 @@ func TestGrantDone_ObserverPanics(t *testing.T) {
 	}
 }
 
-// Key panics, or the Key of Within. The request is in no queue, and the next
-// one starts as if it had never been made. So it is in Next.
+// Key or the Key of Within panics. The request is in no queue, and the next
+// request starts as if the first had not been made. The same applies to Next.
 func TestAcquire_KeyPanics(t *testing.T) {
 	for name, isWithin := range map[string]bool{"Key": false, "Key of Within": true} {
 		t.Run(name, func(t *testing.T) {

@@ -36,9 +36,10 @@ type HostSettings struct {
 	// Limiter.Delay only if the Delay above is set as well. 0 means the
 	// Crawl-delay of robots.txt. Negative means none.
 	//
-	// The Limiter Within knows no Crawl-delays of robots.txt. There, a positive
-	// CrawlDelay is an interval that fetches of robots.txt keep too, as they
-	// keep Delay, and only one request at a time may be in flight.
+	// The Limiter Within does not receive the Crawl-delays of robots.txt. In
+	// its PerHost, a positive CrawlDelay is an interval that fetches of
+	// robots.txt keep too, as they keep Delay, and only one request at a time
+	// may be in flight.
 	CrawlDelay time.Duration
 }
 

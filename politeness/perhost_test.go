@@ -323,8 +323,8 @@ func TestPerHost_CrawlDelayOfWithin(t *testing.T) {
 }
 
 // A request waits ten minutes for its own host. Meanwhile the settings of its
-// domain change, and another request brings them into force. The first request
-// does not bring the old ones back when its turn comes.
+// domain change, and another request applies the new ones. The first request
+// does not restore the old ones when it is next in the queue.
 func TestPerHost_WithinIsReadAfterTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var delay atomic.Int64
@@ -363,7 +363,7 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 		const n = 200
 		var calls atomic.Int64
 		other := func(string) HostSettings {
-			call := min(calls.Add(1), 20*n) // the limit ends the test if it fails
+			call := min(calls.Add(1), 20*n) // without the limit, a test that fails would not end
 			return HostSettings{Delay: time.Second + time.Duration(call)}
 		}
 		l := &Limiter{Delay: -1, PerHost: other, Within: &Limiter{PerHost: other}}
@@ -444,7 +444,8 @@ func TestPerHost_MayCallTheLimiter(t *testing.T) {
 	})
 }
 
-// The Observer sees the intervals that were in force, and where they come from.
+// The Observer receives the intervals that were in force, and whether they are
+// from PerHost.
 func TestPerHost_Observer(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
@@ -516,9 +517,10 @@ func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 	})
 }
 
-// A host is evicted between the call of PerHost and the queue, because other
-// hosts come in between. The new host must have the settings that PerHost
-// returned, not those of the Limiter.
+// After PerHost was called for a request, and before the request joins the
+// queue, other hosts cause the eviction of its host. When the host is added
+// again, it must have the settings that PerHost returned, not those of the
+// Limiter.
 func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, PerHost: always(HostSettings{Delay: time.Hour})}
@@ -603,7 +605,8 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 
 // A host has a Crawl-delay of 4 s and a Delay of 1 s. A page waits for the
 // Crawl-delay, and a request that is ExemptInTurn starts a second after the
-// page, before the robots.txt request that waits. So its deadline can be met.
+// page, before the robots.txt request that waits, so that its deadline can be
+// met.
 func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: func(string) HostSettings { return HostSettings{CrawlDelay: 4 * time.Second} }}

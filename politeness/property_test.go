@@ -217,8 +217,8 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 }
 
 // In random schedules, every request starts at exactly the nanosecond that
-// ideal() computes. So the Limiter keeps the interval and the order, leaves no
-// gap after a canceled request, and wastes no time.
+// ideal() computes. This means that the Limiter keeps the interval and the
+// order, leaves no gap after a canceled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -244,10 +244,10 @@ func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	}
 }
 
-// With jitter, an adaptive pace, back-off, deadlines and long Crawl-delays, the
-// exact starts cannot be predicted. But no two starts are closer than the
-// interval, no start falls into a pause, and the order is kept. Every request
-// is granted, rejected or canceled.
+// The exact starts cannot be predicted if there is jitter, an adaptive delay,
+// back-off, deadlines or long Crawl-delays. Even so, no two starts are closer
+// than the interval, no start is within a pause, and the order is kept. Every
+// request is granted, rejected or canceled.
 func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -387,9 +387,9 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Each host keeps its own pace, and also the pace of the machine that it shares
-// with other hosts. The requests to a host start in the order in which they
-// came, even if some of them give up.
+// The requests to a host keep the delay of the host, and also the delay of the
+// machine that the host shares with others. They start in the order in which
+// they were made, even if some of them are canceled.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

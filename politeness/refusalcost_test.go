@@ -57,10 +57,10 @@ func ordinaryPage(size int) []byte {
 	return []byte(b.String()[:size])
 }
 
-// lookForRefusals makes all checks that a response goes through. It looks for a
-// refusal in the status and header, once for the pace and once as a
-// robotsmw.Transport does for the page, for a quota in the header, and for a
-// mark of a refusal in the page.
+// lookForRefusals makes all checks that a response is subject to. It searches
+// the status and header for a refusal, once like a Limiter and once like a
+// robotsmw.Transport, the header for a quota, and the page for a sign of a
+// refusal.
 func lookForRefusals(o Outcome, page []byte) (found bool) {
 	blocked := classify(&o) != schedule.Good
 	limited := len(headers.Read(o.Header, time.Now(), day).Quotas) > 0

@@ -178,10 +178,10 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 }
 
 // keepsPace fetches pages from a server that refuses streams, and checks the
-// time between the requests that the server has seen. A busy machine may delay
-// the server by more than the pace, so that it sees one request late and the
-// next one in time. Without a pace, the server never sees them apart, so one
-// good attempt of several is enough.
+// intervals between the requests that the server receives. A busy machine may
+// delay the server by more than the interval, so that it reads one request late
+// and the next one in time. Without rate limiting, the requests are never an
+// interval apart, so one good attempt of several is sufficient.
 func keepsPace(t *testing.T, scheme string, dialer *http.Transport, base http.RoundTripper, listen func() net.Listener) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -478,8 +478,8 @@ func TestReplayEnds(t *testing.T) {
 		})
 		tr := &Transport{Base: base}
 		_, err := tr.RoundTrip(newGet(t, "http://example.com/"))
-		if err == nil || !strings.Contains(err.Error(), "without an answer") {
-			t.Errorf("error %v, want one that contains %q", err, "without an answer")
+		if err == nil || !strings.Contains(err.Error(), "without a response") {
+			t.Errorf("error %v, want one that contains %q", err, "without a response")
 		}
 		if requests != maxReplays+1 {
 			t.Errorf("%d requests, want %d", requests, maxReplays+1)

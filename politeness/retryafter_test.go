@@ -64,7 +64,7 @@ func TestRetryAfter_Forms(t *testing.T) {
 		})
 	}
 	if got, _ := RetryAfter(http.Header{"Retry-After": {"5", "60", "x"}}, now); got != time.Minute {
-		t.Errorf("of several, %v; want the longest", got)
+		t.Errorf("RetryAfter of several values = %v, want the longest, 1m0s", got)
 	}
 }
 

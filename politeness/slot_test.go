@@ -16,11 +16,11 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		zero := time.Now()
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil || time.Since(zero) != time.Minute {
-			t.Fatalf("%v after %v, want one minute, which is the lease", err, time.Since(zero))
+			t.Fatalf("Acquire: error %v after %v, want none after the lease of 1m0s", err, time.Since(zero))
 		}
 		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		if s := l.Stats(); s.InFlight != 1 {
-			t.Errorf("%+v, want 1 in flight", s)
+			t.Errorf("Stats() = %+v, want 1 in flight", s)
 		}
 		g.Done(Outcome{})
 		if wait := time.Until(l.Next(u)); wait != time.Hour {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// This test does everything at once, in real time, for the race detector. Hosts
-// come and go. One Limiter is within another. There are deadlines,
-// cancellations, rejections and lost Grants. In the end no request may wait or
+// This test combines everything, in real time, for the race detector: hosts
+// that are added and evicted, a Limiter within another one, deadlines,
+// cancellations, rejections and lost Grants. At the end, no request may wait or
 // be in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
@@ -77,7 +77,7 @@ func TestStress(t *testing.T) {
 			}
 		}
 		if s := lim.stats; s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats() = %+v, want none waiting or in flight", s)
 		}
 		lim.mu.Unlock()
 	}

@@ -29,7 +29,7 @@ import (
 // the interval counts from the time when the request was granted.
 //
 // A host with non-ASCII letters is sent as [HostKey] names it, because
-// http.Transport may otherwise connect to it again and again without end.
+// http.Transport may otherwise connect to it repeatedly, without limit.
 //
 // Transport changes neither the request nor the response, except that it wraps
 // the response's Body. After its first use, a Transport must not be copied and

@@ -68,8 +68,8 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout includes the wait. So a request that would have to wait
-// for longer than this timeout is rejected.
+// A request that would have to wait for longer than http.Client.Timeout is
+// rejected, because this timeout includes the wait.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &http.Client{Timeout: 5 * time.Second,
@@ -248,7 +248,7 @@ func TestRoundTripperContract(t *testing.T) {
 		}
 	})
 
-	t.Run("errors of Base come as they are and free the slot", func(t *testing.T) {
+	t.Run("errors of Base are returned unchanged and free the slot", func(t *testing.T) {
 		l, broken := &Limiter{}, errors.New("connection reset")
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, broken })}
 		_, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
@@ -292,7 +292,7 @@ func TestRoundTripperContract(t *testing.T) {
 			get(t, tr, "file:///etc/hostname").Body.Close()
 		}
 		if s := tr.own.Stats(); s.Hosts != 0 {
-			t.Errorf("%+v, want no hosts", s)
+			t.Errorf("Stats() = %+v, want no hosts", s)
 		}
 	})
 }
@@ -456,7 +456,7 @@ func TestUnreadBodyIsNamedOnce(t *testing.T) {
 		}
 		wg.Wait()
 		if waited := time.Since(zero); waited < 59*time.Second {
-			t.Errorf("they waited %v, want for AttemptTimeout", waited)
+			t.Errorf("the requests waited %v, want 59s at least, the AttemptTimeout", waited)
 		}
 		if n := strings.Count(log.String(), "left-open"); n != 1 || !strings.Contains(log.String(), "host=example.com") {
 			t.Errorf("the log mentions the unread body %d times, want once, with host=example.com: %s", n, &log)
@@ -490,7 +490,7 @@ func TestUnreadBodyOfAnotherHost(t *testing.T) {
 			}
 		}
 		if waited := time.Since(zero); waited != time.Minute {
-			t.Errorf("they started after %v, want AttemptTimeout", waited)
+			t.Errorf("the requests started after %v, want the AttemptTimeout of 1m0s", waited)
 		}
 	})
 }
@@ -668,8 +668,8 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from the time at which a request is sent. So requests
-// reach the host an interval apart even after a slow dial.
+// The interval counts from the time at which a request is sent, so that
+// requests reach the host an interval apart even after a slow dial.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zero := time.Now()

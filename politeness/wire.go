@@ -225,7 +225,7 @@ func (w *wire) got1xx(_ int, header textproto.MIMEHeader) error {
 		}
 	}
 	if w.bytes1xx > max1xxBytes {
-		w.err = fmt.Errorf("politeness: more than %d bytes of 1xx responses came, and no answer", max1xxBytes)
+		w.err = fmt.Errorf("politeness: received more than %d bytes of 1xx responses, and no final response", max1xxBytes)
 	}
 	return w.err
 }
@@ -270,7 +270,7 @@ func withNewBody(req *http.Request) (*http.Request, error) {
 type replayError struct{ host string }
 
 func (e *replayError) Error() string {
-	return fmt.Sprintf("politeness: %s closed the connection or refused the stream %d times in a row without an answer: try later", e.host, maxReplays+1)
+	return fmt.Sprintf("politeness: %s closed the connection or refused the stream %d times in a row without a response: try later", e.host, maxReplays+1)
 }
 
 func (e *replayError) Timeout() bool   { return false }

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A streamServer speaks HTTP/2 on pipes, in fake time. It notes when each
-// request comes, and answers those that turn does not turn away.
+// A streamServer serves HTTP/2 on pipes, in fake time. It records when it
+// receives each request, and responds unless turn rejects the request.
 type streamServer struct {
 	turn   func(f *http2.Framer, stream uint32, nth int) bool
 	config *tls.Config // nil means without TLS
@@ -111,7 +111,8 @@ func (s *streamServer) serve(pipe net.Conn) {
 	}
 }
 
-// viaProxy dials a proxy, which answers a CONNECT and then is the server.
+// viaProxy dials a proxy, which accepts a CONNECT request and then acts as the
+// server.
 func (s *streamServer) viaProxy(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
 	s.mu.Lock()
@@ -309,7 +310,7 @@ func TestWire_ReplayIsChecked(t *testing.T) {
 		for _, want := range []error{nil, enough} {
 			req := newGet(t, "http://www.example.com/").WithContext(ctx)
 			if err := fetch(t, tr, req); !errors.Is(err, want) {
-				t.Errorf("%v, want %v", err, want)
+				t.Errorf("error %v, want %v", err, want)
 			}
 		}
 	})
@@ -372,7 +373,7 @@ func TestWire_UnusualNames(t *testing.T) {
 	}
 }
 
-// An attempt that asks for connections and uses none comes to an end.
+// An attempt that requests connections without using one ends with an error.
 func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	asked := 0
 	base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
@@ -389,7 +390,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	}
 }
 
-// net/http does not limit 1xx responses if somebody is told of them.
+// net/http does not limit the number of 1xx responses if a trace receives them.
 func TestWire_EndlessInformation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

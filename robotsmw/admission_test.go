@@ -402,7 +402,7 @@ func TestAdmit_DisallowedWhileWaiting(t *testing.T) {
 		for range cap(errs) {
 			err := <-errs
 			if disallowed, ok := errors.AsType[*DisallowedError](err); !ok || disallowed.Decision.Rule != "/" {
-				t.Errorf("%v, want the rule that disallows the page", err)
+				t.Errorf("error %v, want the rule that disallows the page", err)
 			}
 		}
 		if took := time.Since(start); took > 5*time.Second {
@@ -638,7 +638,7 @@ func TestAdmit_Redirect(t *testing.T) {
 			a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example"+hop))
 			if hop == "/private/" {
 				if !errors.Is(err, ErrDisallowed) {
-					t.Errorf("%v, want ErrDisallowed", err)
+					t.Errorf("error %v, want ErrDisallowed", err)
 				}
 				break
 			}

@@ -66,7 +66,7 @@ func TestLeaderThatGivesUpLeavesTheFetchToTheOthers(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if _, err := c.Check(leader, u); !errors.Is(err, context.Canceled) {
-				t.Errorf("leader: %v, want its own context's error", err)
+				t.Errorf("the caller that began the fetch: error %v, want Canceled", err)
 			}
 		})
 		synctest.Wait()

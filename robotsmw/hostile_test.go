@@ -258,7 +258,7 @@ func TestValidatorsOfAVirtualHostAreSentToIt(t *testing.T) {
 			req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://192.0.2.1/page", nil)
 			req.Host = "site.example"
 			if _, err := tr.RoundTrip(req); !errors.Is(err, ErrDisallowed) || renewed != want {
-				t.Errorf("%v; renewed %d times, want %d", err, renewed, want)
+				t.Errorf("error %v, renewed %d times; want ErrDisallowed and %d", err, renewed, want)
 			}
 			time.Sleep(25 * time.Hour)
 			tr = newTestTransport(t, web, withStore(store))

@@ -174,7 +174,7 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 					time.Since(start), err)
 			}
 			if delay.Until.Sub(start) != time.Minute || delay.Host != "a.example" {
-				t.Errorf("%+v, want a minute", delay)
+				t.Errorf("DelayError %+v, want one for a.example until a minute after the start", delay)
 			}
 		}
 		if d := decide(t, c, "http://a.example/private/"); d.Allowed || time.Since(start) != time.Minute {

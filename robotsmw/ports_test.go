@@ -79,7 +79,7 @@ func TestLinksToAThousandPortsOfOneHost(t *testing.T) {
 				defer stop()
 				err = get(impossible, "http://big.example/in-time")
 				if _, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Since(start) > 0 {
-					t.Errorf("a page behind %d pages and as many robots.txt gets %v after %v, want a DelayError at once",
+					t.Errorf("a page behind %d pages and as many robots.txt: error %v after %v, want a DelayError at once",
 						pages, err, time.Since(start))
 				}
 				crawl.Wait()

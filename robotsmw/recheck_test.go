@@ -529,9 +529,9 @@ func TestRedirectWaitsForRobotsTxt(t *testing.T) {
 	})
 }
 
-// The record of a missing robots.txt expires like a file. If it has expired
-// before a request starts, and robots.txt has become unreachable, the request
-// is disallowed.
+// The record that an origin has no robots.txt expires like a file. If the
+// record has expired before a request starts, and robots.txt is unreachable,
+// the request is disallowed.
 func TestJudgedAgain_UnavailableRunsOut(t *testing.T) {
 	for name, options := range limited {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func TestSitemaps_WhileFetchesFail(t *testing.T) {
 				t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
 			}
 			if got, err := c.Sitemaps(t.Context(), down); got != nil || !errors.Is(err, ErrUnreachable) {
-				t.Errorf("%q, %v; want ErrUnreachable", got, err)
+				t.Errorf("Sitemaps = %q, %v; want nil, ErrUnreachable", got, err)
 			}
 			site.set(status(503))
 			time.Sleep(2 * day)

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// asProgram is a variable of the environment. If it is set, the test's program
-// runs as fetchtool, with the arguments in the variable.
+// asProgram is the name of an environment variable. If the variable is set, the
+// test binary runs as fetchtool, with the arguments in the variable.
 const asProgram = "FETCHTOOL_ARGUMENTS"
 
 func TestMain(m *testing.M) {

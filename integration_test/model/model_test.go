@@ -120,7 +120,7 @@ func TestFleetMutants(t *testing.T) {
 
 type result struct {
 	errors int
-	broken string // what Spin says about the first error
+	broken string // Spin's description of the first error
 	trail  string // the steps that lead to the first error
 }
 
@@ -210,7 +210,7 @@ func number(t *testing.T, report, pattern string, n *int) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(report)
 	if m == nil {
-		t.Fatalf("no %q in the report:\n%s", pattern, report)
+		t.Fatalf("the report does not contain %q:\n%s", pattern, report)
 	}
 	if _, err := fmt.Sscan(m[1], n); err != nil {
 		t.Fatal(err)

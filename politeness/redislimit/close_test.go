@@ -119,7 +119,7 @@ func TestClose_LimiterKeepsNoState(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) {
-			t.Errorf("%v, want errClosed", err)
+			t.Errorf("error %v, want errClosed", err)
 		}
 		time.Sleep(time.Minute)
 		began := time.Now()
@@ -156,7 +156,7 @@ func TestClose_EndsAllRequests(t *testing.T) {
 			case err := <-ended:
 				d, is := errors.AsType[*politeness.DelayError](err)
 				if !is || !errors.Is(err, errClosed) || d.Reason != politeness.ReasonFleet {
-					t.Errorf("%v, want a DelayError with errClosed (%+v)", err, d)
+					t.Errorf("error %v, want a DelayError with errClosed (%+v)", err, d)
 				}
 			case <-time.After(time.Second):
 				t.Error("a request still waits a second after Close")

@@ -180,10 +180,10 @@ func TestHandOver_ErrorNamesOwner(t *testing.T) {
 		_, err := b.acquire(ctx, host)
 		delay, is := errors.AsType[*politeness.DelayError](err)
 		if !is || delay.Err == nil || !delay.Until.After(time.Now()) {
-			f.Errorf("%v, want a DelayError with the reason and a future time", err)
+			f.Errorf("error %v, want a DelayError with the reason and a future time", err)
 		}
 		if s := b.limiter.Stats(); s.Waiting != 0 {
-			f.Errorf("%+v, want none waiting", s)
+			f.Errorf("Stats() = %+v, want none waiting", s)
 		}
 	})
 }

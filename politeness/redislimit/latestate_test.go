@@ -16,7 +16,8 @@ import (
 // Each of these tests has a request in flight when its host is given back. The
 // request ends with a 429, so the member reports a late state.
 
-// A 429 to a request in flight of a host that was given away reaches the owner.
+// A member gives a host away while a request to the host is in flight. If the
+// response is a 429, the next owner receives the pause.
 func TestLateState_ReachesTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -148,7 +149,7 @@ func TestLateState_AfterALoss(t *testing.T) {
 		f := newTestFleet(t)
 		a, b, owner, other := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
 		g := other.begin(t.Context(), "other.example")
-		defer g.Done(ok200) // so that a member notices that the other is killed
+		defer g.Done(ok200) // keeps the session, so that this member notices when the other one is killed
 		slow := a.begin(t.Context(), host)
 		b.request(host, ok200)
 		b.Close()
@@ -247,9 +248,10 @@ func TestLateState_AfterLimiterLease(t *testing.T) {
 	}
 }
 
-// A member is cut off while a request is in flight, which ends with a 429. The
-// session ends, so another member owns the host when this one can reach Redis
-// again. Then the owner must know the pause, and when it ends.
+// A member is cut off from Redis while a request is in flight, which ends with
+// a 429. The session of the member ends, so another member owns the host when
+// the first member can reach Redis again. The owner must then receive the pause
+// and its end.
 func TestLateState_WhileCutOff(t *testing.T) {
 	for name, isWanted := range map[string]bool{"a request waits": true, "no request waits": false} {
 		t.Run(name, func(t *testing.T) {

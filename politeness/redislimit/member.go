@@ -457,12 +457,12 @@ func (m *member) landed(host string, r datedRecord) {
 
 // mayGiveBack reports whether the member may give hosts to others. A member
 // whose subscription has ended keeps its hosts until the next heartbeat
-// subscribes again, because it would not notice when one is offered to it. A
-// subscription that exists but delivers nothing is not noticed at once, and is
-// enough. So is one that has only begun: when it is
-// confirmed, all hosts are requested again. If notifications do not work at all
+// subscribes again, because it would not notice when a host is offered to it. A
+// subscription is sufficient even if it delivers nothing, which the member does
+// not notice immediately, or if it is not confirmed yet, because all hosts are
+// requested again when it is. If notifications do not work at all
 // (noNotifications), the member gives hosts back and requests them again with
-// each heartbeat. A closed member needs no host again.
+// each heartbeat. A closed member does not need any host again.
 func (m *member) mayGiveBack() bool {
 	return m.closed || m.unsubscribe != nil || m.noNotifications
 }
@@ -1186,7 +1186,7 @@ func (m *member) removeIfDone(h *hostState) {
 }
 
 // endSession ends the session and the goroutine. If tasks remain, it starts
-// another goroutine, so Close does not wait for requests that come later.
+// another goroutine, so that Close does not wait for later requests.
 func (m *member) endSession() {
 	if m.session != 0 {
 		err := m.failure

@@ -31,9 +31,9 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 	return r, false
 }
 
-// A member owns tens of thousands of hosts. A heartbeat looks at a few only,
-// because each look takes the Limiter's lock, and delays requests. But every
-// host is looked at within half a minute.
+// A member owns tens of thousands of hosts. Each heartbeat examines only a few
+// of them, because each examination acquires the Limiter's lock and delays
+// requests. Every host is examined within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestFleet(t).join(&politeness.Limiter{})
@@ -57,11 +57,11 @@ func TestMember_ManyHosts(t *testing.T) {
 		time.Sleep((reviewHeartbeats+1)*heartbeatInterval + heartbeatInterval/2)
 		synctest.Wait()
 		if n := gives.Load(); n > 2*hosts {
-			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
+			t.Errorf("%d examinations of %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
 		}
 		for _, h := range claims {
 			if !h.looked.Load() {
-				t.Errorf("Look was not called for %s within %v", h.host, reviewHeartbeats*heartbeatInterval)
+				t.Errorf("%s was not examined within %v", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}

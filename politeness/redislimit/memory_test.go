@@ -153,7 +153,7 @@ func (m *memory) tick(most int64) {
 	m.age, m.clock = m.age+min(now-m.clock, most), now
 }
 
-// call runs the script, which the client has sent as often as sent says.
+// call runs the script. sent is how many times the client has sent the call.
 func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

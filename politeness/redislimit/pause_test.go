@@ -84,7 +84,7 @@ func TestPause_StoredAtOnce(t *testing.T) {
 		f := newTestFleet(t)
 		a, b := f.join(&politeness.Limiter{}), f.join(&politeness.Limiter{})
 		a.request(host, ok200)
-		time.Sleep(1500 * time.Millisecond) // in the middle between two heartbeats
+		time.Sleep(1500 * time.Millisecond) // halfway between two heartbeats
 		a.request(host, tooMany("120"))
 		paused := time.Now()
 		time.Sleep(10 * time.Millisecond)
@@ -205,7 +205,7 @@ func TestPause_LongAfterALoss(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go b.acquire(ctx, host)
-		time.Sleep(5*time.Second + heartbeatInterval/2) // in the middle between two heartbeats
+		time.Sleep(5*time.Second + heartbeatInterval/2) // halfway between two heartbeats
 		f.memory.flush()
 		time.Sleep(heartbeatInterval) // b registers the host after its next heartbeat, and stores nothing else
 		if f.memory.snapshot().hosts[host] == nil {

@@ -105,10 +105,10 @@ func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 }
 
 // Close gives back all hosts of this member at once and ends its session.
-// Waiting requests get a [politeness.DelayError]. Requests in flight continue,
-// and other members may send requests to the same hosts after their delay. If a
-// response that arrives after Close begins a pause, no other member learns of
-// it. So callers should end their requests before Close.
+// Waiting requests fail with a [politeness.DelayError]. Requests in flight
+// continue, and other members may send requests to the same hosts after their
+// delay. Callers should end their requests before Close, because a pause that
+// begins with a later response is not shared with other members.
 //
 // Close waits until Redis has confirmed the end of the session, for at most
 // three Timeouts. If Redis does not confirm it, Close returns an error, and the

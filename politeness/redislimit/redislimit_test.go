@@ -74,7 +74,7 @@ func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 	_, err = l.Acquire(ctx, &url.URL{Host: "example.com"})
 	away, ok := errors.AsType[*AwayError](err)
 	if !ok || time.Since(away.Since) > time.Minute {
-		t.Errorf("%v, want an *AwayError", err)
+		t.Errorf("error %v, want an *AwayError whose Since is at most a minute ago", err)
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(delay.Until) > 2*time.Second {
 		t.Errorf("error %v, want a *politeness.DelayError until at most 2s from now", err)
@@ -119,7 +119,7 @@ func TestFleet_SecondLimiterGetsNoHost(t *testing.T) {
 		defer cancel()
 		second := &politeness.Limiter{Delay: shortDelay, Fleet: a.Fleet}
 		if _, err := second.Acquire(ctx, page(host)); !errors.Is(err, context.DeadlineExceeded) {
-			f.Errorf("%v, want a DelayError", err)
+			f.Errorf("error %v, want a DelayError", err)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func TestRejection_LoggedAndReturned(t *testing.T) {
 				began := time.Now()
 				_, err = l.Acquire(ctx, page(host))
 				if err == nil || !strings.Contains(err.Error(), want) || time.Since(began) != 0 {
-					t.Errorf("%v after %v, want %q at once", err, time.Since(began), want)
+					t.Errorf("error %v after %v, want %q at once", err, time.Since(began), want)
 				}
 				time.Sleep(time.Minute)
 				if n := strings.Count(logged.String(), want); n != 1 {

@@ -33,7 +33,7 @@ func (f *testFleet) openEpoch(members ...*scriptMember) {
 	for _, m := range members {
 		m.join()
 	}
-	for range 3 { // at most a second of each counts
+	for range 3 { // at most a second between two calls counts
 		time.Sleep(time.Second)
 		for _, m := range members {
 			m.send()

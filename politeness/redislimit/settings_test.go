@@ -28,7 +28,7 @@ func TestSettings_Differ(t *testing.T) {
 		members[2].request(host, ok200)
 		for i, want := range []int{1, 0, 1} { // the first member joins again after the third
 			if n := strings.Count(logs[i].String(), "level=WARN"); n != want {
-				t.Errorf("member %d logs %d times, want %d:\n%s", i, n, want, logs[i])
+				t.Errorf("member %d logged %d warnings, want %d:\n%s", i, n, want, logs[i])
 			}
 		}
 		for _, want := range []string{"Delay is 3s here and 1s there", "Concurrency is 2 here and 1 there"} {

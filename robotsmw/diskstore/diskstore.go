@@ -343,11 +343,11 @@ func (s *Store) unlock(name string, mark []byte) {
 }
 
 // take removes the lock file if it still contains the mark, and reports whether
-// the file no longer exists. It first renames the file to a unique name, so that only
-// one of several callers succeeds. If the file turns out to be the new lock of
-// another owner, take restores it. If a third process takes the lock before the
-// file is restored, two processes hold the lock, and a robots.txt may be
-// fetched twice.
+// the file no longer exists. It first renames the file to a unique name, so
+// that only one of several callers succeeds. If the file turns out to be the
+// new lock of another owner, take restores it. If a third process takes the
+// lock before the file is restored, two processes hold the lock, and a
+// robots.txt may be fetched twice.
 func (s *Store) take(name string, mark []byte) bool {
 	aside := filepath.Join(s.dir, fmt.Sprintf("%s%016x", tempPrefix, rand.Uint64()))
 	if err := os.Rename(name, aside); err != nil {
@@ -393,7 +393,8 @@ func (s *Store) sweep(diskFull bool) {
 	var values []valueFile
 	var total int64
 	now := time.Now()
-	// Unlike filepath.WalkDir, fs.WalkDir also works if s.dir is a symbolic link.
+	// Unlike filepath.WalkDir, fs.WalkDir also works if s.dir is a symbolic
+	// link.
 	fs.WalkDir(os.DirFS(s.dir), ".", func(name string, d fs.DirEntry, err error) error {
 		path := filepath.Join(s.dir, filepath.FromSlash(name))
 		if err != nil || d.IsDir() {

@@ -21,7 +21,7 @@ import (
 )
 
 // realPages returns the heads of real pages by name, and the lines of the list
-// that comes with them. It skips the test if COURTESY_SHARED is unset.
+// of these pages. It skips the test if COURTESY_SHARED is unset.
 func realPages(t testing.TB) (pages map[string]string, listed []string) {
 	t.Helper()
 	dir := os.Getenv("COURTESY_SHARED")

@@ -32,18 +32,19 @@
 //   - The bucket of failures. NATS counts deliveries, and a page is delivered
 //     each time that it was put back, so the number of its 5xx responses must
 //     be stored separately. Its key is the sequence number of the message.
-//   - A subject for each part of the queue, by [worker.Part]. All pages of a
-//     host are in one part, and one worker at a time serves a part. So the pace
-//     needs no Redis. Do not start two workers for one part.
+//   - A subject for each part of the queue, by [worker.Part]. No Redis is
+//     needed to keep the delay of a host, because all its pages are in one
+//     part, and one worker at a time serves a part. Do not start two workers
+//     for one part.
 //   - The delay before the first request. A worker that was killed leaves no
 //     record of its latest requests and of the pauses of its hosts. If that
 //     matters, use package redislimit, as command asynq does.
 //
 // Settings that matter:
 //
-//   - The server may deliver a page twice: if it is killed before it has stored
-//     that the page is done, or if a worker is killed between the end of a
-//     fetch and its Ack. So save must be able to store a page again.
+//   - save must be able to store a page again, because the server may deliver a
+//     page twice: if the server is killed before it has stored that the page is
+//     done, or if a worker is killed between the end of a fetch and its Ack.
 //   - MaxAckPending must exceed the number of pages that are put back at a
 //     time, because each of them counts until it is acknowledged. If it is 1, a
 //     page that waits for its host delays all other hosts of its part.

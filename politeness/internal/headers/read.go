@@ -42,7 +42,7 @@ type Quota struct {
 //   - Of several quotas the strictest counts. It holds until its time is over,
 //     or until a later response contains a stricter one.
 //   - If a Retry-After is obeyed, the quotas of its response are ignored.
-//   - A malformed field is ignored, and so is one without a time. But a spent
+//   - A field that is malformed or has no time is ignored, except that a spent
 //     quota with a window ("0;w=21600") pauses the host for the window at most.
 //   - A response from a cache contains the quota at the time when the response
 //     was made, which follows from Age. If the quota has been renewed since, it

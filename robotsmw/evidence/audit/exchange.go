@@ -86,8 +86,8 @@ func (x *exchanges) add(r *warcRecord) error {
 	return nil
 }
 
-// emit passes the event of an exchange, or of a half without its other half, to
-// each.
+// emit calls x.each with the event of an exchange, or of a half whose other
+// half is missing.
 func (x *exchanges) emit(h *half) {
 	if !h.isRequest {
 		h.event.robot = robotName(x.agent)

@@ -116,8 +116,8 @@ func (r w3cLine) word(column int) string {
 }
 
 // decoded returns the value in a column as the client sent it. IIS replaces
-// spaces with pluses. CloudFront, whose lines have tabs, escapes values, some of
-// them twice.
+// spaces with pluses. CloudFront, whose lines have tabs, escapes values, some
+// of them twice.
 func (r w3cLine) decoded(column int) string {
 	s := r.word(column)
 	if !r.isTabbed {

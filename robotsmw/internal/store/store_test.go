@@ -108,8 +108,8 @@ func TestWaitForALockBacksOff(t *testing.T) {
 	})
 }
 
-// A call of a Store that hangs takes two seconds. After that, the Store is not
-// called for ten seconds.
+// A call of a Store that does not respond ends after two seconds. After that,
+// the Store is not called for ten seconds.
 func TestStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32

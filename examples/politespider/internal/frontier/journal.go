@@ -167,7 +167,8 @@ func ReadAbout(dir string) (about *About, err error) {
 	return about, nil
 }
 
-// append adds a line, and syncs the file if the last sync is long ago.
+// append adds a line, and syncs the file unless the last sync was less than
+// syncPeriod ago.
 func (j *journal) append(l line) error {
 	if err := j.lines.Encode(l); err != nil {
 		return err

@@ -28,7 +28,7 @@ type demoPage struct {
 	URL string
 
 	// Concludes[0] has the verdicts on the URL, one for each attempt, such as
-	// "put off, fetched", "disallowed by line 9" or "never asked for". The
+	// "put off, fetched", "disallowed by line 9" or "never requested". The
 	// other elements are what the crawler notes about the page, such as
 	// "noindex", and the evidence for it, such as "meta, line 3: noindex".
 	Concludes []string
@@ -92,7 +92,7 @@ func demoRequests(t *testing.T) map[string]int {
 		}
 		for verdict := range strings.SplitSeq(page.Concludes[0], ", ") {
 			switch record.Verdict(verdict) {
-			case record.Fetched, record.Moved, record.NotFound, record.PutOff, record.GivenUp, "asked for":
+			case record.Fetched, record.Moved, record.NotFound, record.PutOff, record.GivenUp, "requested":
 				want["GET "+strings.TrimPrefix(page.URL, "http://")]++
 			}
 		}
@@ -137,8 +137,8 @@ func TestDemo(t *testing.T) {
 
 // wantPace checks the pace of the requests to a host in real time. On a busy
 // machine, one request may reach its server late, and the next one on time, so
-// that these two requests are too close in the log. But within n intervals, a
-// server never receives more than n+1 requests.
+// that these two requests are too close in the log. Even so, a server never
+// receives more than n+1 requests within n intervals.
 func wantPace(t *testing.T, host string, log []request) {
 	t.Helper()
 	for first := range log {
@@ -303,7 +303,7 @@ func conclusions(site *demo, url string, records []line) []string {
 	for _, r := range records {
 		switch r.Verdict {
 		case record.RobotsTxt:
-			verdicts = append(verdicts, "asked for")
+			verdicts = append(verdicts, "requested")
 		case record.Disallowed:
 			verdicts = append(verdicts, fmt.Sprintf("disallowed by line %d", r.Decision.Line))
 		default:
@@ -317,10 +317,10 @@ func conclusions(site *demo, url string, records []line) []string {
 		}
 	}
 	if verdicts == nil { // no record has this URL, but a robots.txt may have redirected to it
-		verdicts = []string{"never asked for"}
+		verdicts = []string{"never requested"}
 		for _, r := range site.Log() {
 			if "http://"+r.Host+r.Target == url {
-				verdicts = []string{"asked for"}
+				verdicts = []string{"requested"}
 			}
 		}
 	}

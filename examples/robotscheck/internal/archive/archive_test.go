@@ -83,7 +83,7 @@ func TestOpen(t *testing.T) {
 		{"a truncated dictionary", withDictionary[:20], "", "f: the dictionary: "},
 		{
 			"a huge dictionary", skippableMagic + "\xff\xff\xff\xff",
-			"", "f: the dictionary: its size is 4294967295 bytes",
+			"", "f: the dictionary: the size is 4294967295 bytes",
 		},
 		{"truncated zstd", compressZstd(t, text)[:20], "", "unexpected EOF"},
 		{"a WACZ", wacz, "f:data.warc.gz gz,f:b.warc " + text, ""},

@@ -221,7 +221,7 @@ func TestAudit_UnreadableFile(t *testing.T) {
 		{"-robots https://a.example/robots.txt bad", noURL},
 		{"-robots gone.gz bad", "gone.gz: "},
 		{"-robots dir bad", "dir/x.txt: name the file after the time"},
-		{"-robots none bad", "it contains no robots.txt"},
+		{"-robots none bad", "the directory contains no robots.txt"},
 		{"-robots r.txt nosuch.log bad", "open nosuch.log: no such file"},
 		{"-robots r.txt bad https:/a.example/access.log", noURL},
 		{"-robots r.txt bad none", "no record"},

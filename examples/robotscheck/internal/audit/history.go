@@ -31,7 +31,7 @@ type history struct {
 	doubtful []robots.Doubtful
 }
 
-var errNoHistory = errors.New("it contains no robots.txt")
+var errNoHistory = errors.New("the directory contains no robots.txt")
 
 // read reads a file, an archive or a directory. It returns an error if a file
 // cannot be read, because the audit would use the wrong robots.txt, or none.

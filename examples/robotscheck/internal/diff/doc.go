@@ -6,8 +6,8 @@
 //
 //	robotscheck diff https://example.com/robots.txt edited.txt -urls urls.txt
 //
-// The verdicts are those of RFC 9309. If Google's parser or the draft of 1996
-// sees another change or none, its verdicts follow.
+// The verdicts are those of RFC 9309. If they change differently, or not at
+// all, with Google's parser or the draft of 1996, those verdicts follow.
 //
 // Exit status: 0 no verdict changes, 1 one does, 2 there is no answer, 3 the
 // answer is doubtful: OLD or NEW is cut at 500 KiB, binary, in UTF-16, or an
@@ -34,7 +34,7 @@
 //	line      the number of its line
 //	resolved  the other path that servers may take the URL for, if the rule
 //	          disallows that: "/private/" for "/x/../private/"
-//	dialects  if "google" (its parser) or "koster1996" (the draft of 1996)
-//	          sees another change or none: [{"agents", "old", "new"}] by
-//	          this name
+//	dialects  if the verdicts change differently, or not at all, with "google"
+//	          (its parser) or "koster1996" (the draft of 1996):
+//	          [{"agents", "old", "new"}] by this name
 package diff

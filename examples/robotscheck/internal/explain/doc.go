@@ -38,7 +38,7 @@
 //	runner_up  what would decide without that rule: allowed, reason, rule,
 //	           line
 //	uses       the preferences for "search", "train-ai" and "ai-input":
-//	           [{"use", "answer", "evidence"}], and "reuse", the least "use"
+//	           [{"use", "answer", "evidence"}], and "reuse", the strictest "use"
 //	           of its Content-Signal; as robotscheck page prints them
 //	dialects   the verdicts of "google" (its parser) and "koster1996" (the
 //	           draft of 1996): allowed, reason, rule, line

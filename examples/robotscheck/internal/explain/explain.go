@@ -187,7 +187,7 @@ type explanation struct {
 	Dialects map[string]robots.Verdict `json:"dialects,omitempty"`
 
 	// Uses are those for which the file contains preferences. Reuse is the
-	// least "use" of Content-Signal, or nil if there is none.
+	// strictest "use" of Content-Signal, or nil if there is none.
 	Uses  []preference.Verdict  `json:"uses,omitempty"`
 	Reuse *preference.Statement `json:"reuse,omitempty"`
 

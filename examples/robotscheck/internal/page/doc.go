@@ -33,7 +33,7 @@
 //	              "train-ai-images", "ai-input" are "allow", "deny" or
 //	              "unknown", by [{"use", "answer", "signal", "where", "line",
 //	              "path", "raw", "policy", "draft"}]
-//	reuse         the least "use" of Content-Signal ("use=immediate",
+//	reuse         the strictest "use" of Content-Signal ("use=immediate",
 //	              "use=reference" or "use=full", in raw), as above
 //	licenses      [{"url", "where", "line", "error"}]; if there is an error,
 //	              the terms could not be read

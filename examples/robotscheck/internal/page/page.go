@@ -292,8 +292,9 @@ const (
 )
 
 // addTerms fetches the RSL files of the licenses of in, and adds them to in. It
-// fetches each file once, and at most maxRSLFiles. t should be polite. The
-// result contains, by URL, the reasons why files could not be read.
+// fetches each file once, and at most maxRSLFiles. t should obey robots.txt and
+// limit the rate of requests. The result contains, by URL, the reasons why
+// files could not be read.
 func addTerms(
 	ctx context.Context, t http.RoundTripper, page *url.URL, in *preference.Input,
 ) map[string]string {
@@ -326,7 +327,7 @@ func fetchRSL(
 		return nil, err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("its address is not http or https")
+		return nil, errors.New("the URL is not http or https")
 	}
 	resp, err := get(ctx, t, u)
 	if err != nil {

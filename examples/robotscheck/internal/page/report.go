@@ -29,7 +29,7 @@ type report struct {
 	Restrictions []string              `json:"restrictions"`
 	Directives   []robotsmeta.Rule     `json:"directives,omitempty"`
 	Uses         []preference.Verdict  `json:"uses,omitempty"`
-	Reuse        *preference.Statement `json:"reuse,omitempty"` // the least "use" of Content-Signal
+	Reuse        *preference.Statement `json:"reuse,omitempty"` // the strictest "use" of Content-Signal
 	Licenses     []license             `json:"licenses,omitempty"`
 	Links        []judgedLink          `json:"links,omitempty"`
 	Doubt        string                `json:"doubt,omitempty"` // why the page or the robots.txt is doubtful

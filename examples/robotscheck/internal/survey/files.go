@@ -27,7 +27,7 @@ type visitFunc func(text []byte, err error) error
 // the status of the response, which is not 2xx.
 type noFileError int
 
-func (e noFileError) Error() string { return fmt.Sprintf("the response was a %d", int(e)) }
+func (e noFileError) Error() string { return fmt.Sprintf("the response has status %d", int(e)) }
 
 // eachFile calls f for the files in a directory or archive whose paths match
 // the pattern, for the responses in a WARC file whose hosts match it, or for
