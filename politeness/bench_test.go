@@ -78,7 +78,7 @@ func BenchmarkIdleHosts(b *testing.B) {
 		}
 		b.ReportMetric(float64(liveHeap()-before)/n, "B/host")
 		if s := l.Stats(); s.Hosts != n {
-			b.Fatalf("%+v, want %d hosts", s, n)
+			b.Fatalf("Stats = %+v, want %d hosts", s, n)
 		}
 	}
 }

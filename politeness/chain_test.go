@@ -37,7 +37,7 @@ func TestChain_RobotsRequestGoesToTheFront(t *testing.T) {
 				request := func(u string, ctx context.Context) {
 					g, err := l.Acquire(ctx, mustURL(t, u))
 					if err != nil {
-						t.Errorf("%s: %v after %v", u, err, time.Since(began))
+						t.Errorf("Acquire of %s: error %v after %v, want none", u, err, time.Since(began))
 					}
 					g.Done(Outcome{Status: 200})
 				}
@@ -114,7 +114,7 @@ func TestEndToStart_LeaseEndRejectsRequests(t *testing.T) {
 		_, err := l.Acquire(ctx, u)
 		d, ok := errors.AsType[*DelayError](err)
 		if !ok || d.Until.Sub(zero) != 20*time.Second || d.Reason != ReasonQueue || time.Since(zero) != 10*time.Second {
-			t.Errorf("%v after %v, want a DelayError when the lease ends", err, time.Since(zero))
+			t.Errorf("Acquire: error %v after %v, want a DelayError with Reason queue after 10s, when the lease ends, until 20s", err, time.Since(zero))
 		}
 		if got := <-first; got != 15*time.Second {
 			t.Errorf("the first request starts after %v, want 15s", got)
@@ -154,7 +154,7 @@ func TestExempt_NotRejectedAfterASlowFile(t *testing.T) {
 		get := func(ctx context.Context, u string) {
 			g, err := l.Acquire(ctx, mustURL(t, u))
 			if err != nil {
-				t.Errorf("%s: %v", u, err)
+				t.Errorf("Acquire of %s: error %v, want none", u, err)
 			}
 			g.Done(Outcome{Status: 200})
 		}
@@ -190,7 +190,7 @@ func TestRetime_HostOfRejectedRequestsIsIdle(t *testing.T) {
 		g.Done(Outcome{Status: 500, Latency: time.Minute})
 		synctest.Wait()
 		if h := l.hosts.Get("example.com"); h.IsBusy() || !l.hosts.MayBeEvicted(h) {
-			t.Errorf("busy %t, may be evicted %t; want false, true", h.IsBusy(), l.hosts.MayBeEvicted(h))
+			t.Errorf("after all requests have ended, the host is busy: %t, and may be evicted: %t; want false, true", h.IsBusy(), l.hosts.MayBeEvicted(h))
 		}
 	})
 }
@@ -218,10 +218,10 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 				_, err := l.Acquire(ctx, mustURL(t, "http://b.example/"))
 				var delayed *DelayError
 				if !errors.As(err, &delayed) || delayed.Reason != ReasonGlobalRate {
-					t.Errorf("error %v, want a DelayError for the GlobalRate", err)
+					t.Errorf("Acquire: error %v, want a DelayError for the GlobalRate", err)
 				}
 				if waited := time.Since(began); waited != 0 {
-					t.Errorf("it failed after %v, want at once", waited)
+					t.Errorf("Acquire fails after %v, want at once", waited)
 				}
 				if tokens := l.GlobalRate.Tokens(); tokens < 0 {
 					t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
@@ -279,7 +279,7 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 			t.Errorf("the last request starts after %v, want at most 9.6s, the ideal", total)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); len(starts) != 30 || a.InFlight+b.InFlight+a.Waiting+b.Waiting != 0 {
-			t.Errorf("%d starts, %+v, %+v; want 30 starts, none waiting or in flight", len(starts), a, b)
+			t.Errorf("%d starts, and Stats = %+v, of Within %+v; want 30 starts, none waiting or in flight", len(starts), a, b)
 		}
 	})
 }
@@ -297,7 +297,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), bad)
 			if err != nil || time.Since(zero) != time.Hour {
-				t.Errorf("bad.example: error %v after %v, want none after 1h", err, time.Since(zero))
+				t.Errorf("Acquire of bad.example: error %v after %v, want none after 1h", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -305,7 +305,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), good)
 			if err != nil || time.Since(zero) != 10*time.Second {
-				t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
+				t.Errorf("Acquire of good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -328,7 +328,7 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 		defer cancel()
 		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Host != "b.example.com" || !d.Until.Equal(zero.Add(time.Hour)) || time.Since(zero) != 0 {
-			t.Errorf("%v after %v, want a DelayError at once", err, time.Since(zero))
+			t.Errorf("Acquire of b.example.com: error %v after %v, want a DelayError at once until 1h after the start", err, time.Since(zero))
 		}
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
@@ -336,11 +336,11 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 		if g, err = l.Acquire(t.Context(), mustURL(t, "http://c.example.com/")); err != nil || time.Since(zero) != time.Hour {
-			t.Errorf("c.example.com: error %v after %v, want none after 1h", err, time.Since(zero))
+			t.Errorf("Acquire of c.example.com: error %v after %v, want none after 1h", err, time.Since(zero))
 		}
 		g.Done(Outcome{})
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats = %+v, of Within %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -361,7 +361,7 @@ func TestWithin_AllHosts(t *testing.T) {
 					return
 				}
 				if n := l.Stats().InFlight; n > 3 {
-					t.Errorf("%d in flight, want 3 at most", n)
+					t.Errorf("%d requests are in flight, want 3 at most", n)
 				}
 				time.Sleep(time.Second)
 				g.Done(Outcome{})
@@ -369,7 +369,7 @@ func TestWithin_AllHosts(t *testing.T) {
 		}
 		wg.Wait()
 		if took := time.Since(zero); took != 10*time.Second {
-			t.Errorf("it took %v, want 10s", took)
+			t.Errorf("the 30 requests took %v, want 10s", took)
 		}
 	})
 }
@@ -411,19 +411,19 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if _, err := l.Acquire(ctx, bad); !errors.Is(err, context.DeadlineExceeded) || time.Since(zero) != 0 {
-				t.Errorf("bad.example: error %v after %v, want DeadlineExceeded at once", err, time.Since(zero))
+				t.Errorf("Acquire of bad.example: error %v after %v, want DeadlineExceeded at once", err, time.Since(zero))
 			}
 		})
 		synctest.Wait()
 		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
 		wg.Wait()
 		if g, err := l.Acquire(t.Context(), good); err != nil || time.Since(zero) != 10*time.Second {
-			t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
+			t.Errorf("Acquire of good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 		} else {
 			g.Done(Outcome{})
 		}
 		if s := l.Within.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats = %+v, want none waiting or in flight", s)
 		}
 	})
 }
@@ -451,7 +451,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		defer cancel()
 		_, err = l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != time.Hour || time.Since(zero) != 0 {
-			t.Errorf("%v after %v, want a DelayError for the hour at once", err, time.Since(zero))
+			t.Errorf("Acquire: error %v after %v, want a DelayError at once until 1h after the start", err, time.Since(zero))
 		}
 		var untils []time.Duration
 		var reasons []string
@@ -462,11 +462,11 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		g.Done(Outcome{})
 		for _, until := range untils {
 			if until != time.Hour {
-				t.Errorf("estimates %v, want the hour", untils)
+				t.Errorf("Queued received the estimates %v, want only 1h", untils)
 			}
 		}
 		if fmt.Sprint(reasons) != "[delay within]" {
-			t.Errorf("reasons %q, want its own interval and then that of the limiter within", reasons)
+			t.Errorf("Queued received the reasons %q, want the Limiter's own interval and then that of Within", reasons)
 		}
 	})
 }
@@ -503,7 +503,7 @@ func TestGlobalRate(t *testing.T) {
 			t.Errorf("the last request starts after %v, want 5.4s to 5.6s", took)
 		}
 		if n := l.GlobalRate.Tokens(); n > 0.01 {
-			t.Errorf("%v tokens were left, want at most 0.01", n)
+			t.Errorf("%v tokens of the GlobalRate are left after the last start, want at most 0.01", n)
 		}
 	})
 }
@@ -519,7 +519,7 @@ func TestGlobalRateCancelledReservation(t *testing.T) {
 		time.AfterFunc(500*time.Millisecond, cancel)
 		l.Acquire(ctx, mustURL(t, "http://b.example/"))
 		if _, err := l.Acquire(t.Context(), mustURL(t, "http://c.example/")); err != nil || time.Since(zero) != time.Second {
-			t.Errorf("%v after %v, want 1s", err, time.Since(zero))
+			t.Errorf("Acquire of c.example: error %v after %v, want none after 1s", err, time.Since(zero))
 		}
 	})
 }
@@ -549,11 +549,11 @@ func TestGlobalRate_SlowMachineDelaysNoOtherHost(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if tokens := l.GlobalRate.Tokens(); tokens != 1 {
-			t.Errorf("%v tokens are left while a request waits for its machine, want 1", tokens)
+			t.Errorf("%v tokens of the GlobalRate are left while a request waits for its machine, want 1", tokens)
 		}
 		wg.Wait()
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+a.InFlight+b.Waiting+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats = %+v, of Within %+v; want none waiting or in flight", a, b)
 		}
 	})
 }
@@ -591,7 +591,7 @@ func TestGlobalRate_WaitTakesNothing(t *testing.T) {
 		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
 		wg.Wait()
 		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
-			t.Errorf("%v tokens are left, want 0", tokens)
+			t.Errorf("%v tokens of the GlobalRate are left, want 0", tokens)
 		}
 	})
 }
@@ -612,13 +612,13 @@ func TestGlobalRate_TokenAfterTheDeadlineWithWithin(t *testing.T) {
 		_, err = l.Acquire(ctx, mustURL(t, "http://b.example.com/"))
 		delayed, ok := errors.AsType[*DelayError](err)
 		if !ok || delayed.Reason != ReasonGlobalRate || !delayed.Until.Equal(began.Add(time.Hour)) || time.Since(began) != 0 {
-			t.Errorf("%v after %v, want a DelayError for the GlobalRate at once", err, time.Since(began))
+			t.Errorf("Acquire: error %v after %v, want a DelayError for the GlobalRate at once", err, time.Since(began))
 		}
 		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
 			t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
-			t.Errorf("%+v, %+v; want none waiting or in flight", a, b)
+			t.Errorf("Stats = %+v, of Within %+v; want none waiting or in flight", a, b)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func mustBeFree(t *testing.T, l *Limiter) {
 	t.Helper()
 	for ; l != nil; l = l.Within {
 		if s := l.Stats(); s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats = %+v, want none waiting or in flight", s)
 		}
 	}
 }
@@ -136,11 +136,11 @@ func TestTransport_ObserverPanics(t *testing.T) {
 						t.Errorf("the body was closed %d times, want 1", body.closed)
 					}
 					if sent.Err() == nil {
-						t.Error("the context of the request has not ended")
+						t.Error("the context of the request has not ended after the panic, want it canceled")
 					}
 					err := request(t.Context())
 					if wait := time.Since(began); err != nil || wait != 9*time.Second {
-						t.Errorf("the next request starts after %v: %v; want 9 s, as Retry-After requests", wait, err)
+						t.Errorf("the next request starts after %v, error %v; want 9s, the Retry-After, and none", wait, err)
 					}
 				})
 			})
@@ -164,7 +164,7 @@ func TestTransport_ObserverPanicsAfterAnError(t *testing.T) {
 		mustPanic(t, func() { tr.RoundTrip(req) })
 		mustBeFree(t, tr.Limiter)
 		if sent.Err() == nil {
-			t.Error("the context of the request has not ended")
+			t.Error("the context of the request has not ended after the panic, want it canceled")
 		}
 	})
 }

@@ -83,7 +83,7 @@ func TestPerHost_OtherHosts(t *testing.T) {
 		}
 		g.Done(Outcome{})
 		if got, want := startsOf(t, l, t.Context(), 3, 0), every(time.Second, 3); !slices.Equal(got, want) {
-			t.Errorf("starts %v, want %v", got, want)
+			t.Errorf("requests started after %v, want %v", got, want)
 		}
 	})
 }
@@ -106,14 +106,14 @@ func TestPerHost_AnyValue(t *testing.T) {
 					ctx, cancel := context.WithTimeout(WithCrawlDelay(t.Context(), time.Second), time.Second)
 					first, err := l.Acquire(ctx, u)
 					if err != nil {
-						t.Fatalf("%+v: %v", settings, err)
+						t.Fatalf("Acquire with %+v: error %v, want none", settings, err)
 					}
 					first.Done(Outcome{Status: 503})
 					l.Next(u)
 					if next, err := l.Acquire(ctx, u); err == nil {
 						next.Done(Outcome{})
 					} else if _, ok := errors.AsType[*DelayError](err); !ok {
-						t.Errorf("%+v: error %v, want a DelayError", settings, err)
+						t.Errorf("the second Acquire with %+v: error %v, want a DelayError", settings, err)
 					}
 					cancel()
 				}
@@ -178,7 +178,7 @@ func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
 				requests.Wait()
 				slices.Sort(starts)
 				if !slices.Equal(starts, tt.want) {
-					t.Errorf("starts %v, want %v", starts, tt.want)
+					t.Errorf("requests started after %v, want %v", starts, tt.want)
 				}
 			})
 		})
@@ -210,12 +210,12 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 		time.Sleep(time.Second)
 		delay.Store(int64(100 * time.Second))
 		if next := l.Next(u).Sub(began); next != 100*time.Second {
-			t.Errorf("Next is %v, want the new Delay", next)
+			t.Errorf("Next is %v after the first request, want 1m40s, the new Delay", next)
 		}
 		err = <-rejected
 		d, ok := errors.AsType[*DelayError](err)
 		if at := time.Since(began); at != time.Second || !ok || d.Until.Sub(began) != 100*time.Second || d.Reason != ReasonDelay {
-			t.Errorf("error %+v after %v, want a DelayError until 1m40s for the Delay after 1s", err, at)
+			t.Errorf("Acquire: error %+v after %v, want a DelayError until 1m40s for the Delay after 1s", err, at)
 		}
 	})
 }
@@ -232,7 +232,7 @@ func TestPerHost_ReasonOfARefusal(t *testing.T) {
 			_, err := l.Acquire(ctx, u)
 			d, ok := errors.AsType[*DelayError](err)
 			if !ok {
-				t.Fatalf("error %v, want a DelayError", err)
+				t.Fatalf("Acquire: error %v, want a DelayError", err)
 			}
 			return d.Reason
 		}
@@ -284,13 +284,13 @@ func TestPerHost_Within(t *testing.T) {
 				t.Fatal(err)
 			}
 			if at := time.Since(began); at != step.want {
-				t.Errorf("%s after %v, want %v", step.url, at, step.want)
+				t.Errorf("the request to %s started after %v, want %v", step.url, at, step.want)
 			}
 			g.Done(Outcome{})
 		}
 		slices.Sort(keys)
 		if keys = slices.Compact(keys); !slices.Equal(keys, []string{"example.com", "example.org"}) {
-			t.Errorf("keys %q, want example.com and example.org", keys)
+			t.Errorf("PerHost received the keys %q, want example.com and example.org", keys)
 		}
 	})
 }
@@ -439,7 +439,7 @@ func TestPerHost_MayCallTheLimiter(t *testing.T) {
 			return HostSettings{}
 		}
 		if got, want := startsOf(t, l, t.Context(), 3, time.Second), []time.Duration{0, 0, 0}; !slices.Equal(got, want) {
-			t.Errorf("starts %v, want %v", got, want)
+			t.Errorf("requests started after %v, want %v", got, want)
 		}
 	})
 }
@@ -464,7 +464,7 @@ func TestPerHost_Observer(t *testing.T) {
 			}}}
 			startsOf(t, l, WithCrawlDelay(t.Context(), 10*s), 2, 0)
 			if got != tt.want {
-				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+				t.Errorf("%s: Granted received\n%s\nwant\n%s", tt.name, got, tt.want)
 			}
 		})
 	}
@@ -595,7 +595,7 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 			interval := max(time.Second, agreed)
 			got := startsOf(t, l, WithCrawlDelay(t.Context(), 10*time.Second), 6, 0)
 			if want := every(interval, 6); !slices.Equal(got, want) {
-				t.Errorf("CrawlDelay %v: starts %v, want %v", agreed, got, want)
+				t.Errorf("CrawlDelay %v: requests started after %v, want %v", agreed, got, want)
 			}
 		})
 	}
@@ -637,7 +637,7 @@ func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
 		ctx, stop := context.WithTimeout(WithCrawlDelay(t.Context(), ExemptInTurn), 2*time.Second)
 		defer stop()
 		if _, err := l.Acquire(ctx, page); err != nil || time.Since(began) != 5*time.Second {
-			t.Errorf("after %v: %v, want a start after 5 s", time.Since(began), err)
+			t.Errorf("Acquire took %v, error %v; want 5s and none", time.Since(began), err)
 		}
 		cancel()
 		synctest.Wait()

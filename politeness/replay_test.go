@@ -106,10 +106,10 @@ func fetch(t *testing.T, rt http.RoundTripper, req *http.Request) error {
 	}
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || string(body) != "ok" {
-		t.Errorf("status %d, body %q, error %v; want 200, %q, none", resp.StatusCode, body, err, "ok")
+		t.Errorf("the response has status %d, body %q, error %v; want 200, %q, none", resp.StatusCode, body, err, "ok")
 	}
 	if resp.Request != req {
-		t.Error("resp.Request is not the request")
+		t.Error("resp.Request is not the request that was passed to RoundTrip, want that one")
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 	}
 	for _, gap := range gaps {
 		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone, a gap is below 1 ms
-			t.Errorf("requests were written %v apart, want %v: %v", gap, delay, gaps)
+			t.Errorf("requests were written %v apart, want at least %v: %v", gap, delay/2, gaps)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Tr
 		conn.Close()
 	}
 	if len(seen) != 5 || len(conns) != 1 {
-		t.Errorf("%d requests on %d connections, want 5 on 1", len(seen), len(conns))
+		t.Errorf("the server received %d requests on %d connections, want 5 on 1", len(seen), len(conns))
 	}
 	for i := 1; i < len(seen); i++ {
 		gaps = append(gaps, seen[i].Sub(seen[i-1]))
@@ -305,11 +305,11 @@ func TestReplayAndIdleConnections(t *testing.T) {
 		}
 		gaps := server.gaps()
 		if len(gaps) != 4 {
-			t.Errorf("%d requests, want 5", len(gaps)+1)
+			t.Errorf("the server received %d requests, want 5", len(gaps)+1)
 		}
 		for _, gap := range gaps {
 			if gap != 60*time.Second {
-				t.Errorf("requests %v apart, want 1m0s", gap)
+				t.Errorf("the server received requests %v apart, want 1m0s", gap)
 			}
 		}
 	})
@@ -406,14 +406,14 @@ func TestReplay(t *testing.T) {
 				}
 				err := fetch(t, tr, req)
 				if tt.fails == nil && err != nil || tt.fails != nil && !tt.fails(err) {
-					t.Errorf("error %v, want the one of this row", err)
+					t.Errorf("RoundTrip: error %v, want the error of this test case, or none if it has none", err)
 				}
 				if got := server.gaps(); len(got) != len(tt.gaps) {
-					t.Errorf("requests %v apart, want %v: %q", got, tt.gaps, server.lines)
+					t.Errorf("the server received requests %v apart, want %v: %q", got, tt.gaps, server.lines)
 				} else {
 					for i := range got {
 						if got[i] != tt.gaps[i] {
-							t.Errorf("requests %v apart, want %v", got, tt.gaps)
+							t.Errorf("the server received requests %v apart, want %v", got, tt.gaps)
 						}
 					}
 				}
@@ -456,7 +456,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 			}
 			for _, gap := range server.gaps() {
 				if gap < time.Second {
-					t.Errorf("requests %v apart, want 1s at least", server.gaps())
+					t.Errorf("the server received requests %v apart, want at least 1s", server.gaps())
 				}
 			}
 		})
@@ -479,10 +479,10 @@ func TestReplayEnds(t *testing.T) {
 		tr := &Transport{Base: base}
 		_, err := tr.RoundTrip(newGet(t, "http://example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "without an answer") {
-			t.Errorf("error %v, want one that contains %q", err, "without an answer")
+			t.Errorf("RoundTrip: error %v, want one that contains %q", err, "without an answer")
 		}
 		if requests != maxReplays+1 {
-			t.Errorf("%d requests, want %d", requests, maxReplays+1)
+			t.Errorf("Base received %d requests, want %d", requests, maxReplays+1)
 		}
 	})
 }

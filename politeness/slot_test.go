@@ -16,15 +16,15 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		zero := time.Now()
 		g, err := l.Acquire(t.Context(), u)
 		if err != nil || time.Since(zero) != time.Minute {
-			t.Fatalf("%v after %v, want one minute, which is the lease", err, time.Since(zero))
+			t.Fatalf("Acquire: error %v after %v, want none after 1m0s, when the Lease of the earlier Grant ends", err, time.Since(zero))
 		}
 		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		if s := l.Stats(); s.InFlight != 1 {
-			t.Errorf("%+v, want 1 in flight", s)
+			t.Errorf("Stats = %+v, want 1 in flight", s)
 		}
 		g.Done(Outcome{})
 		if wait := time.Until(l.Next(u)); wait != time.Hour {
-			t.Errorf("after a late 429, next in %v, want 1h", wait)
+			t.Errorf("after a late 429, Next is in %v, want 1h", wait)
 		}
 	})
 }

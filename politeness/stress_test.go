@@ -77,7 +77,7 @@ func TestStress(t *testing.T) {
 			}
 		}
 		if s := lim.stats; s.Waiting != 0 || s.InFlight != 0 {
-			t.Errorf("%+v, want none waiting or in flight", s)
+			t.Errorf("Stats = %+v, want none waiting or in flight", s)
 		}
 		lim.mu.Unlock()
 	}

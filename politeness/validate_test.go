@@ -45,9 +45,9 @@ func ExampleTransport_Validate() {
 // An idleFleet is a Fleet that fails the test if the Limiter calls it.
 type idleFleet struct{ t *testing.T }
 
-func (f idleFleet) Look(fleet.Claim)                  { f.t.Error("Look is called") }
-func (f idleFleet) Trusted() bool                     { f.t.Error("Trusted is called"); return false }
-func (f idleFleet) RequestEnded(string, fleet.Record) { f.t.Error("RequestEnded is called") }
+func (f idleFleet) Look(fleet.Claim)                  { f.t.Error("Look is called, want no call of the Fleet") }
+func (f idleFleet) Trusted() bool                     { f.t.Error("Trusted is called, want no call of the Fleet"); return false }
+func (f idleFleet) RequestEnded(string, fleet.Record) { f.t.Error("RequestEnded is called, want no call of the Fleet") }
 
 func circle(length int) *politeness.Limiter {
 	first := new(politeness.Limiter)
@@ -97,7 +97,7 @@ func TestLimiter_ValidateNamesTheField(t *testing.T) {
 	for want, l := range invalidLimiters(t) {
 		err := l.Validate()
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("Validate = %v, want %q and what to write instead", err, want)
+			t.Errorf("Validate = %v, want an error that begins with %q", err, want)
 			continue
 		}
 		for range 2 {
@@ -124,7 +124,7 @@ func TestLimiter_ValidateAcceptsAnyOtherValue(t *testing.T) {
 			Within: &politeness.Limiter{Delay: d, Within: &politeness.Limiter{Key: politeness.DomainKey}},
 		}
 		if err := l.Validate(); err != nil {
-			t.Errorf("with %d: %v", n, err)
+			t.Errorf("Validate of a Limiter whose numbers are %d: error %v, want none", n, err)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestLimiter_WithinThatWasInvalid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := l.Acquire(t.Context(), u); err == nil || !strings.Contains(err.Error(), "GlobalRate") {
-		t.Errorf("Acquire = %v, want the error of the Within", err)
+		t.Errorf("Acquire: error %v, want that of Within, which mentions GlobalRate", err)
 	}
 }
 

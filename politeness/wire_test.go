@@ -208,16 +208,16 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 						}
 					}
 					if len(server.seen) != 7 {
-						t.Errorf("%d requests, want 7", len(server.seen))
+						t.Errorf("the server received %d requests, want 7", len(server.seen))
 					}
 					for i := 1; i < len(server.seen); i++ {
 						if gap := server.seen[i] - server.seen[i-1]; gap < time.Second {
-							t.Errorf("requests came at %v, want 1s apart at least", server.seen)
+							t.Errorf("the server received requests at %v, want them at least 1s apart", server.seen)
 							break
 						}
 					}
 					if goesOn := !strings.Contains(how, "GOAWAY"); goesOn && server.conns != 1 {
-						t.Errorf("%d connections, want 1", server.conns)
+						t.Errorf("the server accepted %d connections, want 1", server.conns)
 					}
 					synctest.Wait()
 					if c, ok := base.(interface{ CloseIdleConnections() }); ok {
@@ -243,10 +243,10 @@ func TestWire_ServerThatTurnsAllAway(t *testing.T) {
 				defer func() { synctest.Wait(); base.CloseIdleConnections() }()
 				tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 				if err := fetch(t, tr, newGet(t, "http://www.example.com/")); err == nil {
-					t.Error("no error")
+					t.Error("RoundTrip: no error, want one after the last try")
 				}
 				if n := len(server.seen); n != maxReplays+1 {
-					t.Errorf("%d requests, want %d", n, maxReplays+1)
+					t.Errorf("the server received %d requests, want %d", n, maxReplays+1)
 				}
 			})
 		})
@@ -287,7 +287,7 @@ func TestWire_SharedConnection(t *testing.T) {
 		}
 		wg.Wait()
 		if server.conns != 1 || len(server.seen) != 3 {
-			t.Errorf("%d requests on %d connections, want 3 on 1", len(server.seen), server.conns)
+			t.Errorf("the server received %d requests on %d connections, want 3 on 1", len(server.seen), server.conns)
 		}
 	})
 }
@@ -309,7 +309,7 @@ func TestWire_ReplayIsChecked(t *testing.T) {
 		for _, want := range []error{nil, enough} {
 			req := newGet(t, "http://www.example.com/").WithContext(ctx)
 			if err := fetch(t, tr, req); !errors.Is(err, want) {
-				t.Errorf("%v, want %v", err, want)
+				t.Errorf("RoundTrip: error %v, want %v", err, want)
 			}
 		}
 	})
@@ -356,7 +356,7 @@ func TestWire_UnusualNames(t *testing.T) {
 		tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 		for range 2 {
 			if err := fetch(t, tr, req); err != nil {
-				t.Errorf("%s: %v", spelling, err)
+				t.Errorf("RoundTrip for %s: error %v, want none", spelling, err)
 			}
 		}
 		cancel()
@@ -365,7 +365,7 @@ func TestWire_UnusualNames(t *testing.T) {
 		}
 		mu.Lock()
 		if conns != 1 || requests != 2 {
-			t.Errorf("%s: %d requests on %d connections, want 2 on 1", spelling, requests, conns)
+			t.Errorf("%s: the server received %d requests on %d connections, want 2 on 1", spelling, requests, conns)
 		}
 		mu.Unlock()
 		srv.Close()
@@ -385,7 +385,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 	_, err := tr.RoundTrip(newGet(t, "https://www.example.com/"))
 	if err == nil || !strings.Contains(err.Error(), "connections") || asked > 2*maxConnections {
-		t.Errorf("%d calls of GetConn, error %v; want at most %d, and an error that mentions connections", asked, err, 2*maxConnections)
+		t.Errorf("RoundTrip made %d calls of GetConn, error %v; want at most %d, and an error that mentions connections", asked, err, 2*maxConnections)
 	}
 }
 
@@ -409,11 +409,11 @@ func TestWire_EndlessInformation(t *testing.T) {
 		tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 		_, err := tr.RoundTrip(newGet(t, "http://www.example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "1xx") {
-			t.Errorf("error %v, want one that mentions 1xx", err)
+			t.Errorf("RoundTrip: error %v, want one that mentions 1xx", err)
 		}
 		synctest.Wait()
 		if sent > 2*max1xxBytes {
-			t.Errorf("%d bytes were read, want at most %d", sent, 2*max1xxBytes)
+			t.Errorf("%d bytes of 1xx responses were read, want at most %d", sent, 2*max1xxBytes)
 		}
 	})
 }

@@ -16,7 +16,7 @@ func TestSendCounter_Twice(t *testing.T) {
 	s := &server{client, []string{"a", "b"}}
 	reply, err := s.run(t.Context(), nil)
 	if err != nil || element[string](reply, 0) != "2" {
-		t.Errorf("the script receives %v (%v), want 2", reply, err)
+		t.Errorf("the script receives the number of sends %v (error %v), want 2", reply, err)
 	}
 }
 

@@ -57,11 +57,11 @@ func TestMember_ManyHosts(t *testing.T) {
 		time.Sleep((reviewHeartbeats+1)*heartbeatInterval + heartbeatInterval/2)
 		synctest.Wait()
 		if n := gives.Load(); n > 2*hosts {
-			t.Errorf("%d looks at %d hosts in %v, want %d at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
+			t.Errorf("Give was called %d times for %d hosts in %v, want %d times at most", n, hosts, reviewHeartbeats*heartbeatInterval, 2*hosts)
 		}
 		for _, h := range claims {
 			if !h.looked.Load() {
-				t.Errorf("Look was not called for %s within %v", h.host, reviewHeartbeats*heartbeatInterval)
+				t.Errorf("Give was not called for %s within %v, want a call for every host", h.host, reviewHeartbeats*heartbeatInterval)
 				break
 			}
 		}
@@ -106,7 +106,7 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		time.Sleep(heartbeatInterval)
 		synctest.Wait()
 		if own.contendedAt.Before(restored) {
-			t.Errorf("the host was not given back within %v of the end of the outage", heartbeatInterval)
+			t.Errorf("Give was not called with others = true within %v of the end of the outage, want a call", heartbeatInterval)
 		}
 	})
 }

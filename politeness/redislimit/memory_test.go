@@ -224,7 +224,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 				delete(s.sessions, id)
 			}
 		default:
-			return nil, fmt.Errorf("%v?", args[0])
+			return nil, fmt.Errorf("unknown operation %v", args[0])
 		}
 		results = append(results, result)
 	}

@@ -28,12 +28,12 @@ func TestSettings_Differ(t *testing.T) {
 		members[2].request(host, ok200)
 		for i, want := range []int{1, 0, 1} { // the first member joins again after the third
 			if n := strings.Count(logs[i].String(), "level=WARN"); n != want {
-				t.Errorf("member %d logs %d times, want %d:\n%s", i, n, want, logs[i])
+				t.Errorf("member %d logs %d warnings, want %d:\n%s", i, n, want, logs[i])
 			}
 		}
 		for _, want := range []string{"Delay is 3s here and 1s there", "Concurrency is 2 here and 1 there"} {
 			if !strings.Contains(logs[2].String(), want) || strings.Contains(logs[2].String(), "BackOff") {
-				t.Errorf("want %q in\n%s", want, logs[2])
+				t.Errorf("the log of member 2 is\n%s\nwant %q in it, and no %q", logs[2], want, "BackOff")
 			}
 		}
 	})

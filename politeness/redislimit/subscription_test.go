@@ -39,14 +39,14 @@ func TestSubscription_Missing(t *testing.T) {
 					n, silence := m.startsSince(from)
 					total += n
 					if n < 100 || silence > 10*time.Second {
-						t.Errorf("member %d made %d requests in a minute, and none for %v; want 100 at least, and a gap of 10s at most", i, n, silence)
+						t.Errorf("member %d started %d requests in a minute, and none of them for %v; want at least 100, and at most 10s", i, n, silence)
 					}
 					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no notifications") {
-						t.Errorf("member %d logs %d Errors, want one:\n%s", i, n, logs[i])
+						t.Errorf("member %d logs %d errors, want one, which contains %q:\n%s", i, n, "no notifications", logs[i])
 					}
 				}
 				if total < 300 {
-					t.Errorf("%d requests in a minute, want half of what the Delay allows", total)
+					t.Errorf("the members started %d requests in a minute, want at least 300, half of what the Delay allows", total)
 				}
 			})
 		})
@@ -68,7 +68,7 @@ func TestSubscription_HalfOpen(t *testing.T) {
 		time.Sleep(6 * heartbeatInterval)
 		synctest.Wait()
 		if a.link.subscriptions != 2 {
-			t.Errorf("%d subscriptions, want 2", a.link.subscriptions)
+			t.Errorf("the member has subscribed %d times, want 2", a.link.subscriptions)
 		}
 		for range 10 {
 			a.request(host, ok200)
@@ -79,7 +79,7 @@ func TestSubscription_HalfOpen(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond)
 		}
 		if log.Len() > 0 {
-			t.Errorf("the log is not empty:\n%s", log)
+			t.Errorf("the member's log is not empty, want no log:\n%s", log)
 		}
 	})
 }

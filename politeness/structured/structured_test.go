@@ -249,10 +249,10 @@ func TestDictionary(t *testing.T) {
 				if ok {
 					got = serialize(d)
 				} else if d != nil {
-					t.Errorf("%q: invalid, but the dictionary is %v, want nil", tt.text, d)
+					t.Errorf("%q is invalid, but the dictionary is %v, want nil", tt.text, d)
 				}
 				if got != tt.want {
-					t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
+					t.Errorf("%q is parsed as %s, want %s", tt.text, got, tt.want)
 				}
 			}
 		})
@@ -286,7 +286,7 @@ func TestDictionary_Characters(t *testing.T) {
 			text := tt.before + string([]byte{byte(c)}) + tt.after
 			_, ok := dictionary(text)
 			if want := strings.IndexByte(tt.good, byte(c)) >= 0; ok != want {
-				t.Errorf("%s: %q is accepted: %t, want %t", tt.name, text, ok, want)
+				t.Errorf("%s: %q is valid: %t, want %t", tt.name, text, ok, want)
 			}
 		}
 	}
@@ -351,7 +351,7 @@ func TestList(t *testing.T) {
 			got += refused
 		}
 		if got != tt.want {
-			t.Errorf("%q: %s, want %s", tt.lines, got, tt.want)
+			t.Errorf("%q is parsed as %s, want %s", tt.lines, got, tt.want)
 		}
 	}
 }
@@ -379,13 +379,13 @@ func FuzzDictionary(f *testing.F) {
 			t.Fatalf("%q: serialized as %q, which is invalid, want valid", text, once)
 		}
 		if twice := serialize(again); ok && twice != once {
-			t.Fatalf("%q: serialized as %q at first, but as %q after parsing that", text, once, twice)
+			t.Fatalf("%q is serialized as %q, but as %q after parsing that, want the same text", text, once, twice)
 		}
 		if ok && !reflect.DeepEqual(again, d) {
-			t.Fatalf("%q: parsed as %v, but as %v after serializing it", text, d, again)
+			t.Fatalf("%q is parsed as %v, but as %v after serializing that, want the same dictionary", text, d, again)
 		}
 		if list, ok := List([]string{text}, limit); ok && len(list) > len(text) {
-			t.Fatalf("%q: %d items, want at most one per byte", text, len(list))
+			t.Fatalf("the list %q has %d items, want at most one per byte", text, len(list))
 		}
 	})
 }
