@@ -201,7 +201,9 @@ func TestWithCheck_Panic(t *testing.T) {
 func TestWithCheck_Observer(t *testing.T) {
 	var canceled int
 	l := &politeness.Limiter{Observer: &politeness.Observer{
-		Granted:  func(context.Context, politeness.Event) { t.Error("Granted was called, want no call because check fails") },
+		Granted: func(context.Context, politeness.Event) {
+			t.Error("Granted was called, want no call because check fails")
+		},
 		Canceled: func(_ context.Context, e politeness.Event) { canceled++ },
 	}}
 	l.Acquire(politeness.WithCheck(t.Context(), unwanted), &url.URL{Scheme: "http", Host: "www.example.com"})

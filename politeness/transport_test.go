@@ -377,7 +377,7 @@ func TestAttemptTimeout(t *testing.T) {
 		resp = get(t, tr, "http://example.com/")
 		time.Sleep(time.Hour)
 		if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
-			t.Errorf("RoundTrip without a timeout: error %v, want none", err)
+			t.Errorf("reading the body after an hour, without a timeout: error %v, want none", err)
 		}
 		resp.Body.Close()
 	})
@@ -721,7 +721,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})
 			wg.Wait()
 			if gap := sent["/next"] - sent["/slow"]; gap < 3*time.Second {
-				t.Errorf("the requests were sent at %v, of which two are %v apart, want at least 3s", sent, gap)
+				t.Errorf("the requests were sent at %v, /next %v after /slow, want at least 3s", sent, gap)
 			}
 		})
 	})

@@ -45,9 +45,14 @@ func ExampleTransport_Validate() {
 // An idleFleet is a Fleet that fails the test if the Limiter calls it.
 type idleFleet struct{ t *testing.T }
 
-func (f idleFleet) Look(fleet.Claim)                  { f.t.Error("Look is called, want no call of the Fleet") }
-func (f idleFleet) Trusted() bool                     { f.t.Error("Trusted is called, want no call of the Fleet"); return false }
-func (f idleFleet) RequestEnded(string, fleet.Record) { f.t.Error("RequestEnded is called, want no call of the Fleet") }
+func (f idleFleet) Look(fleet.Claim) { f.t.Error("Look is called, want no call of the Fleet") }
+func (f idleFleet) Trusted() bool {
+	f.t.Error("Trusted is called, want no call of the Fleet")
+	return false
+}
+func (f idleFleet) RequestEnded(string, fleet.Record) {
+	f.t.Error("RequestEnded is called, want no call of the Fleet")
+}
 
 func circle(length int) *politeness.Limiter {
 	first := new(politeness.Limiter)

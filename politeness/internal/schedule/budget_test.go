@@ -88,15 +88,15 @@ func TestBudgets_Export(t *testing.T) {
 	check := func(want, wantFinal int64) {
 		t.Helper()
 		if day, got := b.Export(1, "a", false); got != (Amount{Requests: want}) || (day == 1) != (want > 0) {
-			t.Errorf("Export = day %d, %+v; want %d requests, of day 1 unless 0", day, got, want)
+			t.Errorf("Export = day %d, %+v; want %d requests (of day 1 if there are any)", day, got, want)
 		}
 		if day, got := b.Export(1, "a", true); got != (Amount{Requests: wantFinal}) || (day == 1) != (wantFinal > 0) {
-			t.Errorf("the final Export = day %d, %+v; want %d requests, of day 1 unless 0", day, got, wantFinal)
+			t.Errorf("the final Export = day %d, %+v; want %d requests (of day 1 if there are any)", day, got, wantFinal)
 		}
 	}
 	check(0, 0)
 	if b.IsReserving(1, "a") || !b.Reserve(1, "a") || b.Reserve(1, "a") || !b.IsReserving(1, "a") {
-		t.Error("IsReserving, Reserve, Reserve, IsReserving: not all as wanted, which is false, true, false, true")
+		t.Error("IsReserving, Reserve, Reserve and IsReserving, called in this order, do not return false, true, false and true")
 	}
 	check(3, 0)
 	b.Confirm(1, "a", 1, Amount{Requests: 3})

@@ -238,7 +238,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v, want it rejected", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
 				}
 				if !l.retiming.isDone() {
-					t.Errorf("seed %d: the retiming does not end, want it to end", seed)
+					t.Errorf("seed %d: the retiming has not ended after 100 batches, want its end", seed)
 				}
 				place.ahead++
 				place.crawlDelays += r.CrawlDelay
