@@ -71,8 +71,7 @@ func TestBudget_IsUsedUp(t *testing.T) {
 	})
 }
 
-// A gate is an engine whose calls wait while the test has sent a value to
-// closed.
+// A gate is an engine whose calls wait while closed contains a value.
 type gate struct {
 	engine
 	closed  chan struct{} // has a capacity of 1

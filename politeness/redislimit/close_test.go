@@ -192,8 +192,8 @@ func TestClose_HostsAreAvailable(t *testing.T) {
 // back or drops it. The next owner must know the pause.
 func TestClose_AfterALoss(t *testing.T) {
 	for name, tt := range map[string]struct {
-		inFlight   bool          // a request, when the member is closed
-		sincePause time.Duration // the pause is stored at once
+		inFlight   bool          // a request is in flight when the member is closed
+		sincePause time.Duration // from the start of the pause to the loss; Redis stores the pause at once
 	}{
 		"given back":                    {false, 0},
 		"dropped with an unsaved pause": {true, 0},

@@ -20,8 +20,9 @@ func TestSendCounter_Twice(t *testing.T) {
 	}
 }
 
-// twice is a hook instead of a server. The client sends each command to it
-// twice. The answer is the first argument of the second one.
+// twice is a hook that replaces the server. It acts as if the client had sent
+// each command twice, and replies with the number of sends that the second one
+// contains.
 type twice struct{}
 
 func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }

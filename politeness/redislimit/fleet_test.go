@@ -298,8 +298,8 @@ func (m *testMember) tryRequest(host string, maxWait time.Duration, o politeness
 	return time.Since(began), err
 }
 
-// mustStartBetween fails the test unless the member's next request starts when
-// the host has been paused for least, and for most at most.
+// mustStartBetween fails the test unless the member's next request starts
+// between least and most after the time paused, at which the host was paused.
 func (m *testMember) mustStartBetween(paused time.Time, least, most time.Duration) {
 	m.f.Helper()
 	if _, err := m.tryRequest(host, most+10*time.Minute, ok200); err != nil {

@@ -114,8 +114,8 @@ func TestHandOver_RequestInFlight(t *testing.T) {
 	})
 }
 
-// A request in flight counts even if Redis need not have stored its host any
-// more.
+// A request in flight counts even if Redis would have removed its host without
+// that request.
 func TestHandOver_InFlightAtRemovedHost(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b, c := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())

@@ -38,7 +38,7 @@ func TestLateState_KeepsTheDelay(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		// Member b waits, so a gives the host away after 2 s. Member b gives it
 		// back at once when it no longer waits, because the host is not due for
-		// long. Then the request of a ends with a 429.
+		// a long time. Then the request of a ends with a 429.
 		slowly := func() *politeness.Limiter {
 			return &politeness.Limiter{Delay: 40 * time.Second, Concurrency: 2}
 		}
@@ -123,7 +123,8 @@ func TestLateState_BeforeTheFirstRequest(t *testing.T) {
 
 // Redis loses its data while a request is in flight whose host was given back.
 // The request ends with a 429 before the new epoch hands out hosts. The pause
-// is stored, and counts, from the time when the epoch does.
+// is stored when the new epoch hands out hosts, and the next owner must know
+// it.
 func TestLateState_InANewEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -290,7 +291,7 @@ func TestLateState_WhileCutOff(t *testing.T) {
 	}
 }
 
-// becomeUnawareOwner makes p the owner of the host without its knowledge: p has
+// becomeUnawareOwner makes m the owner of the host without its knowledge: m has
 // given the host back while a request was in flight, has requested it again,
 // and the reply was lost.
 func (m *scriptMember) becomeUnawareOwner() {

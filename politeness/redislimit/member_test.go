@@ -31,9 +31,9 @@ func (h *countedClaim) Give(bool) (r fleet.Record, over bool) {
 	return r, false
 }
 
-// A member owns tens of thousands of hosts. A heartbeat looks at a few only,
-// because each look takes the Limiter's lock, and delays requests. But every
-// host is looked at within half a minute.
+// A member owns tens of thousands of hosts. A heartbeat reviews only some of
+// them, because each review takes the Limiter's lock and delays requests. Every
+// host is reviewed within half a minute.
 func TestMember_ManyHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestFleet(t).join(&politeness.Limiter{})

@@ -143,8 +143,8 @@ func (m *memory) join(version int, epoch, known, settings string, lease int64) (
 	return []any{"ok", m.lease, []any{}, m.epoch, m.last, []any{}, before}, nil
 }
 
-// tick lets the age grow by the time since the last call, but at most by most,
-// and by a second before the epoch opens.
+// tick lets the age grow by the time since the last call, up to the maximum
+// most. Before the epoch opens, the maximum is one second.
 func (m *memory) tick(most int64) {
 	if m.age < m.opens {
 		most = 1000
@@ -153,7 +153,8 @@ func (m *memory) tick(most int64) {
 	m.age, m.clock = m.age+min(now-m.clock, most), now
 }
 
-// call runs the script, which the client has sent as often as sent says.
+// call runs the script. The argument sent is how many times the client has sent
+// the call.
 func (m *memory) call(sent int, args []any) ([]any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -159,7 +159,7 @@ func TestPause_EndsForAll(t *testing.T) {
 }
 
 // A process that runs for 2 s every minute obeys a Retry-After of 90 s, and
-// sends a request within two runs of its end.
+// sends a request in one of the first runs after that.
 func TestPause_ShortRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// No member can subscribe: a right is missing, the command has another name, or
-// a proxy ends each subscription. Hosts change hands nevertheless, and each
-// member logs one Error.
+// No member can subscribe: a permission is missing, the command has another
+// name, or a proxy ends each subscription. Hosts change hands nevertheless, and
+// each member logs one Error.
 func TestSubscription_Missing(t *testing.T) {
 	for name, why := range map[string]error{
 		"no right":        rejectionText("NOPERM this user has no permissions to run the 'subscribe' command"),

@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A member of another version joins. It gets no host, and an error that names
-// both versions, at once. The members of the fleet go on as if alone, also
-// after Redis has lost its state.
+// A member of another version joins. It gets no host, and its request fails at
+// once with an error that names both versions. The members of the fleet go on
+// as if alone, also after Redis has lost its state.
 func TestVersion_SideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -84,7 +84,8 @@ func TestVersion_Successor(t *testing.T) {
 				if state := f.memory.snapshot(); state.version != formatVersion+1 {
 					t.Errorf("the state in Redis has version %d, want %d", state.version, formatVersion+1)
 				}
-				// The other way round: the first version is now the other one.
+				// Now a member of the first version is the one that is
+				// rejected.
 				if name == "closed" {
 					back := f.join(&politeness.Limiter{Delay: delay})
 					if _, err := back.tryRequest(host, time.Second, ok200); err == nil || !strings.Contains(err.Error(), "version") {
