@@ -60,8 +60,8 @@ func TestWhatRestsAHost(t *testing.T) {
 			[]step{{"429 Retry-After=90", 20 * s, false}, {"503 Retry-After=90", 20 * s, false}, {"302 Retry-After=99999999999999999999", 20 * s, false}}},
 		{"Retry-After of a 2xx is not about the next request", &Limiter{},
 			[]step{{"200 Retry-After=90", 1 * s, false}, {"202 Retry-After=90", 1 * s, false}, {"204 Retry-After=90", 1 * s, false}}},
-		// GitHub sends it with 403, Cloudflare with 520 to 530, LinkedIn with
-		// 999.
+		// GitHub sends Retry-After with 403, Cloudflare with 520 to 530, and
+		// LinkedIn with 999.
 		{"Retry-After of any 4xx", &Limiter{},
 			[]step{{"400 Retry-After=90", 90 * s, false}, {"403 Retry-After=60", 60 * s, false}, {"404 Retry-After=30", 30 * s, false}, {"408 Retry-After=90", 90 * s, false},
 				{"413 Retry-After=90", 90 * s, false}, {"420 Retry-After=90", 90 * s, false}, {"425 Retry-After=90", 90 * s, false}, {"451 Retry-After=90", 90 * s, false}, {"200", 1 * s, false}}},

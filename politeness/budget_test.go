@@ -153,9 +153,9 @@ func TestBudget_Bytes(t *testing.T) {
 }
 
 // In a fleet, the count of a host's Budget moves with the host to its next
-// owner. The fleet stores each claim before requests use it. If the first owner
-// leaves part of its last claim unused, the next owner gets that part too. That
-// part is lost only if the host's last state is lost.
+// owner. The fleet stores each reservation before requests use it. If the first
+// owner leaves part of its last reservation unused, the next owner gets that
+// part too. That part is lost only if the host's last state is lost.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -163,7 +163,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.request(t.Context(), shop)
 		h := f.fleet.claim(t)
 		h.Own(fleet.Record{})
-		f.started() // nothing starts, because the fleet has not stored the claim yet
+		f.started() // nothing starts, because the fleet has not stored the reservation yet
 		if f.fleet.claim(t) != h {
 			t.Fatal("Look is not called for the same Claim, although the Limiter has a reservation to store")
 		}
@@ -219,9 +219,9 @@ func TestBudget_Fleet(t *testing.T) {
 	})
 }
 
-// In this test, the fleet confirms yesterday's claim after midnight. That claim
-// starts no request: the Limiter waits until the fleet has confirmed a claim
-// for today.
+// In this test, the fleet confirms yesterday's reservation after midnight. No
+// request starts with that reservation: the Limiter waits until the fleet has
+// confirmed a reservation for today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
@@ -235,7 +235,7 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 			t.Fatal("Give returns no State, want one with the reservation")
 		}
 		time.Sleep(2 * time.Second)
-		h.Own(fleet.Record{}) // the Limiter looks again, and makes a claim for today
+		h.Own(fleet.Record{}) // the Limiter calls Look again, and makes a reservation for today
 		synctest.Wait()
 		h.Own(fleet.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {

@@ -188,10 +188,10 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
 }
 
-// tendLane does what the first request of a lane, if g is it, does for all
-// others: it frees the slots of expired leases, if no slot is free, and
-// continues a retiming. Both may reject g. The result is how long g may wait
-// before it calls tendLane again.
+// If g is the first request of its lane, tendLane does the work that this
+// request does for all others: it frees the slots of expired leases, if no slot
+// is free, and continues a retiming. Both may reject g. The result is how long
+// g may wait before it calls tendLane again.
 func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
 	if g.state != queued || !g.host.IsFirst(&g.request) {
 		return schedule.Unlimited

@@ -396,9 +396,9 @@ func TestWithin_ObserverReceivesNothing(t *testing.T) {
 	}
 }
 
-// A request waits for its machine. Then its host pauses for longer than the
-// request can wait. Therefore the Limiter rejects the request and removes it
-// from both queues.
+// A request waits for its machine. Then its host is paused for longer than the
+// request can wait, so the Limiter rejects the request and removes it from both
+// queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

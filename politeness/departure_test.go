@@ -136,7 +136,8 @@ func TestSlowDialsKeepThePace_RealConnections(t *testing.T) {
 }
 
 // writeTimes notes when requests are written to connections. The times at which
-// a server sees them say less, because a busy machine may hold up the server.
+// a server sees them are less exact, because a busy machine may delay the
+// server.
 type writeTimes struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -243,7 +244,7 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 	})
 }
 
-// If a request has not been sent when its lease is over, it no longer holds up
+// If a request has not been sent when its lease is over, it no longer delays
 // the others. If it reaches the host after all, the next interval counts from
 // that time.
 func TestRequestThatArrivesAfterItsLease(t *testing.T) {

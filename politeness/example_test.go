@@ -111,9 +111,9 @@ func (h *hosts) Pop() any {
 	return x
 }
 
-// A scheduler keeps a queue for each host. Limiter.Next tells the scheduler
-// when a host is due again. So the scheduler always takes the host that is due
-// first, and a slow host holds up no other.
+// A scheduler keeps a queue for each host. Limiter.Next returns when a host is
+// due again, so the scheduler can always take the host that is due first, and a
+// slow host does not delay others.
 func ExampleLimiter_Next() {
 	limiter := &politeness.Limiter{Delay: 100 * time.Millisecond, MaxWait: -1}
 	page := func(s string) *url.URL { u, _ := url.Parse(s); return u }
@@ -244,7 +244,7 @@ func ExampleLimiter_gentle() {
 }
 
 // These fields are for a crawl of millions of hosts. They limit the crawl as a
-// whole, and keep any single host from holding it up.
+// whole, and keep any single host from delaying it.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
 		GlobalRate:    rate.NewLimiter(500, 500), // 500 requests a second in all
@@ -295,9 +295,9 @@ func ExampleLimiter_Stats() {
 	// Output: 1 host, 1 in flight, 0 waiting
 }
 
-// A server may say how many more requests it accepts. The Limiter then spreads
-// these requests over the time until the quota is renewed. This needs no
-// setting.
+// A server may declare how many more requests it accepts. The Limiter then
+// spreads these requests over the time until the quota is renewed. This needs
+// no setting.
 func ExampleTransport_rateLimit() {
 	left := 60
 	server := roundTrip(func(r *http.Request) (*http.Response, error) {

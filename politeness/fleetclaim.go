@@ -11,7 +11,7 @@ import (
 
 // The Fleet calls the methods of a fleetClaim, in the order of this file: first
 // it compares the settings, then the host is owned or not, and in the end it is
-// lost or given away. The comments of fleet.Claim say what the methods mean.
+// lost or given away. The comments of fleet.Claim describe the methods.
 
 func (c *fleetClaim) Host() string { return c.host.Key }
 

@@ -210,9 +210,9 @@ func TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing(t *testing.T) {
 	})
 }
 
-// A second Limiter with a Key alone is not without effect: its zero Delay is
-// one second for all hosts that share a key, however short the first Limiter's
-// Delay is.
+// A second Limiter in which only Key is set has an effect too: its zero Delay
+// means one second for all hosts that share a key, however short the first
+// Limiter's Delay is.
 func TestWithin_ZeroDelayIsOneSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := func(context.Context, *url.URL) (string, error) { return "all", nil }

@@ -192,8 +192,8 @@ func TestGrantDone_ObserverPanics(t *testing.T) {
 	}
 }
 
-// Key panics, or the Key of Within. The request is in no queue, and the next
-// one starts as if it had never been made. So it is in Next.
+// Key or the Key of Within panics, in Acquire or in Next. The request is then
+// in no queue, and the next one starts as if the first had never been made.
 func TestAcquire_KeyPanics(t *testing.T) {
 	for name, isWithin := range map[string]bool{"Key": false, "Key of Within": true} {
 		t.Run(name, func(t *testing.T) {

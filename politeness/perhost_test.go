@@ -68,7 +68,7 @@ func TestPerHost(t *testing.T) {
 	}
 }
 
-// The settings of one host leave all others alone.
+// The settings of one host do not affect other hosts.
 func TestPerHost_OtherHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: func(key string) HostSettings {
@@ -122,8 +122,8 @@ func TestPerHost_AnyValue(t *testing.T) {
 	})
 }
 
-// A crawl runs when the settings of its host change. The next request to the
-// host brings the change to the requests that wait already.
+// The settings of a host change while requests to it wait. The next request to
+// the host puts the new settings in force for the waiting requests too.
 func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
@@ -220,8 +220,9 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 	})
 }
 
-// A request that is rejected because of the queue before it gets that reason,
-// although the CrawlDelay of its host is longer than MaxCrawlDelay.
+// A request that is rejected because of the requests ahead of it has
+// ReasonQueue, although the CrawlDelay of its host is longer than
+// MaxCrawlDelay.
 func TestPerHost_ReasonOfARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: always(HostSettings{CrawlDelay: 90 * time.Second})}
@@ -323,8 +324,8 @@ func TestPerHost_CrawlDelayOfWithin(t *testing.T) {
 }
 
 // A request waits ten minutes for its own host. Meanwhile the settings of its
-// domain change, and another request brings them into force. The first request
-// does not bring the old ones back when its turn comes.
+// domain change, and another request puts the new ones in force. The first
+// request does not restore the old ones when it is due.
 func TestPerHost_WithinIsReadAfterTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var delay atomic.Int64
@@ -357,7 +358,8 @@ func TestPerHost_WithinIsReadAfterTheWait(t *testing.T) {
 }
 
 // A PerHost that never returns the same settings twice is called once for each
-// request. It makes no request busy while it waits, and fills no memory.
+// request. Waiting requests do not wake each other without end, and the
+// settings do not fill the memory.
 func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200
@@ -395,7 +397,7 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 }
 
 // Hosts with the same settings share them, and settings that no host has are
-// evicted.
+// removed.
 func TestPerHost_SettingsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings := []HostSettings{{}, {Delay: time.Second}, {Delay: 3 * time.Second}, {CrawlDelay: -1}, {CrawlDelay: -2}}
@@ -444,7 +446,7 @@ func TestPerHost_MayCallTheLimiter(t *testing.T) {
 	})
 }
 
-// The Observer sees the intervals that were in force, and where they come from.
+// The Observer receives the intervals that were in force, and their origin.
 func TestPerHost_Observer(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
@@ -516,9 +518,9 @@ func TestPerHost_LongCrawlDelayIsRemembered(t *testing.T) {
 	})
 }
 
-// A host is evicted between the call of PerHost and the queue, because other
-// hosts come in between. The new host must have the settings that PerHost
-// returned, not those of the Limiter.
+// A host is evicted after the call of PerHost and before the request is queued,
+// because other hosts are used in between. The new host must have the settings
+// that PerHost returned, not those of the Limiter.
 func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Delay: -1, Concurrency: -1, PerHost: always(HostSettings{Delay: time.Hour})}
@@ -550,7 +552,7 @@ func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 }
 
 // The outcome of a request whose lease has expired and whose host is evicted
-// makes the host anew, with the settings of PerHost.
+// creates the host again, with the settings of PerHost.
 func TestPerHost_HostIsRecalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Lease: time.Second, Delay: -1, PerHost: always(HostSettings{Delay: 10 * time.Minute})}
@@ -603,7 +605,7 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 
 // A host has a Crawl-delay of 4 s and a Delay of 1 s. A page waits for the
 // Crawl-delay, and a request that is ExemptInTurn starts a second after the
-// page, before the robots.txt request that waits. So its deadline can be met.
+// page, before the robots.txt request that waits, so it can meet its deadline.
 func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: func(string) HostSettings { return HostSettings{CrawlDelay: 4 * time.Second} }}

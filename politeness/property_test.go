@@ -217,8 +217,8 @@ func run(t *testing.T, l *Limiter, trips []trip) []time.Duration {
 }
 
 // In random schedules, every request starts at exactly the nanosecond that
-// ideal() computes. So the Limiter keeps the interval and the order, leaves no
-// gap after a canceled request, and wastes no time.
+// ideal() computes. This means that the Limiter keeps the interval and the
+// order, leaves no gap after a canceled request, and wastes no time.
 func TestRandomSchedulesStartWhenTheyShould(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -387,9 +387,9 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 	}
 }
 
-// Each host keeps its own pace, and also the pace of the machine that it shares
-// with other hosts. The requests to a host start in the order in which they
-// came, even if some of them give up.
+// The requests to a host keep its own delay, and also the delay of the machine
+// that it shares with other hosts. They start in the order in which they
+// arrived, even if some of them are canceled.
 func TestRandomSchedulesWithinMachines(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

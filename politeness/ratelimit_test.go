@@ -59,10 +59,10 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server that states its quota, in any of the forms, never gets more requests
-// than its quota. One case is left out: several requests at a time to a server
-// that states its quota only when the quota is spent. The crawl takes at most
-// about three times as long as the quota demands.
+// A server that declares its quota, in any of the forms, never receives more
+// requests than its quota. One case is left out: several requests at a time to
+// a server that declares its quota only when the quota is spent. The crawl
+// takes at most about three times as long as the quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }

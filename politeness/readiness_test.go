@@ -142,7 +142,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 
 // Thousands of requests wait, and each will start in time for its deadline.
 // Then the host requests a pause that is longer. All requests are rejected
-// within a few milliseconds, although no event looks at all of them.
+// within a few milliseconds, although no event examines all of them.
 func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}

@@ -149,7 +149,7 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 }
 
 // If a server refuses an HTTP/2 stream, the request is sent again on the same
-// connection, at the host's pace.
+// connection, after the host's delay.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	t.Parallel()
 	plain := func() *http.Transport {
@@ -179,9 +179,9 @@ func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 
 // keepsPace fetches pages from a server that refuses streams, and checks the
 // time between the requests that the server has seen. A busy machine may delay
-// the server by more than the pace, so that it sees one request late and the
-// next one in time. Without a pace, the server never sees them apart, so one
-// good attempt of several is enough.
+// the server by more than the interval, so that it sees one request late and
+// the next one in time. Without an interval, the server never sees them apart,
+// so one good attempt of several is enough.
 func keepsPace(t *testing.T, scheme string, dialer *http.Transport, base http.RoundTripper, listen func() net.Listener) {
 	t.Helper()
 	const delay = 150 * time.Millisecond
@@ -430,8 +430,8 @@ func TestReplay(t *testing.T) {
 }
 
 // Several connections are idle. The server closes each of them when the next
-// request comes on it. net/http alone would send the request again at once, on
-// another idle connection. The Transport waits for the request's turn.
+// request arrives on it. net/http alone would send the request again at once,
+// on another idle connection. The Transport waits for the request's turn.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	for range 20 { // chance decides which connection net/http takes
 		synctest.Test(t, func(t *testing.T) {
@@ -463,7 +463,7 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	}
 }
 
-// A server that never answers gets at most maxReplays+1 requests.
+// A server that never responds receives at most maxReplays+1 requests.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0

@@ -13,9 +13,9 @@ import (
 )
 
 // This test does everything at once, in real time, for the race detector. Hosts
-// come and go. One Limiter is within another. There are deadlines,
-// cancellations, rejections and lost Grants. In the end no request may wait or
-// be in flight.
+// are created and evicted. One Limiter is the Within of another. There are
+// deadlines, cancellations, rejections and lost Grants. In the end no request
+// may wait or be in flight.
 func TestStress(t *testing.T) {
 	machine := func(_ context.Context, u *url.URL) (string, error) { return u.Host[:5], nil }
 	l := &Limiter{

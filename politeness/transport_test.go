@@ -68,7 +68,7 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 	})
 }
 
-// http.Client.Timeout includes the wait. So a request that would have to wait
+// http.Client.Timeout includes the wait, so a request that would have to wait
 // for longer than this timeout is rejected.
 func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -397,8 +397,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 }
 
 // An open body keeps its slot, also one that is being read. If a request waits
-// for this slot, the log names the body once. The first response comes in the
-// moment in which the Limiter is used for the first time.
+// for this slot, the log names the body once. The first response arrives at the
+// moment at which the Limiter is used for the first time.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -640,7 +640,7 @@ func TestHTTP2AndTrailers(t *testing.T) {
 	}
 }
 
-// The interval counts from the time at which a request is sent. So requests
+// The interval counts from the time at which a request is sent, so requests
 // reach the host an interval apart even after a slow dial.
 func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,8 +65,8 @@ func circle(length int) *politeness.Limiter {
 	return first
 }
 
-// invalidLimiters are Limiters with one field that cannot be used, by the
-// beginning of the error.
+// invalidLimiters returns Limiters with one invalid field each. The key of each
+// is the beginning of its error.
 func invalidLimiters(t *testing.T) map[string]*politeness.Limiter {
 	return map[string]*politeness.Limiter{
 		"politeness: Limiter.Jitter is -0.5: ":     {Jitter: -0.5},
@@ -117,8 +117,8 @@ func TestLimiter_ValidateNamesTheField(t *testing.T) {
 	}
 }
 
-// No value of these fields is wrong: 0 means a default, and a negative value
-// that there is no limit, or none of it.
+// Every value of these fields is valid: 0 means a default or no limit, and a
+// negative value turns the delay, the wait or the limit off.
 func TestLimiter_ValidateAcceptsAnyOtherValue(t *testing.T) {
 	for _, n := range []int{math.MinInt, -1, 0, 1, math.MaxInt} {
 		d := time.Duration(n)
@@ -185,8 +185,8 @@ func TestLimiter_WithinThatWasInvalid(t *testing.T) {
 	}
 }
 
-// Several constructors may get the same Limiter at once, while others already
-// use it. The race detector finds an access that is not safe.
+// Several constructors may receive the same Limiter at once, while others
+// already use it. The race detector finds an access that is not safe.
 func TestLimiter_ValidateConcurrently(t *testing.T) {
 	l := &politeness.Limiter{Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 1), Within: &politeness.Limiter{Delay: -1, Concurrency: -1}}
 	var wg sync.WaitGroup

@@ -22,8 +22,9 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A streamServer speaks HTTP/2 on pipes, in fake time. It notes when each
-// request comes, and answers those that turn does not turn away.
+// A streamServer speaks HTTP/2 on pipes, in fake time. It records when each
+// request arrives, and responds to it if turn returns true. If not, turn has
+// handled the request.
 type streamServer struct {
 	turn   func(f *http2.Framer, stream uint32, nth int) bool
 	config *tls.Config // nil means without TLS
@@ -129,7 +130,7 @@ func (s *streamServer) viaProxy(context.Context, string, string) (net.Conn, erro
 	return near, nil
 }
 
-// turnings are ways in which a server turns a request away before it answers.
+// turnings are ways in which a server refuses a request before it responds.
 var turnings = map[string]func(f *http2.Framer, stream uint32){
 	"REFUSED_STREAM": func(f *http2.Framer, stream uint32) {
 		f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
@@ -158,8 +159,9 @@ func tlsConfig(t *testing.T) *tls.Config {
 	return config
 }
 
-// Whatever carries the requests and however the server turns them away, they
-// reach it an interval apart, and the page is not lost.
+// With each kind of connection and each way in which the server refuses
+// requests, the requests reach the server an interval apart, and no page is
+// lost.
 func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 	config := tlsConfig(t)
 	trusting := &tls.Config{InsecureSkipVerify: true}
@@ -229,7 +231,7 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 	}
 }
 
-// A server that turns every request away gets few of them.
+// A server that refuses every request receives only maxReplays+1 of them.
 func TestWire_ServerThatTurnsAllAway(t *testing.T) {
 	for how, turn := range turnings {
 		t.Run(how, func(t *testing.T) {
@@ -253,7 +255,7 @@ func TestWire_ServerThatTurnsAllAway(t *testing.T) {
 	}
 }
 
-// While one stream is refused, the others of its connection go on.
+// While one stream is refused, the other streams of its connection continue.
 func TestWire_SharedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held []uint32
@@ -292,7 +294,7 @@ func TestWire_SharedConnection(t *testing.T) {
 	})
 }
 
-// A replay that may start is checked as any other request.
+// The check of WithCheck is called for a replay too, when the replay may start.
 func TestWire_ReplayIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(_, all int) bool { return all > 0 }}
@@ -372,7 +374,7 @@ func TestWire_UnusualNames(t *testing.T) {
 	}
 }
 
-// An attempt that asks for connections and uses none comes to an end.
+// An attempt that requests connections without using any of them is ended.
 func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	asked := 0
 	base := roundTripFunc(func(req *http.Request) (*http.Response, error) {
@@ -389,7 +391,8 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	}
 }
 
-// net/http does not limit 1xx responses if somebody is told of them.
+// net/http does not limit 1xx responses if a trace receives them, so the
+// Transport limits them.
 func TestWire_EndlessInformation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

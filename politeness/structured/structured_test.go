@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The constant refused is the expected result for a text with a fault.
+// The constant refused is the expected result for an invalid text.
 const refused = "refused"
 
 // Each row has a text and the result for it. The result is the canonical form
@@ -259,7 +259,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// Each byte is either allowed at its place, or makes the whole field faulty
+// Each byte is either allowed at its place, or makes the whole field invalid
 // (§4.2).
 func TestDictionary_Characters(t *testing.T) {
 	const (
@@ -293,7 +293,7 @@ func TestDictionary_Characters(t *testing.T) {
 }
 
 // RFC 9651 defines the lengths that every parser must accept (§3, §4.2.4). This
-// parser accepts them. It refuses a text of more than limit bytes.
+// parser accepts them. It rejects a text of more than limit bytes.
 func TestDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string
@@ -321,8 +321,8 @@ func TestDictionary_Sizes(t *testing.T) {
 	}
 }
 
-// The lines of a field are read as one value with commas between (§4.2). What
-// each line takes is counted with its comma.
+// The lines of a field are joined with commas (§4.2). The bytes between the
+// lines count toward the limit too.
 func TestList(t *testing.T) {
 	for _, tt := range []struct {
 		lines []string
@@ -332,7 +332,7 @@ func TestList(t *testing.T) {
 		{nil, limit, ""},
 		{[]string{""}, limit, ""},
 		{[]string{`"a";r=1`, `b , (c d);x`}, limit, `"a";r=1|b|(c d);x`},
-		{[]string{"a, a"}, limit, "a|a"}, // items are no keys
+		{[]string{"a, a"}, limit, "a|a"}, // items are not keys, so both remain
 		{[]string{"a", ""}, limit, refused},
 		{[]string{"", "a"}, limit, refused},
 		{[]string{"a", "b;"}, limit, refused},

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// testTable has a request to each new host as soon as it is made.
+// testTable is a Table that also stores the request that was started last to
+// each host.
 type testTable struct {
 	Table
 	inFlight map[string]*Request
@@ -61,15 +62,20 @@ func (t *testTable) keys() string {
 	return strings.Join(keys, " ")
 }
 
-// Each row is a sequence of events, and hosts are those that are in the table
-// after each event. An event is a word and a host: "get" starts and ends a
-// request with status 200, and "start" only starts one. "paused" is a request
-// that pauses its host for an hour, "throttled" a 429, which pauses it for 5 s,
-// "quota" one whose response declares a quota that is renewed in a minute and
-// allows a request every 10 s until then, "known" is a request with a
-// Crawl-delay of 2 s, and "slow" with one of two hours. "done" ends a request. "declare" declares a Crawl-delay of 2 s for
-// a request whose check then fails, and "undeclare" declares none for a request
-// that is then rejected.
+// Each row is a sequence of events. The field hosts has the hosts in the table
+// after each event. An event is a word and a host:
+//
+//   - get: a request starts, and ends with status 200.
+//   - start: a request starts.
+//   - done: the request that started last ends with status 200.
+//   - paused: a request ends with a response that pauses the host for an hour.
+//   - throttled: a request ends with a 429, which pauses the host for 5 s.
+//   - quota: a request ends with a response that declares a quota, which is
+//     renewed in a minute and allows a request every 10 s until then.
+//   - known: like get, but the request has a Crawl-delay of 2 s.
+//   - slow: like get, but the request has a Crawl-delay of two hours.
+//   - declare: a request declares a Crawl-delay of 2 s, and its check fails.
+//   - undeclare: a request declares no Crawl-delay, and is rejected.
 func TestTable(t *testing.T) {
 	type step struct {
 		now   Time
