@@ -26,7 +26,7 @@ func TestMaxWait(t *testing.T) {
 				if _, ok := errors.AsType[*DelayError](err); ok {
 					rejected++
 					if time.Since(zero) != 0 {
-						t.Errorf("rejected after %v, want at once", time.Since(zero))
+						t.Errorf("Acquire returns a DelayError after %v, want at once", time.Since(zero))
 					}
 					return
 				}
@@ -48,7 +48,7 @@ func TestMaxWait(t *testing.T) {
 		zero = time.Now()
 		_, err = l.Acquire(t.Context(), u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.After(time.Now()) || time.Since(zero) != 3*time.Second+1 {
-			t.Errorf("error %v after %v, want a DelayError whose Until is in the future after %v", err, time.Since(zero), 3*time.Second+1)
+			t.Errorf("Acquire: error %v after %v, want a DelayError whose Until is in the future after %v", err, time.Since(zero), 3*time.Second+1)
 		}
 
 		never := &Limiter{MaxWait: -1, Concurrency: 2}
@@ -90,7 +90,7 @@ func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {
 		defer cancel()
 		_, err := l.Acquire(ctx, u)
 		if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != 15*time.Second || time.Since(zero) != 5*time.Second {
-			t.Errorf("error %v after %v, want a DelayError until 15s after 5s", err, time.Since(zero))
+			t.Errorf("Acquire: error %v after %v, want a DelayError after 5s whose Until is 15s after the call", err, time.Since(zero))
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestNextTellsAScheduler(t *testing.T) {
 		next := func(want time.Duration) {
 			t.Helper()
 			if got := time.Until(l.Next(u)); got != want {
-				t.Errorf("next in %v, want %v", got, want)
+				t.Errorf("Next is in %v, want %v", got, want)
 			}
 		}
 		next(0)

@@ -56,10 +56,10 @@ func TestAttemptTimeout_OfManyAtOnce(t *testing.T) {
 				req, _ := http.NewRequest("GET", "http://example.com"+path, nil)
 				resp, err := tr.RoundTrip(req)
 				if took := time.Since(start) - begin; took != want {
-					t.Errorf("%s, begun at %v, took %v, want %v", path, begin, took, want)
+					t.Errorf("RoundTrip of %s, called after %v, took %v, want %v", path, begin, took, want)
 				}
 				if (err != nil) != (want == timeout) || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%s: error %v, want DeadlineExceeded: %t", path, err, want == timeout)
+					t.Errorf("RoundTrip of %s: error %v, want DeadlineExceeded: %t", path, err, want == timeout)
 				}
 				if err == nil {
 					resp.Body.Close()
@@ -185,10 +185,10 @@ func TestAttemptIsAContext(t *testing.T) {
 					defer cancel()
 					<-grandchild.Done()
 					if took := time.Since(start); took != tt.ends {
-						t.Errorf("it ended after %v, want %v", took, tt.ends)
+						t.Errorf("a context derived from the attempt's ended after %v, want %v", took, tt.ends)
 					}
 					if ctx.Err() != tt.err {
-						t.Errorf("Err: %v, want %v", ctx.Err(), tt.err)
+						t.Errorf("Err of the attempt's context at its end: %v, want %v", ctx.Err(), tt.err)
 					}
 					for _, derived := range []context.Context{child, grandchild} {
 						if derived.Err() != tt.err || context.Cause(derived) != context.Cause(ctx) {
@@ -196,7 +196,7 @@ func TestAttemptIsAContext(t *testing.T) {
 						}
 					}
 					if cause := cmp.Or(tt.cause, tt.err); context.Cause(ctx) != cause {
-						t.Errorf("Cause: %v, want %v", context.Cause(ctx), cause)
+						t.Errorf("Cause of the attempt's context at its end: %v, want %v", context.Cause(ctx), cause)
 					}
 					return nil, child.Err()
 				})}
@@ -212,7 +212,7 @@ func TestAttemptIsAContext(t *testing.T) {
 				}
 				var timeout *timeoutError
 				if errors.As(err, &timeout) != tt.timedOut {
-					t.Errorf("%v: is it of AttemptTimeout? want %v", err, tt.timedOut)
+					t.Errorf("RoundTrip: error %v, want one that wraps a timeoutError: %t", err, tt.timedOut)
 				}
 			})
 		})
@@ -283,7 +283,7 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 	const most = 38 // twice what it takes
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: time.Nanosecond}}
 	if n := testing.AllocsPerRun(100, func() { tr.RoundTrip(req) }); n > most {
-		t.Errorf("%v allocations, want at most %v", n, most)
+		t.Errorf("RoundTrip makes %v allocations, want at most %v", n, most)
 	}
 }
 
@@ -449,7 +449,7 @@ func TestUnrequestedSwitch_IsCanceledBeforeItIsClosed(t *testing.T) {
 		return &http.Response{StatusCode: 101, Request: r, Body: body}, nil
 	})}
 	if _, err := tr.RoundTrip(newGet(t, "http://example.com/")); err == nil {
-		t.Error("no error")
+		t.Error("RoundTrip of a response with status 101: no error, want one")
 	}
 	if atClose != context.Canceled {
 		t.Errorf("when the body was closed, the request's context had the error %v, want %v", atClose, context.Canceled)

@@ -60,8 +60,8 @@ func TestWhatRestsAHost(t *testing.T) {
 			[]step{{"429 Retry-After=90", 20 * s, false}, {"503 Retry-After=90", 20 * s, false}, {"302 Retry-After=99999999999999999999", 20 * s, false}}},
 		{"Retry-After of a 2xx is not about the next request", &Limiter{},
 			[]step{{"200 Retry-After=90", 1 * s, false}, {"202 Retry-After=90", 1 * s, false}, {"204 Retry-After=90", 1 * s, false}}},
-		// GitHub sends it with 403, Cloudflare with 520 to 530, LinkedIn with
-		// 999.
+		// GitHub sends Retry-After with 403, Cloudflare with 520 to 530, and
+		// LinkedIn with 999.
 		{"Retry-After of any 4xx", &Limiter{},
 			[]step{{"400 Retry-After=90", 90 * s, false}, {"403 Retry-After=60", 60 * s, false}, {"404 Retry-After=30", 30 * s, false}, {"408 Retry-After=90", 90 * s, false},
 				{"413 Retry-After=90", 90 * s, false}, {"420 Retry-After=90", 90 * s, false}, {"425 Retry-After=90", 90 * s, false}, {"451 Retry-After=90", 90 * s, false}, {"200", 1 * s, false}}},
@@ -130,7 +130,7 @@ func TestWhatRestsAHost(t *testing.T) {
 						most += step.least / 10
 					}
 					if got := tt.limiter.Next(mustURL(t, "http://example.com/")).Sub(start); got < step.least || got > most {
-						t.Errorf("step %d, %s: the next request starts %v after it, want %v to %v", i, step.answer, got, step.least, most)
+						t.Errorf("step %d, %s: the next request may start %v after the request, want %v to %v", i, step.answer, got, step.least, most)
 					}
 				}
 			})
@@ -193,7 +193,7 @@ func TestBackOff_OneIntervalMore(t *testing.T) {
 				g.Done(Outcome{Status: 503})
 				interval := max(crawl, time.Second)
 				if got, want := l.Next(u).Sub(start), max(work, interval)+interval; got != want {
-					t.Errorf("a 503 after %v with an interval of %v: the next starts after %v, want %v", work, interval, got, want)
+					t.Errorf("a 503 after %v with an interval of %v: the next request may start %v after the request, want %v", work, interval, got, want)
 				}
 				g, _ = l.Acquire(t.Context(), u)
 				time.Sleep(time.Nanosecond)
@@ -211,7 +211,7 @@ func TestBackOff_OneIntervalMoreAfterASlowBody(t *testing.T) {
 		var waits []time.Duration
 		l := &Limiter{EndToStart: true, Observer: &Observer{BackedOff: func(_ context.Context, e Event) {
 			if e.Status != 503 {
-				t.Errorf("event %+v, want Status 503", e)
+				t.Errorf("BackedOff received %+v, want Status 503", e)
 			}
 			waits = append(waits, e.Wait)
 		}}}
@@ -230,7 +230,7 @@ func TestBackOff_OneIntervalMoreAfterASlowBody(t *testing.T) {
 		resp.Body.Close()
 		wg.Wait()
 		if !slices.Equal(waits, []time.Duration{2 * time.Second, 2 * time.Second}) {
-			t.Errorf("pauses %v, want 2s with the header and 2s with the end", waits)
+			t.Errorf("BackedOff received the pauses %v, want 2s with the header and 2s with the end of the body", waits)
 		}
 	})
 }
@@ -276,12 +276,12 @@ func TestBackOff_RandomPart(t *testing.T) {
 			g.Done(Outcome{Status: http.StatusTooManyRequests})
 			pause := time.Until(l.Next(u))
 			if pause < 5*time.Second || pause > 5500*time.Millisecond {
-				t.Errorf("a pause of %v, want 5 s and up to a tenth more", pause)
+				t.Errorf("after the 429, a pause of %v, want 5s to 5.5s", pause)
 			}
 			pauses[pause] = true
 		}
 		if len(pauses) < 5 {
-			t.Errorf("ten Limiters have %d different pauses, want at least 5", len(pauses))
+			t.Errorf("ten Limiters have %d different pauses after a 429, want at least 5", len(pauses))
 		}
 	})
 }
@@ -380,11 +380,11 @@ func TestBackOff_OneIncident(t *testing.T) {
 				}
 				wg.Wait()
 				if first := starts[0].Sub(responded); first < tt.least || first > tt.most {
-					t.Errorf("the next started %v after the 429, want %v to %v", first, tt.least, tt.most)
+					t.Errorf("the first of the waiting requests started %v after the 429, want %v to %v", first, tt.least, tt.most)
 				}
 				for i := 1; i < len(starts); i++ {
 					if gap := starts[i].Sub(starts[i-1]); gap != 10*time.Millisecond {
-						t.Errorf("gap %d is %v, want 10ms", i, gap)
+						t.Errorf("gap %d between the starts after the 429 is %v, want 10ms", i, gap)
 					}
 				}
 			})
@@ -467,10 +467,10 @@ func TestBackOff_RejectsLateRequests(t *testing.T) {
 				defer cancel()
 				_, err := l.Acquire(ctx, u)
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Before(zero.Add(time.Hour)) {
-					t.Errorf("error %v, want a DelayError for the hour", err)
+					t.Errorf("the request with a deadline: error %v, want a DelayError until at least 1h from the start", err)
 				}
 				if time.Since(zero) != time.Second {
-					t.Errorf("rejected after %v, want at the 429, after 1s", time.Since(zero))
+					t.Errorf("the request with a deadline is rejected after %v, want 1s, when the 429 arrives", time.Since(zero))
 				}
 			})
 		}

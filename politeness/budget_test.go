@@ -35,7 +35,7 @@ func crawlUntilSpent(t *testing.T, l *politeness.Limiter, o politeness.Outcome) 
 		if err != nil {
 			delay, ok := errors.AsType[*politeness.DelayError](err)
 			if end := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour); !ok || delay.Reason != "budget" || delay.Host != "shop.example" || !delay.Until.Equal(end) || delay.Err != nil {
-				t.Fatalf("%v (%+v), want a spent budget until %v", err, delay, end)
+				t.Fatalf("Acquire: error %v (%+v), want a DelayError for shop.example with Reason %q until %v and no Err", err, delay, "budget", end)
 			}
 			return n
 		}
@@ -50,13 +50,13 @@ func TestBudget_Requests(t *testing.T) {
 			l := &politeness.Limiter{Budget: politeness.Budget{Requests: requests}}
 			for range 2 {
 				if n := crawlUntilSpent(t, l, ok); n != int(requests) {
-					t.Errorf("%d requests in a day, want %d", n, requests)
+					t.Errorf("%d requests started in a day, want %d", n, requests)
 				}
 				if next, end := l.Next(shop), time.Now().UTC().Truncate(24*time.Hour).Add(24*time.Hour); !next.Equal(end) {
-					t.Errorf("the next is due at %v, want %v", next, end)
+					t.Errorf("with a spent Budget, Next is %v, want %v, the end of the day", next, end)
 				}
 				if _, err := l.Acquire(t.Context(), &url.URL{Host: "other.example"}); err != nil {
-					t.Error("another host pays: ", err)
+					t.Errorf("Acquire of another host: error %v, want none, because that host has its own Budget", err)
 				}
 				time.Sleep(time.Until(l.Next(shop)))
 			}
@@ -86,7 +86,7 @@ func TestBudget_Queue(t *testing.T) {
 		}
 		wg.Wait()
 		if started != 5 || rejected != 15 || time.Since(newDay.Add(-24*time.Hour)) > 10*time.Second {
-			t.Errorf("%d started and %d rejected by %v, want 5 and 15 within 10s", started, rejected, time.Now())
+			t.Errorf("%d requests started and %d were rejected in %v, want 5 and 15 in at most 10s", started, rejected, time.Since(newDay.Add(-24*time.Hour)))
 		}
 		if s := l.Stats(); s.Waiting != 0 {
 			t.Errorf("Stats() = %+v, want none waiting", s)
@@ -110,11 +110,11 @@ func TestBudget_Exempt(t *testing.T) {
 		robots()
 		robots()
 		if n := crawlUntilSpent(t, l, ok); n != 3 {
-			t.Errorf("after two robots.txt %d pages, want 3", n)
+			t.Errorf("after two requests for robots.txt, %d pages were requested, want 3", n)
 		}
 		robots()
 		if n := crawlUntilSpent(t, l, ok); n != 0 {
-			t.Errorf("%d pages after the Budget was spent, want 0", n)
+			t.Errorf("%d pages were requested after the Budget was spent, want 0", n)
 		}
 	})
 }
@@ -147,15 +147,15 @@ func TestBudget_Bytes(t *testing.T) {
 			resp.Body.Close()
 		}
 		if total != 5000 {
-			t.Errorf("%d bytes, want 5,000: one body may exceed the budget", total)
+			t.Errorf("the bodies have %d bytes together, want 5000, because one body may exceed the Budget", total)
 		}
 	})
 }
 
 // In a fleet, the count of a host's Budget moves with the host to its next
-// owner. The fleet stores each claim before requests use it. If the first owner
-// leaves part of its last claim unused, the next owner gets that part too. That
-// part is lost only if the host's last state is lost.
+// owner. The fleet stores each reservation before requests use it. If the first
+// owner leaves part of its last reservation unused, the next owner gets that
+// part too. That part is lost only if the host's last state is lost.
 func TestBudget_Fleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := politeness.Budget{Requests: 320}
@@ -163,7 +163,7 @@ func TestBudget_Fleet(t *testing.T) {
 		f.request(t.Context(), shop)
 		h := f.fleet.claim(t)
 		h.Own(fleet.Record{})
-		f.started() // nothing starts, because the fleet has not stored the claim yet
+		f.started() // nothing starts, because the fleet has not stored the reservation yet
 		if f.fleet.claim(t) != h {
 			t.Fatal("Look is not called for the same Claim, although the Limiter has a reservation to store")
 		}
@@ -180,7 +180,7 @@ func TestBudget_Fleet(t *testing.T) {
 			f.done()
 		}
 		if n := len(f.fleet.lookedAt()); n != 0 {
-			t.Errorf("%d more calls of Look within a reservation, want 0", n)
+			t.Errorf("while the reservation lasts, Look is called %d more times, want 0", n)
 		}
 		time.Sleep(time.Minute)
 		left := give(t, h, false, true)
@@ -212,16 +212,16 @@ func TestBudget_Fleet(t *testing.T) {
 				}
 			}()
 			if n := crawlUntilSpent(t, l, ok); n != tt.want {
-				t.Errorf("%s: the next owner has %d requests, want %d", name, n, tt.want)
+				t.Errorf("%s: the next owner starts %d requests, want %d", name, n, tt.want)
 			}
 			close(stop)
 		}
 	})
 }
 
-// In this test, the fleet confirms yesterday's claim after midnight. That claim
-// starts no request: the Limiter waits until the fleet has confirmed a claim
-// for today.
+// In this test, the fleet confirms yesterday's reservation after midnight. No
+// request starts with that reservation: the Limiter waits until the fleet has
+// confirmed a reservation for today.
 func TestBudget_FleetAtMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleetTest(t, &politeness.Limiter{Budget: politeness.Budget{Requests: 10}})
@@ -232,18 +232,18 @@ func TestBudget_FleetAtMidnight(t *testing.T) {
 		synctest.Wait()
 		yesterday := give(t, h, false, false)
 		if len(yesterday) == 0 {
-			t.Fatal("Give returns no State, want the reservation")
+			t.Fatal("Give returns no State, want one with the reservation")
 		}
 		time.Sleep(2 * time.Second)
 		h.Own(fleet.Record{}) // the Limiter calls Look again, and makes a reservation for today
 		synctest.Wait()
 		h.Own(fleet.Record{State: yesterday})
 		if starts, _ := f.seen(); len(starts) != 0 {
-			t.Errorf("started at %v, want no start before the fleet stores the reservation", starts)
+			t.Errorf("requests started at %v, want no start before the fleet stores the reservation", starts)
 		}
 		h.Own(fleet.Record{State: give(t, h, false, false)})
 		if starts, _ := f.seen(); len(starts) != 1 {
-			t.Errorf("started at %v, want one start", starts)
+			t.Errorf("requests started at %v, want one start", starts)
 		}
 		f.done()
 	})
@@ -254,7 +254,7 @@ func TestBudget_ThatMakesNoSense(t *testing.T) {
 		"Within": {Within: &politeness.Limiter{Budget: politeness.Budget{Requests: 1}}},
 	} {
 		if _, err := l.Acquire(t.Context(), shop); err == nil || !strings.Contains(err.Error(), "Budget") {
-			t.Errorf("%s: error %v, want one that mentions Budget", name, err)
+			t.Errorf("Acquire, %s: error %v, want one that mentions Budget", name, err)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestBudget_MaxHosts(t *testing.T) {
 			g.Done(ok)
 			time.Sleep(time.Minute)
 			if delay, is := errors.AsType[*politeness.DelayError](err); (i == 3) != is || is && !delay.Until.Equal(newDay) {
-				t.Errorf("host %d: error %v, want a DelayError until %v for host 3 only", i, err, newDay)
+				t.Errorf("Acquire of host %d: error %v, want a DelayError until %v for host 3 only", i, err, newDay)
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestBudget_MaxHostsRejectsEarly(t *testing.T) {
 			delay, is := errors.AsType[*politeness.DelayError](err)
 			isRejected := is && delay.Reason == politeness.ReasonMaxHosts && delay.Until.Equal(newDay)
 			if waited := time.Since(began); !isRejected || waited != 0 {
-				t.Errorf("error %v after %v, want a DelayError for MaxHosts at once", err, waited)
+				t.Errorf("Acquire of a new host: error %v after %v, want a DelayError for MaxHosts at once", err, waited)
 			}
 		}
 		rejectsPage()
@@ -329,7 +329,7 @@ func TestBudget_MaxHostsRejectsEarly(t *testing.T) {
 			}
 			g.Done(ok)
 			if wait := time.Until(l.Next(u)); wait < 30*time.Second {
-				t.Errorf("%s is due in %v, want at least 30s: it was evicted", u, wait)
+				t.Errorf("%s is due in %v, so the host was evicted; want at least 30s", u, wait)
 			}
 		}
 		g, err := l.Acquire(politeness.WithCrawlDelay(t.Context(), politeness.Exempt), hosts[3])

@@ -37,7 +37,7 @@ func TestChain_RobotsRequestGoesToTheFront(t *testing.T) {
 				request := func(u string, ctx context.Context) {
 					g, err := l.Acquire(ctx, mustURL(t, u))
 					if err != nil {
-						t.Errorf("%s: %v after %v", u, err, time.Since(began))
+						t.Errorf("Acquire of %s: error %v after %v, want none", u, err, time.Since(began))
 					}
 					g.Done(Outcome{Status: 200})
 				}
@@ -154,7 +154,7 @@ func TestExempt_NotRejectedAfterASlowFile(t *testing.T) {
 		get := func(ctx context.Context, u string) {
 			g, err := l.Acquire(ctx, mustURL(t, u))
 			if err != nil {
-				t.Errorf("%s: %v", u, err)
+				t.Errorf("Acquire of %s: error %v, want none", u, err)
 			}
 			g.Done(Outcome{Status: 200})
 		}
@@ -190,7 +190,7 @@ func TestRetime_HostOfRejectedRequestsIsIdle(t *testing.T) {
 		g.Done(Outcome{Status: 500, Latency: time.Minute})
 		synctest.Wait()
 		if h := l.hosts.Get("example.com"); h.IsBusy() || !l.hosts.MayBeEvicted(h) {
-			t.Errorf("busy %t, may be evicted %t; want false, true", h.IsBusy(), l.hosts.MayBeEvicted(h))
+			t.Errorf("after all requests have ended, the host is busy: %t, and may be evicted: %t; want false, true", h.IsBusy(), l.hosts.MayBeEvicted(h))
 		}
 	})
 }
@@ -218,10 +218,10 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 				_, err := l.Acquire(ctx, mustURL(t, "http://b.example/"))
 				var delayed *DelayError
 				if !errors.As(err, &delayed) || delayed.Reason != ReasonGlobalRate {
-					t.Errorf("error %v, want a DelayError for the GlobalRate", err)
+					t.Errorf("Acquire: error %v, want a DelayError for the GlobalRate", err)
 				}
 				if waited := time.Since(began); waited != 0 {
-					t.Errorf("it failed after %v, want at once", waited)
+					t.Errorf("Acquire fails after %v, want at once", waited)
 				}
 				if tokens := l.GlobalRate.Tokens(); tokens < 0 {
 					t.Errorf("%v tokens are left, want 0: the rejected request has not given its token back", tokens)
@@ -315,7 +315,7 @@ func TestWithinComposesTwoLimits(t *testing.T) {
 			t.Errorf("the last request starts after %v, want at most 9.6s, the ideal", total)
 		}
 		if a, b := l.Stats(), l.Within.Stats(); len(starts) != 30 || a.InFlight+b.InFlight+a.Waiting+b.Waiting != 0 {
-			t.Errorf("%d starts, %+v, %+v; want 30 starts, none waiting or in flight", len(starts), a, b)
+			t.Errorf("%d starts, and Stats = %+v, of Within %+v; want 30 starts, none waiting or in flight", len(starts), a, b)
 		}
 	})
 }
@@ -333,7 +333,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), bad)
 			if err != nil || time.Since(zero) != time.Hour {
-				t.Errorf("bad.example: error %v after %v, want none after 1h", err, time.Since(zero))
+				t.Errorf("Acquire of bad.example: error %v after %v, want none after 1h", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -341,7 +341,7 @@ func TestWithinABackedOffHostDoesNotHoldUpTheMachine(t *testing.T) {
 		wg.Go(func() {
 			g, err := l.Acquire(t.Context(), good)
 			if err != nil || time.Since(zero) != 10*time.Second {
-				t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
+				t.Errorf("Acquire of good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 			}
 			g.Done(Outcome{})
 		})
@@ -372,7 +372,7 @@ func TestWithinCancellationAndDeadlines(t *testing.T) {
 			t.Error(err)
 		}
 		if g, err = l.Acquire(t.Context(), mustURL(t, "http://c.example.com/")); err != nil || time.Since(zero) != time.Hour {
-			t.Errorf("c.example.com: error %v after %v, want none after 1h", err, time.Since(zero))
+			t.Errorf("Acquire of c.example.com: error %v after %v, want none after 1h", err, time.Since(zero))
 		}
 		g.Done(Outcome{})
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+b.Waiting+a.InFlight+b.InFlight != 0 {
@@ -397,7 +397,7 @@ func TestWithin_AllHosts(t *testing.T) {
 					return
 				}
 				if n := l.Stats().InFlight; n > 3 {
-					t.Errorf("%d in flight, want 3 at most", n)
+					t.Errorf("%d requests are in flight, want 3 at most", n)
 				}
 				time.Sleep(time.Second)
 				g.Done(Outcome{})
@@ -405,7 +405,7 @@ func TestWithin_AllHosts(t *testing.T) {
 		}
 		wg.Wait()
 		if took := time.Since(zero); took != 10*time.Second {
-			t.Errorf("it took %v, want 10s", took)
+			t.Errorf("the 30 requests took %v, want 10s", took)
 		}
 	})
 }
@@ -432,9 +432,9 @@ func TestWithin_ObserverReceivesNothing(t *testing.T) {
 	}
 }
 
-// A request waits for its machine. Then its host pauses for longer than the
-// request can wait. Therefore the Limiter rejects the request and removes it
-// from both queues.
+// A request waits for its machine. Then its host is paused for longer than the
+// request can wait, so the Limiter rejects the request and removes it from both
+// queues.
 func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }
@@ -447,14 +447,14 @@ func TestWithinARefusedWaiterLeavesBothQueues(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if _, err := l.Acquire(ctx, bad); !errors.Is(err, context.DeadlineExceeded) || time.Since(zero) != 0 {
-				t.Errorf("bad.example: error %v after %v, want DeadlineExceeded at once", err, time.Since(zero))
+				t.Errorf("Acquire of bad.example: error %v after %v, want DeadlineExceeded at once", err, time.Since(zero))
 			}
 		})
 		synctest.Wait()
 		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
 		wg.Wait()
 		if g, err := l.Acquire(t.Context(), good); err != nil || time.Since(zero) != 10*time.Second {
-			t.Errorf("good.example: error %v after %v, want none after 10s", err, time.Since(zero))
+			t.Errorf("Acquire of good.example: error %v after %v, want none after 10s", err, time.Since(zero))
 		} else {
 			g.Done(Outcome{})
 		}
@@ -498,7 +498,7 @@ func TestWithinTheLongerWaitIsKnownFromTheBeginning(t *testing.T) {
 		g.Done(Outcome{})
 		for _, until := range untils {
 			if until != time.Hour {
-				t.Errorf("estimates %v, want the hour", untils)
+				t.Errorf("Queued received the estimates %v, want only 1h", untils)
 			}
 		}
 		if fmt.Sprint(reasons) != "[delay within]" {
@@ -539,7 +539,7 @@ func TestGlobalRate(t *testing.T) {
 			t.Errorf("the last request starts after %v, want 5.4s to 5.6s", took)
 		}
 		if n := l.GlobalRate.Tokens(); n > 0.01 {
-			t.Errorf("%v tokens were left, want at most 0.01", n)
+			t.Errorf("%v tokens of the GlobalRate are left after the last start, want at most 0.01", n)
 		}
 	})
 }
@@ -585,7 +585,7 @@ func TestGlobalRate_SlowMachineDelaysNoOtherHost(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if tokens := l.GlobalRate.Tokens(); tokens != 1 {
-			t.Errorf("%v tokens are left while a request waits for its machine, want 1", tokens)
+			t.Errorf("%v tokens of the GlobalRate are left while a request waits for its machine, want 1", tokens)
 		}
 		wg.Wait()
 		if a, b := l.Stats(), l.Within.Stats(); a.Waiting+a.InFlight+b.Waiting+b.InFlight != 0 {
@@ -627,7 +627,7 @@ func TestGlobalRate_WaitTakesNothing(t *testing.T) {
 		g.Done(Outcome{Status: 503, Header: retryIn("3600")})
 		wg.Wait()
 		if tokens := l.GlobalRate.Tokens(); tokens != 0 {
-			t.Errorf("%v tokens are left, want 0", tokens)
+			t.Errorf("%v tokens of the GlobalRate are left, want 0", tokens)
 		}
 	})
 }

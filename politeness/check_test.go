@@ -119,7 +119,7 @@ func TestWithCheck_ThoseBehindStartAtOnce(t *testing.T) {
 			}
 			synctest.Wait()
 			if took := time.Since(start); took != 10*time.Second || failed.Load() != 1000 {
-				t.Errorf("%d failed, and the last started after %v; want 1000 and 10s", failed.Load(), took)
+				t.Errorf("%d requests failed their check, and the last one started after %v; want 1000 and 10s", failed.Load(), took)
 			}
 			last.Done(politeness.Outcome{})
 		})
@@ -150,7 +150,7 @@ func TestWithCheck_CalledWhenTheRequestMayStart(t *testing.T) {
 			g.Done(politeness.Outcome{})
 		}
 		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second}; !slices.Equal(calls, want) {
-			t.Errorf("called at %v, want %v", calls, want)
+			t.Errorf("check was called after %v, want %v", calls, want)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestWithCheck_ChecksAddUp(t *testing.T) {
 		t.Errorf("Acquire: error %v, want %v", err, errUnwanted)
 	}
 	if got := strings.Join(calls, ""); got != "abc" {
-		t.Errorf("called %q, want %q", got, "abc")
+		t.Errorf("the called checks are %q, want %q", got, "abc")
 	}
 }
 
@@ -201,7 +201,9 @@ func TestWithCheck_Panic(t *testing.T) {
 func TestWithCheck_Observer(t *testing.T) {
 	var canceled int
 	l := &politeness.Limiter{Observer: &politeness.Observer{
-		Granted:  func(context.Context, politeness.Event) { t.Error("granted") },
+		Granted: func(context.Context, politeness.Event) {
+			t.Error("Granted was called, want no call because check fails")
+		},
 		Canceled: func(_ context.Context, e politeness.Event) { canceled++ },
 	}}
 	l.Acquire(politeness.WithCheck(t.Context(), unwanted), &url.URL{Scheme: "http", Host: "www.example.com"})
@@ -240,7 +242,7 @@ func TestWithCheck_TakesNoWait(t *testing.T) {
 		}
 		g.Done(politeness.Outcome{})
 		if want := []time.Duration{0, 500 * time.Millisecond}; !slices.Equal(waited, want) {
-			t.Errorf("waited %v, want %v", waited, want)
+			t.Errorf("Granted received the waits %v, want %v", waited, want)
 		}
 	})
 }

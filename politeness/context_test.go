@@ -46,7 +46,7 @@ func TestExemptFetchOvertakesThoseWhoWait(t *testing.T) {
 		wg.Wait()
 		const want = "p1 0s, r1 4s, r2 5s, r3 9.5s, r4 10.5s, p2 11.5s, p3 21.5s, redirected 22.5s"
 		if got := strings.Join(story, ", "); got != want {
-			t.Errorf("%s\nwant %s", got, want)
+			t.Errorf("the requests started at\n%s\nwant\n%s", got, want)
 		}
 	})
 }

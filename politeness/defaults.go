@@ -15,8 +15,8 @@ const (
 	DefaultAttemptTimeout = 30 * time.Second
 )
 
-// orDefault returns v if v is positive, zero if v is 0, and negative if v is
-// below 0.
+// orDefault returns v if v is positive, the argument zero if v is 0, and the
+// argument negative if v is negative.
 func orDefault[T int | time.Duration](v, zero, negative T) T {
 	if v == 0 {
 		return zero

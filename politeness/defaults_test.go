@@ -41,7 +41,7 @@ func TestDefaults_AttemptTimeout(t *testing.T) {
 		}
 		_, err = (&Transport{Base: hanging}).RoundTrip(req)
 		if took := time.Since(start); took != DefaultAttemptTimeout || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("after %v: %v, want a timeout after %v", took, err, DefaultAttemptTimeout)
+			t.Errorf("RoundTrip of the zero Transport took %v, error %v; want a timeout after %v", took, err, DefaultAttemptTimeout)
 		}
 	})
 }

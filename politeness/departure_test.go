@@ -78,7 +78,7 @@ func TestSlowDialsKeepThePace(t *testing.T) {
 				}
 				wg.Wait()
 				if took := time.Since(zero); took != tt.ended {
-					t.Errorf("it took %v, want %v", took, tt.ended)
+					t.Errorf("the requests took %v in all, want %v", took, tt.ended)
 				}
 				var got []time.Duration
 				for _, at := range server.seen {
@@ -198,7 +198,7 @@ func TestDialThatHangs(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if err := fetch(t, tr, newGet(t, "http://example.com/hangs")); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v, want DeadlineExceeded", err)
+				t.Errorf("the request that hangs: error %v, want DeadlineExceeded", err)
 			}
 		})
 		synctest.Wait()
@@ -220,7 +220,7 @@ func TestDialThatHangs(t *testing.T) {
 			t.Errorf("the server received requests at %v, want one after 10s", server.seen)
 		}
 		if h := l.hosts.Get("example.com"); h != nil && (h.OnItsWay != 0 || h.InFlight != 0 || h.Waiting() != 0) {
-			t.Errorf("%d on their way, %d in flight, %d waiting; want none", h.OnItsWay, h.InFlight, h.Waiting())
+			t.Errorf("%d requests are on their way, %d in flight and %d waiting, want none", h.OnItsWay, h.InFlight, h.Waiting())
 		}
 	})
 }
@@ -239,7 +239,7 @@ func TestConcurrencyOverABaseThatSaysNothing(t *testing.T) {
 		}
 		wg.Wait()
 		if took := time.Since(zero); took != 12*time.Second {
-			t.Errorf("it took %v, want 12s", took)
+			t.Errorf("the three requests took %v, want 12s", took)
 		}
 	})
 }

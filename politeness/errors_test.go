@@ -34,10 +34,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			"politeness: canceled while waiting for example.com: enough pages", false, context.Canceled},
 	} {
 		if got := tt.err.Error(); got != tt.message {
-			t.Errorf("%q, want %q", got, tt.message)
+			t.Errorf("Error() = %q, want %q", got, tt.message)
 		}
 		if ne, ok := tt.err.(net.Error); ok != tt.timeout || ok && !ne.Timeout() {
-			t.Errorf("%v: a timeout: %v, want %v", tt.err, ok, tt.timeout)
+			t.Errorf("%v: the error is a timeout: %t, want %t", tt.err, ok, tt.timeout)
 		}
 		if !errors.Is(tt.err, tt.is) {
 			t.Errorf("errors.Is(%v, %v) = false, want true", tt.err, tt.is)

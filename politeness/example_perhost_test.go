@@ -76,7 +76,7 @@ func ExampleLimiter_perHostAgreement() {
 }
 
 // An operator changes the settings of a host while the crawl runs. The next
-// request brings them into force, also for the requests that wait already.
+// request puts them in force, also for the requests that wait already.
 func ExampleLimiter_perHostChange() {
 	var mu sync.Mutex
 	perHost := map[string]politeness.HostSettings{"www.example.com": {Delay: time.Hour}}

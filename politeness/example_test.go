@@ -244,7 +244,7 @@ func ExampleLimiter_gentle() {
 }
 
 // These fields are for a crawl of millions of hosts. They limit the crawl as a
-// whole, and keep any single host from holding it up.
+// whole, and keep any single host from delaying it.
 func ExampleLimiter_bounds() {
 	limiter := &politeness.Limiter{
 		GlobalRate:    rate.NewLimiter(500, 500), // 500 requests a second in all

@@ -7,9 +7,10 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// This file contains what a Limiter requires of its Fleet: hosts, and that it
-// takes back those that other members need. fleetclaim.go contains what the
-// Fleet reports. When a host is given away is a rule of the schedule.
+// This file contains what a Limiter requests from its Fleet: the ownership of
+// hosts, and calls of Give when a host may be given away. fleetclaim.go
+// contains what the Fleet reports to the Limiter. The rules for when a host may
+// be given away are in package schedule.
 
 // A fleetClaim is the fleet.Claim of a Limiter. The Limiter's mutex guards it.
 type fleetClaim struct {

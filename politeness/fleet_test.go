@@ -140,7 +140,7 @@ func (f *fleetTest) started(want ...time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !slices.Equal(f.starts, want) {
-		f.t.Errorf("starts %v, want %v", f.starts, want)
+		f.t.Errorf("requests started after %v, want %v", f.starts, want)
 	}
 }
 
@@ -148,7 +148,7 @@ func give(t *testing.T, c fleet.Claim, others, want bool) []byte {
 	t.Helper()
 	r, got := c.Give(others)
 	if got != want {
-		t.Errorf("Give: %v, want %v", got, want)
+		t.Errorf("Give returns over = %t, want %t", got, want)
 	}
 	return r.State
 }
@@ -342,7 +342,7 @@ func TestFleet_StoresADeclarationBeforeOwnership(t *testing.T) {
 				got = decoded.CrawlDelay
 			}
 			if got != tt.want || isLookedAt != (tt.want >= 0) {
-				t.Errorf("declared %v, stored %v: the member stores %v, want %v; Look was called: %t", tt.declared, tt.stored, got, tt.want, isLookedAt)
+				t.Errorf("declared %v, stored %v: the member stores %v, and Look was called: %t; want %v, %t (-1ns: nothing is stored)", tt.declared, tt.stored, got, isLookedAt, tt.want, tt.want >= 0)
 			}
 			if state := give(t, c, false, false); state != nil {
 				t.Errorf("the second state is %v, want none because the first contains the Crawl-delay", state)
@@ -409,7 +409,7 @@ func TestFleet_Term(t *testing.T) {
 				}
 				r, over := c.Give(true)
 				if inFlight := map[bool]int{true: 0, false: 1}[tt.mustEndFirst]; !over || r.InFlight != inFlight {
-					t.Errorf("%t with %d in flight, want %d", over, r.InFlight, inFlight)
+					t.Errorf("Give returns over = %t and %d requests in flight, want true and %d", over, r.InFlight, inFlight)
 				}
 				f.done()
 				if n := len(f.fleet.ended); !tt.mustEndFirst && (n == 0 || f.fleet.ended[n-1].InFlight != 0) {
@@ -425,7 +425,7 @@ func TestFleet_Term(t *testing.T) {
 				next.Own(fleet.Record{InFlight: tt.concurrency - 1})
 				time.Sleep(time.Second)
 				if starts, _ := f.seen(); len(starts) != 4 {
-					t.Errorf("started at %v, want 4 starts", starts)
+					t.Errorf("requests started at %v, want 4 starts", starts)
 				}
 				f.done()
 			})
@@ -480,7 +480,7 @@ func TestFleet_BlockedByWithin(t *testing.T) {
 		f.done()
 		again.Own(fleet.Record{})
 		if starts, _ := f.seen(); len(starts) != 2 {
-			t.Errorf("started at %v, want 2 starts", starts)
+			t.Errorf("requests started at %v, want 2 starts", starts)
 		}
 		f.done()
 	})
@@ -520,7 +520,7 @@ func TestFleet_Trust(t *testing.T) {
 		f.started(0, 20*time.Second, 41*time.Second)
 		f.done()
 		if !slices.Equal(lost, []string{"shop.example"}) {
-			t.Errorf("lost hosts %q, want %q", lost, "shop.example")
+			t.Errorf("Lost received the hosts %q, want only %q", lost, "shop.example")
 		}
 	})
 }
@@ -538,7 +538,7 @@ func TestFleet_WaitWithAReason(t *testing.T) {
 		f.fleet.claim(t).Wait(time.Now().Add(2*time.Minute), fleet.Record{}, away)
 		_, errs := f.seen()
 		if time.Since(f.began) != 0 || len(errs) != 2 {
-			t.Fatalf("errors %v after %v, want 2 at once", errs, time.Since(f.began))
+			t.Fatalf("Acquire returned the errors %v after %v, want 2 at once", errs, time.Since(f.began))
 		}
 		for _, err := range errs {
 			delay, is := errors.AsType[*politeness.DelayError](err)
@@ -597,10 +597,10 @@ func TestFleet_RetryAfterRejectionByNextStage(t *testing.T) {
 			c.Own(fleet.Record{})
 			_, errs := f.seen()
 			if len(errs) != 1 {
-				t.Fatalf("%d errors, want 1", len(errs))
+				t.Fatalf("Acquire returned %d errors, want 1", len(errs))
 			}
 			if rejected, is := errors.AsType[*politeness.DelayError](errs[0]); !is || rejected.Reason != reason {
-				t.Fatalf("error %v, want a DelayError with the reason %q", errs[0], reason)
+				t.Fatalf("Acquire: error %v, want a DelayError with the reason %q", errs[0], reason)
 			}
 			time.Sleep(1900 * time.Millisecond)
 			give(t, c, true, false)
@@ -698,7 +698,7 @@ func TestFleet_IdleHost(t *testing.T) {
 		give(t, c, false, false)
 		time.Sleep(time.Second)
 		if state := give(t, c, false, true); !bytes.Equal(state, schedule.State{}.Encode()) {
-			t.Errorf("the state for the next owner is %v, want nothing", state)
+			t.Errorf("the state for the next owner is %v, want an empty one", state)
 		}
 		f.request(t.Context(), shop)
 		c = f.fleet.claim(t)

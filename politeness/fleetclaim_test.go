@@ -38,10 +38,10 @@ func FuzzClaimState(f *testing.F) {
 			c.Wait(l.epoch, fleet.Record{State: state}, nil)
 			c.Own(fleet.Record{State: state})
 			if after := h.DueForAny(); after < before {
-				t.Errorf("due %v, want %v or later as before", after, before)
+				t.Errorf("after the Claim received the state, the host is due at %v, want %v, as before, or later", after, before)
 			}
 			if _, reserved := l.budgets.Export(utcDay(), h.Key, false); reserved.Requests < 0 || reserved.Bytes < 0 {
-				t.Errorf("reserved %+v, want nothing below 0", reserved)
+				t.Errorf("the Budget's reservation is %+v, want nothing below 0", reserved)
 			}
 			g.leave(false)
 			c.Give(true)

@@ -49,7 +49,7 @@ func TestOneHostHasOnePace(t *testing.T) {
 		for i, s := range spellings {
 			key, err := HostKey(t.Context(), &url.URL{Scheme: "http", Host: s})
 			if err != nil {
-				t.Errorf("%s: %v", s, err)
+				t.Errorf("HostKey(%s): error %v, want none", s, err)
 			}
 			if i == 0 {
 				first = key
@@ -80,7 +80,7 @@ func TestSpellingsOfAHostWaitForEachOther(t *testing.T) {
 			}
 			g.Done(Outcome{})
 			if got, want := time.Since(start), time.Duration(i)*time.Second; got != want {
-				t.Errorf("%s after %v, want %v", host, got, want)
+				t.Errorf("the request to %s started after %v, want %v", host, got, want)
 			}
 		}
 	})
@@ -123,7 +123,7 @@ func TestHostLongerThanAnyName(t *testing.T) {
 			}
 		}
 		if sent != 0 || closed != 1 {
-			t.Errorf("%s: sent %d times, body closed %d times; want 0, 1", name, sent, closed)
+			t.Errorf("%s: the request was sent %d times, and its body closed %d times; want 0, 1", name, sent, closed)
 		}
 		if took > time.Second { // a rejection usually takes microseconds, but the machine may be busy
 			t.Errorf("%s: rejected after %v, want at most 1s", name, took)
@@ -168,7 +168,7 @@ func TestTargetOfAnotherHostIsAnError(t *testing.T) {
 			URL: &url.URL{Scheme: "http", Host: "a.test", Opaque: tt.opaque, Path: tt.path}}
 		_, err := tr.RoundTrip(req.WithContext(t.Context()))
 		if sent != tt.sent || (err == nil) != tt.sent || !sent && closed != 1 {
-			t.Errorf("%s: sent %v, error %v, body closed %d times; want sent %v", tt.name, sent, err, closed, tt.sent)
+			t.Errorf("%s: the request was sent: %v, error %v, and its body was closed %d times; want sent: %v", tt.name, sent, err, closed, tt.sent)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestHostKeyAllocatesNothingForAPlainHost(t *testing.T) {
 		strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com"} {
 		u := &url.URL{Host: host}
 		if n := testing.AllocsPerRun(100, func() { HostKey(context.Background(), u) }); n > 0 {
-			t.Errorf("%s: %v allocations, want 0", host, n)
+			t.Errorf("HostKey of %s makes %v allocations, want 0", host, n)
 		}
 	}
 }

@@ -23,20 +23,20 @@ func TestCrawlDelayLongerThanMaxCrawlDelay(t *testing.T) {
 		zero := time.Now()
 		g, err := l.Acquire(page, u)
 		if err != nil || time.Since(zero) != time.Second {
-			t.Fatalf("the first page: %v after %v, want the Delay alone", err, time.Since(zero))
+			t.Fatalf("Acquire of the first page: error %v after %v, want none after the Delay of 1s", err, time.Since(zero))
 		}
 		g.Done(Outcome{})
 		until := time.Now().Add(time.Hour)
 		for range 3 {
 			_, err = l.Acquire(page, u)
 			if d, ok := errors.AsType[*DelayError](err); !ok || !d.Until.Equal(until) {
-				t.Fatalf("the next page: %v, want a DelayError until %v", err, until)
+				t.Fatalf("Acquire of the next page: error %v, want a DelayError until %v", err, until)
 			}
 			time.Sleep(time.Minute)
 		}
 		time.Sleep(time.Until(until))
 		if g, err = l.Acquire(page, u); err != nil || !time.Now().Equal(until) {
-			t.Errorf("when the Crawl-delay is over: error %v at %v, want none at %v", err, time.Now(), until)
+			t.Errorf("Acquire when the Crawl-delay is over: error %v at %v, want none at %v", err, time.Now(), until)
 		}
 		g.Done(Outcome{})
 	})
@@ -74,11 +74,11 @@ func TestLongCrawlDelayLearntWhileOthersWait(t *testing.T) {
 		}
 		synctest.Wait()
 		if delayed != 4 {
-			t.Errorf("%d are rejected at once, want 4", delayed)
+			t.Errorf("%d waiting requests are rejected at once, want 4", delayed)
 		}
 		wg.Wait() // one request gets the slot when the lease of the earlier Grant is over
 		if granted != 1 {
-			t.Errorf("%d granted, want 1", granted)
+			t.Errorf("%d waiting requests are granted, want 1", granted)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestAbsurdCrawlDelaysDoNotWrapAround(t *testing.T) {
 			}
 		}
 		if next := time.Until(l.Next(u)); next < 100*365*24*time.Hour {
-			t.Errorf("next in %v, want at least 100 years", next)
+			t.Errorf("Next is in %v, want at least 100 years", next)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestJitterOnlyLengthens(t *testing.T) {
 			gaps = append(gaps, starts[i]-starts[i-1])
 		}
 		if lo, hi := slices.Min(gaps), slices.Max(gaps); lo < time.Second || hi > 1500*time.Millisecond || hi-lo < 300*time.Millisecond {
-			t.Errorf("gaps from %v to %v, want them spread from 1s to 1.5s", lo, hi)
+			t.Errorf("the gaps between starts are from %v to %v, want them within 1s to 1.5s and at least 300ms apart", lo, hi)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func TestIPKey(t *testing.T) {
 		} {
 			got, err := c.key(t.Context(), mustURL(t, tt.url))
 			if got != tt.want || err != nil || lookUps != tt.lookUps {
-				t.Errorf("%s: %q, %v after %d look-ups; want %q after %d", tt.url, got, err, lookUps, tt.want, tt.lookUps)
+				t.Errorf("key(%s) = %q, %v after %d look-ups; want %q, nil after %d", tt.url, got, err, lookUps, tt.want, tt.lookUps)
 			}
 		}
 

@@ -100,7 +100,7 @@ func wantStarts(t *testing.T, l *Limiter, crawlDelay, work time.Duration, want [
 		ctx = WithCrawlDelay(ctx, crawlDelay)
 	}
 	if got := startsOf(t, l, ctx, len(want), work); !slices.Equal(got, want) {
-		t.Errorf("starts %v, want %v", got, want)
+		t.Errorf("requests started after %v, want %v", got, want)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestExemptFetchOfRobotsTxt(t *testing.T) {
 			}
 			g.Done(Outcome{})
 			if got := time.Since(zero); got != want {
-				t.Fatalf("started after %v, want %v", got, want)
+				t.Fatalf("the request started after %v, want %v", got, want)
 			}
 		}
 		robots, page := WithCrawlDelay(t.Context(), Exempt), WithCrawlDelay(t.Context(), 10*time.Second)
@@ -162,7 +162,7 @@ func TestCrawlDelayKey(t *testing.T) {
 		} {
 			starts := startsOf(t, &Limiter{}, tt.ctx, 2, 0)
 			if got := starts[1] - starts[0]; got != tt.want {
-				t.Errorf("%+v: an interval of %v, want %v", tt.ctx, got, tt.want)
+				t.Errorf("%+v: requests start at an interval of %v, want %v", tt.ctx, got, tt.want)
 			}
 		}
 	})
@@ -192,27 +192,27 @@ func TestDeadlineTooEarlyIsRefusedAtOnceAndConsumesNothing(t *testing.T) {
 			_, err := l.Acquire(ctx, u)
 			d, ok := errors.AsType[*DelayError](err)
 			if !ok {
-				t.Fatalf("error %v, want a DelayError", err)
+				t.Fatalf("Acquire: error %v, want a DelayError", err)
 			}
 			if d.Host != "example.com" || !d.Until.Equal(zero.Add(10*time.Second)) {
-				t.Errorf("%+v", d)
+				t.Errorf("the DelayError is %+v, want the Host %q and an Until of %v", d, "example.com", zero.Add(10*time.Second))
 			}
 			if !errors.Is(err, context.DeadlineExceeded) || !d.Timeout() {
-				t.Error("not a timeout")
+				t.Errorf("error %v is not a timeout, want one that wraps DeadlineExceeded", err)
 			}
 		}
 		if time.Since(zero) != 0 {
-			t.Error("it waited")
+			t.Errorf("Acquire returned the DelayErrors after %v, want at once", time.Since(zero))
 		}
 		if _, err := l.Acquire(t.Context(), u); err != nil || time.Since(zero) != 10*time.Second {
-			t.Errorf("after the rejections: %v after %v", err, time.Since(zero))
+			t.Errorf("Acquire after the rejections: error %v after %v, want none after 10s", err, time.Since(zero))
 		}
 	})
 }
 
-// A second Limiter with a Key alone is not without effect: its zero Delay is
-// one second for all hosts that share a key, however short the first Limiter's
-// Delay is.
+// A second Limiter in which only Key is set has an effect too: its zero Delay
+// means one second for all hosts that share a key, however short the first
+// Limiter's Delay is.
 func TestWithin_ZeroDelayIsOneSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := func(context.Context, *url.URL) (string, error) { return "all", nil }
@@ -250,7 +250,7 @@ func TestNegativeFields(t *testing.T) {
 			}
 		}
 		if n := l.Stats().Hosts; n != 1000 {
-			t.Errorf("%d hosts are remembered", n)
+			t.Errorf("%d hosts are stored, want 1000", n)
 		}
 	})
 	t.Run("BackOff", func(t *testing.T) {
@@ -261,13 +261,13 @@ func TestNegativeFields(t *testing.T) {
 				g, _ := l.Acquire(t.Context(), u)
 				g.Done(Outcome{Status: 503})
 				if wait := time.Until(l.Next(u)); wait != 0 {
-					t.Errorf("a pause of %v", wait)
+					t.Errorf("a 503 without Retry-After pauses the host for %v, want no pause", wait)
 				}
 			}
 			g, _ := l.Acquire(t.Context(), u)
 			g.Done(Outcome{Status: 503, Header: retryIn("20")})
 			if wait := time.Until(l.Next(u)); wait != 20*time.Second {
-				t.Errorf("a pause of %v, want Retry-After's 20s", wait)
+				t.Errorf("a 503 with Retry-After pauses the host for %v, want 20s", wait)
 			}
 		})
 	})
@@ -283,7 +283,7 @@ func TestNegativeFields(t *testing.T) {
 			for want := time.Hour; want < 1000*time.Hour; want *= 2 {
 				got := pause()
 				if got < want || got > want+want/10 {
-					t.Errorf("a pause of %v, want %v and up to a tenth", got, want)
+					t.Errorf("a 429 pauses the host for %v, want %v to %v", got, want, want+want/10)
 				}
 				time.Sleep(got)
 			}
@@ -312,18 +312,18 @@ func TestStatsAndObserver(t *testing.T) {
 		time.AfterFunc(1, cancel2)
 		l.Acquire(ctx, u)
 		if s, want := l.Stats(), (Stats{Hosts: 1}); s != want || paused(l) != 1 {
-			t.Errorf("%+v, want %+v; %d paused", s, want, paused(l))
+			t.Errorf("Stats = %+v, and %d hosts are paused, want %+v and 1", s, paused(l), want)
 		}
 		if got, want := n.String(), "granted 6, rejected 1, canceled 1, backed off 1"; got != want {
-			t.Errorf("%s, want %s", got, want)
+			t.Errorf("the Observer's calls are %s, want %s", got, want)
 		}
 		slices.Sort(waits)
 		if want := []time.Duration{0, time.Second, time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second}; !slices.Equal(waits, want) {
-			t.Errorf("waits of %v, want %v", waits, want)
+			t.Errorf("Granted received the waits %v, want %v", waits, want)
 		}
 		time.Sleep(time.Hour)
 		if n := paused(l); n != 0 {
-			t.Errorf("%d hosts are paused an hour later", n)
+			t.Errorf("%d hosts are paused an hour later, want none", n)
 		}
 	})
 }

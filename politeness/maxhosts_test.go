@@ -60,21 +60,21 @@ func TestMaxHosts_ManyNewHosts(t *testing.T) {
 			u.Host = fmt.Sprintf("h%d.example", i)
 			g, err := l.Acquire(t.Context(), u)
 			if err != nil {
-				t.Fatalf("host %d: %v", i, err)
+				t.Fatalf("Acquire of host %d: error %v, want none", i, err)
 			}
 			g.Done(Outcome{Status: 200})
 			if i%4000 == 0 {
 				time.Sleep(time.Second)
 				if s := l.Stats(); s.Hosts > 5000 {
-					t.Fatalf("%d hosts remembered, want at most 5000", s.Hosts)
+					t.Fatalf("%d hosts are stored, want at most 5000", s.Hosts)
 				}
 			}
 		}
 		if got := l.Next(pausedURL); !got.Equal(until) {
-			t.Errorf("the pause ends %v, want %v", got, until)
+			t.Errorf("the pause ends at %v, want %v", got, until)
 		}
 		if now := runtime.NumGoroutine(); now > routines {
-			t.Errorf("%d goroutines, want at most %d as before", now, routines)
+			t.Errorf("%d goroutines are running, want at most %d, as before", now, routines)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestMaxHosts_BehindALongBackOff(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // so a hundred hosts are in their interval at any moment
 		}
 		if s := l.Stats(); s.Hosts > 200 || paused(l) != 5 {
-			t.Errorf("%+v, %d paused, want the hundred hosts of the last second and the five paused ones", s, paused(l))
+			t.Errorf("Stats = %+v, and %d hosts are paused; want at most 200 hosts, 5 of them paused", s, paused(l))
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestFullOfPausedHosts(t *testing.T) {
 			ctx := WithCrawlDelay(t.Context(), 5*time.Second)
 			g, err := l.Acquire(ctx, &url.URL{Host: host})
 			if err != nil {
-				t.Fatalf("%s: %v", host, err)
+				t.Fatalf("Acquire of %s: error %v, want none", host, err)
 			}
 			g.Done(o)
 		}
@@ -129,11 +129,11 @@ func TestFullOfPausedHosts(t *testing.T) {
 		}
 		for i := range 10 {
 			if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
-				t.Errorf("honest%d.example is evicted", i)
+				t.Errorf("honest%d.example is evicted, want it kept", i)
 			}
 		}
 		if s, k := l.Stats(), paused(l); s.Hosts > 100 || k < 80 || k > 90 || n.rejected.Load() != 0 {
-			t.Errorf("%+v, %d paused, %v; want at most 100 hosts, 80 to 90 paused, none rejected", s, k, &n)
+			t.Errorf("Stats = %+v, %d hosts are paused, and the Observer's calls are %v; want at most 100 hosts, 80 to 90 paused, none rejected", s, k, &n)
 		}
 	})
 }
@@ -194,7 +194,7 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 			}
 			for i := range 10 {
 				if l.hosts.Get(fmt.Sprintf("honest%d.example", i)) == nil {
-					t.Errorf("honest%d.example is evicted", i)
+					t.Errorf("honest%d.example is evicted, want it kept", i)
 				}
 			}
 			if s := l.Stats(); s.Hosts < 90 || s.Hosts > 110 {
@@ -235,7 +235,7 @@ func TestMaxHosts_Late429OfAnEvictedHost(t *testing.T) {
 		time.Sleep(time.Minute)
 		lost.Done(Outcome{Status: 429, Header: retryIn("3600")})
 		if wait := time.Until(l.Next(a)); wait != time.Hour {
-			t.Errorf("next in %v, want 1h", wait)
+			t.Errorf("after the late 429, Next is in %v, want 1h", wait)
 		}
 	})
 }
@@ -252,7 +252,7 @@ func TestMaxHosts_Next(t *testing.T) {
 			t.Errorf("the new host is due in %v, want at once", wait)
 		}
 		if l.hosts.Get("known.example") == nil {
-			t.Error("the known host is evicted")
+			t.Error("the known host is evicted, want it kept")
 		}
 	})
 }

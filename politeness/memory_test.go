@@ -31,10 +31,10 @@ func TestAllocations(t *testing.T) {
 		}
 		g.Done(Outcome{Status: 200, Latency: time.Millisecond})
 	}); n > 2 {
-		t.Errorf("%v allocations for Acquire and Done, want at most 2", n)
+		t.Errorf("Acquire and Done make %v allocations, want at most 2", n)
 	}
 	if n := testing.AllocsPerRun(100, func() { l.Next(u) }); n > 1 {
-		t.Errorf("%v allocations for Next, want at most 1", n)
+		t.Errorf("Next makes %v allocations, want at most 1", n)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestMemoryOfAnIdleHost(t *testing.T) {
 		t.Fatalf("Stats() = %+v, want %d hosts", s, n)
 	}
 	if each > budget {
-		t.Errorf("%d bytes for a host, want at most %d", each, budget)
+		t.Errorf("a host takes %d bytes of memory, want at most %d", each, budget)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestMemoryOfAWaiter(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryOfAWaiter$")
 		cmd.Env = append(os.Environ(), "GODEBUG=adaptivestackstart=0", "GOMAXPROCS=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
+			t.Errorf("the test in a process of its own: error %v, want none, and its output is\n%s", err, out)
 		}
 		return
 	}
@@ -96,6 +96,6 @@ func TestMemoryOfAWaiter(t *testing.T) {
 	cancel()
 	wg.Wait()
 	if each > budget {
-		t.Errorf("%d bytes for a waiter, want at most %d", each, budget)
+		t.Errorf("a waiting request takes %d bytes of memory, want at most %d", each, budget)
 	}
 }

@@ -32,7 +32,7 @@ func TestJoinHasEveryFunction(t *testing.T) {
 		called = nil
 		f.Interface().(func(context.Context, Event))(t.Context(), Event{})
 		if want := []string{field.Name + "1", field.Name + "2", field.Name + "3"}; !slices.Equal(called, want) {
-			t.Errorf("called %q, want %q", called, want)
+			t.Errorf("the joined function calls %q, want %q", called, want)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestObserversGetTheContextOfTheRequest(t *testing.T) {
 		want := func(values ...any) {
 			t.Helper()
 			if !slices.Equal(got, values) {
-				t.Errorf("got %v, want %v", got, values)
+				t.Errorf("the functions received contexts with the values %v, want %v", got, values)
 			}
 			got = nil
 		}
@@ -114,7 +114,7 @@ func TestObserversAllocateNothing(t *testing.T) {
 	count := func(context.Context, Event) { n++ }
 	observed := allocs(Join(&Observer{Granted: count, BackedOff: count}, &Observer{Granted: count}))
 	if without := allocs(nil); observed > without {
-		t.Errorf("%v allocations, want at most %v as without an Observer", observed, without)
+		t.Errorf("Acquire and Done with an Observer make %v allocations, want at most %v, as without one", observed, without)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestObserversAreToldAWholeRequest(t *testing.T) {
 			"ended 3 /gone at 12.4s: 0 after 200ms",
 		}
 		if !slices.Equal(log, want) {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
+			t.Errorf("the events are\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestDone_FromManyGoroutines(t *testing.T) {
 		wg.Wait()
 	}
 	if s := l.Stats(); s.InFlight != 0 || n.granted.Load() != 200 {
-		t.Errorf("%+v, %v; want 200 granted, none in flight", s, &n)
+		t.Errorf("Stats = %+v, and the Observer's calls are %v; want none in flight and 200 granted", s, &n)
 	}
 	(*Grant)(nil).Done(Outcome{})
 	new(Grant).Done(Outcome{})

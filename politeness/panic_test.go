@@ -137,11 +137,11 @@ func TestTransport_ObserverPanics(t *testing.T) {
 						t.Errorf("the body was closed %d times, want 1", body.closed)
 					}
 					if sent.Err() == nil {
-						t.Error("the context of the request has not ended")
+						t.Error("the context of the request has not ended after the panic, want it canceled")
 					}
 					err := request(t.Context())
 					if wait := time.Since(began); err != nil || wait != 9*time.Second {
-						t.Errorf("the next request starts after %v: %v; want 9 s, as Retry-After requests", wait, err)
+						t.Errorf("the next request starts after %v, error %v; want 9s, the Retry-After, and none", wait, err)
 					}
 				})
 			})
@@ -165,7 +165,7 @@ func TestTransport_ObserverPanicsAfterAnError(t *testing.T) {
 		mustPanic(t, func() { tr.RoundTrip(req) })
 		mustBeFree(t, tr.Limiter)
 		if sent.Err() == nil {
-			t.Error("the context of the request has not ended")
+			t.Error("the context of the request has not ended after the panic, want it canceled")
 		}
 	})
 }

@@ -68,7 +68,7 @@ func TestPerHost(t *testing.T) {
 	}
 }
 
-// The settings of one host leave all others alone.
+// The settings of one host do not affect other hosts.
 func TestPerHost_OtherHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: func(key string) HostSettings {
@@ -83,7 +83,7 @@ func TestPerHost_OtherHosts(t *testing.T) {
 		}
 		g.Done(Outcome{})
 		if got, want := startsOf(t, l, t.Context(), 3, 0), every(time.Second, 3); !slices.Equal(got, want) {
-			t.Errorf("starts %v, want %v", got, want)
+			t.Errorf("requests started after %v, want %v", got, want)
 		}
 	})
 }
@@ -106,14 +106,14 @@ func TestPerHost_AnyValue(t *testing.T) {
 					ctx, cancel := context.WithTimeout(WithCrawlDelay(t.Context(), time.Second), time.Second)
 					first, err := l.Acquire(ctx, u)
 					if err != nil {
-						t.Fatalf("%+v: %v", settings, err)
+						t.Fatalf("Acquire with %+v: error %v, want none", settings, err)
 					}
 					first.Done(Outcome{Status: 503})
 					l.Next(u)
 					if next, err := l.Acquire(ctx, u); err == nil {
 						next.Done(Outcome{})
 					} else if _, ok := errors.AsType[*DelayError](err); !ok {
-						t.Errorf("%+v: error %v, want a DelayError", settings, err)
+						t.Errorf("the second Acquire with %+v: error %v, want a DelayError", settings, err)
 					}
 					cancel()
 				}
@@ -122,8 +122,8 @@ func TestPerHost_AnyValue(t *testing.T) {
 	})
 }
 
-// A crawl runs when the settings of its host change. The next request to the
-// host brings the change to the requests that wait already.
+// The settings of a host change while requests to it wait. The next request to
+// the host puts the new settings in force for the waiting requests too.
 func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
 	const s = time.Second
 	for _, tt := range []struct {
@@ -178,7 +178,7 @@ func TestPerHost_ChangesWhileRequestsWait(t *testing.T) {
 				requests.Wait()
 				slices.Sort(starts)
 				if !slices.Equal(starts, tt.want) {
-					t.Errorf("starts %v, want %v", starts, tt.want)
+					t.Errorf("requests started after %v, want %v", starts, tt.want)
 				}
 			})
 		})
@@ -210,18 +210,19 @@ func TestPerHost_LongerDelayRefusesWaitingRequests(t *testing.T) {
 		time.Sleep(time.Second)
 		delay.Store(int64(100 * time.Second))
 		if next := l.Next(u).Sub(began); next != 100*time.Second {
-			t.Errorf("Next is %v, want the new Delay", next)
+			t.Errorf("Next is %v after the first request, want 1m40s, the new Delay", next)
 		}
 		err = <-rejected
 		d, ok := errors.AsType[*DelayError](err)
 		if at := time.Since(began); at != time.Second || !ok || d.Until.Sub(began) != 100*time.Second || d.Reason != ReasonDelay {
-			t.Errorf("error %+v after %v, want a DelayError until 1m40s for the Delay after 1s", err, at)
+			t.Errorf("Acquire: error %+v after %v, want a DelayError until 1m40s for the Delay after 1s", err, at)
 		}
 	})
 }
 
-// A request that is rejected because of the queue before it gets that reason,
-// although the CrawlDelay of its host is longer than MaxCrawlDelay.
+// A request that is rejected because of the requests ahead of it has
+// ReasonQueue, although the CrawlDelay of its host is longer than
+// MaxCrawlDelay.
 func TestPerHost_ReasonOfARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{PerHost: always(HostSettings{CrawlDelay: 90 * time.Second})}
@@ -232,7 +233,7 @@ func TestPerHost_ReasonOfARefusal(t *testing.T) {
 			_, err := l.Acquire(ctx, u)
 			d, ok := errors.AsType[*DelayError](err)
 			if !ok {
-				t.Fatalf("error %v, want a DelayError", err)
+				t.Fatalf("Acquire: error %v, want a DelayError", err)
 			}
 			return d.Reason
 		}
@@ -284,13 +285,13 @@ func TestPerHost_Within(t *testing.T) {
 				t.Fatal(err)
 			}
 			if at := time.Since(began); at != step.want {
-				t.Errorf("%s after %v, want %v", step.url, at, step.want)
+				t.Errorf("the request to %s started after %v, want %v", step.url, at, step.want)
 			}
 			g.Done(Outcome{})
 		}
 		slices.Sort(keys)
 		if keys = slices.Compact(keys); !slices.Equal(keys, []string{"example.com", "example.org"}) {
-			t.Errorf("keys %q, want example.com and example.org", keys)
+			t.Errorf("PerHost received the keys %q, want example.com and example.org", keys)
 		}
 	})
 }
@@ -357,7 +358,8 @@ func TestPerHost_WithinIsReadAfterTheWait(t *testing.T) {
 }
 
 // A PerHost that never returns the same settings twice is called once for each
-// request. It makes no request busy while it waits, and fills no memory.
+// request. Waiting requests do not wake each other without end, and the
+// settings do not fill the memory.
 func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 200
@@ -395,7 +397,7 @@ func TestPerHost_AlwaysAnotherValue(t *testing.T) {
 }
 
 // Hosts with the same settings share them, and settings that no host has are
-// evicted.
+// removed.
 func TestPerHost_SettingsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settings := []HostSettings{{}, {Delay: time.Second}, {Delay: 3 * time.Second}, {CrawlDelay: -1}, {CrawlDelay: -2}}
@@ -439,7 +441,7 @@ func TestPerHost_MayCallTheLimiter(t *testing.T) {
 			return HostSettings{}
 		}
 		if got, want := startsOf(t, l, t.Context(), 3, time.Second), []time.Duration{0, 0, 0}; !slices.Equal(got, want) {
-			t.Errorf("starts %v, want %v", got, want)
+			t.Errorf("requests started after %v, want %v", got, want)
 		}
 	})
 }
@@ -465,7 +467,7 @@ func TestPerHost_Observer(t *testing.T) {
 			}}}
 			startsOf(t, l, WithCrawlDelay(t.Context(), 10*s), 2, 0)
 			if got != tt.want {
-				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+				t.Errorf("%s: Granted received\n%s\nwant\n%s", tt.name, got, tt.want)
 			}
 		})
 	}
@@ -552,7 +554,7 @@ func TestPerHost_HostIsForgottenInBetween(t *testing.T) {
 }
 
 // The outcome of a request whose lease has expired and whose host is evicted
-// makes the host anew, with the settings of PerHost.
+// creates the host again, with the settings of PerHost.
 func TestPerHost_HostIsRecalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{Lease: time.Second, Delay: -1, PerHost: always(HostSettings{Delay: 10 * time.Minute})}
@@ -597,7 +599,7 @@ func TestPerHost_EstimatesWithAnAgreedCrawlDelay(t *testing.T) {
 			interval := max(time.Second, agreed)
 			got := startsOf(t, l, WithCrawlDelay(t.Context(), 10*time.Second), 6, 0)
 			if want := every(interval, 6); !slices.Equal(got, want) {
-				t.Errorf("CrawlDelay %v: starts %v, want %v", agreed, got, want)
+				t.Errorf("CrawlDelay %v: requests started after %v, want %v", agreed, got, want)
 			}
 		})
 	}
@@ -640,7 +642,7 @@ func TestExemptInTurn_StartsBeforeARobotsRequest(t *testing.T) {
 		ctx, stop := context.WithTimeout(WithCrawlDelay(t.Context(), ExemptInTurn), 2*time.Second)
 		defer stop()
 		if _, err := l.Acquire(ctx, page); err != nil || time.Since(began) != 5*time.Second {
-			t.Errorf("after %v: %v, want a start after 5 s", time.Since(began), err)
+			t.Errorf("Acquire took %v, error %v; want 5s and none", time.Since(began), err)
 		}
 		cancel()
 		synctest.Wait()

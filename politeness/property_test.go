@@ -304,7 +304,7 @@ func TestRandomSchedulesKeepTheirBounds(t *testing.T) {
 				}
 				wg.Wait()
 				if replied != len(trips) {
-					t.Fatalf("%d replies, want %d", replied, len(trips))
+					t.Fatalf("%d requests have received a response, want %d", replied, len(trips))
 				}
 				slices.SortFunc(log, func(a, b served) int { return cmp.Compare(a.start, b.start) })
 				for i := 1; i < len(log); i++ {
@@ -371,12 +371,12 @@ func TestRandomDeadlinesAreRefusedExactly(t *testing.T) {
 					now := time.Since(zero)
 					if !fits {
 						if d, ok := errors.AsType[*DelayError](err); !ok || d.Until.Sub(zero) != start || now != arrive {
-							t.Errorf("seed %d, %d: %v at %v, want a DelayError until %v at %v", seed, i, err, now, start, arrive)
+							t.Errorf("seed %d, request %d: error %v at %v, want a DelayError until %v at %v", seed, i, err, now, start, arrive)
 						}
 						return
 					}
 					if err != nil || now != start {
-						t.Errorf("seed %d, %d: %v at %v, want a start at %v", seed, i, err, now, start)
+						t.Errorf("seed %d, request %d: error %v at %v, want a start at %v", seed, i, err, now, start)
 						return
 					}
 					g.Done(Outcome{Status: 200})

@@ -11,9 +11,9 @@ import (
 )
 
 // A proxy for plain HTTP contacts the host of the Host header, because net/http
-// writes that host into the request line. If a request were paced by the host
-// of its URL, a crawler that sets Host could request one site as often as it
-// has URLs for it.
+// writes that host into the request line. If requests kept the delay of their
+// URL's host instead, a crawler that sets Host could send requests with
+// different URL hosts to one site without any delay.
 func TestProxy_RequestsArePacedByTheHostThatItContacts(t *testing.T) {
 	var contacted []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -59,10 +59,10 @@ func (s *quotaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server that states its quota, in any of the forms, never gets more requests
-// than its quota. One case is left out: several requests at a time to a server
-// that states its quota only when the quota is spent. The crawl takes at most
-// about three times as long as the quota demands.
+// A server that declares its quota, in any of the forms, never receives more
+// requests than its quota. One case is left out: several requests at a time to
+// a server that declares its quota only when the quota is spent. The crawl
+// takes at most about three times as long as the quota demands.
 func TestQuotasAreKept(t *testing.T) {
 	up := func(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 	down := func(d time.Duration) int64 { return int64(d.Seconds()) }
@@ -140,7 +140,7 @@ func TestQuotasAreKept(t *testing.T) {
 					}
 					wg.Wait()
 					if server.beyond > 0 {
-						t.Errorf("%d requests beyond the quota, want 0", server.beyond)
+						t.Errorf("%d requests reached the server beyond its quota, want 0", server.beyond)
 					}
 					if took := time.Since(start); took < 6*time.Minute || took > 20*time.Minute {
 						t.Errorf("the crawl took %v, want 6m to 20m", took)
@@ -187,11 +187,11 @@ func TestQuotasAreKept_Loopback(t *testing.T) {
 				}
 				resp.Body.Close()
 				if resp.StatusCode != http.StatusOK {
-					t.Errorf("a page has the status %s, want 200", resp.Status)
+					t.Errorf("the response to a request has the status %s, want 200", resp.Status)
 				}
 			}
 			if server.beyond > 0 {
-				t.Errorf("%d of %d requests beyond the quota, want 0", server.beyond, requests)
+				t.Errorf("%d of %d requests reached the server beyond its quota, want 0", server.beyond, requests)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func TestQuotasAndWhatElseSetsThePace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := afterAnswer(t, &Limiter{MaxRetryAfter: time.Hour}, tt.status, tt.lines...)
 				if got := next(t, l); got != tt.want {
-					t.Errorf("next in %v, want %v", got, tt.want)
+					t.Errorf("the next request is due in %v, want %v", got, tt.want)
 				}
 			})
 		})
@@ -254,7 +254,7 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 		l := &Limiter{Delay: 20 * time.Second}
 		afterAnswer(t, l, 200, `RateLimit: "default";r=10;t=60`)
 		if got := next(t, l); got != 20*time.Second {
-			t.Errorf("next in %v, want the Delay of 20s", got)
+			t.Errorf("the next request is due in %v, want the Delay of 20s", got)
 		}
 		l = &Limiter{Concurrency: -1, Delay: -1}
 		afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=60`)
@@ -264,17 +264,17 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 		}
 		old.Done(Outcome{Status: 200, Header: fields(`RateLimit: "other";r=100;t=60`)})
 		if got := next(t, l); got != 30*time.Second {
-			t.Errorf("next in %v, want the 30s for which the stricter quota holds", got)
+			t.Errorf("the next request is due in %v, want the 30s for which the stricter quota holds", got)
 		}
 		time.Sleep(30 * time.Second)
 		afterAnswer(t, l, 200, `RateLimit: "other";r=60;t=60`)
 		if got := next(t, l); got != time.Second {
-			t.Errorf("next in %v, want 1s now that the stricter quota is renewed", got)
+			t.Errorf("the next request is due in %v, want 1s now that the stricter quota is renewed", got)
 		}
 		afterAnswer(t, l, 200)
 		time.Sleep(time.Hour)
 		if got := next(t, l); got > 0 {
-			t.Errorf("next in %v an hour later, want now", got)
+			t.Errorf("an hour later, the next request is due in %v, want now", got)
 		}
 	})
 }
@@ -289,7 +289,7 @@ func TestQuotaIsAReason(t *testing.T) {
 			_, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 			delay, ok := errors.AsType[*DelayError](err)
 			if !ok || delay.Reason != "rate limit" || time.Until(delay.Until) != time.Minute {
-				t.Errorf("%s: error %v (%+v), want a DelayError for 1m0s with Reason %q", line, err, delay, "rate limit")
+				t.Errorf("Acquire after %s: error %v (%+v), want a DelayError for 1m0s with Reason %q", line, err, delay, "rate limit")
 			}
 		})
 	}
@@ -299,7 +299,7 @@ func TestQuotaIsAReason(t *testing.T) {
 		first.Done(Outcome{Status: 429, Header: fields("Retry-After: 600")})
 		_, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
 		if delay, ok := errors.AsType[*DelayError](err); !ok || delay.Reason != "back-off" {
-			t.Errorf("error %v, want a DelayError with Reason %q", err, "back-off")
+			t.Errorf("Acquire: error %v, want a DelayError with Reason %q", err, "back-off")
 		}
 	})
 }

@@ -76,9 +76,9 @@ func (l *Limiter) waitFor(g *Grant, at schedule.Time, why schedule.Reason, now s
 // body before the log names the body.
 const openBodyWarning = 5 * time.Second
 
-// waitForSlot is called for g if nothing else makes g wait than that no slot is
-// free or another request is on its way: see Host.HasSlot. g checks again when
-// the first lease ends, and when it has waited for an open body for
+// waitForSlot is called for g if g waits only because no slot is free or
+// another request is on its way: see Host.HasSlot. g checks again when the
+// first lease ends, and when it has waited for an open body for
 // openBodyWarning. Any change that frees a slot wakes g.
 func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host

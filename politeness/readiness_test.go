@@ -42,7 +42,7 @@ func TestPlaceInALongQueueIsFoundAtOnce(t *testing.T) {
 			best = min(best, time.Since(start))
 		}
 		if got, want := g.untilStart().Round(time.Hour), time.Duration(waiters+1)*time.Hour; got != want {
-			t.Errorf("behind %d that wait one is due in %v, want %v", waiters, got, want)
+			t.Errorf("behind %d waiting requests, another one is due in %v, want %v", waiters, got, want)
 		}
 		cancel()
 		wg.Wait()
@@ -118,7 +118,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 				}
 				rejected++
 				if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonQueue || time.Since(zero) != 500*time.Millisecond {
-					t.Errorf("error %v after %v, want a DelayError with Reason %q after 500ms", err, time.Since(zero), ReasonQueue)
+					t.Errorf("Acquire: error %v after %v, want a DelayError with Reason %q after 500ms", err, time.Since(zero), ReasonQueue)
 				}
 			})
 		}
@@ -142,7 +142,7 @@ func TestExempt_RefusesPagesThatAreTooLateAtOnce(t *testing.T) {
 
 // Thousands of requests wait, and each will start in time for its deadline.
 // Then the host requests a pause that is longer. All requests are rejected
-// within a few milliseconds, although no event looks at all of them.
+// within a few milliseconds, although no event examines all of them.
 func TestPause_RefusesThousandsThatAreTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
@@ -211,7 +211,7 @@ func TestExempt_WaitsAsLongAsTheLastOneTook(t *testing.T) {
 			t.Errorf("the robots.txt starts after %v, want 1m1s", got)
 		}
 		if got := fmt.Sprint(queued); got != "[1m1s queue 1m1s delay]" {
-			t.Errorf("the trace has %s, want %s", got, "[1m1s queue 1m1s delay]")
+			t.Errorf("Queued received %s, want %s", got, "[1m1s queue 1m1s delay]")
 		}
 		wg.Wait()
 	})

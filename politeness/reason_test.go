@@ -134,7 +134,7 @@ func TestReasonOfAWait(t *testing.T) {
 }
 
 // Programs print Reasons, and evidence records contain them, so their values
-// stay as they are.
+// must not change.
 func TestReasonValues(t *testing.T) {
 	values := map[Reason]string{
 		ReasonDelay: "delay", ReasonAdaptive: "adaptive delay", ReasonCrawlDelay: "crawl-delay", ReasonBackOff: "back-off",

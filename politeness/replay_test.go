@@ -106,10 +106,10 @@ func fetch(t *testing.T, rt http.RoundTripper, req *http.Request) error {
 	}
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || string(body) != "ok" {
-		t.Errorf("status %d, body %q, error %v; want 200, %q, none", resp.StatusCode, body, err, "ok")
+		t.Errorf("the response has status %d, body %q, error %v; want 200, %q, none", resp.StatusCode, body, err, "ok")
 	}
 	if resp.Request != req {
-		t.Error("resp.Request is not the request")
+		t.Error("resp.Request is not the request that was passed to RoundTrip, want that one")
 	}
 	return nil
 }
@@ -143,13 +143,13 @@ func TestReplayKeepsThePace_RealConnections(t *testing.T) {
 	}
 	for _, gap := range gaps {
 		if gap < delay/2 { // a busy machine may shorten a gap; with net/http alone, a gap is below 1 ms
-			t.Errorf("requests were written %v apart, want %v: %v", gap, delay, gaps)
+			t.Errorf("requests were written %v apart, want at least %v: %v", gap, delay/2, gaps)
 		}
 	}
 }
 
 // If a server refuses an HTTP/2 stream, the request is sent again on the same
-// connection, at the host's pace.
+// connection, after the host's delay.
 func TestReplayKeepsThePace_RefusedStream(t *testing.T) {
 	t.Parallel()
 	plain := func() *http.Transport {
@@ -276,7 +276,7 @@ func refuseStreams(t *testing.T, ln net.Listener, scheme string, dialer *http.Tr
 		conn.Close()
 	}
 	if len(seen) != 5 || len(conns) != 1 {
-		t.Errorf("%d requests on %d connections, want 5 on 1", len(seen), len(conns))
+		t.Errorf("the server received %d requests on %d connections, want 5 on 1", len(seen), len(conns))
 	}
 	for i := 1; i < len(seen); i++ {
 		gaps = append(gaps, seen[i].Sub(seen[i-1]))
@@ -305,11 +305,11 @@ func TestReplayAndIdleConnections(t *testing.T) {
 		}
 		gaps := server.gaps()
 		if len(gaps) != 4 {
-			t.Errorf("%d requests, want 5", len(gaps)+1)
+			t.Errorf("the server received %d requests, want 5", len(gaps)+1)
 		}
 		for _, gap := range gaps {
 			if gap != 60*time.Second {
-				t.Errorf("requests %v apart, want 1m0s", gap)
+				t.Errorf("the server received requests %v apart, want 1m0s", gap)
 			}
 		}
 	})
@@ -406,14 +406,14 @@ func TestReplay(t *testing.T) {
 				}
 				err := fetch(t, tr, req)
 				if tt.fails == nil && err != nil || tt.fails != nil && !tt.fails(err) {
-					t.Errorf("error %v, want the one of this row", err)
+					t.Errorf("RoundTrip: error %v, want the error of this test case, or none if it has none", err)
 				}
 				if got := server.gaps(); len(got) != len(tt.gaps) {
-					t.Errorf("requests %v apart, want %v: %q", got, tt.gaps, server.lines)
+					t.Errorf("the server received requests %v apart, want %v: %q", got, tt.gaps, server.lines)
 				} else {
 					for i := range got {
 						if got[i] != tt.gaps[i] {
-							t.Errorf("requests %v apart, want %v", got, tt.gaps)
+							t.Errorf("the server received requests %v apart, want %v", got, tt.gaps)
 						}
 					}
 				}
@@ -430,8 +430,8 @@ func TestReplay(t *testing.T) {
 }
 
 // Several connections are idle. The server closes each of them when the next
-// request comes on it. net/http alone would send the request again at once, on
-// another idle connection. The Transport waits for the request's turn.
+// request arrives on it. net/http alone would send the request again at once,
+// on another idle connection. The Transport waits for the request's turn.
 func TestReplayOnAnotherIdleConnection(t *testing.T) {
 	for range 20 { // chance decides which connection net/http takes
 		synctest.Test(t, func(t *testing.T) {
@@ -456,14 +456,14 @@ func TestReplayOnAnotherIdleConnection(t *testing.T) {
 			}
 			for _, gap := range server.gaps() {
 				if gap < time.Second {
-					t.Errorf("requests %v apart, want 1s at least", server.gaps())
+					t.Errorf("the server received requests %v apart, want at least 1s", server.gaps())
 				}
 			}
 		})
 	}
 }
 
-// A server that never answers gets at most maxReplays+1 requests.
+// A server that never responds receives at most maxReplays+1 requests.
 func TestReplayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := 0
@@ -482,7 +482,7 @@ func TestReplayEnds(t *testing.T) {
 			t.Errorf("error %v, want one that contains %q", err, "without a response")
 		}
 		if requests != maxReplays+1 {
-			t.Errorf("%d requests, want %d", requests, maxReplays+1)
+			t.Errorf("Base received %d requests, want %d", requests, maxReplays+1)
 		}
 	})
 }

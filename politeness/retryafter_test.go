@@ -59,7 +59,7 @@ func TestRetryAfter_Forms(t *testing.T) {
 			}
 			got, ok := RetryAfter(h, now)
 			if got != tt.want || ok != (tt.want > 0) {
-				t.Errorf("%v, %v; want %v", got, ok, tt.want)
+				t.Errorf("RetryAfter = %v, %t; want %v, %t", got, ok, tt.want, tt.want > 0)
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestRetryAfter_MaxRetryAfter(t *testing.T) {
 			g, _ := l.Acquire(t.Context(), u)
 			g.Done(Outcome{Status: 503, Header: retryIn("99999999999")})
 			if got := time.Until(l.Next(u)); got != tt.want {
-				t.Errorf("MaxRetryAfter %v: %v, want %v", tt.max, got, tt.want)
+				t.Errorf("MaxRetryAfter %v: the next request is due in %v, want %v", tt.max, got, tt.want)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestLease_GrantWithoutDone(t *testing.T) {
 		}
 		g.Done(Outcome{})
 		if wait := time.Until(l.Next(u)); wait != time.Hour {
-			t.Errorf("after a late 429, next in %v, want 1h", wait)
+			t.Errorf("after a late 429, Next is in %v, want 1h", wait)
 		}
 	})
 }

@@ -59,7 +59,7 @@ func TestZeroTransportPacesByTheSecond(t *testing.T) {
 		for i := range 3 {
 			resp := get(t, tr, "http://example.com/")
 			if got, want := time.Since(zero), time.Duration(i)*time.Second; got != want {
-				t.Errorf("request %d after %v, want %v", i, got, want)
+				t.Errorf("request %d started after %v, want %v", i, got, want)
 			}
 			if _, err := io.ReadAll(resp.Body); err != nil {
 				t.Fatal(err)
@@ -83,10 +83,10 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 		_, err = c.Get("http://example.com/2")
 		var d *DelayError
 		if !errors.As(err, &d) || d.Until.Sub(zero) != 10*time.Second {
-			t.Fatalf("error %v, want a DelayError", err)
+			t.Fatalf("the second Get: error %v, want a DelayError until 10s from now", err)
 		}
 		if time.Since(zero) != 0 {
-			t.Errorf("rejected after %v, want at once", time.Since(zero))
+			t.Errorf("the second Get is rejected after %v, want at once", time.Since(zero))
 		}
 	})
 }
@@ -189,7 +189,7 @@ func TestRoundTripperContract(t *testing.T) {
 			t.Errorf("RoundTrip changed the request to %+v, want %+v", *req, before)
 		}
 		if resp.Request != req {
-			t.Error("resp.Request is not the request")
+			t.Error("resp.Request is not the request that was passed to RoundTrip, want that one")
 		}
 		if resp.Request.Context().Err() != nil {
 			t.Errorf("the context of resp.Request has Err %v after the body was closed, want nil", resp.Request.Context().Err())
@@ -204,7 +204,7 @@ func TestRoundTripperContract(t *testing.T) {
 		req := httptest.NewRequest("POST", "http://example.com/", body)
 		_, err := (&Transport{Limiter: l}).RoundTrip(req)
 		if _, ok := errors.AsType[*DelayError](err); !ok || body.closed.Load() == 0 {
-			t.Errorf("error %v, closed %d times; want a DelayError and the body closed", err, body.closed.Load())
+			t.Errorf("RoundTrip: error %v, and the body was closed %d times; want a DelayError, at least once", err, body.closed.Load())
 		}
 	})
 
@@ -215,7 +215,7 @@ func TestRoundTripperContract(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, "POST", "http://example.com/", body)
 		_, err := (&Transport{}).RoundTrip(req)
 		if !errors.Is(err, context.Canceled) || body.closed.Load() == 0 {
-			t.Errorf("error %v, closed %d times; want Canceled and the body closed", err, body.closed.Load())
+			t.Errorf("RoundTrip: error %v, and the body was closed %d times; want Canceled, at least once", err, body.closed.Load())
 		}
 	})
 
@@ -228,11 +228,11 @@ func TestRoundTripperContract(t *testing.T) {
 		got := get(t, tr, "http://example.com/")
 		defer got.Body.Close()
 		if got != want {
-			t.Error("RoundTrip returned another response than Base")
+			t.Error("RoundTrip returned another response than Base, want the same one")
 		}
 		copied.Body = got.Body
 		if !reflect.DeepEqual(&copied, got) {
-			t.Errorf("%+v, want %+v", got, &copied)
+			t.Errorf("RoundTrip returned the response %+v, want it unchanged but for its body: %+v", got, &copied)
 		}
 	})
 
@@ -253,7 +253,7 @@ func TestRoundTripperContract(t *testing.T) {
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, broken })}
 		_, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
 		if err != broken || busy(l) != 0 {
-			t.Errorf("error %v, %d in flight; want %v, none in flight", err, busy(l), broken)
+			t.Errorf("RoundTrip: error %v, and %d requests are in flight; want %v, none", err, busy(l), broken)
 		}
 	})
 
@@ -273,7 +273,7 @@ func TestRoundTripperContract(t *testing.T) {
 		l := &Limiter{}
 		tr := &Transport{Limiter: l, Base: roundTripFunc(func(*http.Request) (*http.Response, error) { return nil, nil })}
 		if _, err := tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil)); err == nil || busy(l) != 0 {
-			t.Errorf("error %v, %d in flight; want an error, none in flight", err, busy(l))
+			t.Errorf("RoundTrip: error %v, and %d requests are in flight; want an error, none", err, busy(l))
 		}
 	})
 
@@ -281,7 +281,7 @@ func TestRoundTripperContract(t *testing.T) {
 		base := &idleCloser{}
 		(&http.Client{Transport: &Transport{Base: base}}).CloseIdleConnections()
 		if !base.closed {
-			t.Error("CloseIdleConnections did not call the method of Base")
+			t.Error("CloseIdleConnections did not call the method of Base, want a call")
 		}
 		(&Transport{Base: answer(200, "")}).CloseIdleConnections() // this Base has no such method
 	})
@@ -322,7 +322,7 @@ func TestSlotIsHeldToTheBodysEnd(t *testing.T) {
 		}, 0},
 		{"a read error", &failingReader{broken}, func(t *testing.T, b io.ReadCloser, _ func()) {
 			if _, err := b.Read(make([]byte, 1)); err != broken {
-				t.Errorf("error %v, want the body's own", err)
+				t.Errorf("Read of the body: error %v, want %v, the body's own", err, broken)
 			}
 		}, 0},
 		{"the caller's context ends", strings.NewReader("hello"), func(_ *testing.T, _ io.ReadCloser, cancel func()) { cancel() }, 0},
@@ -389,7 +389,7 @@ func TestAttemptTimeout(t *testing.T) {
 		_, err := io.ReadAll(resp.Body)
 		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) ||
 			!strings.Contains(err.Error(), "AttemptTimeout, 5s") {
-			t.Errorf("error %v, want a timeout that names AttemptTimeout", err)
+			t.Errorf("reading the body: error %v, want a timeout that names AttemptTimeout", err)
 		}
 		if took := time.Since(zero); took != time.Minute+time.Second {
 			t.Errorf("the body ended after %v, want 1m1s", took)
@@ -398,14 +398,14 @@ func TestAttemptTimeout(t *testing.T) {
 		tr = &Transport{Base: slow, AttemptTimeout: 3 * time.Second}
 		_, err = tr.RoundTrip(httptest.NewRequest("GET", "http://example.com/", nil))
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "AttemptTimeout, 3s") {
-			t.Errorf("error %v, want DeadlineExceeded with %q", err, "AttemptTimeout, 3s")
+			t.Errorf("RoundTrip: error %v, want DeadlineExceeded with %q", err, "AttemptTimeout, 3s")
 		}
 
 		tr = &Transport{Base: slow, AttemptTimeout: -1}
 		resp = get(t, tr, "http://example.com/")
 		time.Sleep(time.Hour)
 		if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
-			t.Errorf("without a timeout: %v", err)
+			t.Errorf("reading the body after an hour, without a timeout: error %v, want none", err)
 		}
 		resp.Body.Close()
 	})
@@ -425,8 +425,8 @@ func (r *trickle) Read(p []byte) (int, error) {
 }
 
 // An open body keeps its slot, also one that is being read. If a request waits
-// for this slot, the log names the body once. The first response comes in the
-// moment in which the Limiter is used for the first time.
+// for this slot, the log names the body once. The first response arrives at the
+// moment at which the Limiter is used for the first time.
 func TestUnreadBodyIsNamedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -519,7 +519,7 @@ func TestUnreadBodyOfASlowAnswer(t *testing.T) {
 			t.Errorf("the log mentions the unread body %d times, want once: %s", n, &log)
 		}
 		if at := zero.Add(15 * time.Second).Format("15:04:05"); !strings.Contains(log.String(), at) {
-			t.Errorf("the log has no line of %s, 5s after the response: %s", at, &log)
+			t.Errorf("the log has no line of %s, 5s after the response, want one: %s", at, &log)
 		}
 		if busy(l) != 1 {
 			t.Errorf("%d slots are taken after a Lease shorter than AttemptTimeout, want 1", busy(l))
@@ -558,7 +558,7 @@ func TestUnreadBodyWhileAnotherIsOnItsWay(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		synctest.Wait()
 		if n := strings.Count(log.String(), "left-open"); n != 1 {
-			t.Errorf("after %v, the body is named %d times, want once: %s", time.Since(zero), n, &log)
+			t.Errorf("after %v, the log mentions the open body %d times, want once: %s", time.Since(zero), n, &log)
 		}
 		wg.Wait()
 	})
@@ -656,7 +656,7 @@ func TestHTTP2AndTrailers(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if string(body) != "hello" || err != nil || resp.ProtoMajor != 2 || resp.Trailer.Get("Sum") != "42" {
-			t.Errorf("body %q, error %v, protocol %s, trailer %v; want %q, none, HTTP/2.0, Sum: 42", body, err, resp.Proto, resp.Trailer, "hello")
+			t.Errorf("the response has the body %q, error %v, protocol %s, trailer %v; want %q, none, HTTP/2.0, Sum: 42", body, err, resp.Proto, resp.Trailer, "hello")
 		}
 		if busy(l) != 0 {
 			t.Errorf("%d slots are taken after EOF, want 0", busy(l))
@@ -664,7 +664,7 @@ func TestHTTP2AndTrailers(t *testing.T) {
 		resp.Body.Close()
 	}
 	if !reused {
-		t.Error("the connection was not reused")
+		t.Error("the connection was not reused, want it reused")
 	}
 }
 
@@ -685,7 +685,7 @@ func TestIntervalCountsFromTheRequestOnTheWire(t *testing.T) {
 			get(t, tr, "http://example.com/")
 		}
 		if fmt.Sprint(sent) != "[300ms 1.6s 2.9s]" {
-			t.Errorf("sent at %v, want 300ms, 1.6s and 2.9s", sent)
+			t.Errorf("the requests were sent at %v, want 300ms, 1.6s and 2.9s", sent)
 		}
 	})
 }
@@ -718,7 +718,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			// The first request is sent at 8 s. The second may start 10 s
 			// later, and also dials for 8 s.
 			if fmt.Sprint(sent) != "[8s 26s]" {
-				t.Errorf("sent at %v, want 8s and 26s", sent)
+				t.Errorf("the requests were sent at %v, want 8s and 26s", sent)
 			}
 		})
 	})
@@ -749,7 +749,7 @@ func TestIntervalThatIsNewsWhileARequestIsUnderWay(t *testing.T) {
 			})
 			wg.Wait()
 			if gap := sent["/next"] - sent["/slow"]; gap < 3*time.Second {
-				t.Errorf("sent at %v: %v apart, want at least 3s", sent, gap)
+				t.Errorf("the requests were sent at %v, /next %v after /slow, want at least 3s", sent, gap)
 			}
 		})
 	})

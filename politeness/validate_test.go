@@ -45,9 +45,14 @@ func ExampleTransport_Validate() {
 // An idleFleet is a Fleet that fails the test if the Limiter calls it.
 type idleFleet struct{ t *testing.T }
 
-func (f idleFleet) Look(fleet.Claim)                  { f.t.Error("Look is called") }
-func (f idleFleet) Trusted() bool                     { f.t.Error("Trusted is called"); return false }
-func (f idleFleet) RequestEnded(string, fleet.Record) { f.t.Error("RequestEnded is called") }
+func (f idleFleet) Look(fleet.Claim) { f.t.Error("Look is called, want no call of the Fleet") }
+func (f idleFleet) Trusted() bool {
+	f.t.Error("Trusted is called, want no call of the Fleet")
+	return false
+}
+func (f idleFleet) RequestEnded(string, fleet.Record) {
+	f.t.Error("RequestEnded is called, want no call of the Fleet")
+}
 
 func circle(length int) *politeness.Limiter {
 	first := new(politeness.Limiter)
@@ -60,8 +65,8 @@ func circle(length int) *politeness.Limiter {
 	return first
 }
 
-// invalidLimiters are Limiters with one field that cannot be used, by the
-// beginning of the error.
+// invalidLimiters returns Limiters with one invalid field each. The key of each
+// is the beginning of its error.
 func invalidLimiters(t *testing.T) map[string]*politeness.Limiter {
 	return map[string]*politeness.Limiter{
 		"politeness: Limiter.Jitter is -0.5: ":     {Jitter: -0.5},
@@ -97,7 +102,7 @@ func TestLimiter_ValidateNamesTheField(t *testing.T) {
 	for want, l := range invalidLimiters(t) {
 		err := l.Validate()
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("Validate = %v, want %q and what to write instead", err, want)
+			t.Errorf("Validate = %v, want an error that begins with %q", err, want)
 			continue
 		}
 		for range 2 {
@@ -112,8 +117,8 @@ func TestLimiter_ValidateNamesTheField(t *testing.T) {
 	}
 }
 
-// No value of these fields is wrong: 0 means a default, and a negative value
-// that there is no limit, or none of it.
+// Every value of these fields is valid: 0 means a default or no limit, and a
+// negative value turns the delay, the wait or the limit off.
 func TestLimiter_ValidateAcceptsAnyOtherValue(t *testing.T) {
 	for _, n := range []int{math.MinInt, -1, 0, 1, math.MaxInt} {
 		d := time.Duration(n)
@@ -124,7 +129,7 @@ func TestLimiter_ValidateAcceptsAnyOtherValue(t *testing.T) {
 			Within: &politeness.Limiter{Delay: d, Within: &politeness.Limiter{Key: politeness.DomainKey}},
 		}
 		if err := l.Validate(); err != nil {
-			t.Errorf("with %d: %v", n, err)
+			t.Errorf("Validate of a Limiter whose numbers are %d: error %v, want none", n, err)
 		}
 	}
 }
@@ -176,12 +181,12 @@ func TestLimiter_WithinThatWasInvalid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := l.Acquire(t.Context(), u); err == nil || !strings.Contains(err.Error(), "GlobalRate") {
-		t.Errorf("Acquire = %v, want the error of the Within", err)
+		t.Errorf("Acquire: error %v, want that of Within, which mentions GlobalRate", err)
 	}
 }
 
-// Several constructors may get the same Limiter at once, while others already
-// use it. The race detector finds an access that is not safe.
+// Several constructors may receive the same Limiter at once, while others
+// already use it. The race detector finds an access that is not safe.
 func TestLimiter_ValidateConcurrently(t *testing.T) {
 	l := &politeness.Limiter{Delay: -1, Concurrency: -1, GlobalRate: rate.NewLimiter(rate.Inf, 1), Within: &politeness.Limiter{Delay: -1, Concurrency: -1}}
 	var wg sync.WaitGroup

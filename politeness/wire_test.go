@@ -130,7 +130,7 @@ func (s *streamServer) viaProxy(context.Context, string, string) (net.Conn, erro
 	return near, nil
 }
 
-// turnings are ways in which a server turns a request away before it answers.
+// turnings are ways in which a server refuses a request before it responds.
 var turnings = map[string]func(f *http2.Framer, stream uint32){
 	"REFUSED_STREAM": func(f *http2.Framer, stream uint32) {
 		f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
@@ -159,8 +159,9 @@ func tlsConfig(t *testing.T) *tls.Config {
 	return config
 }
 
-// Whatever carries the requests and however the server turns them away, they
-// reach it an interval apart, and the page is not lost.
+// With each kind of connection and each way in which the server refuses
+// requests, the requests reach the server an interval apart, and no page is
+// lost.
 func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 	config := tlsConfig(t)
 	trusting := &tls.Config{InsecureSkipVerify: true}
@@ -209,16 +210,16 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 						}
 					}
 					if len(server.seen) != 7 {
-						t.Errorf("%d requests, want 7", len(server.seen))
+						t.Errorf("the server received %d requests, want 7", len(server.seen))
 					}
 					for i := 1; i < len(server.seen); i++ {
 						if gap := server.seen[i] - server.seen[i-1]; gap < time.Second {
-							t.Errorf("requests came at %v, want 1s apart at least", server.seen)
+							t.Errorf("the server received requests at %v, want them at least 1s apart", server.seen)
 							break
 						}
 					}
 					if goesOn := !strings.Contains(how, "GOAWAY"); goesOn && server.conns != 1 {
-						t.Errorf("%d connections, want 1", server.conns)
+						t.Errorf("the server accepted %d connections, want 1", server.conns)
 					}
 					synctest.Wait()
 					if c, ok := base.(interface{ CloseIdleConnections() }); ok {
@@ -230,7 +231,7 @@ func TestWire_StreamsThatAreTurnedAway(t *testing.T) {
 	}
 }
 
-// A server that turns every request away gets few of them.
+// A server that refuses every request receives only maxReplays+1 of them.
 func TestWire_ServerThatTurnsAllAway(t *testing.T) {
 	for how, turn := range turnings {
 		t.Run(how, func(t *testing.T) {
@@ -244,17 +245,17 @@ func TestWire_ServerThatTurnsAllAway(t *testing.T) {
 				defer func() { synctest.Wait(); base.CloseIdleConnections() }()
 				tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 				if err := fetch(t, tr, newGet(t, "http://www.example.com/")); err == nil {
-					t.Error("no error")
+					t.Error("RoundTrip: no error, want one after the last try")
 				}
 				if n := len(server.seen); n != maxReplays+1 {
-					t.Errorf("%d requests, want %d", n, maxReplays+1)
+					t.Errorf("the server received %d requests, want %d", n, maxReplays+1)
 				}
 			})
 		})
 	}
 }
 
-// While one stream is refused, the others of its connection go on.
+// While one stream is refused, the other streams of its connection continue.
 func TestWire_SharedConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var held []uint32
@@ -288,12 +289,12 @@ func TestWire_SharedConnection(t *testing.T) {
 		}
 		wg.Wait()
 		if server.conns != 1 || len(server.seen) != 3 {
-			t.Errorf("%d requests on %d connections, want 3 on 1", len(server.seen), server.conns)
+			t.Errorf("the server received %d requests on %d connections, want 3 on 1", len(server.seen), server.conns)
 		}
 	})
 }
 
-// A replay that may start is checked as any other request.
+// The check of WithCheck is called for a replay too, when the replay may start.
 func TestWire_ReplayIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &rudeServer{rude: func(_, all int) bool { return all > 0 }}
@@ -357,7 +358,7 @@ func TestWire_UnusualNames(t *testing.T) {
 		tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 		for range 2 {
 			if err := fetch(t, tr, req); err != nil {
-				t.Errorf("%s: %v", spelling, err)
+				t.Errorf("RoundTrip for %s: error %v, want none", spelling, err)
 			}
 		}
 		cancel()
@@ -366,7 +367,7 @@ func TestWire_UnusualNames(t *testing.T) {
 		}
 		mu.Lock()
 		if conns != 1 || requests != 2 {
-			t.Errorf("%s: %d requests on %d connections, want 2 on 1", spelling, requests, conns)
+			t.Errorf("%s: the server received %d requests on %d connections, want 2 on 1", spelling, requests, conns)
 		}
 		mu.Unlock()
 		srv.Close()
@@ -386,7 +387,7 @@ func TestWire_ConnectionsThatAreNotUsed(t *testing.T) {
 	tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 	_, err := tr.RoundTrip(newGet(t, "https://www.example.com/"))
 	if err == nil || !strings.Contains(err.Error(), "connections") || asked > 2*maxConnections {
-		t.Errorf("%d calls of GetConn, error %v; want at most %d, and an error that mentions connections", asked, err, 2*maxConnections)
+		t.Errorf("RoundTrip made %d calls of GetConn, error %v; want at most %d, and an error that mentions connections", asked, err, 2*maxConnections)
 	}
 }
 
@@ -410,11 +411,11 @@ func TestWire_EndlessInformation(t *testing.T) {
 		tr := &Transport{Base: base, Limiter: &Limiter{Delay: -1}}
 		_, err := tr.RoundTrip(newGet(t, "http://www.example.com/"))
 		if err == nil || !strings.Contains(err.Error(), "1xx") {
-			t.Errorf("error %v, want one that mentions 1xx", err)
+			t.Errorf("RoundTrip: error %v, want one that mentions 1xx", err)
 		}
 		synctest.Wait()
 		if sent > 2*max1xxBytes {
-			t.Errorf("%d bytes were read, want at most %d", sent, 2*max1xxBytes)
+			t.Errorf("%d bytes of 1xx responses were read, want at most %d", sent, 2*max1xxBytes)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func TestBudget_IsShared(t *testing.T) {
 		f.Wait()
 		f.checkIntervals(shortDelay)
 		if n := total.Load(); n != requests {
-			f.Errorf("%d requests, want the Budget of %d", n, requests)
+			f.Errorf("the members started %d requests together, want the Budget of %d", n, requests)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func TestBudget_RestIsHandedOver(t *testing.T) {
 			f.Error(err)
 		}
 		if n := b.exhaustBudget(time.Minute); n != requests-5 {
-			f.Errorf("%d requests, want %d", n, requests-5)
+			f.Errorf("the member that remains started %d requests, want %d, the rest of the Budget", n, requests-5)
 		}
 	})
 }
@@ -66,13 +66,12 @@ func TestBudget_IsUsedUp(t *testing.T) {
 		}
 		f.Wait()
 		if n := total.Load(); n != requests {
-			t.Errorf("%d requests, want the Budget of %d", n, requests)
+			t.Errorf("the members started %d requests together, want the Budget of %d", n, requests)
 		}
 	})
 }
 
-// A gate is an engine whose calls wait while the test has sent a value to
-// closed.
+// A gate is an engine whose calls wait while closed contains a value.
 type gate struct {
 	engine
 	closed  chan struct{} // has a capacity of 1
@@ -136,7 +135,7 @@ func TestBudget_ReservationBeforeClose(t *testing.T) {
 		_, err = b.tryRequest(host, time.Minute, ok200)
 		delay, is := errors.AsType[*politeness.DelayError](err)
 		if !is || delay.Reason != politeness.ReasonBudget {
-			f.Errorf("another member's request: %v, want that the Budget is spent", err)
+			f.Errorf("another member's request: error %v, want a DelayError with Reason %q", err, politeness.ReasonBudget)
 		}
 	})
 }

@@ -3,8 +3,8 @@
 -- in order. If the member has no session, the script starts one.
 --
 -- A new session also starts a new epoch if there is none, if the server was
--- restarted or replaced since the epoch began, if a key was lost, or if the keys
--- belong to another format version whose members have all gone.
+-- restarted or replaced since the epoch began, if a key was lost, or if the
+-- keys belong to another format version whose sessions have all ended.
 --
 -- KEYS: the hash of the fleet; the hash of its hosts; the sorted set of its
 -- sessions.
@@ -98,8 +98,8 @@ for i, data in ipairs(redis.call('HMGET', hosts, unpack(names))) do
   packed[names[i]] = data
 end
 
--- A server's run_id changes when it restarts, and its master_replid when it is a
--- replica in the meantime.
+-- A server's run_id changes when it restarts. Its master_replid changes when it
+-- has been a replica in the meantime.
 local server = infoValue('run_id') .. ' ' .. infoValue('master_replid')
 local clock = tonumber(string.sub(infoValue('server_time_usec'), 1, -4)) -- in ms
 local lost = not epoch or storedVersion ~= version or storedServer ~= server or packed[''] ~= epoch
@@ -282,8 +282,8 @@ if inspects or not onlyOwned then
     stored = stored + 1
   end
 
-  -- Notes that requests may have been sent until now that the state does not
-  -- contain.
+  -- Marks the state as incomplete: it may lack requests that have been sent
+  -- until now.
   local function markIncomplete(r)
     r[KEEP] = age - r[AT] + math.max(r[KEEP], hour)
     r[LOST] = age
@@ -339,9 +339,10 @@ if inspects or not onlyOwned then
     return r
   end
 
-  -- Makes a session request a host again: the host is offered to it, or it is
-  -- the owner and others wait or their requests have ended. Without the
-  -- permission to publish, sessions notice this with their heartbeats.
+  -- Makes a session request a host again, because the host is offered to the
+  -- session, or because the session owns the host and others wait for it or
+  -- report the end of a request. Without the permission to publish, sessions
+  -- notice this with their heartbeats.
   local function notify(id, host)
     redis.pcall('PUBLISH', prefix .. epoch .. ':' .. id, host)
   end

@@ -47,7 +47,7 @@ func TestClose_WithoutRedis(t *testing.T) {
 				tt.before(m)
 				err := m.Close()
 				if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-					t.Errorf("Close returns %v, want %q", err, tt.want)
+					t.Errorf("Close returns %v, want an error that contains %q, or nil if that is empty", err, tt.want)
 				}
 			})
 		})
@@ -70,7 +70,7 @@ func TestClose_WithoutRedisWhileRequestsWait(t *testing.T) {
 		m.kill()
 		time.Sleep(5 * time.Second)
 		if err := m.Close(); err == nil {
-			t.Error("Close returns no error")
+			t.Error("Close of a member that cannot reach Redis returns nil, want an error")
 		}
 		cancel()
 		<-done
@@ -124,7 +124,7 @@ func TestClose_LimiterKeepsNoState(t *testing.T) {
 		time.Sleep(time.Minute)
 		began := time.Now()
 		if _, err := m.tryRequest(host, time.Second, ok200); !errors.Is(err, errClosed) || time.Since(began) > 0 {
-			t.Errorf("a minute after Close: error %v after %v, want errClosed at once", err, time.Since(began))
+			t.Errorf("a minute after Close: error %v after %v, want %q at once", err, time.Since(began), errClosed)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestClose_EndsAllRequests(t *testing.T) {
 					t.Errorf("error %v, want a DelayError with errClosed (%+v)", err, d)
 				}
 			case <-time.After(time.Second):
-				t.Error("a request still waits a second after Close")
+				t.Error("a request still waits a second after Close, want an error by then")
 			}
 		}
 	})
@@ -192,8 +192,8 @@ func TestClose_HostsAreAvailable(t *testing.T) {
 // back or drops it. The next owner must know the pause.
 func TestClose_AfterALoss(t *testing.T) {
 	for name, tt := range map[string]struct {
-		inFlight   bool          // a request, when the member is closed
-		sincePause time.Duration // the pause is stored at once
+		inFlight   bool          // a request is in flight when the member is closed
+		sincePause time.Duration // from the start of the pause to the loss; Redis stores the pause at once
 	}{
 		"given back":                    {false, 0},
 		"dropped with an unsaved pause": {true, 0},
@@ -301,10 +301,10 @@ func TestClose_DropMayHaveRun(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		if n := b.lost.Load(); n > 0 || !engine.flushed {
-			t.Errorf("the owner has lost its host %d times, flushed: %t; want 0, true", n, engine.flushed)
+			t.Errorf("the owner has lost its host %d times, and Redis was flushed: %t; want 0, true", n, engine.flushed)
 		}
 		if n, _ := b.startsSince(time.Now().Add(-2 * time.Second)); n == 0 {
-			t.Error("the owner starts no requests")
+			t.Error("the owner has started no request in the last 2s, want one at least")
 		}
 		slow.Done(ok200)
 	})

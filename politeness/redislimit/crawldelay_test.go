@@ -16,7 +16,7 @@ func TestCrawlDelay_HandedOver(t *testing.T) {
 		b.begin(politeness.WithCrawlDelay(f.Context(), 0), host).Done(ok200)
 		a.request(host, ok200) // member a received the longer Crawl-delay before
 		if got := f.gap(2, 3); got > 8*shortDelay+f.stalled() {
-			f.Errorf("the request after the shorter Crawl-delay starts after %v, want at most %v", got, 8*shortDelay+f.stalled())
+			f.Errorf("the request after the shorter Crawl-delay starts %v after the previous one, want at most %v", got, 8*shortDelay+f.stalled())
 		}
 	})
 }
@@ -30,10 +30,10 @@ func TestCrawlDelay_Exempt(t *testing.T) {
 		b.begin(politeness.WithCrawlDelay(f.Context(), politeness.Exempt), host).Done(ok200)
 		b.request(host, ok200)
 		if got := f.gap(0, 1); got < shortDelay-f.tolerance() || got > 10*shortDelay+f.stalled() {
-			f.Errorf("the request for robots.txt starts after %v, want %v to %v", got, shortDelay-f.tolerance(), 10*shortDelay+f.stalled())
+			f.Errorf("the request for robots.txt starts %v after the previous one, want %v to %v", got, shortDelay-f.tolerance(), 10*shortDelay+f.stalled())
 		}
 		if got := f.gap(0, 2); got < 20*shortDelay-f.tolerance() {
-			f.Errorf("the next request starts after %v, want %v at least", got, 20*shortDelay-f.tolerance())
+			f.Errorf("the next request starts %v after the previous one, want %v at least", got, 20*shortDelay-f.tolerance())
 		}
 	})
 }

@@ -137,9 +137,9 @@
 //	                         256 hosts of a member, later for more. If
 //	                         the connection of the subscription is
 //	                         closed again and again without an error of
-//	                         Redis, not at all for the first 8 s. Error
-//	                         of each member, at once or after 8 s: "no
-//	                         notifications"
+//	                         Redis, hosts change no owners for the first
+//	                         8 s. Error of each member, at once or after
+//	                         8 s: "no notifications"
 //	the subscription's       for 4 s, hosts change owners with this
 //	connection is half open  member's heartbeats; a host offered to it is
 //	                         available to all members after 1.5 s; no log

@@ -16,12 +16,13 @@ func TestSendCounter_Twice(t *testing.T) {
 	s := &server{client, []string{"a", "b"}}
 	reply, err := s.run(t.Context(), nil)
 	if err != nil || element[string](reply, 0) != "2" {
-		t.Errorf("the script receives %v (%v), want 2", reply, err)
+		t.Errorf("the script receives the number of sends %v (error %v), want 2", reply, err)
 	}
 }
 
-// twice is a hook instead of a server. The client sends each command to it
-// twice. The answer is the first argument of the second one.
+// twice is a hook that replaces the server. It acts as if the client had sent
+// each command twice, and replies with the number of sends that the second one
+// contains.
 type twice struct{}
 
 func (twice) DialHook(next redis.DialHook) redis.DialHook { return next }

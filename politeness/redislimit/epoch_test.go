@@ -28,7 +28,7 @@ func TestEpoch_ManyHosts(t *testing.T) {
 		}
 		f.Wait()
 		if took := time.Since(began); took < 2*time.Second || took > 2100*time.Millisecond {
-			t.Errorf("%d hosts are available after %v, want 2 s", hosts, took)
+			t.Errorf("the requests to %d hosts took %v, want 2s to 2.1s", hosts, took)
 		}
 	})
 }
@@ -56,7 +56,7 @@ func TestEpoch_AfterIdleTime(t *testing.T) {
 				f.memory.flush()
 				waited, err := a.tryRequest(host, time.Minute, ok200)
 				if err != nil || waited.Round(100*time.Millisecond) != tt.wait {
-					t.Errorf("the host is available after %v, want %v (%v)", waited, tt.wait, err)
+					t.Errorf("the host is available after %v, error %v; want %v and none", waited, err, tt.wait)
 				}
 				if n := strings.Count(log.String(), "lost the fleet's state"); n != tt.logs {
 					t.Errorf("the loss is logged %d times, want %d:\n%s", n, tt.logs, log)
@@ -168,7 +168,7 @@ func TestEpoch_LossesDuringHandOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pause, want := time.Since(lost), a.lease+time.Second; pause < want || pause > want+time.Second {
-			t.Errorf("the host was paused for %v after the last loss, want %v", pause, want)
+			t.Errorf("the host was paused for %v after the last loss, want %v to %v", pause, want, want+time.Second)
 		}
 		for i := range 10 {
 			if took, err := []*testMember{a, b}[i%2].tryRequest(host, time.Minute, ok200); err != nil || i > 0 && took > 2*delay {

@@ -275,7 +275,7 @@ func (m *testMember) begin(ctx context.Context, host string) *politeness.Grant {
 	defer cancel()
 	g, err := m.acquire(ctx, host)
 	if err != nil {
-		m.f.Errorf("member %d: %v", m.number, err)
+		m.f.Errorf("member %d: a request to %s: error %v, want a start within a minute", m.number, host, err)
 	}
 	return g
 }
@@ -298,8 +298,8 @@ func (m *testMember) tryRequest(host string, maxWait time.Duration, o politeness
 	return time.Since(began), err
 }
 
-// mustStartBetween fails the test unless the member's next request starts when
-// the host has been paused for least, and for most at most.
+// mustStartBetween fails the test unless the member's next request starts
+// between least and most after the time paused, at which the host was paused.
 func (m *testMember) mustStartBetween(paused time.Time, least, most time.Duration) {
 	m.f.Helper()
 	if _, err := m.tryRequest(host, most+10*time.Minute, ok200); err != nil {
@@ -317,12 +317,12 @@ func (m *testMember) mustNotStart(maxWait, until time.Duration) {
 	began := time.Now()
 	waited, err := m.tryRequest(host, maxWait, ok200)
 	if err == nil {
-		m.f.Errorf("member %d starts a request after %v", m.number, waited)
+		m.f.Errorf("member %d starts a request after %v, want none within %v", m.number, waited, maxWait)
 		return
 	}
 	delay, is := errors.AsType[*politeness.DelayError](err)
 	if !is || delay.Until.Before(began.Add(until)) {
-		m.f.Errorf("member %d: %v, want a start in %v or later", m.number, err, until)
+		m.f.Errorf("member %d: error %v, want a DelayError with a start in %v or later", m.number, err, until)
 	}
 }
 
@@ -360,7 +360,7 @@ func (m *testMember) exhaustBudget(maxWait time.Duration) (n int) {
 		}
 		delay, is := errors.AsType[*politeness.DelayError](err)
 		if !is || delay.Reason != politeness.ReasonBudget || time.Until(delay.Until) > 24*time.Hour {
-			m.f.Errorf("member %d: %v, want a spent budget", m.number, err)
+			m.f.Errorf("member %d: error %v, want a DelayError with Reason %q for at most 24h", m.number, err, politeness.ReasonBudget)
 		}
 		return n
 	}
@@ -386,7 +386,7 @@ func (m *testMember) mustBecomeIdle() {
 			return
 		}
 		if time.Now().After(deadline) {
-			m.f.Errorf("member %d is not idle: %+v", m.number, s)
+			m.f.Errorf("member %d still has a session or requests after 20s, want neither: %+v", m.number, s)
 			return
 		}
 	}
@@ -437,7 +437,7 @@ func (f *testFleet) checkIntervals(interval time.Duration) (longest time.Duratio
 			gap := s.at.Sub(before.at)
 			longest = max(longest, gap)
 			if gap < interval-f.tolerance() {
-				f.Errorf("%s: member %d starts a request at %v, %v after member %d, want %v",
+				f.Errorf("%s: member %d starts a request at %v, %v after one of member %d, want %v at least",
 					s.host, s.member, s.at.Format("15:04:05.000"), gap, before.member, interval)
 			}
 		}

@@ -44,7 +44,7 @@ func TestHandOver_TakesTurns(t *testing.T) {
 		// than the interval allows are accepted.
 		share := float64(len(starts)-1) * float64(shortDelay) / float64(took)
 		if share < 0.85 && f.stalled() < took/4 {
-			f.Errorf("%.2f of the requests that the interval allows were made, want 0.85 at least", share)
+			f.Errorf("the members started %.2f of the requests that the interval allows, want 0.85 at least", share)
 		}
 		longest := time.Duration(0)
 		for i := range members {
@@ -91,7 +91,7 @@ func TestHandOver_IdleOwner(t *testing.T) {
 		a.request(host, ok200)
 		f.checkIntervals(2 * quick)
 		if took := f.gap(0, 2); took > 5*quick+f.stalled() {
-			f.Errorf("three starts took %v, want %v", took, 4*quick)
+			f.Errorf("the third request starts %v after the first, want at most %v", took, 5*quick+f.stalled())
 		}
 	})
 }
@@ -114,8 +114,8 @@ func TestHandOver_RequestInFlight(t *testing.T) {
 	})
 }
 
-// A request in flight counts even if Redis need not have stored its host any
-// more.
+// A request in flight counts even if Redis would have removed its host without
+// that request.
 func TestHandOver_InFlightAtRemovedHost(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		a, b, c := f.join(twoAtOnce()), f.join(twoAtOnce()), f.join(twoAtOnce())
@@ -127,7 +127,7 @@ func TestHandOver_InFlightAtRemovedHost(t *testing.T) {
 		began := time.Now()
 		c.request(host, ok200)
 		if took := time.Since(began); took < 2*time.Second-f.tolerance() {
-			f.Errorf("the next owner starts a third request %v after it began to wait, want 2 s", took)
+			f.Errorf("the third request starts %v after it began to wait, want at least 2s, when the request in flight ends", took)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestHandOver_CallerThatDoesNotWait(t *testing.T) {
 			}
 			delay, is := errors.AsType[*politeness.DelayError](err)
 			if !is || time.Since(began) > 20*time.Second {
-				f.Errorf("error %v after %v, want a DelayError after at most 20s", err, time.Since(began))
+				f.Errorf("a request that is repeated when it is rejected: error %v after %v, want a start or only DelayErrors within 20s", err, time.Since(began))
 				return
 			}
 			time.Sleep(min(max(time.Until(delay.Until), shortDelay/10), 2*time.Second))

@@ -29,7 +29,7 @@ func TestLateState_ReachesTheOwner(t *testing.T) {
 		g.Done(tooMany("60"))
 		time.Sleep(10 * time.Millisecond)
 		if waited, err := b.tryRequest(host, 10*time.Minute, ok200); err != nil || waited < 59*time.Second || waited > 61*time.Second {
-			t.Errorf("the owner waits %v, want a minute (%v)", waited, err)
+			t.Errorf("the owner waited %v after the 429, error %v; want 59s to 61s and none", waited, err)
 		}
 	})
 }
@@ -39,7 +39,7 @@ func TestLateState_KeepsTheDelay(t *testing.T) {
 	runFleetTest(t, func(f *testFleet) {
 		// Member b waits, so a gives the host away after 2 s. Member b gives it
 		// back at once when it no longer waits, because the host is not due for
-		// long. Then the request of a ends with a 429.
+		// a long time. Then the request of a ends with a 429.
 		slowly := func() *politeness.Limiter {
 			return &politeness.Limiter{Delay: 40 * time.Second, Concurrency: 2}
 		}
@@ -48,7 +48,7 @@ func TestLateState_KeepsTheDelay(t *testing.T) {
 		ctx, cancel := context.WithCancel(f.Context())
 		time.AfterFunc(4*time.Second, cancel)
 		if _, err := b.acquire(ctx, host); !errors.Is(err, context.Canceled) {
-			f.Errorf("member 1: %v, want no start in 4 s", err)
+			f.Errorf("member 1: a request that is canceled after 4s: error %v, want %v", err, context.Canceled)
 		}
 		time.Sleep(2 * quick)
 		slow.Done(tooMany("1"))
@@ -117,14 +117,15 @@ func TestLateState_BeforeTheFirstRequest(t *testing.T) {
 			Owned: func(context.Context, politeness.Event) { time.Sleep(time.Second) },
 		}
 		if waited, err := next.tryRequest(host, time.Minute, ok200); err != nil || waited < 19*time.Second {
-			t.Errorf("the next owner waits %v, want 20 s (%v)", waited, err)
+			t.Errorf("the next owner waited %v after the 429, error %v; want at least 19s and none", waited, err)
 		}
 	})
 }
 
 // Redis loses its data while a request is in flight whose host was given back.
 // The request ends with a 429 before the new epoch hands out hosts. The pause
-// is stored, and counts, from the time when the epoch does.
+// is stored when the new epoch hands out hosts, and the next owner must know
+// it.
 func TestLateState_InANewEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -164,7 +165,7 @@ func TestLateState_AfterALoss(t *testing.T) {
 		owner.kill()
 		time.Sleep(40 * time.Minute)
 		if waited, err := other.tryRequest(host, time.Minute, ok200); err == nil {
-			t.Errorf("a request starts after %v, want a pause of 23 h", waited)
+			t.Errorf("a request starts after %v, want none within 1m0s, because the pause lasts 23h more", waited)
 		}
 		cancel()
 		synctest.Wait()
@@ -292,7 +293,7 @@ func TestLateState_WhileCutOff(t *testing.T) {
 	}
 }
 
-// becomeUnawareOwner makes p the owner of the host without its knowledge: p has
+// becomeUnawareOwner makes m the owner of the host without its knowledge: m has
 // given the host back while a request was in flight, has requested it again,
 // and the reply was lost.
 func (m *scriptMember) becomeUnawareOwner() {
@@ -321,7 +322,7 @@ func TestLateState_UnawareOwnerDies(t *testing.T) {
 		}
 		late := element[[]any](b.own(), 8)
 		if len(late) != 3 || element[string](late, 2) != "late" {
-			f.Errorf("the late states are %v, want one", late)
+			f.Errorf("the late states (number, age, state) are %v, want only that with the state %q", late, "late")
 		}
 	})
 }
@@ -340,7 +341,7 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 		result := a.own()
 		late := element[[]any](result, 8)
 		if state := element[string](result, 3); state != "given back" || len(late) != 3 || element[string](late, 2) != "late" {
-			f.Errorf("the result is %v, want the state that was given back, and a late state", result)
+			f.Errorf("the result of the operation is %v, want the state %q and one late state, %q", result, "given back", "late")
 		}
 		a.host.lateNumber = element[int64](late, 0)
 		a.host.record = datedRecord{fleet.Record{State: []byte("newer"), Keep: time.Minute}, time.Now()}
@@ -348,7 +349,7 @@ func TestLateState_UnawareOwnerLearns(t *testing.T) {
 		a.send("give")
 		result = b.own()
 		if state := element[string](result, 3); state != "newer" || len(element[[]any](result, 8)) != 0 {
-			f.Errorf("the next owner's result is %v, want the newer state, and no late state", result)
+			f.Errorf("the result of the next owner's operation is %v, want the state %q and no late state", result, "newer")
 		}
 	})
 }
@@ -364,7 +365,7 @@ func TestLateState_UnawareOwnerHasNothingInFlight(t *testing.T) {
 		a.send("land")
 		a.send("drop")
 		if flight := element[int64](b.own(), 7); flight != 0 {
-			f.Errorf("%d requests are in flight, want none", flight)
+			f.Errorf("the next owner receives %d requests of other members in flight, want none", flight)
 		}
 	})
 }
@@ -403,7 +404,7 @@ func TestLateState_RepliesAreLost(t *testing.T) {
 		go a.acquire(ctx, host) // waits until the end of the test
 		time.Sleep(50 * time.Millisecond)
 		if f.memory.snapshot().hosts[host].owner == 0 {
-			t.Fatal("the member is not the owner")
+			t.Fatal("the first member is not the owner of the host after its request, want the owner")
 		}
 		slow.Done(tooMany("60"))
 		paused := time.Now()

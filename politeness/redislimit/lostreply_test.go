@@ -56,7 +56,7 @@ func TestLostReply_Give(t *testing.T) {
 				go func() {
 					time.Sleep(test.request)
 					if _, err := a.acquire(ctx, host); !errors.Is(err, context.Canceled) {
-						t.Errorf("the second request: error %v, want Canceled", err)
+						t.Errorf("the second request: error %v, want %v", err, context.Canceled)
 					}
 				}()
 				time.Sleep(10 * ms)

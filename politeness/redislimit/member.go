@@ -151,7 +151,7 @@ type member struct {
 	settings          string        // of the Limiter
 	warnedDifferences string        // of other members' settings
 	epoch             string
-	endedAt           time.Time // of the goroutine without a session; zero if none
+	endedAt           time.Time // when the goroutine first ended since the latest session began; zero if it has not
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -160,12 +160,12 @@ type member struct {
 	hasUnregistered   bool               // owned hosts may still have to be registered in the new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
 	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
-	noNotifications   bool               // and this was logged: hosts change owners with the heartbeats
+	noNotifications   bool               // no notification arrives, which was logged; hosts change owners with the heartbeats
 
 	answeredAt time.Time // when Redis last answered, or when the first call was made
 	failure    error     // why calls fail; nil if they succeed
-	reported   outage    // what was logged and passed to Holds
-	informedAt time.Time // when Holds last received the failure
+	reported   outage    // what was logged and passed to the Claims
+	informedAt time.Time // when the Claims last received the failure
 	retryAt    time.Time // no call is made earlier
 	lapsed     bool      // the session is no longer trusted
 }
@@ -393,15 +393,17 @@ func (m *member) review() {
 	}
 }
 
-// resend makes the next call request h again if h is wanted or owned, give h
-// back, or store a record, if the member has postponed this.
+// resend makes the next call contain the operations that h needs: it requests h
+// again if h is wanted or owned, and it gives h back or stores a record if the
+// member has postponed that.
 func (m *member) resend(h *hostState) {
 	if h.claim != nil || h.isGivingBack() || h.unsaved {
 		m.dirty[h] = true
 	}
 }
 
-// resendAll is for moments at which the member may have missed notifications.
+// resendAll calls resend for all hosts. It is called when the member may have
+// missed notifications.
 func (m *member) resendAll() {
 	for _, h := range m.order {
 		m.resend(h)
@@ -471,8 +473,9 @@ func (m *member) mayGiveBack() bool {
 // calls Look when it may agree; the heartbeat is only a second chance. If the
 // Claim does not own h, the member requests h again. While calls fail, an owner
 // keeps the hosts that others wait for, as long as it needs them itself,
-// because Redis could not offer them. The Claim to a host without requests
-// whose delay is over ends even then, and the next request waits for Redis.
+// because Redis could not offer them. If a host has no requests and its delay
+// is over, its Claim ends even while calls fail, and the next request to the
+// host waits for Redis.
 func (m *member) tryGiveBack(h *hostState) {
 	r, ended := h.claim.Give(h.contended && m.mayGiveBack() && m.failure == nil)
 	if r.State != nil {
@@ -613,7 +616,8 @@ func (m *member) lose(h *hostState) {
 
 // checkTrust notices when the session is no longer trusted. Hosts that still
 // have to be registered in a new epoch are then lost. The end of the session is
-// logged only if it affects an owned host. failure is why calls failed last.
+// logged only if it affects an owned host. failure is why the previous call
+// failed, or nil.
 func (m *member) checkTrust(failure error) {
 	if m.lapsed || m.renewedAt.Load() == nil || m.Trusted() {
 		return
@@ -804,8 +808,9 @@ func (c *scriptCall) addEnd(s endedSession) {
 }
 
 // newCall returns the next call, with the operations that are due for hosts in
-// m.dirty. If there are more than maxOperations, the next call has the rest. A
-// member without a session only starts one. The caller may add operations.
+// m.dirty. If there are more than maxOperations, the call after it contains the
+// rest. A member without a session only starts one. The caller may add
+// operations.
 func (m *member) newCall(heartbeat bool) *scriptCall {
 	m.callNumber++
 	kind := ordinaryCall
@@ -1045,8 +1050,8 @@ func (m *member) own(h *hostState, result ownedResult) {
 	late, largest := lateRecords(result.lateStates, h.lateNumber, r.InFlight)
 	h.lateNumber = largest
 	if isNew {
-		// Own may make a request start at once, so the Claim must know of
-		// pauses before.
+		// Own may make a request start at once, so the Claim must learn of late
+		// pauses first.
 		for _, l := range late {
 			h.claim.Wait(time.Time{}, l, nil)
 		}

@@ -106,7 +106,7 @@ func TestMember_ContendedAfterAnOutage(t *testing.T) {
 		time.Sleep(heartbeatInterval)
 		synctest.Wait()
 		if own.contendedAt.Before(restored) {
-			t.Errorf("the host was not given back within %v of the end of the outage", heartbeatInterval)
+			t.Errorf("Give was not called with others = true within %v of the end of the outage, want a call", heartbeatInterval)
 		}
 	})
 }

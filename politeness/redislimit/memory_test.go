@@ -143,8 +143,8 @@ func (m *memory) join(version int, epoch, known, settings string, lease int64) (
 	return []any{"ok", m.lease, []any{}, m.epoch, m.last, []any{}, before}, nil
 }
 
-// tick lets the age grow by the time since the last call, but at most by most,
-// and by a second before the epoch opens.
+// tick lets the age grow by the time since the last call, up to the maximum
+// most. Before the epoch opens, the maximum is one second.
 func (m *memory) tick(most int64) {
 	if m.age < m.opens {
 		most = 1000
@@ -224,7 +224,7 @@ func (m *memory) call(sent int, args []any) ([]any, error) {
 				delete(s.sessions, id)
 			}
 		default:
-			return nil, fmt.Errorf("%v?", args[0])
+			return nil, fmt.Errorf("unknown operation %v", args[0])
 		}
 		results = append(results, result)
 	}

@@ -33,7 +33,7 @@ func TestOutage_LoggedOnce(t *testing.T) {
 		f.Wait()
 		time.Sleep(10 * time.Second)
 		if sessions := f.memory.snapshot().sessions; m.hasSession() || len(sessions) > 0 {
-			t.Errorf("the goroutine runs: %t; the sessions are %v, want none", m.hasSession(), sessions)
+			t.Errorf("the member's goroutine runs: %t, and the sessions are %v; want false and no sessions", m.hasSession(), sessions)
 		}
 		for _, what := range []string{"does not answer", "has ended", "answers again", "lost the fleet's state"} {
 			if n := strings.Count(log.String(), what); n != 2 {
@@ -56,7 +56,7 @@ func TestOutage_Errors(t *testing.T) {
 		took, err := b.tryRequest(host, 1500*time.Millisecond, ok200)
 		if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || took > 1500*time.Millisecond ||
 			delay.Until.Before(time.Now()) || !strings.Contains(err.Error(), "member 1 of the fleet owns it") || !strings.Contains(err.Error(), "at about") {
-			t.Errorf("error %v after %v, want a DelayError in time that names member 1", err, took)
+			t.Errorf("a request to the host of member 1: error %v after %v, want a DelayError within 1.5s that names member 1", err, took)
 		}
 		go b.tryRequest(host, 2*time.Minute, ok200)
 		time.Sleep(time.Second)
@@ -72,7 +72,7 @@ func TestOutage_Errors(t *testing.T) {
 			}
 			if away.Owner != "member 1" || away.Since.After(cutOff.Add(time.Second)) || away.Since.Before(cutOff.Add(-2*time.Second)) ||
 				!strings.Contains(err.Error(), fmt.Sprint("since ", away.Since.Format(time.RFC3339))) {
-				t.Errorf("%+v: error %v, want the owner member 1, away since about %v", away, err, cutOff)
+				t.Errorf("the AwayError is %+v with the text %q, want the Owner %q and Since at about %v, both also in the text", *away, err, "member 1", cutOff)
 			}
 		}
 		never := f.join(&politeness.Limiter{MaxWait: -1})
@@ -99,7 +99,7 @@ func TestOutage_NothingRunsWithoutRequests(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if m.hasSession() {
-			t.Error("the member has a session although it needs no host")
+			t.Error("the member has a session although it needs no host, want none")
 		}
 	})
 }

@@ -104,7 +104,7 @@ func TestPause_EndsTheSession(t *testing.T) {
 		calls := f.calls()
 		time.Sleep(10 * time.Minute)
 		if n, sessions := f.calls()-calls, f.memory.snapshot().sessions; n > 0 || len(sessions) > 0 {
-			t.Errorf("%d calls and the sessions %v for a host that is paused, want none", n, sessions)
+			t.Errorf("while the host is paused, there are %d calls of Redis and the sessions %v, want none", n, sessions)
 		}
 		b := f.join(&politeness.Limiter{})
 		if _, err := b.tryRequest(host, time.Minute, ok200); !errors.Is(err, context.DeadlineExceeded) {
@@ -147,7 +147,7 @@ func TestPause_EndsForAll(t *testing.T) {
 		cancel()
 		f.Wait()
 		if len(next) != 3 {
-			t.Errorf("%d of 3 members start requests after the pause, want all", len(next))
+			t.Errorf("%d members start requests after the pause, want all 3", len(next))
 		}
 		for i, at := range next {
 			t.Logf("member %d starts %v after the 429", i, at.Sub(paused))
@@ -159,7 +159,7 @@ func TestPause_EndsForAll(t *testing.T) {
 }
 
 // A process that runs for 2 s every minute obeys a Retry-After of 90 s, and
-// sends a request within two runs of its end.
+// sends a request in one of the first runs after that.
 func TestPause_ShortRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -214,7 +214,7 @@ func TestPause_LongAfterALoss(t *testing.T) {
 		b.kill()
 		time.Sleep(4 * time.Hour)
 		if waited, err := other.tryRequest(host, time.Minute, ok200); err == nil {
-			t.Errorf("a request starts after %v, want a pause of 20 h", waited)
+			t.Errorf("a request starts after %v, want none within 1m0s, because the pause lasts 20h more", waited)
 		}
 		cancel()
 		synctest.Wait()

@@ -26,8 +26,8 @@ func (s peerSession) observe(callNumber int64, now time.Time) peerSession {
 }
 
 // otherVersion is what this member knows about a fleet of another format
-// version in the same Namespace. The number of that fleet's calls takes the
-// place of a session's call number.
+// version in the same Namespace. The number of that fleet's calls is used like
+// the call number of a session.
 type otherVersion struct {
 	callCount  string // "" means that there is no such fleet
 	observedAt time.Time
@@ -61,8 +61,9 @@ func (v otherVersion) argument() string {
 }
 
 // hasEnded reports whether a session that was silent for that long has ended.
-// No member's Lease is longer than lease. A member stops to trust its session
-// after one Lease. The other half is a margin for differences between clocks.
+// lease is the longest Lease of a member. A member stops trusting its session
+// after one Lease. The additional half Lease is a margin for differences
+// between clocks.
 func hasEnded(silentFor, lease time.Duration) bool {
 	return silentFor >= lease*3/2
 }

@@ -111,7 +111,7 @@ func (r *randomFaults) checkPause(s start) {
 	r.pausesMu.Lock()
 	defer r.pausesMu.Unlock()
 	if until := r.pausedUntil[s.host]; s.at.Before(until) {
-		r.Errorf("%.3f: member %d starts a request to %s %v before its pause is over", s.at.Sub(r.began).Seconds(), s.member, s.host, until.Sub(s.at))
+		r.Errorf("%.3f s after the beginning, member %d starts a request to %s %v before the host's pause is over", s.at.Sub(r.began).Seconds(), s.member, s.host, until.Sub(s.at))
 	}
 }
 
@@ -373,6 +373,6 @@ func (r *randomFaults) closeAll() {
 	}
 	time.Sleep(time.Minute)
 	if n := len(r.memory.snapshot().sessions); n > mayBeLeft {
-		r.Errorf("%d sessions are left, want %d at most", n, mayBeLeft)
+		r.Errorf("a minute after all members were closed, %d sessions are left, want %d at most", n, mayBeLeft)
 	}
 }

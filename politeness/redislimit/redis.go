@@ -12,9 +12,10 @@ import (
 )
 
 // An engine runs the script and delivers notifications to a member. A
-// notification is the name of a host that the member should request again,
-// because the host was offered to the member, or because others wait for it.
-// Some heartbeats cause a notification too.
+// notification is a message on the channel of the member's session: usually the
+// name of a host that the member should request again, for example because the
+// host is offered to the member, or because others wait for it. Some heartbeats
+// also cause a notification, which tests the subscription.
 type engine interface {
 	// run runs the script. It inserts one argument before args: how often the
 	// call was sent.

@@ -26,7 +26,7 @@ type Options struct {
 	// hosts that it owns. If a member is killed, its hosts are paused for one
 	// and a half Leases and 1 to 4 s, and for up to two and a half Leases if
 	// Redis or the other members are slow. All members should have the same
-	// Lease. If they have not, hosts are paused according to the longest one. 0
+	// Lease. If their Leases differ, the longest one determines these times. 0
 	// means 10 s. The minimum is 5 s.
 	Lease time.Duration
 
@@ -95,8 +95,8 @@ func (f *Fleet) Look(h fleet.Claim) {
 func (f *Fleet) RequestEnded(host string, r fleet.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// Without a goroutine, Redis awaits no request. Only a pause is reported,
-	// and after Close nothing.
+	// If no goroutine runs, Redis expects no report about a request, so only a
+	// pause is reported. After Close, nothing is reported.
 	if f.done != nil || r.State != nil {
 		dated := datedRecord{r, time.Now()}
 		f.enqueue(func() { f.member.landed(host, dated) })

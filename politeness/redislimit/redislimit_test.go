@@ -77,14 +77,14 @@ func TestErrorsAndLogsNameNoSecret(t *testing.T) {
 		t.Errorf("error %v, want an *AwayError whose Since is at most a minute ago", err)
 	}
 	if delay, ok := errors.AsType[*politeness.DelayError](err); !ok || time.Until(delay.Until) > 2*time.Second {
-		t.Errorf("error %v, want a *politeness.DelayError until at most 2s from now", err)
+		t.Errorf("Acquire without Redis: error %v, want a *politeness.DelayError until at most 2s from now", err)
 	}
 	f.Close()
 	if said := err.Error() + logged.String(); strings.Contains(said, "hunter2") || strings.Contains(said, "mallory") {
-		t.Error(said)
+		t.Errorf("the error and the log are\n%s\nwant neither the user name nor the password in them", said)
 	}
 	if n := strings.Count(logged.String(), "does not answer"); n != 1 {
-		t.Errorf("logged %d times, want once: %s", n, logged.String())
+		t.Errorf("%q is logged %d times, want once: %s", "does not answer", n, logged.String())
 	}
 }
 
@@ -101,7 +101,7 @@ func TestFleet_SecondLimiter(t *testing.T) {
 		began := time.Now()
 		_, err := (&politeness.Limiter{Fleet: a.Fleet}).Acquire(context.Background(), &url.URL{Host: "shop.example"})
 		if d, is := errors.AsType[*politeness.DelayError](err); !is || !errors.Is(err, errShared) || d.Reason != politeness.ReasonFleet || time.Since(began) > time.Second {
-			t.Errorf("after %v: %v, want a DelayError that names the two Limiters", time.Since(began), err)
+			t.Errorf("Acquire of the second Limiter: error %v after %v, want a DelayError at once that wraps %q", err, time.Since(began), errShared)
 		}
 		if waited, err := a.tryRequest(host, time.Minute, ok200); err != nil || waited > time.Second {
 			t.Errorf("the first Limiter waited %v, error %v; want at most 1s and none", waited, err)

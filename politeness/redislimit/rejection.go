@@ -55,8 +55,8 @@ const (
 )
 
 // knownRejections are the errors that do not end without the user's help, so
-// they are logged at once. An error matches if it begins with the word code, or
-// if it contains part.
+// they are logged at once. An error matches if its first word is code, or if it
+// contains part.
 var knownRejections = []struct {
 	code, part string
 	advice     string
@@ -75,7 +75,8 @@ var knownRejections = []struct {
 	{code: "BUSY", advice: "another script has been running for too long: end it with SCRIPT KILL", retryIn: retryInterval},
 }
 
-// asRejection returns nil if Redis has not answered.
+// asRejection returns err as a rejectedError, or nil if err is neither an error
+// that Redis has returned nor a versionError.
 func asRejection(err error) *rejectedError {
 	if _, ok := errors.AsType[*versionError](err); ok {
 		return &rejectedError{err: err, persistent: true, retryIn: otherVersionInterval}

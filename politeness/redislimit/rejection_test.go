@@ -57,10 +57,10 @@ func TestRejection_LoggedAndReturned(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if n := strings.Count(logged.String(), want); n != 1 {
-					t.Errorf("logged %d times, want once: %s", n, &logged)
+					t.Errorf("%q is logged %d times, want once: %s", want, n, &logged)
 				}
 				if text := logged.String(); !strings.Contains(text, "level=ERROR") || strings.Contains(text+err.Error(), "answer") {
-					t.Errorf("error %v, want one without %q, as in the log, which should have level=ERROR:\n%s", err, "answer", text)
+					t.Errorf("the error is\n%v\nand the log is\n%s\nwant level=ERROR in the log, and %q in neither", err, text, "answer")
 				}
 			})
 		})

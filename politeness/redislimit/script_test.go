@@ -63,7 +63,7 @@ func (m *scriptMember) send(operations ...string) (reply []any) {
 	}
 	reply, err := m.runScript(c.args)
 	if status := element[string](reply, 0); err != nil || status != "ok" {
-		m.f.Fatalf("%v: the reply is %v (%v)", operations, reply, err)
+		m.f.Fatalf("the reply to the operations %v is %v (error %v), want the status %q", operations, reply, err, "ok")
 	}
 	return reply
 }
@@ -87,7 +87,7 @@ func (m *scriptMember) mustBeClosed(until time.Duration) {
 	result := m.want()
 	wait := milliseconds(result, 1)
 	if element[string](result, 0) != "closed" || wait > until || wait < until-time.Second {
-		m.f.Errorf("the result of the operation is %v, want that the host is available in %v", result, until)
+		m.f.Errorf("the result of the operation is %v, want that the host is available in %v to %v", result, until-time.Second, until)
 	}
 }
 
@@ -97,7 +97,7 @@ func (m *scriptMember) own() (result []any) {
 	m.f.Helper()
 	result = m.want()
 	if element[string](result, 0) != "own" {
-		m.f.Fatalf("the result of the operation is %v, want the ownership", result)
+		m.f.Fatalf("the result of the operation is %v, want the status %q", result, "own")
 	}
 	return result
 }
@@ -174,7 +174,7 @@ func TestScript_InvalidHost(t *testing.T) {
 	c.add("want", a.host, &a.host.record)
 	reply, err := a.runScript(c.args)
 	if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 2) != host {
-		f.Fatalf("the reply is %v (%v), want that the epoch has ended because of %s", reply, err, host)
+		f.Fatalf("the reply is %v (error %v), want that the epoch has ended because of %s", reply, err, host)
 	}
 	stranger.mustBeClosed(lease + time.Second)
 }
@@ -191,7 +191,7 @@ func TestScript_UnknownToTheServer(t *testing.T) {
 	f.command("script", "flush")
 	reply, err := a.runScript(a.newCall(false).args)
 	if err != nil || element[string](reply, 0) != "epoch" || element[string](reply, 1) != "1" {
-		f.Errorf("the reply is %v (%v), want that the call was sent once, in another epoch", reply, err)
+		f.Errorf("the reply is %v (error %v), want that the call was sent once, in another epoch", reply, err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestScript_SecondOffer(t *testing.T) {
 		first.send("drop")
 		time.Sleep(800 * time.Millisecond)
 		if result := d.want(); element[string](result, 0) != "other" || element[int64](result, 1) != second.session {
-			f.Errorf("the result is %v, want that the host is offered to member %d", result, second.session)
+			f.Errorf("the result of the operation is %v, want the status %q and session %d, to which the host is offered", result, "other", second.session)
 		}
 		time.Sleep(800 * time.Millisecond)
 		d.own()
@@ -237,7 +237,7 @@ func TestScript_LateStateDuringAnOffer(t *testing.T) {
 		time.Sleep(600 * time.Millisecond)
 		late := element[[]any](c.own(), 8)
 		if len(late) != 3 || element[string](late, 2) != "late" {
-			f.Errorf("the late states are %v, want one", late)
+			f.Errorf("the late states (number, age, state) are %v, want only that with the state %q", late, "late")
 		}
 	})
 }
@@ -271,7 +271,7 @@ func TestScript_AllWaitersSilent(t *testing.T) {
 				f.Errorf("the notification is %q, want %q", m, host)
 			}
 		case <-time.After(5 * time.Second):
-			f.Error("the member is not notified")
+			f.Error("the member is not notified that it may request the host, want a notification")
 		}
 		b.own()
 		cancel()
@@ -292,7 +292,7 @@ func TestScript_RequestsOfAnEndedSession(t *testing.T) {
 	stored := func() any { return f.command("hstrlen", keyPrefix+"hosts", host) }
 	before := stored()
 	if flight := element[int64](b.own(), 7); flight != 1 {
-		f.Errorf("%d requests are in flight, want 1", flight)
+		f.Errorf("the next owner receives %d requests of other members in flight, want 1", flight)
 	}
 	b.send("give")
 	c := b.newCall(false)
@@ -301,9 +301,9 @@ func TestScript_RequestsOfAnEndedSession(t *testing.T) {
 		f.Fatal(err)
 	}
 	if flight := element[int64](b.own(), 7); flight != 0 {
-		f.Errorf("%d requests are in flight, want none", flight)
+		f.Errorf("after the end of the other session, the owner receives %d requests in flight, want none", flight)
 	}
 	if after := stored(); after.(int64) >= before.(int64) {
-		f.Errorf("the data has %d bytes, want less than the %d while a request was in flight", after, before)
+		f.Errorf("the stored host has %d bytes, want less than the %d while a request was in flight", after, before)
 	}
 }

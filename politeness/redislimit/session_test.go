@@ -106,13 +106,13 @@ func TestSession_RemovesKilledMembers(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if n := len(f.memory.snapshot().sessions); n == 0 {
-			t.Fatal("no session is left, so this test cannot fail")
+			t.Fatal("no session of a killed member is left, want one at least, without which this test cannot fail")
 		}
 		m := f.join(&politeness.Limiter{})
 		m.crawl()
 		time.Sleep(time.Minute)
 		if sessions := f.memory.snapshot().sessions; len(sessions) != 1 {
-			t.Errorf("the sessions are %v, want one", sessions)
+			t.Errorf("the sessions are %v, want only that of the new member", sessions)
 		}
 		m.stopCrawling()
 		f.Wait()
@@ -146,7 +146,7 @@ func TestSession_ClockStops(t *testing.T) {
 		now := time.Now()
 		monotonic, wallClock := now.Sub(sent), now.Round(0).Sub(sent.Round(0))
 		if monotonic.Round(time.Second) != tt.monotonic || wallClock.Round(time.Second) != tt.wall {
-			t.Fatalf("the layout of time.Time is not as this test expects: %v, %v", monotonic, wallClock)
+			t.Fatalf("the layout of time.Time has changed: since the changed time, %v have passed by the monotonic clock and %v by the wall clock, want %v and %v", monotonic, wallClock, tt.monotonic, tt.wall)
 		}
 		m.renewedAt.Store(&sent)
 		if got := m.Trusted(); got != tt.want {

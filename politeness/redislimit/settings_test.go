@@ -33,7 +33,7 @@ func TestSettings_Differ(t *testing.T) {
 		}
 		for _, want := range []string{"Delay is 3s here and 1s there", "Concurrency is 2 here and 1 there"} {
 			if !strings.Contains(logs[2].String(), want) || strings.Contains(logs[2].String(), "BackOff") {
-				t.Errorf("want %q in\n%s", want, logs[2])
+				t.Errorf("the log of member 2 is\n%s\nwant %q in it, and no %q", logs[2], want, "BackOff")
 			}
 		}
 	})

@@ -143,7 +143,7 @@ func TestScript_StateAge(t *testing.T) {
 	mustBeOld := func(f *testFleet, got time.Duration) {
 		f.Helper()
 		if got < age || got > age+3*time.Second {
-			f.Errorf("the age of the state is %v, want %v", got, age)
+			f.Errorf("the age of the state is %v, want %v to %v", got, age, age+3*time.Second)
 		}
 	}
 	for _, name := range []string{"keep", "give"} {
@@ -157,7 +157,7 @@ func TestScript_StateAge(t *testing.T) {
 				result := a.own()
 				mustBeOld(f, milliseconds(result, 4))
 				if left := milliseconds(result, 9); left > 2*time.Hour-age {
-					f.Errorf("the state is kept for %v more, want 2 h less its age", left)
+					f.Errorf("the state is kept for %v more, want at most %v", left, 2*time.Hour-age)
 				}
 			})
 		})

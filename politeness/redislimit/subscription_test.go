@@ -12,9 +12,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// No member can subscribe: a right is missing, the command has another name, or
-// a proxy ends each subscription. Hosts change hands nevertheless, and each
-// member logs one Error.
+// No member can subscribe: a permission is missing, the command has another
+// name, or a proxy ends each subscription. Hosts change hands nevertheless, and
+// each member logs one Error.
 func TestSubscription_Missing(t *testing.T) {
 	for name, why := range map[string]error{
 		"no right":        rejectionText("NOPERM this user has no permissions to run the 'subscribe' command"),
@@ -39,7 +39,7 @@ func TestSubscription_Missing(t *testing.T) {
 					n, silence := m.startsSince(from)
 					total += n
 					if n < 100 || silence > 10*time.Second {
-						t.Errorf("member %d made %d requests in a minute, and none for %v; want 100 at least, and a gap of 10s at most", i, n, silence)
+						t.Errorf("member %d started %d requests in a minute, and none of them for %v; want at least 100, and at most 10s", i, n, silence)
 					}
 					if n := strings.Count(logs[i].String(), "level=ERROR"); n != 1 || !strings.Contains(logs[i].String(), "no notifications") {
 						t.Errorf("member %d logged %d errors, want one:\n%s", i, n, logs[i])
@@ -68,7 +68,7 @@ func TestSubscription_HalfOpen(t *testing.T) {
 		time.Sleep(6 * heartbeatInterval)
 		synctest.Wait()
 		if a.link.subscriptions != 2 {
-			t.Errorf("%d subscriptions, want 2", a.link.subscriptions)
+			t.Errorf("the member has subscribed %d times, want 2", a.link.subscriptions)
 		}
 		for range 10 {
 			a.request(host, ok200)
@@ -79,7 +79,7 @@ func TestSubscription_HalfOpen(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond)
 		}
 		if log.Len() > 0 {
-			t.Errorf("the log is not empty:\n%s", log)
+			t.Errorf("the member's log is not empty, want no log:\n%s", log)
 		}
 	})
 }

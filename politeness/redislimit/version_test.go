@@ -11,9 +11,9 @@ import (
 	"github.com/goodbots/courtesy/politeness"
 )
 
-// A member of another version joins. It gets no host, and an error that names
-// both versions, at once. The members of the fleet go on as if alone, also
-// after Redis has lost its state.
+// A member of another version joins. It gets no host, and its request fails at
+// once with an error that names both versions. The members of the fleet go on
+// as if alone, also after Redis has lost its state.
 func TestVersion_SideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTestFleet(t)
@@ -24,11 +24,11 @@ func TestVersion_SideBySide(t *testing.T) {
 		log := b.recordLog()
 		took, err := b.tryRequest(host, 5*time.Second, ok200)
 		if _, is := errors.AsType[*politeness.DelayError](err); !is || took > 0 && !strings.Contains(err.Error(), "version") {
-			t.Errorf("error %v after %v, want a DelayError that mentions the version", err, took)
+			t.Errorf("a request of a member of another version: error %v after %v, want a DelayError at once, or one that mentions the version", err, took)
 		}
 		for _, want := range []string{fmt.Sprint("version ", formatVersion, " "), fmt.Sprint("version ", formatVersion+1, ":"), "stop the members of the other version"} {
 			if !strings.Contains(err.Error(), want) || strings.Count(log.String(), want) != 1 {
-				t.Errorf("want %q once in the error and in the log:\n%v\n%s", want, err, log)
+				t.Errorf("the error is\n%v\nand the log is\n%s\nwant %q in the error, and once in the log", err, log, want)
 			}
 		}
 		go b.tryRequest(host, time.Hour, ok200) // the member tries to join again and again
@@ -82,9 +82,10 @@ func TestVersion_Successor(t *testing.T) {
 					t.Errorf("the other version starts %v after the last request, want %v to %v", gap, delay, tt.most+delay)
 				}
 				if state := f.memory.snapshot(); state.version != formatVersion+1 {
-					t.Errorf("the state has version %d, want %d", state.version, formatVersion+1)
+					t.Errorf("the state in Redis has version %d, want %d", state.version, formatVersion+1)
 				}
-				// The other way round: the first version is now the other one.
+				// Now a member of the first version is the one that is
+				// rejected.
 				if name == "closed" {
 					back := f.join(&politeness.Limiter{Delay: delay})
 					if _, err := back.tryRequest(host, time.Second, ok200); err == nil || !strings.Contains(err.Error(), "version") {
@@ -110,16 +111,16 @@ func TestVersion_InRedis(t *testing.T) {
 		t.Errorf("a member of the later version: error %v, want one that mentions version %d", err, formatVersion+1)
 	}
 	if n, _ := earlier.startsSince(from); n < 2 {
-		t.Errorf("%d requests of the fleet while another version tries to join, want 2 at least", n)
+		t.Errorf("the member of the fleet started %d requests while another version tried to join, want 2 at least", n)
 	}
 	earlier.stopCrawling()
 	f.Wait()
 	earlier.Close()
 	if _, err := later.tryRequest(host, 30*time.Second, ok200); err != nil {
-		t.Errorf("after the fleet has ended: %v", err)
+		t.Errorf("a request of the later version after the fleet has ended: error %v, want none", err)
 	}
 	if v := f.clients[0].HGet(t.Context(), "{test}fleet", "version").Val(); v != fmt.Sprint(formatVersion+1) {
-		t.Errorf("the state has version %q, want %d", v, formatVersion+1)
+		t.Errorf("the state in Redis has version %q, want %d", v, formatVersion+1)
 	}
 	if _, err := earlier.tryRequest(host, 5*time.Second, ok200); err == nil {
 		t.Error("a request of a closed Fleet was granted, want an error")

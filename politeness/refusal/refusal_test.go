@@ -805,7 +805,7 @@ func TestOf_Prices(t *testing.T) {
 func TestOf_ShortAndPrintable(t *testing.T) {
 	r, ok := Of(answer(402, "crawler-price: \x1b[31m\u202eEUR "+strings.Repeat("9", 9<<20)))
 	if !ok || len(r.Evidence) > 300 || strings.Trim(r.Evidence, printables()) != "" || len(r.Price) > 32 {
-		t.Errorf("Of returns %t, an Evidence of %d bytes %q and a Price of %d bytes, want short, printable texts",
+		t.Errorf("Of returns %t, an Evidence of %d bytes %q and a Price of %d bytes, want true, at most 300 printable bytes and at most 32 bytes",
 			ok, len(r.Evidence), r.Evidence, len(r.Price))
 	}
 	r, _ = Of(answer(451, "link: <"+strings.Repeat("é", 9<<20)+`>; rel="blocked-by"`))
@@ -985,7 +985,7 @@ func FuzzOfPage(f *testing.F) {
 		}
 		texts := r.Evidence + r.By + r.Price + r.Currency + r.License
 		if len(r.Evidence) > 300 || strings.Trim(texts, printables()) != "" {
-			t.Fatalf("OfPage = %+v, want short, printable texts", r)
+			t.Fatalf("OfPage = %+v, want printable texts, and an Evidence of at most 300 bytes", r)
 		}
 		if header, ok := Of(resp); ok && header != r {
 			t.Fatalf("OfPage = %+v, want the result of Of: %+v", r, header)

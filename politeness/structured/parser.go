@@ -40,8 +40,8 @@ func (p *parser) take(n int) string {
 	return taken
 }
 
-// takeWhile consumes the bytes at the beginning for which is returns true, and
-// returns them.
+// takeWhile consumes and returns the longest prefix whose bytes all satisfy the
+// function is.
 func (p *parser) takeWhile(is func(byte) bool) string {
 	n := 0
 	for n < len(p.rest) && is(p.rest[n]) {

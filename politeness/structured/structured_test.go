@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The constant refused is the expected result for a text with a fault.
+// The constant refused is the expected result for an invalid text.
 const refused = "refused"
 
 // Each row has a text and the result for it. The result is the canonical form
@@ -249,17 +249,17 @@ func TestDictionary(t *testing.T) {
 				if ok {
 					got = serialize(d)
 				} else if d != nil {
-					t.Errorf("%q: invalid, but the dictionary is %v, want nil", tt.text, d)
+					t.Errorf("%q is invalid, but the dictionary is %v, want nil", tt.text, d)
 				}
 				if got != tt.want {
-					t.Errorf("%q: %s, want %s", tt.text, got, tt.want)
+					t.Errorf("%q is parsed as %s, want %s", tt.text, got, tt.want)
 				}
 			}
 		})
 	}
 }
 
-// Each byte is either allowed at its place, or makes the whole field faulty
+// Each byte is either allowed at its place, or makes the whole field invalid
 // (§4.2).
 func TestDictionary_Characters(t *testing.T) {
 	const (
@@ -286,14 +286,14 @@ func TestDictionary_Characters(t *testing.T) {
 			text := tt.before + string([]byte{byte(c)}) + tt.after
 			_, ok := dictionary(text)
 			if want := strings.IndexByte(tt.good, byte(c)) >= 0; ok != want {
-				t.Errorf("%s: %q is accepted: %t, want %t", tt.name, text, ok, want)
+				t.Errorf("%s: %q is valid: %t, want %t", tt.name, text, ok, want)
 			}
 		}
 	}
 }
 
 // RFC 9651 defines the lengths that every parser must accept (§3, §4.2.4). This
-// parser accepts them. It refuses a text of more than limit bytes.
+// parser accepts them. It rejects a text of more than limit bytes.
 func TestDictionary_Sizes(t *testing.T) {
 	numbered := func(n int, format, between string) string {
 		var parts []string
@@ -321,8 +321,8 @@ func TestDictionary_Sizes(t *testing.T) {
 	}
 }
 
-// The lines of a field are read as one value with commas between (§4.2). What
-// each line takes is counted with its comma.
+// The lines of a field are joined with commas (§4.2). The bytes between the
+// lines count toward the limit too.
 func TestList(t *testing.T) {
 	for _, tt := range []struct {
 		lines []string
@@ -332,7 +332,7 @@ func TestList(t *testing.T) {
 		{nil, limit, ""},
 		{[]string{""}, limit, ""},
 		{[]string{`"a";r=1`, `b , (c d);x`}, limit, `"a";r=1|b|(c d);x`},
-		{[]string{"a, a"}, limit, "a|a"}, // items are no keys
+		{[]string{"a, a"}, limit, "a|a"}, // items are not keys, so both remain
 		{[]string{"a", ""}, limit, refused},
 		{[]string{"", "a"}, limit, refused},
 		{[]string{"a", "b;"}, limit, refused},
@@ -351,7 +351,7 @@ func TestList(t *testing.T) {
 			got += refused
 		}
 		if got != tt.want {
-			t.Errorf("%q: %s, want %s", tt.lines, got, tt.want)
+			t.Errorf("%q is parsed as %s, want %s", tt.lines, got, tt.want)
 		}
 	}
 }
@@ -379,13 +379,13 @@ func FuzzDictionary(f *testing.F) {
 			t.Fatalf("%q: serialized as %q, which is invalid, want valid", text, once)
 		}
 		if twice := serialize(again); ok && twice != once {
-			t.Fatalf("%q: serialized as %q at first, but as %q after parsing that", text, once, twice)
+			t.Fatalf("%q is serialized as %q, but as %q after parsing that, want the same text", text, once, twice)
 		}
 		if ok && !reflect.DeepEqual(again, d) {
-			t.Fatalf("%q: parsed as %v, but as %v after serializing it", text, d, again)
+			t.Fatalf("%q is parsed as %v, but as %v after serializing that, want the same dictionary", text, d, again)
 		}
 		if list, ok := List([]string{text}, limit); ok && len(list) > len(text) {
-			t.Fatalf("%q: %d items, want at most one per byte", text, len(list))
+			t.Fatalf("the list %q has %d items, want at most one per byte", text, len(list))
 		}
 	})
 }

@@ -97,7 +97,7 @@ type Record struct {
 	Keep     time.Duration // from Give and for RequestEnded: how long the State matters
 	InFlight int           // requests in flight of members that do not own the host
 	Age      time.Duration // how old the State is
-	MinAge   time.Duration // how old the requests that it knows are at least, whatever clocks do
-	Missing  bool          // other requests, which the State misses, may be only as old as MinAge
-	Late     bool          // the State is not the owner's: a request left it that ended after a hand-over
+	MinAge   time.Duration // the minimum age of the latest request, whatever the clocks do
+	Missing  bool          // the State may lack requests, which may be only as old as MinAge
+	Late     bool          // the State is not the owner's, but that of a request that ended after a hand-over
 }

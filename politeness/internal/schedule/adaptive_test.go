@@ -23,7 +23,7 @@ func TestHost_Adaptive(t *testing.T) {
 	} {
 		r := &Request{PhaseStart: Time(i * s)}
 		if e := h.ApplyOutcome(Time(i*s), r, tt.signals); e.Slower != tt.slower || h.Delay() != tt.want {
-			t.Errorf("response %d: the delay is %v, and it rose: %t; want %v, %t", i, h.Delay(), e.Slower, tt.want, tt.slower)
+			t.Errorf("after response %d, the delay is %v, and Slower is %t; want %v, %t", i, h.Delay(), e.Slower, tt.want, tt.slower)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestHost_PauseAtEnd(t *testing.T) {
 			h.start(0, r)
 			e := h.ApplyOutcome(s/2, r, tt.signals)
 			if e.PausesAtEnd != tt.pauses {
-				t.Fatalf("PausesAtEnd %t, want %t", e.PausesAtEnd, tt.pauses)
+				t.Fatalf("ApplyOutcome returns PausesAtEnd = %t, want %t", e.PausesAtEnd, tt.pauses)
 			}
 			if tt.good {
 				next := new(Request)
@@ -47,12 +47,12 @@ func TestHost_PauseAtEnd(t *testing.T) {
 			}
 			if e.PausesAtEnd {
 				if pause := h.PauseAtEnd(10*s, r); pause != time.Duration(tt.pause) {
-					t.Errorf("a pause of %v, want %v", pause, time.Duration(tt.pause))
+					t.Errorf("PauseAtEnd returns a pause of %v, want %v", pause, time.Duration(tt.pause))
 				}
 			}
 			h.Finish(10*s, r)
 			if due := h.DueForAny(); due != tt.due {
-				t.Errorf("due at %v, want %v", time.Duration(due), time.Duration(tt.due))
+				t.Errorf("the next request is due at %v, want %v", time.Duration(due), time.Duration(tt.due))
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestHost_BackOff(t *testing.T) {
 					t.Errorf("after outcome %d, the pause ends at %v, want %v", i, time.Duration(end), time.Duration(o.pauseEnd))
 				}
 				if e.Pause > 0 && o.now.Add(e.Pause) != end {
-					t.Errorf("after outcome %d, a pause of %v is reported, which ends at %v", i, e.Pause, time.Duration(end))
+					t.Errorf("after outcome %d, a pause of %v from %v is reported, want one that ends at %v", i, e.Pause, time.Duration(o.now), time.Duration(end))
 				}
 			}
 		})

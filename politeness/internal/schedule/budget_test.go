@@ -71,11 +71,11 @@ func TestBudgets(t *testing.T) {
 			for i, s := range tt.steps {
 				s.event(b, s.today)
 				if got, until := b.Check(s.today, host); got != s.want || until != s.until {
-					t.Errorf("after event %d: %d until day %d, want %d until day %d", i, got, until, s.want, s.until)
+					t.Errorf("after event %d, Check = %d, day %d; want %d, day %d", i, got, until, s.want, s.until)
 				}
 			}
 			if _, reserved := b.Export(1, host, true); reserved.Requests < 0 || reserved.Bytes < 0 {
-				t.Errorf("%+v is exported", reserved)
+				t.Errorf("Export returns the reservation %+v, want nothing below 0", reserved)
 			}
 		})
 	}
@@ -88,15 +88,15 @@ func TestBudgets_Export(t *testing.T) {
 	check := func(want, wantFinal int64) {
 		t.Helper()
 		if day, got := b.Export(1, "a", false); got != (Amount{Requests: want}) || (day == 1) != (want > 0) {
-			t.Errorf("%+v of day %d, want %d", got, day, want)
+			t.Errorf("Export = day %d, %+v; want %d requests (of day 1 if there are any)", day, got, want)
 		}
 		if day, got := b.Export(1, "a", true); got != (Amount{Requests: wantFinal}) || (day == 1) != (wantFinal > 0) {
-			t.Errorf("in the end %+v of day %d, want %d", got, day, wantFinal)
+			t.Errorf("the final Export = day %d, %+v; want %d requests (of day 1 if there are any)", day, got, wantFinal)
 		}
 	}
 	check(0, 0)
 	if b.IsReserving(1, "a") || !b.Reserve(1, "a") || b.Reserve(1, "a") || !b.IsReserving(1, "a") {
-		t.Error("one reservation is under way at most")
+		t.Error("IsReserving, Reserve, Reserve and IsReserving, called in this order, do not return false, true, false and true")
 	}
 	check(3, 0)
 	b.Confirm(1, "a", 1, Amount{Requests: 3})
@@ -122,12 +122,12 @@ func TestBudgets_SpendMustReserve(t *testing.T) {
 		want bool
 	}{{Amount{1, 3}, false}, {Amount{0, 1}, true}, {Amount{1, 0}, true}} {
 		if got := b.Spend(1, "a", tt.used); got != tt.want {
-			t.Errorf("after %d: %t", i, got)
+			t.Errorf("Spend number %d of %+v = %t, want %t", i, tt.used, got, tt.want)
 		}
 	}
 	b.Import(1, "a", 1, Amount{Bytes: 96})
 	if b.Spend(1, "a", Amount{0, 1}) {
-		t.Error("nothing is left to be reserved")
+		t.Error("Spend = true although nothing is left to be reserved, want false")
 	}
 }
 
@@ -142,12 +142,12 @@ func TestBudgets_MaxHosts(t *testing.T) {
 				want = BudgetUncounted
 			}
 			if got, until := b.Check(day, host); got != want || until != day {
-				t.Errorf("day %d, host %d: %d until day %d, want %d", day, i, got, until, want)
+				t.Errorf("Check of day %d, host %d = %d, day %d; want %d, day %d", day, i, got, until, want, day)
 			}
 			b.Spend(day, host, Amount{Requests: 1})
 		}
 		if n := len(b.byHost); n != b.MaxHosts {
-			t.Errorf("day %d: %d budgets, want %d", day, n, b.MaxHosts)
+			t.Errorf("on day %d, %d budgets are kept, want %d", day, n, b.MaxHosts)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestBudgets_MaxHostsOfImports(t *testing.T) {
 	b := &Budgets{Limit: Amount{Requests: 64}, IsShared: true, MaxHosts: 3}
 	for i, day := range []int64{7, 11, 1 << 40} {
 		if b.Import(9, fmt.Sprint("other day ", i), day, Amount{Requests: 1}); len(b.byHost) > 0 {
-			t.Errorf("the budget of day %d is counted", day)
+			t.Errorf("on day 9, an imported budget of day %d is kept, want none", day)
 		}
 	}
 	for i := range 10 {
@@ -170,15 +170,15 @@ func TestBudgets_MaxHostsOfImports(t *testing.T) {
 		b.Reserve(9, host)
 		b.Confirm(9, host, 9, Amount{Requests: 62})
 		if v, _ := b.Check(9, host); v != BudgetLeft {
-			t.Errorf("%s: %d, want that a request may start", host, v)
+			t.Errorf("Check of %s = %d, want %d, so that a request may start", host, v, BudgetLeft)
 		}
 		b.Spend(9, host, Amount{Requests: 1})
 		if _, used := b.Export(9, host, true); used.Requests != 61 {
-			t.Errorf("%s: %d used, want 61", host, used.Requests)
+			t.Errorf("%s: Export returns %d used requests, want 61", host, used.Requests)
 		}
 		b.Release(9, host, i%2 == 0)
 		if n := len(b.byHost); n > b.MaxHosts {
-			t.Errorf("after %s: %d budgets, want %d", host, n, b.MaxHosts)
+			t.Errorf("after %s was released, %d budgets are kept, want at most %d", host, n, b.MaxHosts)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestBudgets_KeysAreCopies(t *testing.T) {
 	b.Spend(1, host, Amount{Requests: 1})
 	for key := range b.byHost {
 		if unsafe.StringData(key) == unsafe.StringData(host) {
-			t.Error("the budget keeps the argument")
+			t.Error("the key of the budget shares memory with the argument of Spend, want a copy")
 		}
 	}
 }

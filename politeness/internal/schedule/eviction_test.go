@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// testTable has a request to each new host as soon as it is made.
+// testTable is a Table that also stores the request that was started last to
+// each host.
 type testTable struct {
 	Table
 	inFlight map[string]*Request
@@ -115,7 +116,7 @@ func TestTable(t *testing.T) {
 			table.Evicted = func(h *Host) {
 				evicted++
 				if h.IsEvicted() || table.Get(h.Key) != h {
-					t.Errorf("%s is evicted before it is reported", h.Key)
+					t.Errorf("%s is evicted before Evicted is called, want after it", h.Key)
 				}
 			}
 			made := make(map[*Host]bool)
@@ -151,12 +152,12 @@ func TestTable(t *testing.T) {
 					}
 				}
 				if got := table.keys(); got != step.hosts {
-					t.Errorf("after event %d: %s, want %s", i, got, step.hosts)
+					t.Errorf("after event %d, the table has the hosts %s, want %s", i, got, step.hosts)
 				}
 				for h := range table.All() {
 					made[h] = true
 					if table.MayBeEvicted(h) == h.IsBusy() && h.unavailableIndex == 0 {
-						t.Errorf("after event %d: %s may be evicted: %t, busy: %t", i, h.Key, table.MayBeEvicted(h), h.IsBusy())
+						t.Errorf("after event %d, %s may be evicted: %t, and is busy: %t; want exactly one of them", i, h.Key, table.MayBeEvicted(h), h.IsBusy())
 					}
 				}
 			}
@@ -165,7 +166,7 @@ func TestTable(t *testing.T) {
 			}
 			for h := range made {
 				if isHere := table.Get(h.Key) == h; h.IsEvicted() == isHere {
-					t.Errorf("%s is evicted: %t, in the table: %t", h.Key, h.IsEvicted(), isHere)
+					t.Errorf("%s is evicted: %t, and is in the table: %t; want exactly one of them", h.Key, h.IsEvicted(), isHere)
 				}
 			}
 		})
@@ -182,13 +183,13 @@ func TestTable_Ownership(t *testing.T) {
 	table.MarkIdle(0, h)
 	table.obtain(s, "b")
 	if table.MayBeEvicted(h) || table.Get("a") != h {
-		t.Error("it is evicted although it is owned")
+		t.Error("the host is or may be evicted although it is owned, want neither")
 	}
 	h.Claim = nil
 	table.MarkIdle(s, h)
 	table.obtain(2*s, "c")
 	if table.Get("a") != nil {
-		t.Error("it stays after its ownership has ended")
+		t.Error("the host stays in the table after its ownership has ended, want it evicted")
 	}
 }
 
@@ -201,7 +202,7 @@ func TestTable_LateOutcome(t *testing.T) {
 	table.obtain(61*s, "b") // the lease is over
 	table.MarkIdle(61*s, a)
 	if !a.IsEvicted() || table.MayBeEvicted(a) {
-		t.Errorf("evicted %t, and in a list of the table %t", a.IsEvicted(), table.MayBeEvicted(a))
+		t.Errorf("the host is evicted: %t, and may be evicted: %t; want true, false", a.IsEvicted(), table.MayBeEvicted(a))
 	}
 }
 
@@ -225,7 +226,7 @@ func TestTable_EvictsInOrder(t *testing.T) {
 		}
 		for i, key := range got {
 			if want := fmt.Sprint(i); key != want {
-				t.Errorf("with MaxHosts %d, host %s is evicted as number %d", maxHosts, key, i)
+				t.Errorf("with MaxHosts %d, host %s is evicted as number %d, want host %s", maxHosts, key, i, want)
 				break
 			}
 		}
@@ -254,7 +255,7 @@ func TestTable_IsBounded(t *testing.T) {
 		now += 2 * ms
 	}
 	if n := table.Len(); n > maxHosts+maxHosts/10 {
-		t.Errorf("%d hosts, want about %d at most", n, maxHosts)
+		t.Errorf("the table has %d hosts, want at most %d", n, maxHosts+maxHosts/10)
 	}
 	if n := len(table.unavailable); n > maxHosts-maxHosts/10 {
 		t.Errorf("%d hosts are paused, want %d at most", n, maxHosts-maxHosts/10)

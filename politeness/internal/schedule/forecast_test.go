@@ -59,7 +59,7 @@ func TestHost_ForecastAtEnd(t *testing.T) {
 			r := waitingRequest(tt.joins)
 			r.CrawlDelay = tt.own
 			if got := h.ForecastAtEnd(10*s, r, Anytime).Estimate; got != tt.want {
-				t.Errorf("got %v, want %v", time.Duration(got), time.Duration(tt.want))
+				t.Errorf("the estimated start is %v, want %v", time.Duration(got), time.Duration(tt.want))
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestHost_EstimateIsNotTooLate(t *testing.T) {
 			h.Finish(now, r)
 		}
 		if estimate > now {
-			t.Errorf("a request was estimated to start at %v, and started at %v", time.Duration(estimate), time.Duration(now))
+			t.Errorf("a request was estimated to start at %v, and started at %v, want no earlier start than estimated", time.Duration(estimate), time.Duration(now))
 		}
 	}
 }

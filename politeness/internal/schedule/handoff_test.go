@@ -17,12 +17,12 @@ func TestState_Encode(t *testing.T) {
 		},
 	} {
 		if got, ok := DecodeState(state.Encode()); !ok || got != state {
-			t.Errorf("%s: %+v, %t, want %+v", name, got, ok, state)
+			t.Errorf("%s: DecodeState of the encoded state = %+v, %t, want %+v, true", name, got, ok, state)
 		}
 	}
 	for _, other := range [][]byte{nil, {}, {0}, {stateVersion + 1, 1}} {
 		if state, ok := DecodeState(other); ok || state != (State{}) {
-			t.Errorf("%v is decoded as %+v", other, state)
+			t.Errorf("DecodeState(%v) = %+v, want the zero State and false", other, state)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestState_Handover(t *testing.T) {
 		next := testHost()
 		next.Import(tt.now, state, 0, 0, false, next.Durable())
 		if due := next.Due(&Request{}); due != tt.due {
-			t.Errorf("%s: due at %v, want %v", tt.name, time.Duration(due), time.Duration(tt.due))
+			t.Errorf("%s: the next owner's request is due at %v, want %v", tt.name, time.Duration(due), time.Duration(tt.due))
 		}
 	}
 }
@@ -71,20 +71,20 @@ func TestState_HandoverTwice(t *testing.T) {
 	for _, now := range []Time{5 * s, 20 * s} {
 		state, keep := h.Export(now, true)
 		if left := Time(30 * s).Sub(now); keep < left {
-			t.Errorf("at %v, the state matters for %v, want %v", now.Sub(0), keep, left)
+			t.Errorf("at %v, Export returns that the state matters for %v, want at least %v", now.Sub(0), keep, left)
 		}
 		state, _ = DecodeState(state.Encode())
 		h = testHost()
 		h.Import(now, state, 0, 0, false, h.Durable())
 	}
 	if due := h.Due(&slow); due != 30*s {
-		t.Errorf("due at %v, want 30s", due.Sub(0))
+		t.Errorf("a request to the slow origin is due at %v, want 30s", due.Sub(0))
 	}
 	if free := h.FreeAt(); free != 30*s {
-		t.Errorf("free at %v, want 30s", free.Sub(0))
+		t.Errorf("the host is free at %v, want 30s", free.Sub(0))
 	}
 	if due := h.Due(&Request{}); due > 20*s {
-		t.Errorf("a request to the other origin is due at %v", due.Sub(0))
+		t.Errorf("a request to the other origin is due at %v, want at most 20s", due.Sub(0))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestImport_AgeOfQuota(t *testing.T) {
 	next := testHost()
 	next.Import(4*s, state, 3*s, 3*s, false, next.Durable())
 	if due := next.Due(&Request{}); due != 5*s {
-		t.Errorf("due at %v, want 5s", time.Duration(due))
+		t.Errorf("the next owner's request is due at %v, want 5s", time.Duration(due))
 	}
 }
 
@@ -115,11 +115,11 @@ func FuzzDecodeState(f *testing.F) {
 		spans := []time.Duration{state.SinceStart, state.SinceCrawlDelayStart, state.CrawlDelayLeft, state.PauseLeft, state.CrawlDelay, state.AdaptiveDelay, state.SinceIncident, state.QuotaInterval, state.QuotaLeft}
 		for i, d := range spans {
 			if d < 0 {
-				t.Errorf("duration %d is %v", i, d)
+				t.Errorf("duration %d of the decoded state is %v, want none below 0", i, d)
 			}
 		}
 		if state.Day < 0 || state.Requests < 0 || state.Bytes < 0 {
-			t.Errorf("%+v", state)
+			t.Errorf("the decoded state is %+v, want no Day, Requests or Bytes below 0", state)
 		}
 	})
 }

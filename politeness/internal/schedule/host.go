@@ -33,8 +33,8 @@ type Host struct {
 	Claim *Claim // of this member of a fleet; nil means that there is none
 }
 
-// Init makes h, which must be zero but for its Key, a host that no request was
-// made to.
+// Init initializes h, in which nothing but Key may be set, as a host to which
+// no request was made.
 func (h *Host) Init(s *Settings) {
 	h.Settings = s
 	h.LastStart = Never

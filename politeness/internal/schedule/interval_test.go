@@ -47,7 +47,7 @@ func TestHost_Due(t *testing.T) {
 				h.start(start.at, &start.r)
 			}
 			if due, why := h.Due(&tt.next), h.WhyDue(&tt.next); due != tt.due || why != tt.why {
-				t.Errorf("due at %v for reason %d, want %v for %d", time.Duration(due), why, time.Duration(tt.due), tt.why)
+				t.Errorf("the next request is due at %v for reason %d, want %v for reason %d", time.Duration(due), why, time.Duration(tt.due), tt.why)
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestHost_Slots(t *testing.T) {
 			h.Declare(tt.learned)
 		}
 		if got := h.Slots(tt.next); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+			t.Errorf("%s: Slots = %d, want %d", tt.name, got, tt.want)
 		}
 	}
 }

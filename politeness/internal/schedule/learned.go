@@ -3,8 +3,8 @@ package schedule
 import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
-// It is kept until the host is evicted. The functions that change a field are
-// named with it. Export hands over all fields but pauseCause.
+// It is kept until the host is evicted. The comment of each field names the
+// functions that change it. Export hands over all fields but pauseCause.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.

@@ -51,7 +51,7 @@ func TestHost_UntilClaimEnds(t *testing.T) {
 				edit(h)
 			}
 			if got := h.UntilClaimEnds(10 * s); got != tt.until {
-				t.Errorf("got %v, want %v", got, tt.until)
+				t.Errorf("UntilClaimEnds = %v, want %v", got, tt.until)
 			}
 		})
 	}
@@ -66,10 +66,10 @@ func TestHost_UnownedUntil(t *testing.T) {
 	check := func(now, estimate, at Time, why Reason) {
 		t.Helper()
 		if got := h.ForecastAtEnd(now, r, Anytime).Estimate; got != estimate {
-			t.Errorf("estimate %v, want %v", time.Duration(got), time.Duration(estimate))
+			t.Errorf("the estimated start is %v, want %v", time.Duration(got), time.Duration(estimate))
 		}
 		if gotAt, got := h.Ready(now, r); gotAt != at || got != why {
-			t.Errorf("ready at %v for reason %d, want %v for %d", time.Duration(gotAt), got, time.Duration(at), why)
+			t.Errorf("Ready = %v for reason %d, want %v for reason %d", time.Duration(gotAt), got, time.Duration(at), why)
 		}
 	}
 	check(s, s, Forever, ReasonFleet)
@@ -99,7 +99,7 @@ func TestHost_IsTermOver(t *testing.T) {
 		h := testHost()
 		h.Claim = &tt.o
 		if got := h.IsTermOver(tt.now); got != tt.want {
-			t.Errorf("%s: %t", tt.name, got)
+			t.Errorf("%s: IsTermOver = %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }
@@ -109,20 +109,20 @@ func TestHost_SlotsInAFleet(t *testing.T) {
 	h := testHost(func(set *Settings) { set.Concurrency = 3 })
 	h.Claim = &Claim{Owned: true, InFlightElsewhere: 2}
 	if n := h.Slots(new(Request)); n != 1 {
-		t.Errorf("%d slots, want 1", n)
+		t.Errorf("with 2 of 3 slots in use by others, Slots = %d, want 1", n)
 	}
 	r := new(Request)
 	h.start(0, r)
 	if h.HasSlot(new(Request)) {
-		t.Error("a fourth request may start")
+		t.Error("a fourth request may start although Concurrency is 3, want HasSlot = false")
 	}
 	h.Claim.InFlightElsewhere = 1
 	if !h.HasSlot(new(Request)) {
-		t.Error("a third request may not start")
+		t.Error("a third request may not start although Concurrency is 3, want HasSlot = true")
 	}
 	h.SetOnItsWay(r, true)
 	if h.HasSlot(new(Request)) {
-		t.Error("another request may start while one is on its way")
+		t.Error("another request may start while one is on its way, want HasSlot = false")
 	}
 }
 
@@ -143,11 +143,11 @@ func TestHost_DeniedClaim(t *testing.T) {
 	}
 	for _, why := range h.rejected {
 		if why != ReasonFleet {
-			t.Errorf("reason %d, want the fleet", why)
+			t.Errorf("a request is rejected for reason %d, want %d", why, ReasonFleet)
 		}
 	}
 	c.Owned = true
 	if _, why := h.Ready(0, new(Request)); why != ReasonNone {
-		t.Errorf("a host that is owned after all: reason %d", why)
+		t.Errorf("Ready of a host that is owned after all: reason %d, want %d", why, ReasonNone)
 	}
 }

@@ -33,22 +33,22 @@ func TestPackageIsPure(t *testing.T) {
 		for _, imp := range file.Imports {
 			path, _ := strconv.Unquote(imp.Path.Value)
 			if forbidden[path] || strings.Contains(path, ".") {
-				t.Errorf("%v: imports %s", fset.Position(imp.Pos()), path)
+				t.Errorf("%v: the package imports %s, want no such import", fset.Position(imp.Pos()), path)
 			}
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
-				t.Errorf("%v: %T", fset.Position(n.Pos()), n)
+				t.Errorf("%v: the code contains an %T, want none", fset.Position(n.Pos()), n)
 			case *ast.SelectorExpr:
 				if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "time" && clocks[n.Sel.Name] {
-					t.Errorf("%v: time.%s", fset.Position(n.Pos()), n.Sel.Name)
+					t.Errorf("%v: the code uses time.%s, want no clock", fset.Position(n.Pos()), n.Sel.Name)
 				}
 			}
 			return true
 		})
 	}
 	if files < 5 {
-		t.Errorf("only %d files were examined", files)
+		t.Errorf("only %d files were examined, want at least 5", files)
 	}
 }

@@ -34,7 +34,7 @@ func TestHost_Quota(t *testing.T) {
 			for i, a := range tt.responses {
 				h.ApplyOutcome(a.now, r, Signals{Status: 200, Class: Good, Quota: a.q})
 				if due, why := h.Due(&Request{}), h.WhyDue(&Request{}); due != a.due || why != a.why {
-					t.Errorf("after response %d, the next is due at %v for reason %d, want %v for %d", i, time.Duration(due), why, time.Duration(a.due), a.why)
+					t.Errorf("after response %d, the next request is due at %v for reason %d, want %v for reason %d", i, time.Duration(due), why, time.Duration(a.due), a.why)
 				}
 			}
 		})

@@ -65,7 +65,7 @@ func TestHost_RetimeTakesLinearWork(t *testing.T) {
 	}
 	few, many := work(4_000), work(16_000)
 	if many > 6*few {
-		t.Errorf("%d examinations for 4,000 requests, and %d for 16,000", few, many)
+		t.Errorf("%d examinations for 4,000 requests and %d for 16,000, want at most 6 times as many", few, many)
 	}
 }
 
@@ -94,18 +94,18 @@ func TestHost_RetimeRejectsAll(t *testing.T) {
 		h.now = h.now.Add(wait)
 	}
 	if h.now > 20*ms {
-		t.Errorf("it takes %v", time.Duration(h.now))
+		t.Errorf("the retiming takes %v, want at most 20ms", time.Duration(h.now))
 	}
 	if len(h.rejected) != len(late) {
 		t.Errorf("%d requests are rejected, want %d", len(h.rejected), len(late))
 	}
 	for _, r := range late {
 		if h.rejected[r] == ReasonNone {
-			t.Fatal("a request with a deadline that cannot be met waits")
+			t.Fatal("a request with a deadline that cannot be met still waits, want it rejected")
 		}
 	}
 	if h.Waiting() != len(patient)-len(late) {
-		t.Errorf("%d wait", h.Waiting())
+		t.Errorf("%d requests wait, want %d", h.Waiting(), len(patient)-len(late))
 	}
 }
 
@@ -128,11 +128,11 @@ func TestHost_RetimeGivesReasons(t *testing.T) {
 		h.Learn().pause(0, time.Minute, ReasonBackOff)
 		h.event()
 		if got := h.rejected[second]; got != tt.want {
-			t.Errorf("behind a page with the deadline %v: reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
+			t.Errorf("a page behind one with the deadline %v is rejected for reason %d, want %d", time.Duration(tt.deadline), got, tt.want)
 		}
 		joins := h.ForecastAtEnd(0, &Request{Deadline: Time(10 * s)}, Anytime)
 		if joins.Why != tt.want {
-			t.Errorf("a page that joins: reason %d, want %d", joins.Why, tt.want)
+			t.Errorf("the forecast of a page that joins the queue has reason %d, want %d", joins.Why, tt.want)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func TestHost_RetimeRejectsLongCrawlDelays(t *testing.T) {
 	h.event()
 	for _, r := range long {
 		if h.rejected[r] != ReasonCrawlDelay {
-			t.Errorf("reason %d, want the Crawl-delay", h.rejected[r])
+			t.Errorf("a request with a long Crawl-delay is rejected for reason %d, want %d", h.rejected[r], ReasonCrawlDelay)
 		}
 	}
 	if len(h.rejected) != len(long) {
@@ -219,7 +219,7 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 					place.crawlDelays += r.CrawlDelay
 				}
 				if l.retiming.next != nil && place != l.retiming.place {
-					t.Fatalf("seed %d: the retiming counts %+v ahead, want %+v", seed, l.retiming.place, place)
+					t.Fatalf("seed %d: the retiming counts %+v ahead of its next request, want %+v", seed, l.retiming.place, place)
 				}
 			}
 		}
@@ -235,10 +235,10 @@ func TestHost_RetimeWhileRequestsJoinAndLeave(t *testing.T) {
 			place := place{}
 			for r := l.first; r != nil; r = l.after(r) {
 				if h.forecast(h.now, r, place, Anytime).Rejected && r.Estimate >= r.Deadline {
-					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
+					t.Errorf("seed %d: a request waits that is estimated to start at %v, with the deadline %v, want it rejected", seed, time.Duration(r.Estimate), time.Duration(r.Deadline))
 				}
 				if !l.retiming.isDone() {
-					t.Errorf("seed %d: the retiming has no end", seed)
+					t.Errorf("seed %d: the retiming has not ended after 100 batches, want its end", seed)
 				}
 				place.ahead++
 				place.crawlDelays += r.CrawlDelay

@@ -21,7 +21,7 @@ func TestTime(t *testing.T) {
 		{"a product that overflows", Time(1).AddTimes(math.MaxInt64/2, 3), Forever},
 	} {
 		if tt.got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, tt.got, tt.want)
+			t.Errorf("%s: the result is %d, want %d", tt.name, tt.got, tt.want)
 		}
 	}
 }

@@ -145,10 +145,10 @@ func TestHost_Next(t *testing.T) {
 				}
 			}
 			if got := strings.Join(starts, ", "); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
+				t.Errorf("the requests start as\n%s\nwant\n%s", got, tt.want)
 			}
 			if h.Waiting() != 0 || h.queue != nil {
-				t.Errorf("%d requests still wait", h.Waiting())
+				t.Errorf("%d requests still wait, want none", h.Waiting())
 			}
 		})
 	}
@@ -181,7 +181,7 @@ func TestHost_Rejoins(t *testing.T) {
 		}
 		h.lastWasRobots = true
 		if got := h.Next(0); got.Owner != "page 8080" {
-			t.Errorf("isWaiting %v: next is %v, want the page", isWaiting, got.Owner)
+			t.Errorf("isWaiting %v: the next request is %v, want the page", isWaiting, got.Owner)
 		}
 	}
 }
@@ -213,10 +213,10 @@ func TestHost_RejoinsBeforeNextPage(t *testing.T) {
 			order = append(order, r.Owner)
 		}
 		if got := fmt.Sprint(order...); got != "robots 80robots 8080robots 1" {
-			t.Errorf("isWaiting %t: %s", isWaiting, got)
+			t.Errorf("isWaiting %t: the requests for robots.txt are in the order %q, want %q", isWaiting, got, "robots 80robots 8080robots 1")
 		}
 		if h.queue.rejoining != (origin{}) {
-			t.Errorf("isWaiting %t: another request may go to the front", isWaiting)
+			t.Errorf("isWaiting %t: another request may go to the front, want none", isWaiting)
 		}
 	}
 }
