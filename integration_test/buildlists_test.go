@@ -42,19 +42,19 @@ func TestBuildLists(t *testing.T) {
 	changed := false
 	for _, line := range has.order {
 		if !had.in[line] {
-			t.Errorf("the build list has the new line %q", line)
+			t.Errorf("the build lists have the new line %q", line)
 			changed = true
 		}
 	}
 	for _, line := range had.order {
 		if !has.in[line] {
-			t.Errorf("the build list lacks the line %q", line)
+			t.Errorf("the build lists lack the line %q", line)
 			changed = true
 		}
 	}
 	if changed {
-		t.Error("What a user has to require has changed. If it should not, see which import did it: go mod why -m MODULE. " +
-			"If it should, say so in CHANGELOG.md, and write it down: go test ./integration_test -run TestBuildLists -update")
+		t.Error("The modules that users must require have changed. If this is not intended, find the import that requires MODULE: go mod why -m MODULE. " +
+			"If it is intended, mention it in CHANGELOG.md, and update the list: go test ./integration_test -run TestBuildLists -update")
 	}
 }
 

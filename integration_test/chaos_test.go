@@ -151,7 +151,7 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 		}
 	}
 	if most := len(killed) * workers; again > most || robots > w.hosts+most {
-		t.Errorf("%d pages and %d robots.txt files were fetched again after %d kills, want at most %d each", again, robots-w.hosts, len(killed), most)
+		t.Errorf("after %[3]d kills, %[1]d pages and %[2]d robots.txt files were fetched again, want at most %[4]d of each", again, robots-w.hosts, len(killed), most)
 	}
 	return again, robots
 }
@@ -164,7 +164,7 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 	t.Helper()
 	for _, p := range fleet {
 		if strings.Contains(p.stderr.String(), "the store failed") {
-			t.Logf("%s had to do without the store", p.name)
+			t.Logf("%s had to work without the Store, so the fetches of robots.txt are not checked", p.name)
 			return
 		}
 	}
@@ -183,8 +183,8 @@ func (w *chaosWeb) robotsOnce(t *testing.T, killed map[string]bool, fleet []*cha
 }
 
 // pace() returns the shortest time between two requests to a host. It also
-// returns a number m: for every n, no host got more than n+m requests within n
-// delays.
+// returns the smallest number m such that, for every n, no host received more
+// than n+m requests within n delays.
 func (w *chaosWeb) pace(delay time.Duration) (soonest time.Duration, most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -250,10 +250,10 @@ var headline = regexp.MustCompile(`(?m)^\d+ hosts? in [^:]+: \d+ pages? fetched`
 func (p *chaosProcess) wait(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("%s ended with %v:\n%s", p.name, err, p.stderr.String())
+		t.Errorf("%s ended with the error %v, want none; its standard error is\n%s", p.name, err, p.stderr.String())
 	}
 	if !headline.MatchString(p.stdout.String()) {
-		t.Errorf("%s has no summary:\n%s", p.name, p.stdout.String())
+		t.Errorf("the standard output of %s has no summary:\n%s", p.name, p.stdout.String())
 	}
 }
 
@@ -315,7 +315,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 		waiting := web.unanswered(p.name)
 		if !p.kill(t) { // the machine was slow, and the crawl ended before the kill
 			if len(underWay) < kills/2 {
-				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
+				t.Fatalf("the crawl ended after %d kills, too early for the test: give it more pages", len(underWay))
 			}
 			break
 		}
@@ -369,7 +369,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 		waiting := web.unanswered(fleet[m].name)
 		if !fleet[m].kill(t) { // the machine was slow, and the crawl ended before the kill
 			if n < kills/2 {
-				t.Fatalf("the crawl was over after %d kills: make it longer", n)
+				t.Fatalf("the crawl ended after %d kills, too early for the test: give it more pages", n)
 			}
 			fleet = slices.Delete(fleet, m, m+1)
 			break
@@ -386,9 +386,9 @@ func fleetUnderKills(t *testing.T, binary string) {
 	t.Logf("%d pages of %d hosts, %d processes, %d killed and as many started, in %v: %d were fetched again; unanswered at each kill: %v (%d); %d fetches of robots.txt",
 		web.pages, web.hosts, members, len(killed), time.Since(start).Round(time.Millisecond), again, underWay, sum(underWay), robots)
 	soonest, most := web.pace(delay)
-	t.Logf("of a delay of %v, the soonest that a host was asked again is %v; the most starts in n delays are n+%d", delay, soonest.Round(time.Millisecond), most)
+	t.Logf("with a delay of %v, the shortest time between two requests to a host is %v, and a host received at most n+%d requests within n delays", delay, soonest.Round(time.Millisecond), most)
 	if most > 2 { // the pace allows n+1; n+2 can be seen if the first of them came late
-		t.Errorf("a host received n+%d requests within n delays, want n+2 at most", most)
+		t.Errorf("a host received n+%d requests within n delays, want at most n+2", most)
 	}
 }
 
@@ -444,11 +444,11 @@ func TestSpider_RedisRights(t *testing.T) {
 			p.wait(t)
 			web.audit(t, nil, 0)
 			if out := p.stdout.String() + p.stderr.String(); strings.Contains(out, "NOPERM") || strings.Contains(out, "hunter2") {
-				t.Error(out)
+				t.Errorf("the output contains NOPERM or the password:\n%s", out)
 			}
 			for _, pattern := range []string{"politespider:robots:http://host0.example#*", "{politespider:crawl}:meta"} {
 				if keys, err := tell(t, server, "keys", pattern).StringSlice(); len(keys) != 1 {
-					t.Errorf("the keys like %s are %q (error %v), want one", pattern, keys, err)
+					t.Errorf("the keys that match %s are %q (error %v), want one key", pattern, keys, err)
 				}
 			}
 		})

@@ -127,21 +127,21 @@ func TestImports(t *testing.T) {
 		}
 		arrow, ok := arrows[name]
 		if !ok {
-			t.Errorf("%s has no row in the table of who imports whom: add one, with the reason. It imports %q", name, imports)
+			t.Errorf("%s, which imports %q, has no row in the table arrows: add one, with the reason", name, imports)
 			continue
 		}
 		for _, i := range imports {
 			if !slices.Contains(arrow.imports, i) {
-				t.Errorf("%s imports %s, which its row does not allow: %s", name, i, arrow.because)
+				t.Errorf("%s imports %s, which is not in its row of the table arrows; the reason for its imports is: %s", name, i, arrow.because)
 			}
 		}
 		for _, i := range arrow.imports {
 			if !slices.Contains(imports, i) {
-				t.Errorf("%s does not import %s: take it out of its row", name, i)
+				t.Errorf("%s does not import %s: remove the import from its row in the table arrows", name, i)
 			}
 		}
 		if !slices.IsSorted(arrow.imports) {
-			t.Errorf("the row of %s is not in alphabetical order", name)
+			t.Errorf("the imports in the row of %s are not in alphabetical order", name)
 		}
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
 			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) && !slices.Contains(testHelpers, i) {
@@ -151,7 +151,7 @@ func TestImports(t *testing.T) {
 	}
 	for name := range arrows {
 		if !found[name] {
-			t.Errorf("there is no package %s: take its row out of the table", name)
+			t.Errorf("there is no package %s: remove its row from the table arrows", name)
 		}
 	}
 }
@@ -183,22 +183,23 @@ func TestImportsOfAUser(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(tt.gets, func(m string) bool { return strings.HasPrefix(p.ImportPath+"/", m+"/") }) {
-					t.Errorf("a user of %s gets %s", tt.imports, p.ImportPath)
+					t.Errorf("a user of %s gets the package %s, want only packages of the modules %q", tt.imports, p.ImportPath, tt.gets)
 				}
 			}
 		})
 	}
 }
 
-// The program of README's first command is compiled without a client of Redis,
-// which takes a third of the time. The program that needs it stands beside.
+// The program in the README's first command is compiled without a client of
+// Redis, which would take a third of the time. A program in another directory
+// has the client.
 func TestImportsOfTheSpider(t *testing.T) {
 	for program, want := range map[string]bool{"examples/politespider": false, "examples/politespider/internal/spider": false, "examples/politespider/fleet": true} {
 		got := slices.ContainsFunc(goList(t, "-deps", module+"/"+program), func(p goPackage) bool {
 			return strings.HasPrefix(p.ImportPath, "github.com/redis/go-redis")
 		})
 		if got != want {
-			t.Errorf("%s imports go-redis: %t, want %t", program, got, want)
+			t.Errorf("%s imports go-redis, directly or indirectly: %t, want %t", program, got, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestFleet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := search(t, tt.property, ""); got.errors != 0 {
-				t.Errorf("the protocol breaks the property: %s\n%s", got.broken, got.trail)
+				t.Errorf("the model checker found an error of the protocol: %s; the steps to it are\n%s", got.broken, got.trail)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestFleetMutants(t *testing.T) {
 			t.Parallel()
 			got := search(t, tt.property, tt.name)
 			if got.errors == 0 {
-				t.Errorf("the model does not find the error of the mutant %s", tt.name)
+				t.Errorf("the model checker found no error in the mutant %s, want one", tt.name)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestFleetMutants(t *testing.T) {
 
 type result struct {
 	errors int
-	broken string // what Spin says about the first error
+	broken string // Spin's message about the first error
 	trail  string // the steps that lead to the first error
 }
 
@@ -210,7 +210,7 @@ func number(t *testing.T, report, pattern string, n *int) {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(report)
 	if m == nil {
-		t.Fatalf("no %q in the report:\n%s", pattern, report)
+		t.Fatalf("Spin's report contains no match of %q:\n%s", pattern, report)
 	}
 	if _, err := fmt.Sscan(m[1], n); err != nil {
 		t.Fatal(err)
