@@ -17,7 +17,7 @@ func TestCountCodeLines(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := countCodeLines([]byte(tt.source)); got != tt.want {
-				t.Errorf("countCodeLines of %q = %d, want %d", got, tt.want)
+				t.Errorf("countCodeLines of %q = %d, want %d", tt.source, got, tt.want)
 			}
 		})
 	}
