@@ -141,7 +141,7 @@ func readDictionary(in io.Reader) ([]byte, error) {
 	}
 	size := binary.LittleEndian.Uint32(header[4:])
 	if size > maxDictionaryBytes {
-		return nil, fmt.Errorf("its size is %d bytes", size)
+		return nil, fmt.Errorf("its size is %d bytes, more than the maximum of %d", size, maxDictionaryBytes)
 	}
 	dictionary := make([]byte, size)
 	if _, err := io.ReadFull(in, dictionary); err != nil {
