@@ -42,7 +42,7 @@ func Example_retriesInside() {
 	retries.Logger = nil
 	retries.RetryWaitMin = time.Millisecond
 	retries.RetryWaitMax = time.Millisecond
-	retries.HTTPClient.Timeout = 0 // a Timeout would include the wait for the host; use AttemptTimeout of politeness.Transport
+	retries.HTTPClient.Timeout = 0 // a Timeout would include waits; use politeness.Transport.AttemptTimeout
 	retries.HTTPClient.Transport = &politeness.Transport{
 		Base:    web,
 		Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond},

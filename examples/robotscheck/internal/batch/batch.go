@@ -129,9 +129,9 @@ func (b *batch) run(ctx context.Context, in io.Reader, out *bufio.Writer) (comma
 	return status, nil
 }
 
-// answerBlocks divides the input into blocks, sends each to ordered, and answers
-// it in a goroutine. The result is the error that ended the reading, which is
-// io.EOF at the end of the input.
+// answerBlocks divides the input into blocks, sends each to ordered, and
+// answers it in a goroutine. The result is the error that ended the reading,
+// which is io.EOF at the end of the input.
 func (b *batch) answerBlocks(ctx context.Context, in io.Reader, ordered chan<- *block) error {
 	buffered := bufio.NewReaderSize(in, blockSize)
 	for number := 1; ; {
