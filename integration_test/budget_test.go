@@ -36,19 +36,19 @@ func TestSpider_BudgetOfAFleet(t *testing.T) {
 	_, _, owners := web.moves()
 	used := web.used()
 	for host, n := range used {
-		t.Logf("%s: %d requests", host, n.requests)
+		t.Logf("%s received %d requests", host, n.requests)
 		if n.requests > requests || n.requests < requests-kills*(requests/32+1) {
-			t.Errorf("%s: %d requests after %d kills, want %d to %d", host, n.requests, kills, requests-kills*(requests/32+1), requests)
+			t.Errorf("%s received %d requests although %d processes were killed, want %d to %d", host, n.requests, kills, requests-kills*(requests/32+1), requests)
 		}
 	}
-	t.Logf("the last owners are %d of %d processes", len(owners), members)
+	t.Logf("at the end, the hosts belonged to %d of %d processes", len(owners), members)
 }
 
 // notAtMidnight skips the test if a new day, with a new budget, begins within
 // ten minutes.
 func notAtMidnight(t *testing.T) {
 	if now := time.Now().UTC(); now.Add(10*time.Minute).YearDay() != now.YearDay() {
-		t.Skip("SKIPPED: it is midnight in UTC: the day's budget is another one soon")
+		t.Skip("SKIPPED: it is nearly midnight in UTC, when each host gets a new budget")
 	}
 }
 

@@ -42,13 +42,13 @@ func TestBuildLists(t *testing.T) {
 	changed := false
 	for _, line := range has.order {
 		if !had.in[line] {
-			t.Errorf("the build list has the new line %q", line)
+			t.Errorf("the build lists have the new line %q", line)
 			changed = true
 		}
 	}
 	for _, line := range had.order {
 		if !has.in[line] {
-			t.Errorf("the build list lacks the line %q", line)
+			t.Errorf("the build lists lack the line %q", line)
 			changed = true
 		}
 	}

@@ -355,7 +355,7 @@ func (row *cause) check(t *testing.T, err error, c *crawl) {
 	}
 	for i, found := range row.as {
 		if !found(err) {
-			t.Errorf("errors.As for type %d of this row = false, want true: %v", i, err)
+			t.Errorf("errors.As for the type with the index %d in the field as of this row = false, want true; the error is %v", i, err)
 		}
 	}
 	text := err.Error()
@@ -367,7 +367,7 @@ func (row *cause) check(t *testing.T, err error, c *crawl) {
 	}
 	got := c.normalize(text)
 	if isPart := row.atConstruction && strings.Contains(got, row.message); got != row.message && !isPart {
-		t.Errorf("got  %s\nwant %s", got, row.message)
+		t.Errorf("the message is\n     %s\nwant %s", got, row.message)
 	}
 }
 
@@ -425,7 +425,7 @@ func (c *crawl) withColly() error {
 		collector.Visit(c.before)
 	}
 	if err := collector.Visit(c.url); !errors.Is(err, got) {
-		return fmt.Errorf("OnError got %v, but Visit returned %w", got, err)
+		return fmt.Errorf("OnError received the error %v, but Visit returned %w", got, err)
 	}
 	return got
 }

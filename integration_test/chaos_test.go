@@ -151,7 +151,7 @@ func (w *chaosWeb) audit(t *testing.T, killed map[string]bool, workers int) (aga
 		}
 	}
 	if most := len(killed) * workers; again > most || robots > w.hosts+most {
-		t.Errorf("%d pages and %d robots.txt files were fetched again after %d kills, want at most %d each", again, robots-w.hosts, len(killed), most)
+		t.Errorf("after %[3]d kills, %[1]d pages and %[2]d robots.txt files were fetched again, want at most %[4]d of each", again, robots-w.hosts, len(killed), most)
 	}
 	return again, robots
 }
@@ -250,10 +250,10 @@ var headline = regexp.MustCompile(`(?m)^\d+ hosts? in [^:]+: \d+ pages? fetched`
 func (p *chaosProcess) wait(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Wait(); err != nil {
-		t.Errorf("%s ended with %v:\n%s", p.name, err, p.stderr.String())
+		t.Errorf("%s ended with the error %v, want none; its standard error is\n%s", p.name, err, p.stderr.String())
 	}
 	if !headline.MatchString(p.stdout.String()) {
-		t.Errorf("%s has no summary:\n%s", p.name, p.stdout.String())
+		t.Errorf("the standard output of %s has no summary:\n%s", p.name, p.stdout.String())
 	}
 }
 
@@ -315,7 +315,7 @@ func resumeAfterKills(t *testing.T, binary string) {
 		waiting := web.unanswered(p.name)
 		if !p.kill(t) { // the machine was slow, and the crawl ended before the kill
 			if len(underWay) < kills/2 {
-				t.Fatalf("the crawl was over after %d kills: make it longer", len(underWay))
+				t.Fatalf("the crawl ended after %d kills, too early for the test: give it more pages", len(underWay))
 			}
 			break
 		}
@@ -369,7 +369,7 @@ func fleetUnderKills(t *testing.T, binary string) {
 		waiting := web.unanswered(fleet[m].name)
 		if !fleet[m].kill(t) { // the machine was slow, and the crawl ended before the kill
 			if n < kills/2 {
-				t.Fatalf("the crawl was over after %d kills: make it longer", n)
+				t.Fatalf("the crawl ended after %d kills, too early for the test: give it more pages", n)
 			}
 			fleet = slices.Delete(fleet, m, m+1)
 			break
@@ -444,11 +444,11 @@ func TestSpider_RedisRights(t *testing.T) {
 			p.wait(t)
 			web.audit(t, nil, 0)
 			if out := p.stdout.String() + p.stderr.String(); strings.Contains(out, "NOPERM") || strings.Contains(out, "hunter2") {
-				t.Error(out)
+				t.Errorf("the output contains NOPERM or the password:\n%s", out)
 			}
 			for _, pattern := range []string{"politespider:robots:http://host0.example#*", "{politespider:crawl}:meta"} {
 				if keys, err := tell(t, server, "keys", pattern).StringSlice(); len(keys) != 1 {
-					t.Errorf("the keys like %s are %q (error %v), want one", pattern, keys, err)
+					t.Errorf("the keys that match %s are %q (error %v), want one key", pattern, keys, err)
 				}
 			}
 		})

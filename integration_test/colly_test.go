@@ -216,7 +216,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 			}
 		}
 		if pages[0] != pages[1] {
-			t.Errorf("the second run, with the cache, had %d pages; want %d as in the first run", pages[1], pages[0])
+			t.Errorf("the second run, which uses the cache, visited %d pages; want %d as in the first run", pages[1], pages[0])
 		}
 		for _, s := range sites {
 			for path, n := range s.asked {
@@ -275,11 +275,11 @@ func TestColly_ShapesOfCrawlers(t *testing.T) {
 				}
 				for _, line := range want {
 					if !slices.Contains(logs[i], line) {
-						t.Errorf("attached %s: %s was not requested", when, line)
+						t.Errorf("attached %s: %s was not requested, want a request as by plain colly", when, line)
 					}
 				}
 				if n := ran[i].Counts(); n.Lost != 0 || n.Disallowed == 0 {
-					t.Errorf("attached %s: counts %v, want Lost 0 and Disallowed above 0", when, n)
+					t.Errorf("attached %s: the Counts of the crawl are %v, want Lost 0 and Disallowed above 0", when, n)
 				}
 			}
 		})

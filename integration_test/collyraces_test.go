@@ -84,9 +84,9 @@ func TestColly_Races(t *testing.T) {
 	}
 	for r := range seen {
 		if r.when != "plain" && !has(seen, r.program, "plain", r.what) && !has(listed, r.program, "plain", r.what) {
-			t.Errorf("plain colly does not have this race: %s", r)
+			t.Errorf("this race was found only with Courtesy, and not with plain colly: %s", r)
 		} else if !has(listed, r.program, r.when, r.what) && !*update {
-			t.Errorf("this race is not in %s (-update): %s", collyRaceList, r)
+			t.Errorf("this race is not listed in %s (go test -update adds it): %s", collyRaceList, r)
 		}
 	}
 	controls := slices.Collect(maps.Keys(careless))
@@ -102,7 +102,7 @@ func TestColly_Races(t *testing.T) {
 func TestColly_RaceProgram(t *testing.T) {
 	program, when, ok := strings.Cut(os.Getenv("COLLY_RACE_PROGRAM"), "|")
 	if !ok {
-		t.Skip("TestColly_Races runs it")
+		t.Skip("SKIPPED: only TestColly_Races runs this test, in a process of its own")
 	}
 	run := collyShapes[program]
 	if run == nil {
@@ -145,7 +145,7 @@ func racesOf(t *testing.T, program, when string) (races []collyRace) {
 	cmd.Env = append(os.Environ(), "COLLY_RACE_PROGRAM="+program+"|"+when, "GORACE=halt_on_error=0 exitcode=0 log_path="+log)
 	said, _ := cmd.CombinedOutput() // the error is ignored, because the program's test fails if there is a race
 	if !bytes.Contains(said, []byte("crawled ")) {
-		t.Fatalf("%s, %s: %s", program, when, said)
+		t.Fatalf("the program %q, attached %s, printed no line that begins with \"crawled\":\n%s", program, when, said)
 	}
 	files, err := filepath.Glob(log + ".*")
 	if err != nil {

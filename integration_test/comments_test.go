@@ -29,7 +29,7 @@ func TestComments_FitIn80Columns(t *testing.T) {
 			return err
 		}
 		for _, wide := range wideComments(t, path, string(text)) {
-			t.Errorf("%s: wider than 80 columns", wide)
+			t.Errorf("the comment at %s is wider than 80 columns", wide)
 		}
 		return nil
 	})
@@ -88,7 +88,7 @@ func TestWideComments(t *testing.T) {
 		"a directive":              {"package a\n\n//go:generate " + words + words + "\n", 0},
 	} {
 		if got := wideComments(t, "a.go", tt.text); len(got) != tt.want {
-			t.Errorf("%s: %q, want %d", name, got, tt.want)
+			t.Errorf("%s: the comments at %q are too wide, want %d such comments", name, got, tt.want)
 		}
 	}
 }

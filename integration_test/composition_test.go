@@ -54,7 +54,7 @@ func TestCacheBetween(t *testing.T) {
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if string(body) != "a page" {
-				t.Errorf("visit %d: body %q, want %q", i, body, "a page")
+				t.Errorf("visit %d: the body is %q, want %q", i, body, "a page")
 			}
 		}
 		if took := time.Since(start); took != time.Second { // one interval: between robots.txt and the page

@@ -183,7 +183,7 @@ func TestDecisions_HaveTests(t *testing.T) {
 	found := make(map[string][]string)
 	for _, d := range decisions {
 		if len(d.tests) == 0 {
-			t.Errorf("%s: no test is named", d.about)
+			t.Errorf("the row of the decision %q names no test", d.about)
 		}
 		for _, test := range d.tests {
 			i := strings.LastIndexByte(test, '.')
@@ -192,7 +192,7 @@ func TestDecisions_HaveTests(t *testing.T) {
 				found[dir] = testsOf(t, filepath.Join("..", filepath.FromSlash(dir)))
 			}
 			if !slices.Contains(found[dir], name) {
-				t.Errorf("%s: package %s has no %s", d.about, dir, name)
+				t.Errorf("the row of the decision %q names a test that does not exist: package %s has no %s", d.about, dir, name)
 			}
 		}
 	}

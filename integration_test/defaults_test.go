@@ -31,8 +31,8 @@ var withDefaults = []string{
 // TestDefaults_HaveOneHome runs the tests of the defaults in a build in which
 // all the constants are three times as large. A package that repeats a value
 // instead of using its constant then differs from the constant. Without the
-// change, a copy with the same value would be noticed only when it is too late:
-// when a change to a default does not include its copies.
+// change, no test would notice a copy of the value until the default is changed
+// and the copy is not.
 func TestDefaults_HaveOneHome(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds six packages again")
@@ -54,7 +54,7 @@ func TestDefaults_HaveOneHome(t *testing.T) {
 	// The additional test verifies that the tests run with the changed
 	// constants.
 	proof := fmt.Sprintf("package politeness\n\nimport \"testing\"\n\nfunc TestDefaults_AreTripled(t *testing.T) {\n"+
-		"\tif DefaultDelay != %d {\n\t\tt.Error(DefaultDelay)\n\t}\n}\n", 3*politeness.DefaultDelay)
+		"\tif DefaultDelay != %d {\n\t\tt.Errorf(\"DefaultDelay is %%v\", DefaultDelay)\n\t}\n}\n", 3*politeness.DefaultDelay)
 	replace := map[string]string{
 		constants: write("defaults.go", tripled(t, constants)),
 		filepath.Join(home, "defaultproof_test.go"): write("proof.go", []byte(proof)),
@@ -75,13 +75,13 @@ func TestDefaults_HaveOneHome(t *testing.T) {
 		return
 	}
 	if !strings.Contains(string(out), "--- PASS: TestDefaults_AreTripled") {
-		t.Errorf("the constants were not changed:\n%s", out)
+		t.Errorf("the tests did not run with the tripled constants: the output lacks the passing test TestDefaults_AreTripled:\n%s", out)
 	}
 	for _, name := range withDefaults {
 		_, result, found := strings.Cut(string(out), "\nok  \t"+module+"/"+name+"\t")
 		result, _, _ = strings.Cut(result, "\n")
 		if !found || strings.Contains(result, "no tests to run") {
-			t.Errorf("%s has no test of the defaults:\n%s", name, out)
+			t.Errorf("%s has no test whose name begins with TestDefaults:\n%s", name, out)
 		}
 	}
 }

@@ -30,7 +30,7 @@ import (
 type longSite struct {
 	*httptest.Server
 	path      string
-	beginning int           // bytes
+	beginning int           // how many bytes are sent before the body is closed
 	closed    chan struct{} // is closed when the client has closed the body
 	done      chan struct{} // is closed when rest is final
 	rest      atomic.Int64  // bytes that were written after closed
@@ -89,7 +89,7 @@ func (s *longSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // base is for one site.
 type closing struct {
 	path      string // "" means "/page"
-	beginning int    // bytes, more than is read before the body is closed; 0 means 16 KiB
+	beginning int    // longSite.beginning, which exceeds what is read of the body; 0 means 16 KiB
 	secure    bool
 	close     func(t *testing.T, base *http.Transport, page string)
 }
@@ -119,14 +119,14 @@ var closings = map[string]closing{
 			t.Fatal(err)
 		}
 		if _, err := pagelinks.Read(t.Context(), resp, robots.Checker()); err != nil {
-			t.Error(err)
+			t.Errorf("pagelinks.Read: %v", err)
 		}
 	}},
 	"colly, MaxBodySize": {close: func(t *testing.T, base *http.Transport, page string) {
 		c := newCollector(t, base)
 		c.MaxBodySize = 1 << 10
 		if err := c.Visit(page); err != nil {
-			t.Error(err)
+			t.Errorf("Visit: %v", err)
 		}
 	}},
 	"colly, aborted in OnResponseHeaders": {close: func(t *testing.T, base *http.Transport, page string) {
@@ -150,7 +150,7 @@ var closings = map[string]closing{
 		}
 		defer resp.Body.Close()
 		if _, err := io.Copy(io.Discard, resp.Body); err == nil || resp.StatusCode != http.StatusOK {
-			t.Errorf("status %s, error %v, want a 200 that breaks off", resp.Status, err)
+			t.Errorf("fetch of a page longer than MaxBody: status %s, error %v, want a 200 whose body ends with an error", resp.Status, err)
 		}
 	}},
 	"robots.txt, with a Limiter": {path: "/robots.txt", beginning: robotstxt.MaxSize + 64<<10, close: func(t *testing.T, base *http.Transport, page string) {
@@ -161,7 +161,7 @@ var closings = map[string]closing{
 	}},
 	"webbotauth.CheckDirectory": {path: webbotauth.DirectoryPath, beginning: 80 << 10, secure: true, close: func(t *testing.T, base *http.Transport, page string) {
 		if _, problems := webbotauth.CheckDirectory(t.Context(), base, page); len(problems) != 1 || !strings.Contains(problems[0], "KiB") {
-			t.Errorf("%q, want a directory that is too long", problems)
+			t.Errorf("CheckDirectory returned the problems %q, want only that the directory is too long", problems)
 		}
 	}},
 }
@@ -211,7 +211,7 @@ func checkLongRobots(t *testing.T, base http.RoundTripper, limiter *politeness.L
 		t.Fatal(err)
 	}
 	if !d.Allowed || d.File() == nil {
-		t.Errorf("decision %v and file %v, want allowed by a file", d, d.File())
+		t.Errorf("Check returned the decision %v with the file %v, want allowed by a file", d, d.File())
 	}
 	<-closed
 }
@@ -258,7 +258,7 @@ func TestEarlyClose_SiteNeedNotSendTheRest(t *testing.T) {
 			}
 			slices.Sort(rests)
 			if rests[2] > maxRest {
-				t.Errorf("after the body was closed, the site wrote %d bytes, want at most %d", rests, maxRest)
+				t.Errorf("after the body was closed in five requests, the site wrote %d bytes, want a median of at most %d", rests, maxRest)
 			}
 		})
 	}
@@ -281,9 +281,8 @@ func (c closing) measure(t *testing.T) int64 {
 	return site.rest.Load()
 }
 
-// A connection is used again if the response's body has been read to its end,
-// whether or not the reader has seen io.EOF. One that is closed early ends
-// alone.
+// A connection is reused if the response's body has been read to its end,
+// whether or not the reader has seen io.EOF.
 func TestEarlyClose_ConnectionsAreReused(t *testing.T) {
 	var mu sync.Mutex
 	conns := make(map[string]bool) // by the client's address
@@ -314,11 +313,11 @@ func TestEarlyClose_ConnectionsAreReused(t *testing.T) {
 					}
 					read(resp.Body)
 					if err := resp.Body.Close(); err != nil {
-						t.Error(err)
+						t.Errorf("Close: %v", err)
 					}
 				}
 				if len(conns) != 1 {
-					t.Errorf("%d connections, want 1", len(conns))
+					t.Errorf("the client used %d connections for five requests, want 1", len(conns))
 				}
 			})
 		}
@@ -356,7 +355,7 @@ func TestEarlyClose_HTTP2(t *testing.T) {
 				<-ended
 			}
 			if len(conns) != 1 {
-				t.Errorf("%d connections, want 1", len(conns))
+				t.Errorf("the client used %d connections, want 1", len(conns))
 			}
 		})
 	}

@@ -48,11 +48,11 @@ func audit(t *testing.T, args ...string) (r auditResult) {
 	for line := range bytes.Lines(out) {
 		var v struct{ Robot, URL, Kind string }
 		if err := json.Unmarshal(line, &v); err != nil {
-			t.Fatalf("%q: %v", line, err)
+			t.Fatalf("line %q of the JSON output: %v", line, err)
 		}
 		if v.Kind == "" {
 			if err := json.Unmarshal(line, &r); err != nil {
-				t.Fatalf("%q: %v", line, err)
+				t.Fatalf("line %q of the JSON output: %v", line, err)
 			}
 			continue
 		}
@@ -139,8 +139,8 @@ func TestNginx_AuditBehindAJitteryLink(t *testing.T) {
 	}
 }
 
-// jitteryLink forwards connections to an address, and returns the URL to use in
-// its place.
+// jitteryLink forwards connections to an address, and returns the URL to use
+// instead of that address.
 func jitteryLink(t *testing.T, to string) (url string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -329,6 +329,6 @@ func TestNginx_AuditOfARudeCrawler(t *testing.T) {
 	r := audit(t, "-robots", robots, nginx.auditLog())
 	want := []string{"SwiftBot /private/plan.html disallowed", "GreedyBot /docs/?a=\"b disallowed"}
 	if r.status != 1 || !slices.Equal(r.violations, want) || r.Requests != 6 || r.Robots != 2 {
-		t.Errorf("%+v, want %q", r, want)
+		t.Errorf("audit of the server's log: %+v, want status 1, 6 requests, 2 robots and the violations %q", r, want)
 	}
 }

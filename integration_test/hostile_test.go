@@ -303,7 +303,7 @@ type hostileWeb struct {
 func (w *hostileWeb) listen(t *testing.T, n int, serve func(conn net.Conn)) string {
 	ln, err := net.Listen("tcp", fmt.Sprintf("127.2.%d.%d:0", n/200, 1+n%200))
 	if err != nil {
-		t.Skipf("SKIPPED: this system has one loopback address alone: %v", err)
+		t.Skipf("SKIPPED: the test requires more loopback addresses than this system has: %v", err)
 	}
 	w.servers = append(w.servers, ln)
 	w.served.Go(func() {
@@ -609,15 +609,15 @@ func TestHostileServers(t *testing.T) {
 			late := stalls.explain(from.Add(-time.Second).UnixNano(), to.UnixNano())
 			if to.Sub(from)+late < 9*delay {
 				sooner++
-				t.Logf("%s saw 11 requests in %v", addr, starts[i].Sub(starts[i-10]))
+				t.Logf("%s received 11 requests within %v, want at least 9 delays", addr, starts[i].Sub(starts[i-10]))
 			}
 		}
 	}
 	if sooner > 0 {
-		t.Errorf("an honest server received requests too early %d times, want 0", sooner)
+		t.Errorf("honest servers received requests too early %d times, want 0", sooner)
 	}
 	if fetched.Load() == 0 || refused.Load() == 0 || failed.Load() == 0 {
-		t.Errorf("%d fetched, %d disallowed, %d failed; want some of each", fetched.Load(), refused.Load(), failed.Load())
+		t.Errorf("%d pages were fetched, %d were disallowed and %d failed; want some of each", fetched.Load(), refused.Load(), failed.Load())
 	}
 
 	var after resources
@@ -631,17 +631,17 @@ func TestHostileServers(t *testing.T) {
 	t.Logf("before %+v, at most %+v, after %+v; the Checker holds %+v; %d requests reached a server", before, most, after, held, web.asked.Load())
 	if after.goroutines > before.goroutines+2 {
 		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines, want at most 2 more than the %d before:\n%s", after.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
+		t.Errorf("%d goroutines run after the crawl, want at most 2 more than the %d before it:\n%s", after.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
 	if after.descriptors > before.descriptors+2 {
-		t.Errorf("%d descriptors, want at most 2 more than the %d before", after.descriptors, before.descriptors)
+		t.Errorf("%d descriptors are open after the crawl, want at most 2 more than the %d before it", after.descriptors, before.descriptors)
 	}
 	if after.heap > before.heap+uint64(held.Bytes)+16<<20 {
-		t.Errorf("a heap of %d MB, want at most 16 MB more than the %d MB before and the %d MB that the Checker holds", after.heap>>20, before.heap>>20, held.Bytes>>20)
+		t.Errorf("the heap has %d MB after the crawl, want at most 16 MB more than the %d MB before and the %d MB that the Checker holds", after.heap>>20, before.heap>>20, held.Bytes>>20)
 	}
 	// net/http reads headers of up to 10 MB, and 64 requests run at once.
 	if most.heap > before.heap+512<<20 {
-		t.Errorf("the heap reached %d MB, want at most 512 MB more than the %d MB before", most.heap>>20, before.heap>>20)
+		t.Errorf("during the crawl, the heap reached %d MB, want at most 512 MB more than the %d MB before it", most.heap>>20, before.heap>>20)
 	}
 	runtime.KeepAlive(transport)
 }

@@ -132,7 +132,7 @@ func TestImports(t *testing.T) {
 		}
 		for _, i := range imports {
 			if !slices.Contains(arrow.imports, i) {
-				t.Errorf("%s imports %s, which its row does not allow: %s", name, i, arrow.because)
+				t.Errorf("%s imports %s, which is not in its row of the table arrows; the reason for its imports is: %s", name, i, arrow.because)
 			}
 		}
 		for _, i := range arrow.imports {
@@ -141,7 +141,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 		if !slices.IsSorted(arrow.imports) {
-			t.Errorf("the row of %s is not in alphabetical order", name)
+			t.Errorf("the imports in the row of %s are not in alphabetical order", name)
 		}
 		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
 			if i, ours := strings.CutPrefix(i, module+"/"); ours && isFree(i) && !slices.Contains(testHelpers, i) {
@@ -190,15 +190,16 @@ func TestImportsOfAUser(t *testing.T) {
 	}
 }
 
-// The program of README's first command is compiled without a client of Redis,
-// which takes a third of the time. The program that needs it stands beside.
+// The program in the README's first command is compiled without a client of
+// Redis, which would take a third of the time. A program in another directory
+// has the client.
 func TestImportsOfTheSpider(t *testing.T) {
 	for program, want := range map[string]bool{"examples/politespider": false, "examples/politespider/internal/spider": false, "examples/politespider/fleet": true} {
 		got := slices.ContainsFunc(goList(t, "-deps", module+"/"+program), func(p goPackage) bool {
 			return strings.HasPrefix(p.ImportPath, "github.com/redis/go-redis")
 		})
 		if got != want {
-			t.Errorf("%s imports go-redis: %t, want %t", program, got, want)
+			t.Errorf("%s imports go-redis, directly or indirectly: %t, want %t", program, got, want)
 		}
 	}
 }

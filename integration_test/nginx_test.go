@@ -141,7 +141,7 @@ func TestNginx_Spider(t *testing.T) {
 	for line := range bytes.Lines(out) {
 		var r struct{ URL, Verdict string }
 		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatalf("%q: %v", line, err)
+			t.Fatalf("line %q of the JSON output: %v", line, err)
 		}
 		if r.URL != "" {
 			verdicts[strings.TrimPrefix(r.URL, nginx.url)] = r.Verdict
@@ -199,7 +199,7 @@ func TestNginx_Client(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("reading %s: %v", path, err)
 		}
 		page := robotsmw.PageDirectives(resp)
 		if want := path == "/hidden.html" || path == "/report.pdf"; page.NoIndex() != want {
@@ -288,7 +288,7 @@ func startNginx(t *testing.T) *nginxServer {
 	binary, err := exec.LookPath("nginx")
 	if err != nil {
 		if binary, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			t.Skip("SKIPPED: no nginx, so no witness: install Debian's package nginx, or run .ci/run")
+			t.Skip("SKIPPED: there is no nginx whose log could be checked: install Debian's package nginx, or run .ci/run")
 		}
 	}
 	dir := t.TempDir()
@@ -318,12 +318,12 @@ func startNginx(t *testing.T) *nginxServer {
 		text, _ := os.ReadFile(errors)
 		t.Logf("nginx did not start on port %d: %s%s", port, output.Bytes(), text)
 	}
-	t.Fatal("nginx would not start")
+	t.Fatal("nginx did not start on any of five ports")
 	return nil
 }
 
-// answers waits until nginx accepts connections. It returns false if nginx or
-// the test ends first.
+// answers waits until nginx accepts connections. If nginx or the test ends
+// before that, it returns false.
 func (s *nginxServer) answers(t *testing.T) bool {
 	for {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// maxLoad is how many processes for each CPU may want to run while a test of
-// real time runs. Six do in a run of all tests beside four busy loops.
+// maxLoad is the number of processes for each CPU that may want to run while a
+// test of real time runs. A run of all tests beside four busy loops has six.
 const maxLoad = 10
 
 // skipIfOverloaded skips a test whose servers and crawlers must respond within
@@ -25,6 +25,6 @@ func skipIfOverloaded(t *testing.T) {
 		t.Fatalf("/proc/loadavg contains %q: %v", text, err)
 	}
 	if load > maxLoad*float64(runtime.NumCPU()) {
-		t.Skipf("SKIPPED: the load of the machine is %.0f on %d CPUs, so servers do not respond in time", load, runtime.NumCPU())
+		t.Skipf("SKIPPED: the load of the machine is %.0f on %d CPUs, so servers would not respond in time", load, runtime.NumCPU())
 	}
 }

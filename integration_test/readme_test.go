@@ -56,7 +56,7 @@ func buildPrograms(t *testing.T, programs []string) {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("a Go program does not compile: %v\n%s", err, out)
+		t.Errorf("a Go program of the documentation does not compile: %v\n%s", err, out)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestReadme_NamesThePackages(t *testing.T) {
 	}
 	for _, name := range named {
 		if !slices.Contains(packages, name) {
-			t.Errorf("README.md names %s, which is no package", name)
+			t.Errorf("README.md names %s, which is neither a package that can be imported nor an example", name)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(string(readme), -1)
 	if len(blocks) == 0 {
-		t.Fatal("README.md shows no terminal")
+		t.Fatal("README.md has no code block with a terminal session (```console)")
 	}
 	binaries := make(map[string]string)
 	for _, block := range blocks {
@@ -129,7 +129,7 @@ func TestReadme_ShowsWhatCommandsPrint(t *testing.T) {
 			words := strings.Fields(strings.ReplaceAll(command, "'", ""))
 			example, ok := strings.CutPrefix(strings.Join(words[:min(3, len(words))], " "), "go run ./examples/")
 			if !ok {
-				t.Errorf("README.md shows %q, which is no example", command)
+				t.Errorf("README.md shows the command %q, want only \"go run ./examples/...\"", command)
 				continue
 			}
 			if binaries[example] == "" {

@@ -680,7 +680,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				gap := s.decided - before.decided
 				nearest = min(nearest, gap)
 				if gap < interval-int64(time.Millisecond) {
-					f.Errorf("host %d: member %d starts %v after member %d, %.3f s into the scene; want %v at least", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds(), time.Duration(interval))
+					f.Errorf("host %d: member %d started a request %v after one of member %d, %.3f s into the scene; want at least %v", host, s.member, time.Duration(gap), before.member, time.Duration(s.decided-from).Seconds(), time.Duration(interval))
 				}
 				// Allow for a late report of the previous request, and for
 				// times in which the test could not run.
@@ -688,7 +688,7 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 				gap += int64(f.stalls.explain(before.decided, s.arrived))
 				arrivals = min(arrivals, gap)
 				if gap < interval-int64(5*time.Millisecond) {
-					f.Errorf("host %d: a request of member %d arrives %v after one of member %d, want %v at least", host, s.member, time.Duration(s.arrived-before.arrived), before.member, time.Duration(interval))
+					f.Errorf("host %d: the report of a request of member %d arrived %v after one of member %d, want at least %v", host, s.member, time.Duration(s.arrived-before.arrived), before.member, time.Duration(interval))
 				}
 			}
 			if s.decided < from || s.decided > to {
@@ -703,14 +703,14 @@ func (f *chaosFleet) judge(scene chaosScene, from, to int64) string {
 	ideal := float64(f.config.Hosts) * float64(to-from) / float64(interval)
 	share := float64(starts) / ideal
 	if share < scene.share && !f.stalls.busy(from, to) {
-		f.Errorf("%d starts are %.2f of the ideal, want %.2f", starts, share, scene.share)
+		f.Errorf("the members started %d requests, which are %.2f of those that the interval allows, want at least %.2f", starts, share, scene.share)
 	}
 	most := 2 + f.stalls.explain(from, to).Seconds() // allow for times in which the test could not run
 	if scene.silence != nil {
 		most += scene.silence(f.config.Lease)
 	}
 	if got := time.Duration(silence).Seconds(); got > most {
-		f.Errorf("a host rested for %.1f s, want %.1f s at most", got, most)
+		f.Errorf("no request to a host was started for %.1f s, want at most %.1f s", got, most)
 	}
 	return fmt.Sprintf("\t%d\t%.3f\t%.1f ms\t%.1f ms\t%.1f s\t", starts, share, float64(nearest)/1e6, float64(arrivals)/1e6, time.Duration(silence).Seconds())
 }
@@ -728,7 +728,7 @@ func (f *chaosFleet) joinAs(version string) {
 	keys := []string{prefix + "fleet", prefix + "hosts", prefix + "sessions"}
 	answer, err := client.Eval(f.Context(), string(script), keys, 1, version, prefix, "", 0, 1, f.config.Lease.Milliseconds(), "new", 1, "", "").Slice()
 	if err != nil || len(answer) < 2 || answer[0] != "version" || answer[1] != "2" {
-		f.Errorf("the reply to another version is %q, %v; want version 2", answer, err)
+		f.Errorf("the reply to a member of another version is %q with the error %v; want \"version\" and 2", answer, err)
 	}
 }
 
@@ -742,7 +742,7 @@ func cannotSave(t *testing.T, server *redisserver.Server) {
 	}
 	admin.ConfigSet(t.Context(), "save", "3600 1")
 	admin.BgSave(t.Context())
-	waitFor(t, "the server can save", func() bool {
+	waitFor(t, "the server has not failed to save", func() bool {
 		return strings.Contains(admin.Info(t.Context(), "persistence").Val(), "rdb_last_bgsave_status:err")
 	})
 }
@@ -752,7 +752,7 @@ func (f *chaosFleet) eachMember(times int, text string) {
 	f.Helper()
 	for i, m := range f.members {
 		if n := m.log.count(text); n != times {
-			f.Errorf("the log of member %d has %q %d times, want %d:\n%s", i, text, n, times, m.log.String())
+			f.Errorf("the log of member %d contains %q %d times, want %d:\n%s", i, text, n, times, m.log.String())
 		}
 	}
 }
@@ -764,7 +764,7 @@ func (f *chaosFleet) eachMember(times int, text string) {
 func (f *chaosFleet) goOn() {
 	f.Helper()
 	from := time.Now().UnixNano()
-	waitFor(f.T, "a host does not go on", func() bool {
+	waitFor(f.T, "no further request to a host was started", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		again := make(map[int]bool)
@@ -796,7 +796,7 @@ func startSentinel(f *chaosFleet) {
 	f.Cleanup(func() { sentinel.Process.Kill(); sentinel.Wait() })
 	f.config.Sentinel = []string{addr}
 	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{addr}}, patient)
-	waitFor(f.T, "the Sentinel knows of no replica", func() bool {
+	waitFor(f.T, "the Sentinel does not list the replica", func() bool {
 		replicas, err := admin.Do(f.Context(), "sentinel", "replicas", "fleet").Slice()
 		return err == nil && len(replicas) == 1
 	})
@@ -815,7 +815,7 @@ func startCluster(f *chaosFleet) {
 	redisCommand(f.T, f.others[0], "cluster", "meet", "127.0.0.1", port)
 	for _, node := range f.others {
 		admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{node.Addr}}, patient)
-		waitFor(f.T, "the cluster does not come about", func() bool {
+		waitFor(f.T, "the cluster is not complete", func() bool {
 			info := admin.ClusterInfo(f.Context()).Val()
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:2")
 		})
@@ -837,10 +837,10 @@ func startClusterWithReplica(f *chaosFleet) {
 	primary := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.others[0].Addr}}, patient)
 	id := primary.Do(f.Context(), "cluster", "myid").Val()
 	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{replica.Addr}}, patient)
-	waitFor(f.T, "the replica does not follow", func() bool {
+	waitFor(f.T, "the node does not become a replica", func() bool {
 		return admin.Do(f.Context(), "cluster", "replicate", id).Err() == nil
 	})
-	waitFor(f.T, "the replica is not in step", func() bool {
+	waitFor(f.T, "the replica is not connected to its primary", func() bool {
 		return strings.Contains(admin.Info(f.Context(), "replication").Val(), "master_link_status:up")
 	})
 }
@@ -940,6 +940,6 @@ func (f *chaosFleet) setClock(d time.Duration) {
 	}
 	admin := redisClient(f.T, &redis.UniversalOptions{Addrs: []string{f.server.Addr}}, patient)
 	if at := admin.Time(f.Context()).Val(); time.Since(at.Add(-d)).Abs() > time.Second {
-		f.Fatalf("the server's clock is %v off, want %v", time.Until(at), d)
+		f.Fatalf("the server's clock is %v ahead, want %v", time.Until(at), d)
 	}
 }

@@ -36,7 +36,7 @@ type sessionCost struct {
 func TestRedisLimitCostOfASession(t *testing.T) {
 	skipIfOverloaded(t)
 	if testing.Short() {
-		t.Skip("takes ten seconds")
+		t.Skip("SKIPPED: the test takes ten seconds")
 	}
 	sizes, long := []int{10, 300}, 4*time.Second
 	if list := os.Getenv("COURTESY_COST"); list != "" {
@@ -67,7 +67,7 @@ func TestRedisLimitCostOfASession(t *testing.T) {
 	// On a busy machine, the script's time includes that of other processes,
 	// but the processor time does not.
 	if os.Getenv("COURTESY_COST") == "" && large.cpu*2 > small.cpu*3 {
-		t.Errorf("a call costs %v with %d sessions, want at most 1.5 times the %v with %d", large.cpu, large.sessions, small.cpu, small.sessions)
+		t.Errorf("a call to Redis takes %v of processor time with %d sessions, want at most 1.5 times the %v with %d sessions", large.cpu, large.sessions, small.cpu, small.sessions)
 	}
 }
 
@@ -102,7 +102,7 @@ func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 				}
 			}
 		})
-		time.Sleep(time.Millisecond) // so that the beats are spread over the second
+		time.Sleep(time.Millisecond) // so that the heartbeats are spread over the second
 	}
 	begun.Wait()
 	time.Sleep(3 * time.Second) // so that all members listen
@@ -133,7 +133,7 @@ func measureSessions(t *testing.T, n int, long time.Duration) sessionCost {
 // commands take most of the time of a heartbeat.
 func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes ten seconds")
+		t.Skip("SKIPPED: the test takes ten seconds")
 	}
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -154,7 +154,7 @@ func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 	commands = allCommands(t, admin) - commands - calls - 2 // without EVALSHA, and without the two INFO of this test
 	t.Logf("%.0f heartbeats, %.1f commands each", calls, commands/calls)
 	if calls < 3 || commands > 9*calls {
-		t.Errorf("%.0f commands of %.0f heartbeats, want 9 each at most", commands, calls)
+		t.Errorf("Redis executed %.0f commands for %.0f heartbeats, want at most 9 for each", commands, calls)
 	}
 }
 
@@ -279,7 +279,7 @@ func BenchmarkRedisLimitHeartbeat(b *testing.B) {
 			args[argumentBeat] = 1 + i/members%2 // every second one tests the subscription
 			reply, err := admin.Do(b.Context(), args...).Slice()
 			if err != nil || reply[0] != "ok" {
-				b.Fatalf("reply %v, %v; want ok", reply, err)
+				b.Fatalf("the reply to a heartbeat is %v with the error %v; want ok", reply, err)
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func scriptTime(t testing.TB, client redis.UniversalClient) time.Duration {
 	line, _, _ = strings.Cut(line, ",")
 	n, err := strconv.ParseInt(line, 10, 64)
 	if err != nil {
-		t.Fatalf("the script's time is %q", line)
+		t.Fatalf("the time of scripts in INFO commandstats is %q, want a number", line)
 	}
 	return time.Duration(n) * time.Microsecond
 }

@@ -36,7 +36,7 @@ type starts struct {
 	at []time.Time
 	by []int
 
-	stalls *metronome // when the machine stood still; nil means not known
+	stalls *metronome // the times in which this process could not run; nil means unknown
 
 	inFlight, most atomic.Int32
 }
@@ -66,8 +66,9 @@ func (s *starts) crawl(ctx context.Context, wg *sync.WaitGroup, l *politeness.Li
 	}
 }
 
-// between counts the starts in a time, of one member or (-1) of all. silence is
-// the longest time without one in which the machine did not stand still.
+// between counts the starts in a period, of one member or, if member is -1, of
+// all. silence is the longest time without a start of any member, less the time
+// in which this process could not run.
 func (s *starts) between(from, to time.Time, member int) (n int, silence time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,15 +129,15 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 	wg.Wait()
 	_, silence := s.between(from, flushed, -1)
 	_, later := s.between(flushed, to, -1)
-	t.Logf("%d starts, %d by the comer; the longest silence %v, %v after the flush", all, comers, silence, later)
+	t.Logf("%d starts, %d of them by the member that joined; no request started for %v when it joined, and for %v after the flush", all, comers, silence, later)
 	if silence > 500*time.Millisecond {
-		t.Errorf("no request starts for %v when a member joins, want at most 500ms", silence)
+		t.Errorf("no request started for %v when a member joined, want at most 500ms", silence)
 	}
 	if later > 700*time.Millisecond {
-		t.Errorf("no request starts for %v after a flush, want at most 700ms", later)
+		t.Errorf("no request started for %v after a FLUSHALL, want at most 700ms", later)
 	}
 	if comers*5 < all {
-		t.Errorf("the member that joined has %d of %d starts, want at least a fifth", comers, all)
+		t.Errorf("the member that joined started %d of %d requests, want at least a fifth", comers, all)
 	}
 }
 
@@ -181,11 +182,13 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 		t.Errorf("a fleet of 8 makes %d requests, want at least %v of the %d of one process", eight, enough, one)
 	}
 	if n := fleet.most.Load(); n > 4 {
-		t.Errorf("%d requests are in flight, want 4 at most", n)
+		t.Errorf("%d requests were in flight at a time, want at most 4", n)
 	}
 }
 
-// One body that stays open keeps its slot, but not the host.
+// While the body of one response stays open, its request occupies one of the
+// two slots. The host can still move between the members, which use the other
+// slot.
 func TestRedisLimitOpenBody(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -210,9 +213,9 @@ func TestRedisLimitOpenBody(t *testing.T) {
 	cancel()
 	wg.Wait()
 	n, _ := s.between(from, to, -1)
-	t.Logf("%d starts in 11 s, of 44", n)
+	t.Logf("%d requests started in 11 s, of 44 that the Delay allows", n)
 	if n < 22 {
-		t.Errorf("%d starts while one body stays open, want 22 or more", n)
+		t.Errorf("%d requests started while the body of one response was open, want at least 22", n)
 	}
 }
 
@@ -251,7 +254,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 				return d, err == nil
 			}
 			if _, ok := visit(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"12"}}}); !ok {
-				t.Fatal("the first visit is delayed, want it granted")
+				t.Fatal("Acquire of the first visit returned an error, want a Grant")
 			}
 			end := done.Add(12 * time.Second)
 			for time.Sleep(2 * time.Second); ; {
@@ -260,7 +263,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 					break
 				}
 				if d == nil || d.Until.After(end.Add(1500*time.Millisecond)) {
-					t.Fatalf("DelayError %v, want one whose Until is at most 1.5s after the end of the pause, %v", d, end)
+					t.Fatalf("Acquire during the pause returned the DelayError %v, want one whose Until is at most 1.5s after the end of the pause, %v", d, end)
 				}
 				time.Sleep(min(2*time.Second, time.Until(d.Until)))
 			}
@@ -301,7 +304,7 @@ func TestRedisLimitEqualPlaces(t *testing.T) {
 		n, _ := s.between(from, to, member)
 		t.Logf("member %d has %d of %d starts", member, n, all)
 		if float64(n) < 0.15*float64(all) {
-			t.Errorf("member %d has %d of %d starts, want at least 15%%", member, n, all)
+			t.Errorf("member %d started %d of %d requests, want at least 15%%", member, n, all)
 		}
 	}
 }
@@ -322,11 +325,11 @@ func TestRedisLimitKeysExpire(t *testing.T) {
 	f.Close()
 	keys := admin.Keys(t.Context(), "*").Val()
 	if len(keys) == 0 {
-		t.Error("Redis has no keys of the fleet, so the Crawl-delay is lost")
+		t.Error("after the last member has closed, Redis has no keys of the fleet, want the Crawl-delay kept")
 	}
 	for _, key := range keys {
 		if ttl := admin.TTL(t.Context(), key).Val(); ttl < 2*time.Hour || ttl > 5*time.Hour {
-			t.Errorf("%s lives for %v, want as long as its Crawl-delay", key, ttl)
+			t.Errorf("the key %s expires in %v, want 2h to 5h, because the Crawl-delay is 3h", key, ttl)
 		}
 	}
 }
@@ -344,14 +347,14 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 	var wg sync.WaitGroup
 	s := starts{stalls: startMetronome(t)}
 	s.crawl(ctx, &wg, l, 0, 2, instantly)
-	waitFor(t, "the member does not get the other host", func() bool { return s.most.Load() > 0 })
+	waitFor(t, "the member has started no request to the other host", func() bool { return s.most.Load() > 0 })
 	admin.HSet(ctx, "{courtesy}hosts", numberedHost(1).Host, "not msgpack")
 	from := time.Now()
 	short, stop := context.WithTimeout(ctx, 15*time.Second)
 	defer stop()
 	g, err := l.Acquire(short, numberedHost(1))
 	if err != nil {
-		t.Errorf("the host of the field: %v", err)
+		t.Errorf("Acquire for the host of the field returned the error %v, want none", err)
 	}
 	g.Done(ok200)
 	cancel()
@@ -397,7 +400,7 @@ func waitForNewEpoch(t *testing.T, admin redis.UniversalClient, key string, lose
 	epoch := func() string { return admin.HGet(t.Context(), key, "epoch").Val() }
 	before := epoch()
 	lose()
-	waitFor(t, "the epoch goes on", func() bool {
+	waitFor(t, "no new epoch has begun", func() bool {
 		now := epoch()
 		return now != before && now != ""
 	})
@@ -408,7 +411,7 @@ func waitForNewEpoch(t *testing.T, admin redis.UniversalClient, key string, lose
 func (s *starts) mustGoOn(t *testing.T, from time.Time) {
 	t.Helper()
 	if _, silence := s.between(from, time.Now(), -1); silence > 2*time.Second {
-		t.Errorf("the owned host is silent for %v, want at most 2s", silence)
+		t.Errorf("no request to the owned host started for %v, want at most 2s", silence)
 	}
 }
 
@@ -428,7 +431,7 @@ func TestRedisLimitOneKeyIsLost(t *testing.T) {
 			var wg sync.WaitGroup
 			s := starts{stalls: startMetronome(t)}
 			s.crawl(ctx, &wg, l, 0, 1, instantly)
-			waitFor(t, "the member does not get the host", func() bool { return s.most.Load() > 0 })
+			waitFor(t, "the member has started no request to the host", func() bool { return s.most.Load() > 0 })
 			from := time.Now()
 			prefix := "{" + opts.Namespace + "}"
 			waitForNewEpoch(t, admin, prefix+"fleet", func() { admin.Del(t.Context(), prefix+key) })

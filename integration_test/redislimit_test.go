@@ -80,7 +80,7 @@ func TestRedisLimitNeedsFewRights(t *testing.T) {
 	defer cancel()
 	_, err := poor.Acquire(ctx, &url.URL{Host: "shop.example"})
 	if _, is := errors.AsType[*redislimit.AwayError](err); !is || !strings.Contains(err.Error(), "lacks a permission") {
-		t.Errorf("without hincrby: error %v, want an AwayError that mentions the missing permission", err)
+		t.Errorf("Acquire without the right to HINCRBY returned the error %v, want an AwayError that mentions the missing permission", err)
 	}
 }
 
@@ -123,9 +123,9 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 	names := admin.Do(t.Context(), "memory", "usage", "names", "samples", 0).Val().(int64)
 	const entry = 24 // bytes of an entry in the table, without its name
 	each := float64(whole-names)/hosts + entry
-	t.Logf("%.1f bytes a host besides its name", each)
+	t.Logf("a host takes %.1f bytes besides its name", each)
 	if each > 64 {
-		t.Errorf("%.1f bytes a host, want 64", each)
+		t.Errorf("a host takes %.1f bytes of Redis besides its name, want at most 64", each)
 	}
 }
 
@@ -152,18 +152,18 @@ func TestRedisLimitCost(t *testing.T) {
 		calls := commandCalls(t, admin, "evalsha") - before
 		t.Logf("%.3f calls a request", calls/hosts)
 		if calls > 1.2*hosts {
-			t.Errorf("%v calls for %d requests, want at most 1.2 per request", calls, hosts)
+			t.Errorf("the fleet made %v calls to Redis for %d requests, want at most 1.2 per request", calls, hosts)
 		}
 	})
 	t.Run("20 hosts that all want", func(t *testing.T) {
 		t.Parallel()
 		if testing.Short() {
-			t.Skip("takes ten seconds")
+			t.Skip("SKIPPED: the test takes ten seconds")
 		}
 		r := contend(t, 8, 20, 100*time.Millisecond, 10*time.Second)
 		t.Logf("%.3f calls a request, %.3f of the ideal", r.calls, r.share)
 		if r.calls > 0.2 {
-			t.Errorf("%.3f calls a request, want 0.2", r.calls)
+			t.Errorf("the members made %.3f calls to Redis for each request, want at most 0.2", r.calls)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func TestRedisLimitCost(t *testing.T) {
 // members has at most two turns.
 func TestRedisLimitIsFair(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes a minute")
+		t.Skip("SKIPPED: the test takes a minute")
 	}
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -188,18 +188,18 @@ func TestRedisLimitIsFair(t *testing.T) {
 			t.Parallel()
 			const members = 8
 			r := contend(t, members, 4, tt.delay, 40*time.Second)
-			t.Logf("%.3f of the ideal, the nearest starts %v apart, the longest wait of a member %v, %.3f calls a request", r.share, r.nearest, r.wait, r.calls)
+			t.Logf("the members started %.3f of the requests that the delay allows, the nearest starts %v apart, the longest wait of a member %v, %.3f calls a request", r.share, r.nearest, r.wait, r.calls)
 			if r.share < tt.share && !r.busy {
 				t.Errorf("the members started %.3f of the requests that the delay allows, want at least %.2f", r.share, tt.share)
 			}
 			if r.nearest < tt.delay-time.Millisecond {
-				t.Errorf("two starts are %v apart, want %v", r.nearest, tt.delay)
+				t.Errorf("two requests to a host started %v apart, want at least %v", r.nearest, tt.delay)
 			}
 			// While a member waits, each member may have two turns of about two
 			// seconds. The crawl takes longer than all these turns together, so
 			// the test fails if a member gets nothing.
 			if most := members * 2 * 2 * time.Second; r.wait > most {
-				t.Errorf("a member waits for %v, want %v at most", r.wait, most)
+				t.Errorf("a member waited for a host for %v, want at most %v", r.wait, most)
 			}
 		})
 	}
@@ -212,7 +212,7 @@ func TestRedisLimitIsFair(t *testing.T) {
 func TestRedisLimitLargeFleets(t *testing.T) {
 	fleets := strings.Fields(os.Getenv("COURTESY_FLEETS"))
 	if len(fleets) == 0 {
-		t.Skip("needs a quiet machine and COURTESY_FLEETS")
+		t.Skip("SKIPPED: the test requires a quiet machine, and the fleets in COURTESY_FLEETS")
 	}
 	for _, fleet := range fleets {
 		t.Run(fleet, func(t *testing.T) {
@@ -228,13 +228,13 @@ func TestRedisLimitLargeFleets(t *testing.T) {
 			r := contend(t, members, hosts, delay, 20*delay)
 			t.Logf("%.3f of the ideal, %.3f calls a request, the nearest starts %v apart, the machine was busy: %v", r.share, r.calls, r.nearest, r.busy)
 			if r.nearest < delay-time.Millisecond {
-				t.Errorf("two starts are %v apart, want %v", r.nearest, delay)
+				t.Errorf("two requests to a host started %v apart, want at least %v", r.nearest, delay)
 			}
 			if r.share < 0.99 && !r.busy {
 				t.Errorf("the members started %.3f of the requests that the delay allows, want at least 0.99", r.share)
 			}
 			if r.calls > 1 {
-				t.Errorf("%.3f calls a request, want 1 at most", r.calls)
+				t.Errorf("the members made %.3f calls to Redis for each request, want at most 1", r.calls)
 			}
 		})
 	}
@@ -311,9 +311,9 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 }
 
 // When an owner gives a host to a member that waits for it, that member starts
-// a request soon. It takes about 2 ms, and ten times that on a busy machine. If
-// members learned of the host only by their next heartbeat, the median would be
-// half a second.
+// a request after about 2 ms, or about 20 ms on a busy machine. If members
+// learned of the host only by their next heartbeat, the median would be half a
+// second.
 func TestRedisLimitHandOver(t *testing.T) {
 	t.Parallel()
 	skipIfOverloaded(t)
@@ -339,9 +339,9 @@ func TestRedisLimitHandOver(t *testing.T) {
 		g.Done(ok200)
 	}
 	slices.Sort(took)
-	t.Logf("from hand to hand: %v in the median, %v at the most", took[len(took)/2], took[len(took)-1])
+	t.Logf("an owner gave its host to the other member in %v (median), and in at most %v", took[len(took)/2], took[len(took)-1])
 	if median := took[len(took)/2]; median > 250*time.Millisecond {
-		t.Errorf("the median of the hand-overs is %v, want at most 250ms", median)
+		t.Errorf("the median time in which an owner gives its host to the other member is %v, want at most 250ms", median)
 	}
 }
 
@@ -430,12 +430,12 @@ func (b *lockedBuffer) String() string {
 func (b *lockedBuffer) count(s string) int { return strings.Count(b.String(), s) }
 
 // waitFor waits until ok returns true, for up to 30 s because the machine may
-// be busy.
+// be busy. If ok still returns false then, the test fails with the complaint.
 func waitFor(t *testing.T, complaint string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal(complaint)
+			t.Fatalf("after 30s, %s", complaint)
 		}
 	}
 }
@@ -458,7 +458,7 @@ func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 			client := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, 30*time.Second)
 			go client.Eval(t.Context(), "while true do end", nil)
 			admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
-			waitFor(t, "the script does not run", func() bool { return admin.Ping(t.Context()).Err() != nil })
+			waitFor(t, "the script without an end does not block the server", func() bool { return admin.Ping(t.Context()).Err() != nil })
 		}, []any{"script", "kill"}},
 	} {
 		t.Run(tt.answer, func(t *testing.T) {
@@ -470,7 +470,7 @@ func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 			tt.fail(t, server)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			waitFor(t, "no request is refused", func() bool {
+			waitFor(t, "Acquire has not returned an AwayError with the error of Redis", func() bool {
 				short, cancel := context.WithTimeout(ctx, 2*time.Second)
 				defer cancel()
 				g, err := l.Acquire(short, &url.URL{Host: "shop.example"})
@@ -484,7 +484,7 @@ func TestRedisLimitSaysWhatRedisAnswers(t *testing.T) {
 			redisCommand(t, server, tt.repair...)
 			g, err := l.Acquire(t.Context(), &url.URL{Host: "shop.example"})
 			if err != nil {
-				t.Error(err)
+				t.Errorf("Acquire after the repair: %v", err)
 			}
 			g.Done(ok200)
 			if log.count("Redis answers again") == 0 {

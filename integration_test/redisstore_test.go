@@ -63,7 +63,7 @@ func TestRedisStorePrefixes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := b.Get(t.Context(), "https://example.com"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Get = %q, %v; want fs.ErrNotExist", v, err)
+		t.Errorf("Get with another prefix = %q, %v; want fs.ErrNotExist", v, err)
 	}
 }
 
@@ -80,10 +80,10 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := store.Put(t.Context(), "https://example.com", []byte("value"), time.Hour); err != nil {
-		t.Error(err)
+		t.Errorf("Put: %v", err)
 	}
 	if _, err := store.Get(t.Context(), "https://example.com"); err != nil {
-		t.Error(err)
+		t.Errorf("Get: %v", err)
 	}
 	unlock, ok, err := store.TryLock(t.Context(), "https://example.com", time.Hour)
 	if err != nil || !ok {
@@ -94,7 +94,7 @@ func TestRedisStoreNeedsFewRights(t *testing.T) {
 		t.Errorf("TryLock after the unlock = %t, %v; want true, nil", ok, err)
 	}
 	if err := store.Delete(t.Context(), "https://example.com"); err != nil {
-		t.Error(err)
+		t.Errorf("Delete: %v", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func visitForbidden(t *testing.T, members []*robotsmw.Transport, hosts int) {
 			wg.Go(func() {
 				_, err := (&http.Client{Transport: tr}).Get(fmt.Sprintf("http://h%d.example/private/", i))
 				if !errors.Is(err, robotsmw.ErrDisallowed) {
-					t.Errorf("error %v, want ErrDisallowed", err)
+					t.Errorf("Get of a disallowed page of h%d.example returned the error %v, want ErrDisallowed", i, err)
 				}
 			})
 		}
@@ -162,7 +162,7 @@ func TestRedisFleetFetchesEachRobotsTxtOnce(t *testing.T) {
 		visitForbidden(t, members, hosts)
 		n := len(web.Log()) - before
 		if most := step.want + without()*hosts; n < step.want || n > most {
-			t.Errorf("%d fetches of %d robots.txt by %d members, %d of them without Redis, want %d", n, hosts, step.members, without(), step.want)
+			t.Errorf("%[3]d members, %[4]d of them without Redis, fetched %[2]d robots.txt files %[1]d times, want %[5]d", n, hosts, step.members, without(), step.want)
 		}
 		before += n
 	}
@@ -194,7 +194,7 @@ func TestVerdictsWhenRedisIsAway(t *testing.T) {
 			trouble(t, server)
 			visitForbidden(t, members, 3)
 			if n := len(web.Log()); n < 3 || n > 6 {
-				t.Errorf("%d fetches, want 3 to 6", n)
+				t.Errorf("the members sent %d requests for 3 robots.txt files, want 3 to 6", n)
 			}
 		})
 	}
@@ -221,21 +221,21 @@ func TestRedisStoreLockOfADeadHolder(t *testing.T) {
 	living := openRedisStore(t, server, "", patient)
 	const dead, held = "https://dead.example", "https://held.example"
 	if _, ok, err := dying.TryLock(t.Context(), dead, 40*time.Second); err != nil || !ok {
-		t.Fatalf("TryLock = %t, %v; want true, nil", ok, err)
+		t.Fatalf("TryLock of the process that dies = %t, %v; want true, nil", ok, err)
 	}
 	unlock, ok, err := living.TryLock(t.Context(), held, 40*time.Second)
 	if err != nil || !ok {
-		t.Fatalf("TryLock = %t, %v; want true, nil", ok, err)
+		t.Fatalf("TryLock of the process that lives = %t, %v; want true, nil", ok, err)
 	}
 	other := openRedisStore(t, server, "", patient)
-	client.Close() // no renewal arrives any more
+	client.Close() // the lock is not renewed any more
 	died := time.Now()
-	waitFor(t, "the lock of the dead process does not end", func() bool {
+	waitFor(t, "the lock of the dead process still exists", func() bool {
 		_, ok, err := other.TryLock(t.Context(), dead, time.Minute)
 		return ok && err == nil
 	})
 	if took := time.Since(died); took > 10*time.Second {
-		t.Errorf("the lock of the killed process ends after %v, want at most 10s", took)
+		t.Errorf("the lock of the dead process ended after %v, want at most 10s", took)
 	}
 	time.Sleep(time.Until(died.Add(8 * time.Second)))
 	if _, ok, err := other.TryLock(t.Context(), held, time.Minute); ok || err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/revisit"
 )
 
-// A second visit to a site of static files, with weak ETags because of gzip.
-// The site's own log shows that it sent the bodies of changed files only.
+// A client visits a site of static files twice. The ETags are weak, because the
+// server compresses with gzip. The site's own log shows that the second visit
+// received the bodies of changed files only.
 func TestNginx_Revisit(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -45,12 +46,12 @@ func TestNginx_Revisit(t *testing.T) {
 			resp.Body.Close()
 			visit, ok := revisit.Of(resp)
 			if !ok {
-				t.Errorf("%s: the response has no Visit", path)
+				t.Errorf("the response for %s has no Visit", path)
 			}
 			visits[path] = visit
 			if path == "/report.pdf" || path == "/hidden.html" {
 				if !visit.Directives.NoIndex() || !robotsmw.PageDirectives(resp).NoIndex() {
-					t.Errorf("%s: %s: the response has no noindex", path, resp.Status)
+					t.Errorf("the response for %s (%s) has no noindex, want one", path, resp.Status)
 				}
 			}
 		}
@@ -62,7 +63,7 @@ func TestNginx_Revisit(t *testing.T) {
 	second := visitAll()
 	for path, unchanged := range map[string]bool{"/": true, "/docs/": false, "/docs/page.html": true, "/hidden.html": true, "/report.pdf": true, "/gone.html": false} {
 		if second[path].Unchanged != unchanged {
-			t.Errorf("%s: Unchanged = %v, want %v", path, second[path].Unchanged, unchanged)
+			t.Errorf("Unchanged of the second visit to %s is %v, want %v", path, second[path].Unchanged, unchanged)
 		}
 	}
 
@@ -80,12 +81,12 @@ func TestNginx_Revisit(t *testing.T) {
 		"GET /robots.txt":     {200}, // from the Store
 	} {
 		if len(got[request]) != len(want) || got[request][0] != want[0] || got[request][len(want)-1] != want[len(want)-1] {
-			t.Errorf("%s was answered with %d, want %d", request, got[request], want)
+			t.Errorf("%s received the statuses %d, want %d", request, got[request], want)
 		}
 	}
 }
 
-// The spider's second crawl of a site.
+// In the spider's second crawl of a site, the site sends no body again.
 func TestNginx_SpiderRevisits(t *testing.T) {
 	t.Parallel()
 	nginx := startNginx(t)
@@ -105,7 +106,7 @@ func TestNginx_SpiderRevisits(t *testing.T) {
 	}
 	for _, request := range []string{"GET /docs/", "GET /docs/page.html", "GET /hidden.html", "GET /"} {
 		if bodies[request] != 1 {
-			t.Errorf("%s was sent with its body %d times, want once", request, bodies[request])
+			t.Errorf("in two crawls, the response for %s had a body %d times, want once", request, bodies[request])
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestSpider_CtrlC(t *testing.T) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the demo ended before a page was fetched: %v", err)
+			t.Fatalf("the output of the demo ended before a page was fetched: %v", err)
 		}
 		if strings.Contains(line, "fetched  ") {
 			break
@@ -49,7 +49,7 @@ func TestSpider_CtrlC(t *testing.T) {
 	}
 	exit, ok := errors.AsType[*exec.ExitError](cmd.Wait())
 	if !ok || exit.ExitCode() != 130 {
-		t.Errorf("the spider ended with %v, want exit status 130", exit)
+		t.Errorf("after Ctrl-C, the spider ended with %v, want exit status 130", exit)
 	}
 	for _, want := range []string{" fetched", "Interrupted: ", " still in the queue"} {
 		if !strings.Contains(string(rest), want) {

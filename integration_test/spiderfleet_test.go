@@ -30,15 +30,15 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	}
 	web.waitFor(web.pages/3, time.Minute)
 	moves, visits, owners := web.moves()
-	t.Logf("of %d requests to %d hosts, %d were of another process than the one before", visits, web.hosts, moves)
+	t.Logf("of %d requests to %d hosts, %d were sent by another process than the previous request to the host", visits, web.hosts, moves)
 	if moves > visits/10 {
-		t.Errorf("%d of %d requests were sent by another process than the request before, want at most a tenth", moves, visits)
+		t.Errorf("%d of %d requests were sent by another process than the previous request to the host, want at most a tenth", moves, visits)
 	}
 
 	dead := slices.MaxFunc(fleet, func(a, b *chaosProcess) int { return len(owners[a.name]) - len(owners[b.name]) })
 	hosts := owners[dead.name]
 	if !dead.kill(t) {
-		t.Fatal("the crawl was over too soon: make it longer")
+		t.Fatal("the crawl ended before a process could be killed: give it more pages")
 	}
 	killed := time.Now()
 	for _, p := range fleet {
@@ -52,13 +52,13 @@ func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	for _, host := range hosts {
 		latest = max(latest, web.next(host, killed).Sub(killed)) // the difference is negative if the host had no more pages to fetch
 	}
-	t.Logf("%d hosts of the process that was killed went on within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
+	t.Logf("the other processes continued with %d hosts of the killed process within %v; %d pages were fetched again", len(hosts), latest.Round(time.Millisecond), again)
 	most := lease*5/2 + stalls.explain(killed.UnixNano(), killed.Add(latest).UnixNano())
 	if latest > most {
-		t.Errorf("a host of the process that was killed went on after %v; want %v at most", latest, most)
+		t.Errorf("the other processes continued with a host of the killed process after %v, want at most %v", latest, most)
 	}
 	if soonest, extra := web.pace(delay); extra > 2 {
-		t.Errorf("a host received n+%d requests within n delays, the closest %v apart; want n+2 at most", extra, soonest)
+		t.Errorf("a host received n+%d requests within n delays, the closest %v apart; want at most n+2", extra, soonest)
 	}
 }
 

@@ -81,13 +81,13 @@ func TestOneModule(t *testing.T) {
 		// The go command decides by a module's path whether the module may
 		// import internal packages.
 		if want := module + "/" + dir; mod.Module.Path != want {
-			t.Errorf("%s/go.mod names the module %s, not %s", dir, mod.Module.Path, want)
+			t.Errorf("%s/go.mod names the module %s, want %s", dir, mod.Module.Path, want)
 		}
 		if mod.Go != root.Go {
-			t.Errorf("%s/go.mod is for go %s, the root's for go %s", dir, mod.Go, root.Go)
+			t.Errorf("%s/go.mod is for go %s, want go %s as in the root", dir, mod.Go, root.Go)
 		}
 		if len(mod.Replace) != 1 || mod.Replace[0].Old.Path != module || path.Join(dir, mod.Replace[0].New.Path) != "." {
-			t.Errorf("%s/go.mod must replace %s by this tree, and nothing else", dir, module)
+			t.Errorf("%s/go.mod must have exactly one replace directive, which replaces %s by the root of the tree", dir, module)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestFewRequirements(t *testing.T) {
 		}
 	}
 	if len(direct) > most {
-		t.Errorf("go.mod has %d direct requirements, %d may be: %q. What tests alone need belongs in a nested module", len(direct), most, direct)
+		t.Errorf("go.mod has %d direct requirements, want at most %d: %q; a module that only tests require belongs in a nested module", len(direct), most, direct)
 	}
 }
 
@@ -141,9 +141,9 @@ func TestDependabotListsAllModules(t *testing.T) {
 	}
 }
 
-// A tag of an action can be moved to other code, a commit cannot. Without
-// persist-credentials, actions/checkout leaves the workflow's token where the
-// tests, and all the code that they use, can read it.
+// Actions are pinned by commits, because a tag can be moved to other code.
+// Unless persist-credentials is false, actions/checkout leaves the workflow's
+// token where the tests, and all the code that they use, can read it.
 func TestWorkflowsPinActions(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w-]+/[\w./-]+@[0-9a-f]{40} # v[0-9.]+$`)
 	readsContents := regexp.MustCompile(`^  contents: read\n\S`)
@@ -157,24 +157,24 @@ func TestWorkflowsPinActions(t *testing.T) {
 		}
 		_, permissions, _ := strings.Cut(string(text), "permissions:\n")
 		if !readsContents.MatchString(permissions) || strings.Contains(permissions, "permissions:") {
-			t.Errorf("%s: the jobs may do more than read the repository", file)
+			t.Errorf("the permissions in %s are not only \"contents: read\"", file)
 		}
 		steps := string(text)
 		uses := regexp.MustCompile(`\buses: *(.*)`).FindAllStringSubmatchIndex(steps, -1)
 		if len(uses) == 0 {
-			t.Errorf("%s: found no action, although a workflow needs at least actions/checkout", file)
+			t.Errorf("%s uses no action, want at least actions/checkout", file)
 		}
 		for i, at := range uses {
 			action := steps[at[2]:at[3]]
 			if !pinned.MatchString(action) {
-				t.Errorf("%s: %q is not pinned by the commit, with its version as a comment", file, action)
+				t.Errorf("%s uses the action %q, want it pinned by its commit, with the version as a comment", file, action)
 			}
 			settings := steps[at[1]:]
 			if i+1 < len(uses) {
 				settings = steps[at[1]:uses[i+1][0]]
 			}
 			if strings.HasPrefix(action, "actions/checkout@") && !strings.Contains(settings, "\n          persist-credentials: false\n") {
-				t.Errorf("%s: %s leaves its credentials behind", file, action)
+				t.Errorf("%s uses %s without \"persist-credentials: false\"", file, action)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func TestNothingOfOneMachine(t *testing.T) {
 	forbidden := ofThisMachine(t)
 	for _, file := range trackedFiles(t) {
 		if strings.Contains(file, "testdata/") || path.Base(file) == "LICENSE" {
-			continue // these files are the work of other people
+			continue // these files were written by others
 		}
 		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
 		if err != nil {
@@ -232,7 +232,7 @@ func TestNothingOfOneMachine(t *testing.T) {
 			}
 			for n, line := range bytes.Split(text, []byte("\n")) {
 				if hit := inLine.Find(line); hit != nil {
-					t.Errorf("%s:%d: %q", file, n+1, hit)
+					t.Errorf("%s:%d contains %q, a name from this machine", file, n+1, hit)
 				}
 			}
 		}
@@ -295,7 +295,7 @@ func TestOnManyMachines(t *testing.T) {
 		"/somewhere/else": false,
 	} {
 		if got := onManyMachines(dir); got != want {
-			t.Errorf("%s: %v, want %v", dir, got, want)
+			t.Errorf("onManyMachines(%q) = %v, want %v", dir, got, want)
 		}
 	}
 }

@@ -177,7 +177,8 @@ func TestFetch_NoRobotsResponse(t *testing.T) {
 	s.wantRequests(t, "/page", 0)
 }
 
-// After a 429 with Retry-After, no request is sent to the host until then.
+// After a 429 with Retry-After, no request is sent to the host before the time
+// in Retry-After.
 func TestFetch_RetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]http.HandlerFunc{
@@ -282,6 +283,6 @@ func TestFetch_PrivateAddress(t *testing.T) {
 	})
 	fetch(t, connect(t, f), map[string]any{"url": s.URL + "/page"}).wantError(t, "private network")
 	if len(s.requests) > 0 {
-		t.Errorf("requests were for %q, want none", s.requests)
+		t.Errorf("the site at a private address received requests for %q, want none", s.requests)
 	}
 }

@@ -60,7 +60,7 @@ func start(t *testing.T, args ...string) (base string, stop func() (status int, 
 				base = m[1]
 			}
 		case <-t.Context().Done():
-			t.Fatalf("politegate does not listen: %s", stderr)
+			t.Fatalf("politegate did not report its address before the test ended; standard error:\n%s", stderr)
 		}
 	}
 	return base, func() (int, string) {
@@ -147,7 +147,7 @@ func TestGate_RefusesPrivateAddresses(t *testing.T) {
 	defer stop()
 	status, body := get(t, base+"/fetch?url="+newSite(t).URL+"/")
 	if status != http.StatusBadGateway {
-		t.Errorf("fetch from loopback: status %d, want 502; body %s", status, body)
+		t.Errorf("fetch of a page on loopback: status %d, want 502; body %s", status, body)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

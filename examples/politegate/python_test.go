@@ -39,7 +39,7 @@ func runPython(t *testing.T, python string, args ...string) string {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"courtesy.py", "courtesy_scrapy.py"} {
-		os.Stat(filepath.Join(clients, name)) // so that go test does not cache the result
+		os.Stat(filepath.Join(clients, name)) // so that go test's cache notices a change of the file
 	}
 	cmd := exec.CommandContext(t.Context(), python, args...)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+clients, "PYTHONDONTWRITEBYTECODE=1")
@@ -128,7 +128,7 @@ func TestPython(t *testing.T) {
 		})
 	}
 	if site.countRequests("/private") > 0 {
-		t.Error("DISALLOWED: /private was requested")
+		t.Error("/private was requested, want no request for a disallowed page")
 	}
 	if n := site.countRequests("/robots.txt"); n != 2 {
 		t.Errorf("robots.txt was requested %d times, want once by the gate and once by a program", n)
@@ -266,7 +266,7 @@ func TestScrapy(t *testing.T) {
 	}
 	printed := runPython(t, python, "-m", "scrapy", "runspider", spider)
 	if n := strings.Count(printed, site.URL); n != 4 {
-		t.Errorf("spider parsed %d pages, want 4:\n%s", n, printed)
+		t.Errorf("the spider parsed %d pages, want 4:\n%s", n, printed)
 	}
 	requests := site.requests()
 	var paths []string
@@ -275,7 +275,7 @@ func TestScrapy(t *testing.T) {
 	}
 	slices.Sort(paths)
 	if want := []string{"/", "/1", "/2", "/3", "/moved", "/robots.txt"}; !slices.Equal(paths, want) {
-		t.Fatalf("requests for %q, want %q", paths, want)
+		t.Fatalf("the site received requests for %q, want %q", paths, want)
 	}
 	checkDelay(t, requests, delay)
 }
@@ -301,8 +301,8 @@ class Spider(scrapy.Spider):
 `
 
 // checkDelay fails the test if requests were sent too soon. A client may use a
-// slot a little late, so that a single gap may be shorter than the delay, but
-// not all of them together.
+// slot a little late, so a single gap may be shorter than the delay, but all
+// gaps together may be shorter by at most half a delay.
 func checkDelay(t *testing.T, requests []siteRequest, delay time.Duration) {
 	t.Helper()
 	for i := 1; i < len(requests); i++ {

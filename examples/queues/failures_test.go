@@ -72,7 +72,7 @@ func TestAlways500(t *testing.T) {
 			broken.check(t)
 			for _, want := range []string{"500 Internal Server Error (4 of 4 times)", ", 1 dropped, "} {
 				if !strings.Contains(output, want) {
-					t.Errorf("output does not contain %q", want)
+					t.Errorf("output of the workers does not contain %q", want)
 				}
 			}
 			if t.Failed() {

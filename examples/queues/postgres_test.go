@@ -122,9 +122,10 @@ func connectPostgres(t *testing.T, r *run) *pgx.Conn {
 	return conn
 }
 
-// Another session locks all jobs, in the order opposite to that of links, as
-// River does with some jobs. The session does not end a transaction that stores
-// a page by a deadlock, after which the page would be fetched again.
+// Another session locks all jobs in the order opposite to that of the links, as
+// River does with some jobs. The locks cause no deadlock with a transaction
+// that stores a page. PostgreSQL would end that transaction, and the page would
+// be fetched again.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, river, nil, &site{hosts: 3, pages: 6, unit: delay})
@@ -146,8 +147,8 @@ func TestDeadlock(t *testing.T) {
 }
 
 // The database is so slow that two pages of a host are stored at the same time.
-// Neither transaction ends the other by a deadlock, after which the page would
-// be fetched again.
+// The two transactions cause no deadlock. PostgreSQL would end one of them, and
+// its page would be fetched again.
 func TestSlowPostgres(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, river, nil, &site{hosts: 3, pages: 8, unit: delay})

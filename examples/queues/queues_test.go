@@ -101,7 +101,7 @@ func TestKill(t *testing.T) {
 			r.signalAt = 3
 			took := r.crawl()
 			ideal := r.site.ideal()
-			t.Logf("%v more than the ideal time", took-ideal)
+			t.Logf("crawl took %v more than the ideal time", took-ideal)
 			if limit := ideal + e.killedDelay + 15*time.Second; took > limit {
 				t.Errorf("crawl took %v, want at most %v", took, limit)
 			}
@@ -152,8 +152,8 @@ func TestSixtyHosts(t *testing.T) {
 	}
 }
 
-// wantFast checks that a crawl took at most so many times the ideal time, with
-// at most three deliveries a page.
+// wantFast checks that a crawl took at most the ideal time multiplied by
+// factor, with at most three deliveries a page.
 func (r *run) wantFast(took time.Duration, factor float64) {
 	r.t.Helper()
 	limit := time.Duration(factor * float64(r.site.ideal()))
@@ -182,7 +182,7 @@ func TestTime(t *testing.T) {
 				}
 				r := newRun(t, e, flags, &site{hosts: 60, pages: 20, unit: time.Second})
 				took := r.crawl()
-				t.Logf("%.2f times the ideal time", took.Seconds()/r.site.ideal().Seconds())
+				t.Logf("crawl took %.2f times the ideal time", took.Seconds()/r.site.ideal().Seconds())
 				if wait == "" {
 					r.wantFast(took, 1.3)
 				}
@@ -288,7 +288,7 @@ func (r *run) crawl() time.Duration {
 	if r.t.Failed() {
 		r.t.Log(outputs)
 	}
-	r.t.Logf("%v, ideal %v, %.2f deliveries a page",
+	r.t.Logf("crawl took %v, ideally %v, with %.2f deliveries a page",
 		ended.Sub(started).Round(time.Second/10), r.site.ideal(), r.deliveries)
 	return ended.Sub(started)
 }
@@ -475,7 +475,7 @@ func startNATS(t *testing.T) []string {
 		s.WaitForShutdown()
 	})
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS does not start")
+		t.Fatal("the NATS server accepts no connection after 10 s")
 	}
 	return []string{"-nats=" + s.ClientURL()}
 }

@@ -16,9 +16,9 @@ const (
 	delay      = time.Second // the interval of hosts without a Crawl-delay
 	retryAfter = 2 * time.Second
 
-	// lag is by how much a request may be logged after it was sent. On a busy
-	// machine, that is 500 ms. Two requests may therefore be closer together in
-	// the log than when they were sent.
+	// lag is the longest time from the sending of a request to its entry in the
+	// log. On a busy machine, that is 500 ms. Two requests may therefore be
+	// closer together in the log than when they were sent.
 	lag = 600 * time.Millisecond
 )
 

@@ -43,7 +43,7 @@ var update = flag.Bool("update", false, "rewrite testdata/transcripts and testda
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) != len(commands) {
-		t.Fatalf("%d transcripts (%v), want one for each of %d commands", len(files), err, len(commands))
+		t.Fatalf("testdata/transcripts has %d transcripts (error %v), want one for each of %d commands", len(files), err, len(commands))
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")

@@ -14,8 +14,8 @@ import (
 var loaded = sync.OnceValues(func() ([]*Package, error) { return load(false) })
 
 // No file uses a file that uses it, directly or through others, so each package
-// can be read from one end to the other. The files of a package are put one
-// above the other so that as few uses as possible point back up: none may.
+// can be read from one end to the other. If the files of a package are put one
+// above the other in the best order, no file uses a file above it.
 func TestBackArrows(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("SKIPPED: it reads the whole module, which takes a minute with the race detector, and has no goroutines")
@@ -28,7 +28,7 @@ func TestBackArrows(t *testing.T) {
 	for _, p := range packages {
 		g := newFileGraph(p)
 		for _, a := range g.bestOrder().Back {
-			t.Errorf("%s: %s uses %s of %s, which uses it, perhaps through others", p.Name, g.Files[a.From], strings.Join(g.Arrows[a], ", "), g.Files[a.To])
+			t.Errorf("%s: %s uses %s of %s, which uses the first file, directly or through other files", p.Name, g.Files[a.From], strings.Join(g.Arrows[a], ", "), g.Files[a.To])
 		}
 	}
 }
@@ -72,7 +72,7 @@ func TestNewFileGraph(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newFileGraph(files(t, map[string]string{uses: tt.a, isUsed: tt.b}))
 			if !slices.Equal(g.Files, []string{uses, isUsed}) {
-				t.Fatalf("files %q, want %q", g.Files, []string{uses, isUsed})
+				t.Fatalf("the graph has the files %q, want %q", g.Files, []string{uses, isUsed})
 			}
 			if got := strings.Join(g.Arrows[Arrow{0, 1}], ", "); got != tt.want {
 				t.Errorf("%s uses %q of %s, want %q", uses, got, isUsed, tt.want)
@@ -103,7 +103,7 @@ type Pair[K any] struct { Key K }
 `})
 	want := []string{"Alias", "C", "Embedded", "Embedded.Own", "F", "I", "I.Do", "Pair", "Pair.Key", "T", "T.Field", "T.Method", "V", "Wide", "Wide.More"}
 	if got := exported(p.Types); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+		t.Errorf("exported returned\n     %q\nwant %q", got, want)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 		})
 	}
 	if err := run(new(strings.Builder), []string{"robotsmw/robotsmeto"}, askArrows, false); err == nil {
-		t.Error("no error about a package that is not there")
+		t.Error("run returned no error for a package that does not exist")
 	}
 }
 
@@ -150,6 +150,6 @@ func TestUsedNames(t *testing.T) {
 	q.Test = true
 	used := usedNames([]*Package{p, q})
 	if !used[p.Path+".T"] || !used[p.Path+".T.Shown"] || used[p.Path+".T.Tested"] || used[p.Path+".F"] {
-		t.Errorf("used: %v, want T and T.Shown, but neither T.Tested nor F", used)
+		t.Errorf("the used names are %v, want T and T.Shown, but neither T.Tested nor F", used)
 	}
 }

@@ -15,10 +15,10 @@ type Plan struct {
 	Exact  bool    // whether Back is known to be as short as possible
 }
 
-// anArrow is the cost of an arrow that runs back up. The number of the arrow's
-// names (see FileGraph.Arrows) is added to this cost. Therefore the order with
-// the fewest such arrows wins. If two orders have equally many such arrows, the
-// order whose arrows have fewer names wins.
+// anArrow is the cost of an arrow that runs back up, without the number of the
+// arrow's names (see FileGraph.Arrows), which is added. Therefore the order
+// with the fewest such arrows wins. If two orders have equally many such
+// arrows, the order whose arrows have fewer names wins.
 const anArrow = 1 << 16
 
 // bestOrder finds the order of the files in which the fewest arrows run back up

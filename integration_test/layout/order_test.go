@@ -30,10 +30,10 @@ func TestOrder(t *testing.T) {
 			}
 			plan := g.bestOrder()
 			if !plan.Exact || len(plan.Back) != tt.back {
-				t.Errorf("%v run back, exact: %v; want %d", plan.Back, plan.Exact, tt.back)
+				t.Errorf("the arrows %v run back (exact: %v), want %d arrows (exact: true)", plan.Back, plan.Exact, tt.back)
 			}
 			if tt.layers != 0 && plan.Layers != tt.layers {
-				t.Errorf("%d layers, want %d", plan.Layers, tt.layers)
+				t.Errorf("the plan has %d layers, want %d", plan.Layers, tt.layers)
 			}
 		})
 	}
@@ -48,10 +48,10 @@ func TestCheapestIsTheCheapest(t *testing.T) {
 		least := math.MaxInt
 		permute([]int{0, 1, 2, 3, 4, 5}, 0, func(order []int) { least = min(least, orderCost(cost, order)) })
 		if n := orderCost(cost, exactOrder(cost)); n != least {
-			t.Errorf("exactOrder costs %d, want %d: %v", n, least, cost)
+			t.Errorf("the order of exactOrder costs %d, want %d with the costs %v", n, least, cost)
 		}
 		if n := orderCost(cost, goodOrder(cost)); n != least {
-			t.Errorf("goodOrder costs %d, want %d: %v", n, least, cost)
+			t.Errorf("the order of goodOrder costs %d, want %d with the costs %v", n, least, cost)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestGoodOrderOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	cost := chance(random, 16)
 	if good, best := orderCost(cost, goodOrder(cost)), orderCost(cost, exactOrder(cost)); good != best {
-		t.Errorf("goodOrder costs %d, want %d", good, best)
+		t.Errorf("the order of goodOrder for 16 files costs %d, want %d as that of exactOrder", good, best)
 	}
 	large := chance(random, 70)
 	order, exact := cheapest(large)
@@ -70,12 +70,12 @@ func TestGoodOrderOfMany(t *testing.T) {
 		t.Error("cheapest of 70 files reports an exact order, want an approximate one")
 	}
 	if c := orderCost(large, order); c == 0 || c > orderCost(large, random.Perm(70)) {
-		t.Errorf("goodOrder of 70 files costs %d, want at most the cost of a random order, and not 0", c)
+		t.Errorf("the order of goodOrder for 70 files costs %d, want at most the cost of a random order, and not 0", c)
 	}
 	slices.Sort(order)
 	for i, file := range order {
 		if i != file {
-			t.Fatalf("the sorted files are %v, want each number once", order)
+			t.Fatalf("the order of 70 files, sorted, is %v, want each number once", order)
 		}
 	}
 }

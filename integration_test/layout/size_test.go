@@ -17,7 +17,7 @@ func TestCountCodeLines(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := countCodeLines([]byte(tt.source)); got != tt.want {
-				t.Errorf("%d lines, want %d", got, tt.want)
+				t.Errorf("countCodeLines of %q = %d, want %d", tt.source, got, tt.want)
 			}
 		})
 	}
@@ -37,7 +37,7 @@ func f(c chan int, a, b bool) {
 }`})
 	for _, file := range p.Files {
 		if got := branches(file); got != 8 {
-			t.Errorf("%d branches, want 8", got)
+			t.Errorf("branches of the file = %d, want 8", got)
 		}
 	}
 }

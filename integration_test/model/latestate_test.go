@@ -9,12 +9,12 @@ var lateStates = property{file: "latestate.pml", gcc: assertions}
 func TestLateStates(t *testing.T) {
 	t.Parallel()
 	if got := search(t, lateStates, ""); got.errors != 0 {
-		t.Errorf("the protocol breaks the property: %s\n%s", got.broken, got.trail)
+		t.Errorf("the model checker found an error of the protocol: %s; the steps to it are\n%s", got.broken, got.trail)
 	}
 }
 
 // TestLateStatesMutants removes one rule at a time from the protocol, and
-// expects that a property breaks.
+// expects that a property breaks each time.
 func TestLateStatesMutants(t *testing.T) {
 	t.Parallel()
 	for _, mutant := range []string{
@@ -30,7 +30,7 @@ func TestLateStatesMutants(t *testing.T) {
 			t.Parallel()
 			got := search(t, lateStates, mutant)
 			if got.errors == 0 {
-				t.Errorf("the model does not find the error of the mutant %s", mutant)
+				t.Errorf("the model checker found no error in the mutant %s, want one", mutant)
 			}
 		})
 	}

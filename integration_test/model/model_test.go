@@ -72,7 +72,7 @@ func TestFleet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			if got := search(t, tt.property, ""); got.errors != 0 {
-				t.Errorf("the protocol breaks the property: %s\n%s", got.broken, got.trail)
+				t.Errorf("the model checker found an error of the protocol: %s; the steps to it are\n%s", got.broken, got.trail)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestFleetMutants(t *testing.T) {
 			t.Parallel()
 			got := search(t, tt.property, tt.name)
 			if got.errors == 0 {
-				t.Errorf("the model does not find the error of the mutant %s", tt.name)
+				t.Errorf("the model checker found no error in the mutant %s, want one", tt.name)
 			}
 		})
 	}

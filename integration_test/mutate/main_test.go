@@ -33,7 +33,7 @@ func f(a, b int, ok bool) bool {
 	for _, c := range changes {
 		got[c.what] = strings.TrimSpace(c.after)
 		if _, err := parser.ParseFile(token.NewFileSet(), "p.go", c.source, 0); err != nil {
-			t.Errorf("%s: %v", c.what, err)
+			t.Errorf("the changed file cannot be parsed after the change %q: %v", c.what, err)
 		}
 	}
 	want := map[string]string{
@@ -49,11 +49,11 @@ func f(a, b int, ok bool) bool {
 	}
 	for what, line := range want {
 		if after, ok := got[what]; !ok || after != line {
-			t.Errorf("%s: the line is %q, want %q", what, after, line)
+			t.Errorf("after the change %q, the line is %q, want %q", what, after, line)
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("%d kinds of changes, want %d: %v", len(got), len(want), got)
+		t.Errorf("changesOf returned %d kinds of changes, want %d: %v", len(got), len(want), got)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestExplainedLinesExist(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if !strings.Contains(string(src), e.before) || why == "" {
-			t.Errorf("%s has no line %q any more", e.file, e.before)
+			t.Errorf("an entry of explained has no reason, or its file %s no longer contains the line %q", e.file, e.before)
 		}
 	}
 }

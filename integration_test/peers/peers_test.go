@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 		"growth",
 	} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("output does not contain %q", want)
+			t.Errorf("the printed tables do not contain %q", want)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestOutsiders_NoClone(t *testing.T) {
 	t.Setenv("COURTESY_PEERS", t.TempDir())
 	built, err := outsiders(t.TempDir())
 	if err != nil || len(built) != 0 {
-		t.Errorf("outsiders of an empty directory are %v with the error %v, want none", built, err)
+		t.Errorf("outsiders of an empty directory returned %v and the error %v, want none", built, err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestOutsiders_BuildFails(t *testing.T) {
 	cloneGrobotstxt(t, "package grobotstxt\n")
 	const want = "AgentAllowed" // the missing function
 	if _, err := outsiders(t.TempDir()); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error is %v, want one that contains %s", err, want)
+		t.Errorf("outsiders returned the error %v, want one that contains %s", err, want)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestMatchWorkloads_Verdicts(t *testing.T) {
 			limit = 0
 		}
 		if differ > limit {
-			t.Errorf("%s: %d of %d verdicts differ, want at most %d", m.name, differ, len(m.urls), limit)
+			t.Errorf("%s: %d of %d verdicts of Courtesy and temoto differ, want at most %d", m.name, differ, len(m.urls), limit)
 		}
 	}
 }

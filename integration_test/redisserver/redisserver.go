@@ -62,7 +62,7 @@ func (s *Server) Restart() {
 	s.cmd.Env = append(os.Environ(), s.env...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	if err := s.cmd.Start(); err != nil {
-		s.t.Fatalf("redisserver: %v", err)
+		s.t.Fatalf("redisserver: start the server: %v", err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if s.answers() {
@@ -70,7 +70,7 @@ func (s *Server) Restart() {
 		}
 		if time.Now().After(deadline) {
 			s.Kill()
-			s.t.Fatalf("redisserver: no response from %s:\n%s", s.Addr, s.log.String())
+			s.t.Fatalf("redisserver: the server at %s does not respond to PING; its log is\n%s", s.Addr, s.log.String())
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (s *Server) Kill() {
 func (s *Server) Signal(sig os.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatalf("redisserver: %v", err)
+		s.t.Fatalf("redisserver: send a signal: %v", err)
 	}
 }
 
@@ -130,6 +130,6 @@ func FreeAddr(t testing.TB) string {
 		t.Cleanup(func() { lock.Close() })
 		return addr
 	}
-	t.Fatal("redisserver: no port is free")
+	t.Fatal("redisserver: none of 100 ports is free")
 	return ""
 }

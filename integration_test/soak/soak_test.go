@@ -33,13 +33,13 @@ func TestSoak(t *testing.T) {
 		t.Skip(err)
 	}
 	if err != nil {
-		t.Error(err)
+		t.Errorf("soak: %v", err)
 	}
 }
 
 // tempDir returns a new directory, which is removed after the test. Fetches of
-// robots.txt that nothing waits for any more may still store a file then, so
-// tempDir tries for a while. t.TempDir would fail the test.
+// robots.txt that no visit waits for may store a file even then, so tempDir
+// retries for a while. t.TempDir would fail the test.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "courtesy-soak")

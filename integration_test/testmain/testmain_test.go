@@ -22,7 +22,7 @@ func TestQuiet(t *testing.T) {
 	slog.Error("from the library")
 	log.Print("from the test")
 	if got := written.String(); strings.Contains(got, "library") || !strings.HasSuffix(got, " from the test\n") {
-		t.Errorf("%q was written, want only the line of the test", got)
+		t.Errorf("%q was written to the log, want only the line of the test", got)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestParallel(t *testing.T) {
 		parallel.Value.Set(tt.given)
 		Parallel(99)
 		if got := parallel.Value.String(); got != tt.want {
-			t.Errorf("with -parallel %s: %s, want %s", tt.given, got, tt.want)
+			t.Errorf("after Parallel(99) with the flag -parallel=%s, its value is %s, want %s", tt.given, got, tt.want)
 		}
 	}
 }

@@ -57,11 +57,11 @@ func TestNewGzipReader(t *testing.T) {
 				got, err = io.ReadAll(r)
 			}
 			if (err != nil) != tt.fails {
-				t.Errorf("%s: got the error %v, want an error: %t", name, err, tt.fails)
+				t.Errorf("reading %s: error %v, want an error: %t", name, err, tt.fails)
 			}
 			isText := string(got) == tt.want || tt.fails && strings.HasPrefix(tt.want, string(got))
 			if !isText {
-				t.Errorf("%s: got the text %q, want %q", name, got, tt.want)
+				t.Errorf("reading %s: text %q, want %q", name, got, tt.want)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func TestNewReader_KeepsErrors(t *testing.T) {
 			t.Errorf("IsGzip of %q = true, want false", text)
 		}
 		if _, err := io.ReadAll(NewTextReader(r)); !errors.Is(err, broken) {
-			t.Errorf("reading %q: got the error %v, want %v", text, err, broken)
+			t.Errorf("reading %q: error %v, want %v", text, err, broken)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestNewGzipReader_SourceFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := io.ReadAll(r); string(got) != "a" || !errors.Is(err, broken) {
-			t.Errorf("reading %q after the member: got %q, %v, want %q, %v", rest, got, err, "a", broken)
+			t.Errorf("with %q after the first member, ReadAll = %q, %v, want %q, %v", rest, got, err, "a", broken)
 		}
 	}
 }

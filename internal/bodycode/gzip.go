@@ -30,7 +30,7 @@ func NewGzipReader(r *bufio.Reader) (io.Reader, error) {
 type gzipReader struct {
 	source *bufio.Reader
 	member *gzip.Reader
-	err    error // ends all reading
+	err    error // once set, all further reads return it
 }
 
 func (z *gzipReader) Read(p []byte) (int, error) {

@@ -7,7 +7,7 @@ func TestStatuses(t *testing.T) {
 	overloaded := map[int]bool{503: true, 529: true}
 	for status := range 1000 {
 		if IsThrottled(status) != throttled[status] || IsOverloaded(status) != overloaded[status] {
-			t.Errorf("%d: throttled %t, overloaded %t; want %t, %t",
+			t.Errorf("status %d: IsThrottled = %t, IsOverloaded = %t; want %t, %t",
 				status, IsThrottled(status), IsOverloaded(status), throttled[status], overloaded[status])
 		}
 	}

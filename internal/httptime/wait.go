@@ -34,8 +34,8 @@ const (
 // RFC 9110 §10.2.3 has two forms, whole seconds and an HTTP date. RetryAfter
 // also reads other dates, fractions of a second (rounded up), seconds since
 // 1970, Go's durations such as "1m30s", and several values joined by commas, of
-// which the longest counts. Whatever has a sign or an exponent, and any word,
-// is ignored.
+// which the longest counts. Numbers and durations that have a sign or an
+// exponent are ignored, as are other words.
 func RetryAfter(lines []string, date string, now time.Time) (longest time.Duration) {
 	if len(lines) == 0 || isFlood(lines) {
 		return 0
@@ -143,9 +143,9 @@ func ParseReset(s string, clock time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// resetOfNumber is ParseReset for a number. A number of seconds since 1970 that
-// is less than 1e11 is before the year 5138, and the same holds in each smaller
-// unit.
+// resetOfNumber is ParseReset for a number. The size of a number determines its
+// unit, because seconds since 1970 are less than 1e11 until the year 5138.
+// Until then, milliseconds are from 1e11 to 1e14, and so on.
 func resetOfNumber(n float64, clock time.Time) (time.Duration, bool) {
 	const leastTime, leastMilli, leastMicro, leastNano = 1e9, 1e11, 1e14, 1e17
 	var t time.Time

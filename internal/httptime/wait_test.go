@@ -110,7 +110,7 @@ func TestRetryAfter_Date(t *testing.T) {
 	retryAfter := fmt.Sprint(now.Add(time.Hour).Unix())
 	fastClock := now.Add(59 * time.Minute).Format(httpDate)
 	if got := RetryAfter([]string{retryAfter}, fastClock, now); got != time.Minute {
-		t.Errorf("RetryAfter by a clock that is 59 minutes fast = %v, want %v", got, time.Minute)
+		t.Errorf("RetryAfter with a Date that is 59 minutes fast = %v, want %v", got, time.Minute)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestParseReset(t *testing.T) {
 		}
 		// A float64 of nanoseconds since 1970 is precise to 256 ns.
 		if difference := (got - want).Abs(); difference >= time.Microsecond || want == never && ok {
-			t.Errorf("ParseReset(%q) = %v, want %v", value, got, want)
+			t.Errorf("ParseReset(%q) = %v, want %v (%v means no time)", value, got, want, time.Duration(never))
 		}
 	}
 }
@@ -185,7 +185,7 @@ func FuzzRetryAfter(f *testing.F) {
 			t.Fatalf("RetryAfter(%q) = %v and RetryAfter(%q) = %v, want no negative wait", one, a, other, b)
 		}
 		if both != max(a, b) && !isFlood([]string{one, other}) {
-			t.Fatalf("RetryAfter of two lines = %v, want the longer of %v and %v", both, a, b)
+			t.Fatalf("RetryAfter(%q, %q) = %v, want the longer of %v and %v", one, other, both, a, b)
 		}
 		if reset, ok := ParseReset(one, now); ok && reset < 0 {
 			t.Fatalf("ParseReset(%q) = %v, want no negative wait", one, reset)

@@ -29,9 +29,9 @@ func CloseEarly(cancel context.CancelFunc, body io.Closer) error {
 	return body.Close()
 }
 
-// A CancelingTransport is an http.RoundTripper for requests without a context
-// that ends with them. It cancels each request when its response's body is
-// closed. It changes nothing else.
+// A CancelingTransport is an http.RoundTripper for requests whose contexts may
+// live longer than the requests. It cancels each request when the body of its
+// response is closed. It changes nothing else.
 type CancelingTransport struct {
 	Base http.RoundTripper // must not be nil
 }
@@ -46,8 +46,8 @@ func (t *CancelingTransport) RoundTrip(req *http.Request) (*http.Response, error
 		return resp, err
 	}
 	if resp.Request == out {
-		// The context of out ends with the body, but callers may use that of
-		// the response's request for longer.
+		// The context of out ends when the body is closed, but callers may use
+		// the context of resp.Request for longer.
 		resp.Request = req
 	}
 	switch {
@@ -75,7 +75,7 @@ func (t *CancelingTransport) CloseIdleConnections() {
 type body struct {
 	io.ReadCloser
 	cancel context.CancelFunc
-	ended  atomic.Bool // by a Read
+	ended  atomic.Bool // whether a Read has returned an error, such as io.EOF
 }
 
 func (b *body) Read(p []byte) (int, error) {

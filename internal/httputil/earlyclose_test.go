@@ -20,7 +20,7 @@ type watchedBody struct {
 	io.Reader
 	ctx     context.Context
 	closed  bool
-	atClose error // of ctx
+	atClose error // the error of ctx when the body was closed
 }
 
 func (b *watchedBody) Close() error {
@@ -32,7 +32,7 @@ func (b *watchedBody) Close() error {
 func TestTransport_CancelsBeforeItClosesEarly(t *testing.T) {
 	for name, test := range map[string]struct {
 		reader   io.Reader
-		read     int // bytes
+		read     int // how many bytes to read before Close
 		canceled bool
 	}{
 		"closed unread":        {strings.NewReader("a page"), 0, false},
@@ -56,21 +56,21 @@ func TestTransport_CancelsBeforeItClosesEarly(t *testing.T) {
 				t.Fatal(err)
 			}
 			if resp.Request != req {
-				t.Error("the response is of another request")
+				t.Error("the Request of the response is not the request that the caller sent")
 			}
 			io.CopyN(io.Discard, resp.Body, int64(test.read))
 			if canceled := body.ctx.Err() != nil; canceled != test.canceled {
-				t.Errorf("before Close, canceled: %v, want %v", canceled, test.canceled)
+				t.Errorf("before Close, the request is canceled: %v, want %v", canceled, test.canceled)
 			}
 			if err := resp.Body.Close(); err != nil {
-				t.Error(err)
+				t.Errorf("Close: %v", err)
 			}
 			if !body.closed || body.atClose != context.Canceled {
-				t.Errorf("closed: %v, with the context's error %v, want %v",
+				t.Errorf("the body was closed: %v, when the context's error was %v; want true, %v",
 					body.closed, body.atClose, context.Canceled)
 			}
 			if err := req.Context().Err(); err != nil {
-				t.Errorf("the caller's context: %v", err)
+				t.Errorf("after Close, the caller's context has the error %v, want none", err)
 			}
 		})
 	}
@@ -109,13 +109,13 @@ func TestTransport_ResponsesThatAreNotWrapped(t *testing.T) {
 			req, _ := http.NewRequest("GET", "http://example.com/", nil)
 			resp, err := tr.RoundTrip(req)
 			if resp != test.resp || err != test.err {
-				t.Errorf("%v, %v, want %v, %v", resp, err, test.resp, test.err)
+				t.Errorf("RoundTrip = %v, %v, want %v, %v", resp, err, test.resp, test.err)
 			}
 			if resp != nil && resp.Body != body {
 				t.Errorf("the body is a %T, want the one of the response, a %T", resp.Body, body)
 			}
 			if canceled := ctx.Err() != nil; canceled != test.canceled {
-				t.Errorf("canceled: %v, want %v", canceled, test.canceled)
+				t.Errorf("after RoundTrip, the request is canceled: %v, want %v", canceled, test.canceled)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func TestMayBeHTML(t *testing.T) {
 		{304, []string{"text/html"}, false},
 	} {
 		if got := MayBeHTML(tt.status, http.Header{"Content-Type": tt.types}); got != tt.want && tt.types != nil {
-			t.Errorf("%d %q: %v, want %v", tt.status, tt.types, got, tt.want)
+			t.Errorf("MayBeHTML(%d) with the Content-Type lines %q = %v, want %v", tt.status, tt.types, got, tt.want)
 		}
 	}
 	if !MayBeHTML(200, nil) || MayBeHTML(204, nil) {

@@ -36,8 +36,9 @@ func Parse(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-// advise returns an error that names the probable flag or describes a valid
-// value. Otherwise, it returns err, which is the error of flags.Parse.
+// advise returns an error that proposes a flag or describes a valid value,
+// instead of err, the error of flags.Parse. If it has no advice, it returns
+// err.
 func advise(flags *flag.FlagSet, err error) error {
 	if unknown, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		return adviseName(flags, unknown, err)
@@ -45,8 +46,8 @@ func advise(flags *flag.FlagSet, err error) error {
 	return adviseValue(flags, err)
 }
 
-// adviseName returns an error that names the flag whose name is nearly unknown.
-// If there is none, it returns err.
+// adviseName returns an error that proposes the flag whose name is nearly the
+// name unknown, which no flag has. If there is no such flag, it returns err.
 func adviseName(flags *flag.FlagSet, unknown string, err error) error {
 	flags.VisitAll(func(f *flag.Flag) {
 		if IsNear(unknown, f.Name) {

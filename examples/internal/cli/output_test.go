@@ -22,7 +22,7 @@ func TestNewEncoder_OneWrite(t *testing.T) {
 	}
 	want := []string{`"http://a.example/?a&b"` + "\n", `"` + long + `"` + "\n"}
 	if !slices.Equal(writes, want) {
-		t.Errorf("got %d writes %.40q, want %d: %.40q", len(writes), writes, len(want), want)
+		t.Errorf("Encode made %d writes, %.40q, want %d writes, %.40q", len(writes), writes, len(want), want)
 	}
 }
 

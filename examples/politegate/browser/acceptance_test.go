@@ -78,9 +78,10 @@ func TestOneGate(t *testing.T) {
 	checkRequests(t, s.requests(), delay)
 }
 
-// checkRequests fails the test if a request has another User-Agent, or if
-// requests were sent too soon. A client may use a slot a little late, so that a
-// single gap may be shorter than the delay, but not all of them together.
+// checkRequests fails the test if a request has a User-Agent other than agent,
+// or if requests were sent too soon. A client may use a slot a little late, so
+// a single gap may be shorter than the delay, but all gaps together may be
+// shorter by at most half a delay.
 func checkRequests(t *testing.T, requests []request, delay time.Duration) {
 	t.Helper()
 	for i, r := range requests {
@@ -165,14 +166,14 @@ func crawlWithGo(t *testing.T, opts robotsmw.Options, start string) {
 		resp, err := client.Get(url)
 		if err != nil {
 			if !isDisallowed(url) {
-				t.Errorf("go: %v", err)
+				t.Errorf("go: Get of %s: %v", url, err)
 			}
 			continue
 		}
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
-			t.Errorf("go: %v", err)
+			t.Errorf("go: read the body of %s: %v", url, err)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
 			target := "http://" + resp.Request.URL.Host + m[1]

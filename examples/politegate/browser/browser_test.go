@@ -72,7 +72,7 @@ func (s *site) paths(t *testing.T) (paths []string) {
 	t.Helper()
 	for _, r := range s.requests() {
 		if strings.Contains(r.path, "private") {
-			t.Errorf("DISALLOWED: %s %s by %s", r.method, r.path, r.agent)
+			t.Errorf("a disallowed page was requested: %s %s by the User-Agent %q", r.method, r.path, r.agent)
 		}
 		paths = append(paths, r.path)
 	}
@@ -261,8 +261,8 @@ var (
 )
 
 // visitRefreshed visits a page that refreshes to a disallowed one, and waits
-// until that is refused: another visit would cancel a refresh that has not
-// begun. The page may be read before or after the refresh.
+// until the disallowed page is refused: another visit would cancel a refresh
+// that has not begun. The first page may be read before or after the refresh.
 func visitRefreshed(ctx context.Context, t *testing.T, s *site, refused *refusals) {
 	t.Helper()
 	_, err := visit(ctx, agent, s.URL+"/refresh")
@@ -272,7 +272,7 @@ func visitRefreshed(ctx context.Context, t *testing.T, s *site, refused *refusal
 	deadline := time.Now().Add(time.Minute)
 	for !refused.contain("/private/refreshed") {
 		if time.Now().After(deadline) {
-			t.Fatal("/private/refreshed was not refused within a minute")
+			t.Fatal("/private/refreshed was not refused within a minute, want a refusal")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -316,7 +316,7 @@ func TestVisit_NoIndex(t *testing.T) {
 			t.Errorf("noindex of %s is %t, want %t", path, got, want)
 		}
 		if p.status != http.StatusOK || p.url != s.URL+path {
-			t.Errorf("visit of %s returned status %d of %s, want 200 of the page", path, p.status, p.url)
+			t.Errorf("visit of %s returned the status %d and the URL %s, want 200 and the same URL", path, p.status, p.url)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func TestVisit_NoIndex(t *testing.T) {
 func checkNoSlots(t *testing.T, opts robotsmw.Options) {
 	t.Helper()
 	if n := opts.Limiter.Stats().InFlight; n != 0 {
-		t.Errorf("%d slots are in use, want none", n)
+		t.Errorf("%d slots of the gate are in use, want none", n)
 	}
 }
 
@@ -345,7 +345,7 @@ func TestGuard_RetryAfter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.status != http.StatusTooManyRequests {
-		t.Fatalf("status %d, want 429", p.status)
+		t.Fatalf("visit of the first page returned the status %d, want 429", p.status)
 	}
 	if _, err := visit(ctx, agent, s.URL+"/next"); err == nil {
 		t.Error("visit of the next page succeeded, want an error")
@@ -362,7 +362,7 @@ func TestGuard_UnreachableGate(t *testing.T) {
 	s := newSite(t, pages)
 	ctx, refused := openBrowser(t, "http://127.0.0.1:1", false)
 	if _, err := visit(ctx, agent, s.URL+"/"); err == nil {
-		t.Error("visit succeeded, want an error")
+		t.Error("visit without a gate succeeded, want an error")
 	}
 	if all := refused.all(); len(all) != 1 {
 		t.Errorf("refused requests are %q, want only the page", all)

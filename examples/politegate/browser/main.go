@@ -9,13 +9,13 @@
 // after the scripts of the page have run. Requests that were not sent are
 // printed to stderr, with the reason.
 //
-// Each navigation waits until robots.txt allows it and the host is due,
-// including those of frames, popups and redirects. With -subresources, so does
-// every other request, such as for images, scripts and fetch(). Service workers
-// and prefetches are never requested, because pages that they fetch are
-// indistinguishable from images. The handshake of a WebSocket is not checked. A
-// slot is released when the header of the response is received, before the
-// body.
+// A navigation is requested only if robots.txt allows it, and only when the
+// host is due. This includes the navigations of frames, popups and redirects.
+// With -subresources, it includes every other request, such as for images,
+// scripts and fetch(). Service workers and prefetches are never requested,
+// because pages that they fetch are indistinguishable from images. The
+// handshake of a WebSocket is not checked. A slot is released when the header
+// of the response is received, before the body.
 package main
 
 import (

@@ -36,7 +36,7 @@ func TestDisconnect_RedisUnreachable(t *testing.T) {
 	}
 	grant.Done(politeness.Outcome{})
 	if err := kept.Close(); err != nil {
-		t.Error(err)
+		t.Errorf("Close: %v", err)
 	}
 	server.Kill()
 	kept.Disconnect()

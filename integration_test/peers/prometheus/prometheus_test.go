@@ -21,7 +21,7 @@ func TestDoc(t *testing.T) {
 	code, _, _ = strings.Cut(code, "\t// }\n")
 	code = strings.TrimSpace(strings.ReplaceAll("\n"+code, "\n\t", "\n//\t"))
 	if !strings.Contains(doc, "\n"+code+"\n") {
-		t.Errorf("doc of otelrobots does not contain\n%s", code)
+		t.Errorf("the documentation of otelrobots does not contain\n%s", code)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestWithMetrics(t *testing.T) {
 	}
 	resp.Body.Close()
 	if _, err := client.Get("http://a.example/no"); !errors.Is(err, robotsmw.ErrDisallowed) {
-		t.Errorf("error for /no is %v, want %v", err, robotsmw.ErrDisallowed)
+		t.Errorf("Get of the disallowed page /no returned the error %v, want %v", err, robotsmw.ErrDisallowed)
 	}
 	rec := httptest.NewRecorder()
 	http.DefaultServeMux.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -42,7 +42,7 @@ func Example_retriesInside() {
 	retries.Logger = nil
 	retries.RetryWaitMin = time.Millisecond
 	retries.RetryWaitMax = time.Millisecond
-	retries.HTTPClient.Timeout = 0 // a Timeout would include the wait; use AttemptTimeout of politeness.Transport
+	retries.HTTPClient.Timeout = 0 // a Timeout would include waits; use politeness.Transport.AttemptTimeout
 	retries.HTTPClient.Transport = &politeness.Transport{
 		Base:    web,
 		Limiter: &politeness.Limiter{Delay: 10 * time.Millisecond},
@@ -127,7 +127,7 @@ func TestRetriesOutside_Disallowed(t *testing.T) {
 			return resp, err
 		})
 		if _, err := retries.Get("https://shop.example/private/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
+			t.Errorf("Get of a disallowed page returned the error %v, want %v", err, robotsmw.ErrDisallowed)
 		}
 		if n := len(web.Log()); disallowed != 5 || n != 1 {
 			t.Errorf("page was disallowed %d times with %d requests, want 5 times with 1 for robots.txt",
@@ -170,7 +170,7 @@ func TestRetriesInside_Disallowed(t *testing.T) {
 		client := newRetriesInside(t, composedWeb())
 		start := time.Now()
 		if _, err := client.Get("https://shop.example/private/"); !errors.Is(err, robotsmw.ErrDisallowed) {
-			t.Errorf("error is %v, want %v", err, robotsmw.ErrDisallowed)
+			t.Errorf("Get of a disallowed page returned the error %v, want %v", err, robotsmw.ErrDisallowed)
 		}
 		if took := time.Since(start); client.attempts != 0 || took != 0 {
 			t.Errorf("page was attempted %d times in %v, want no attempt and no time", client.attempts, took)

@@ -201,9 +201,9 @@ func get(t *testing.T, client *http.Client, method, target string) {
 	resp.Body.Close()
 }
 
-// headerStep is the distance of the bytes of a header field that are changed,
-// because header fields are similar in all requests. In each request, the
-// changed bytes are other ones, so that a crawl covers all of them.
+// headerStep is the distance between two bytes of a header field that are
+// changed in one request. Header fields are similar in all requests, so verify
+// changes other bytes in each request, and a crawl covers all of them.
 const headerStep = 8
 
 // verify checks every request that the server received. The request must be
@@ -211,7 +211,7 @@ const headerStep = 8
 func verify(t *testing.T, s *server, check func(*http.Request) error, minRequests int) {
 	t.Helper()
 	if len(s.requests) < minRequests {
-		t.Errorf("%d requests were received, want at least %d", len(s.requests), minRequests)
+		t.Errorf("the server received %d requests, want at least %d", len(s.requests), minRequests)
 	}
 	hosts := make(map[string]bool)
 	for n, r := range s.requests {
@@ -411,13 +411,13 @@ func TestCheckDirectory(t *testing.T) {
 	})
 	keys, problems := webbotauth.CheckDirectory(t.Context(), base, agent)
 	if len(problems) > 0 {
-		t.Errorf("problems are %q, want none", problems)
+		t.Errorf("CheckDirectory returned the problems %q, want none", problems)
 	}
 	if len(keys) != 1 {
-		t.Fatalf("keys are %+v, want one", keys)
+		t.Fatalf("CheckDirectory returned the keys %+v, want one", keys)
 	}
 	if keys[0].ID != webbotauth.KeyID(public) || keys[0].Until.IsZero() {
-		t.Errorf("key is %+v, want the ID %s and a time", keys[0], webbotauth.KeyID(public))
+		t.Errorf("CheckDirectory returned the key %+v, want the ID %s and a time", keys[0], webbotauth.KeyID(public))
 	}
 }
 

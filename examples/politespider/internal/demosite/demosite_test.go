@@ -56,7 +56,7 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if resp.StatusCode != http.StatusOK || len(body) == 0 {
-			t.Errorf("%s: status %d and %d bytes, want 200 and a page", name, resp.StatusCode, len(body))
+			t.Errorf("front page of %s: status %d and a body of %d bytes, want 200 and a body", name, resp.StatusCode, len(body))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestDialContext_UnknownHost(t *testing.T) {
 	_, err := newSite(t, "example").DialContext(t.Context(), "tcp", "elsewhere.example:80")
 	const want = "dial tcp: lookup elsewhere.example: no such host"
 	if err == nil || err.Error() != want {
-		t.Errorf("error is %v, want %q", err, want)
+		t.Errorf("DialContext returned the error %v, want %q", err, want)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestParseHost_Body(t *testing.T) {
 	} {
 		h, err := parseHost("-- / 200 --\n" + tt.header + "\n\n" + tt.body)
 		if err != nil {
-			t.Errorf("%s: error %v", tt.name, err)
+			t.Errorf("%s: parseHost returned the error %v, want none", tt.name, err)
 		} else if got := string(h["/"][0].body); got != tt.want {
 			t.Errorf("%s: body is %q, want %q", tt.name, got, tt.want)
 		}

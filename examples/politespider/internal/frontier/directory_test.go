@@ -89,7 +89,7 @@ func checkResumed(t *testing.T, journal, wholeLines []byte) {
 		u := pageURL(n)
 		wasDone := bytes.Contains(wholeLines, []byte(`"done":"`+u+`"`))
 		if wasDone == fetchedAgain[u] {
-			t.Fatalf("after %d bytes of the journal: %s was done: %t, fetched again: %t; want one of them",
+			t.Fatalf("after %d bytes of the journal: %s was done: %t, fetched again: %t; want exactly one of the two",
 				len(journal), u, wasDone, fetchedAgain[u])
 		}
 	}
@@ -136,7 +136,7 @@ func TestDirectory_ManyRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if state.Spent != total {
-			t.Fatalf("run %d: state is %+v after %d pages in all runs, want them spent", run, state, total)
+			t.Fatalf("run %d: state is %+v, want all %d pages of the runs so far in Spent", run, state, total)
 		}
 		if state.Queued == 0 {
 			break
@@ -349,7 +349,7 @@ func TestDirectory_DamageIsLogged(t *testing.T) {
 			t.Errorf("%s: log is\n     %s\nwant %s", tt.name, got, tt.want)
 		}
 		if _, err := frontier.ReadAbout(dir); err != nil {
-			t.Errorf("%s: ReadAbout returned the error %v", tt.name, err)
+			t.Errorf("%s: ReadAbout returned the error %v, want none", tt.name, err)
 		}
 	}
 }
@@ -414,8 +414,9 @@ func TestDirectory_Mode(t *testing.T) {
 	}
 }
 
-// A run counts the pages that a host refused in earlier runs, and does not take
-// its queued pages. A run with a higher limit fetches them.
+// The limit of refused pages counts the pages that a host refused in earlier
+// runs. A run that has reached its limit takes none of the host's queued pages.
+// A run with a higher limit takes more of them.
 func TestDirectory_Refused(t *testing.T) {
 	dir := t.TempDir()
 	for _, run := range []struct{ limit, taken, left int }{

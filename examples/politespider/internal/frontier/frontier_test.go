@@ -61,7 +61,7 @@ func (s setting) open(max int) queue { return s.with(frontier.Limits{Pages: max}
 func (s setting) since(start time.Time, want time.Duration) {
 	s.Helper()
 	if got := time.Since(start); got < want || got > want && !s.real {
-		s.Errorf("%v have passed, want %v", got, want)
+		s.Errorf("%v have passed since the start time, want %v", got, want)
 	}
 }
 
@@ -86,8 +86,8 @@ func (s setting) wantNoPage(f queue) {
 	}
 }
 
-// everyFrontier runs a test with each frontier. Those of this package run in a
-// synctest bubble, and Redis runs in real time.
+// everyFrontier runs a test with each kind of frontier. Those of this package
+// run in a synctest bubble, and the one in Redis runs in real time.
 func everyFrontier(t *testing.T, test func(s setting)) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {

@@ -40,7 +40,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		second, again, err := replayBytes(data[:good])
 		if err != nil || again != good {
-			t.Fatalf("reading the %d good bytes: %d good bytes and error %v, want all", good, again, err)
+			t.Fatalf("reading only the %d good bytes of a journal: %d of them are good, error %v; want all and no error", good, again, err)
 		}
 		for name, values := range map[string][2]int{
 			"queued": {len(first.queued), len(second.queued)},

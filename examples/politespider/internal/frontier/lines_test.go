@@ -44,6 +44,6 @@ func TestReadLines(t *testing.T) {
 func TestReadLines_LineNumber(t *testing.T) {
 	_, err := frontier.ReadLines(strings.NewReader("1\n\x00\n"), func(int) error { return nil })
 	if want := "line 2 is damaged: "; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("error is %v, want one that begins with %q", err, want)
+		t.Errorf("ReadLines returned the error %v, want one that begins with %q", err, want)
 	}
 }

@@ -73,8 +73,8 @@ func (h *hostQueue) pop(now time.Time) *Page {
 // queued for longer. If the latest page of the host was put off, it returns the
 // last page of the queue, which is probably the least similar to that page.
 // Otherwise, several failing pages in a row would make the Limiter pause the
-// host for longer and longer. If ten adjacent pages are broken and a hundred
-// others are not, the crawl takes almost a third less time.
+// host for longer and longer. This order shortens the crawl of ten adjacent
+// broken pages and a hundred others by almost a third.
 func (h *hostQueue) popPage(now time.Time) (p *Page) {
 	last := len(h.pages) - 1
 	switch {

@@ -86,10 +86,10 @@ func TestMeasurePace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := measurePace(tt.marks, s)
 			if !slices.Equal(p.earlyBy, tt.earlyBy) {
-				t.Errorf("requests were early by %v, want %v", p.earlyBy, tt.earlyBy)
+				t.Errorf("measurePace returned earlyBy %v, want %v", p.earlyBy, tt.earlyBy)
 			}
 			if p.Tightest != ms(tt.tightest) || p.Required != ms(tt.required) {
-				t.Errorf("tightest gap is %d of %d ms, want %d of %d ms",
+				t.Errorf("tightest gap is %d ms where %d ms are required, want %d ms where %d ms are required",
 					p.Tightest, p.Required, ms(tt.tightest), ms(tt.required))
 			}
 		})
@@ -110,7 +110,7 @@ func TestMeasurePace_ResponseTimes(t *testing.T) {
 	} {
 		p := measurePace(tt.marks, time.Second)
 		if p.Median != tt.want || p.Slowest != tt.want {
-			t.Errorf("%s: median %d ms and slowest %d ms, want %d", tt.name, p.Median, p.Slowest, tt.want)
+			t.Errorf("%s: median of the response times is %d ms and the slowest %d ms, want both %d", tt.name, p.Median, p.Slowest, tt.want)
 		}
 	}
 }

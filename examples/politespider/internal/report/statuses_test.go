@@ -28,8 +28,8 @@ func TestWrite_Statuses(t *testing.T) {
 	}
 }
 
-// If pages were given up, the statuses for which pages are put off are also
-// those of the pages that were given up.
+// If pages were given up, the table of statuses describes a 503 as "put off, or
+// at last given up", because the statuses are the same.
 func TestWrite_StatusesOfGivenUpPages(t *testing.T) {
 	s := record.Summary{GivenUp: 2, Statuses: map[int]int{503: 8}}
 	text := write(t, New("x", "Bot/1.0", time.Now(), time.Second), s).text()

@@ -178,7 +178,7 @@ func auditCrawl(t *testing.T, what string, a *audit.Auditor, read func(*audit.Au
 		t.Errorf("audit of %s: %s, line %d: %v, want no errors", what, input, line, err)
 	}
 	if err := read(a); err != nil {
-		t.Errorf("audit of %s: %v", what, err)
+		t.Errorf("audit of %s returned the error %v, want none", what, err)
 	}
 	r := a.Result()
 	for _, name := range []string{"unaudited", "broken", "cut", "jumps"} {

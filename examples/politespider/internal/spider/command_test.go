@@ -408,14 +408,14 @@ func TestRun_UsageErrorLeavesNoFile(t *testing.T) {
 		append(all, "-report=none/a.html"),
 	} {
 		if status := run(t.Context(), args, io.Discard, io.Discard); status != tool.ExitUsage {
-			t.Errorf("%q: exit status is %d, want %d", args, status, tool.ExitUsage)
+			t.Errorf("with the arguments %q, exit status is %d, want %d", args, status, tool.ExitUsage)
 		}
 		files, err := os.ReadDir(".")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(files) > 0 {
-			t.Fatalf("%q: the directory contains %v, want no files", args, files)
+			t.Fatalf("with the arguments %q, the directory contains %v, want no files", args, files)
 		}
 	}
 }
@@ -433,7 +433,7 @@ func TestRun_Demo(t *testing.T) {
 		} {
 			summary, _ := crawlJSON(t, t.Context(), internet, tool.ExitOK, args...)
 			if summary.Fetched < 5 {
-				t.Errorf("%q: %d pages were fetched, want at least 5", args, summary.Fetched)
+				t.Errorf("with the arguments %q, %d pages were fetched, want at least 5", args, summary.Fetched)
 			}
 		}
 	})

@@ -163,7 +163,7 @@ func TestCrawl_Adaptive(t *testing.T) {
 		}
 		for i := 2; i < len(log); i++ {
 			if gap := log[i].Time.Sub(log[i-1].Time); gap < 10*time.Second {
-				t.Errorf("%s was requested after %v, want at least 10s", log[i].URL, gap)
+				t.Errorf("%s was requested %v after the previous request, want at least 10s", log[i].URL, gap)
 			}
 		}
 	})

@@ -226,7 +226,7 @@ func TestRun_Card(t *testing.T) {
 				{"rate-expectation", card.WebBotAuth["rate-expectation"].(string), tt.rate},
 			} {
 				if field.got != field.want {
-					t.Errorf("%s is %q, want %q", field.name, field.got, field.want)
+					t.Errorf("%s of the card is %q, want %q", field.name, field.got, field.want)
 				}
 			}
 			wantText(t, "purpose", card.WebBotAuth["purpose"].(string), tt.purpose)

@@ -186,7 +186,7 @@ func TestCrawl_MaxRefused(t *testing.T) {
 				}
 				for _, r := range web.Log() {
 					if r.URL >= "http://a.example/5" && r.URL <= "http://a.example/9" {
-						t.Errorf("%s was requested after the third refusal", r.URL)
+						t.Errorf("%s was requested after the third refusal, want no further request to a.example", r.URL)
 					}
 				}
 			})
@@ -238,7 +238,8 @@ func TestCrawl_MaxRefusedWithoutPages(t *testing.T) {
 }
 
 // If the crawl also stopped for another reason, the summary contains that
-// reason. Only Ctrl-C also precedes -max-refused in the exit status.
+// reason. The exit status is that of -max-refused if the other reason is
+// -max-pages or -max-time, but not after Ctrl-C.
 func TestCrawl_MaxRefusedAndOtherEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -216,7 +216,7 @@ func TestRevisit_UnexpectedNotModified(t *testing.T) {
 			args := append(args, "http://odd.example/")
 			_, lines := crawlInternet(t, t.Context(), &web, tool.ExitFailed, args...)
 			if verdict := verdicts(lines)["http://odd.example/"]; verdict != record.Failed {
-				t.Errorf("%q: verdict is %q, want failed", args, verdict)
+				t.Errorf("with the arguments %q, the verdict on the page is %q, want failed", args, verdict)
 			}
 		}
 	})
@@ -316,7 +316,7 @@ func TestTwoUserAgentsShareDirectories(t *testing.T) {
 					}
 					wantNoIndex := userAgent == "FirstBot/1.0"
 					if l.URL == "http://paper.example/" && l.NoIndex != wantNoIndex {
-						t.Errorf("round %d, %s: noindex is %t, want %t",
+						t.Errorf("round %d, %s: noindex of the front page is %t, want %t",
 							round, userAgent, l.NoIndex, wantNoIndex)
 					}
 				}

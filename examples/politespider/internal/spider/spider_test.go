@@ -153,7 +153,7 @@ func TestCrawl_BrokenPages(t *testing.T) {
 					t.Errorf("summary lists %d lost URLs, want 7", len(summary.Lost))
 				}
 				const ideal = 0.1 * 251 // robots.txt and each page once
-				t.Logf("%.1f s, ideal %.1f, %d requests", summary.Seconds, ideal, len(internet.Log()))
+				t.Logf("crawl took %.1f s, ideally %.1f, with %d requests", summary.Seconds, ideal, len(internet.Log()))
 				if summary.Seconds > 1.5*ideal {
 					t.Errorf("crawl took %.1f s, want at most %.1f", summary.Seconds, 1.5*ideal)
 				}
@@ -200,7 +200,7 @@ func wantTriesInRecords(t *testing.T, lines []line) {
 		hasReason := l.Error != ""
 		isExhausted := l.Tries == record.MaxTries
 		if l.Verdict == record.GivenUp && hasReason == isExhausted {
-			t.Errorf("record of %s, given up after %d tries, has the error %q; want one before %d tries",
+			t.Errorf("record of %s, given up after %d tries, has the error %q; want an error if and only if there were fewer than %d tries",
 				l.URL, l.Tries, l.Error, record.MaxTries)
 		}
 	}

@@ -133,7 +133,7 @@ func TestCard_Identity(t *testing.T) {
 		{"trigger", c.WebBotAuth.Trigger, "crawler"},
 	} {
 		if field.got != field.want {
-			t.Errorf("%s is %q, want %q", field.name, field.got, field.want)
+			t.Errorf("%s of the card is %q, want %q", field.name, field.got, field.want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		got, ok := retryAfter(http.Header{"Retry-After": {value}}, now)
 		if got != want || ok != (want > 0) {
-			t.Errorf("Retry-After %q: delay %v, %t; want %v, %t", value, got, ok, want, want > 0)
+			t.Errorf("retryAfter with the Retry-After %q = %v, %t; want %v, %t", value, got, ok, want, want > 0)
 		}
 	}
 }

@@ -113,8 +113,8 @@ func TestHealth_CheckAfterCheck(t *testing.T) {
 	})
 }
 
-// After a failed check, two more 503s must be received before the next one.
-// After three failed checks in a row, there are no more.
+// After a failed check, two more 503s must be received before the next check.
+// After three failed checks in a row, no further check is made.
 func TestHealth_FailedChecksEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealthTest(t)
@@ -134,7 +134,8 @@ func TestHealth_FailedChecksEnd(t *testing.T) {
 	})
 }
 
-// After many successful checks, there are no more until a page succeeds.
+// After maxChecks successful checks, no further check is made until a page
+// succeeds.
 func TestHealth_SuccessfulChecksEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHealthTest(t)

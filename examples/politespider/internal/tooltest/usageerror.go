@@ -23,6 +23,6 @@ func CheckUsageError(t *testing.T, run func(stdout, stderr io.Writer) int, want 
 		t.Errorf("standard error is %q, want it to contain %q", stderr.String(), want)
 	}
 	if n := strings.Count(stderr.String(), "\n"); n != 1 || stdout.Len() > 0 {
-		t.Errorf("output is %q and standard error %q, want none and one line", stdout.String(), stderr.String())
+		t.Errorf("standard output is %q and standard error is %q, want nothing and one line", stdout.String(), stderr.String())
 	}
 }

@@ -138,7 +138,7 @@ func (s *Settings) Main(
 	switch {
 	case flag.Arg(0) == "put":
 		err = runPut(ctx, put)
-	case flag.Arg(0) == "work" && flag.NArg() == 1: // work -part 1 would serve part 0
+	case flag.Arg(0) == "work" && flag.NArg() == 1: // "work -part 1" is an error: its flag would have no effect
 		err = runWork(ctx, work)
 	default:
 		exitUsage(errors.New(`specify "put URL..." or "work" after the flags`))

@@ -46,7 +46,7 @@ func TestFetch_NotStored(t *testing.T) {
 			t.Helper()
 			again, err := w.Fetch(t.Context(), page, never, func(*http.Response) error { return errFull })
 			if got := time.Until(again); got != want {
-				t.Errorf("%s is retried in %v (error %v), want in %v", page, got, err, want)
+				t.Errorf("after a failed save, %s is retried in %v (error %v), want in %v", page, got, err, want)
 			}
 		}
 		fetch("http://example.com/a", time.Second) // robots.txt was requested just before
@@ -128,7 +128,7 @@ func TestFetch_AlwaysFails(t *testing.T) {
 		} {
 			w.wantRetry("/broken", failures(n), want)
 			if _, err := w.fetch("/other", never); err != nil {
-				t.Errorf("another page failed: %v", err)
+				t.Errorf("fetch of /other returned the error %v, want none", err)
 			}
 		}
 	})
@@ -142,10 +142,10 @@ func TestFetch_UnknownFailures(t *testing.T) {
 		errAway := errors.New("connection refused")
 		wait, err := w.fetch("/broken", func() (int, error) { return 0, errAway })
 		if wait != time.Minute {
-			t.Errorf("page is retried in %v, want in a minute", wait)
+			t.Errorf("/broken is retried in %v, want in a minute", wait)
 		}
 		if errors.Is(err, ErrFailed) || !errors.Is(err, errAway) {
-			t.Errorf("error is %v, want %v without ErrFailed", err, errAway)
+			t.Errorf("fetch of /broken returned the error %v, want %v without ErrFailed", err, errAway)
 		}
 	})
 }
@@ -199,20 +199,20 @@ func TestURLs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{a, b}; !slices.Equal(got, want) {
-		t.Errorf("URLs are %q, want %q", got, want)
+		t.Errorf("urls returned %q, want %q", got, want)
 	}
 }
 
 func TestURLs_LongLine(t *testing.T) {
 	line := "http://a.example/" + strings.Repeat("x", bufio.MaxScanTokenSize) + "\n"
 	if _, err := urls(nil, strings.NewReader(line)); !errors.Is(err, bufio.ErrTooLong) {
-		t.Errorf("error for a long line is %v, want %v", err, bufio.ErrTooLong)
+		t.Errorf("urls with a long line returned the error %v, want %v", err, bufio.ErrTooLong)
 	}
 }
 
 func TestURLs_Invalid(t *testing.T) {
 	if got, err := urls([]string{"a.example"}, nil); err == nil {
-		t.Errorf("URLs of the argument a.example are %q, want an error", got)
+		t.Errorf("urls with the argument a.example returned %q, want an error", got)
 	}
 }
 

@@ -128,7 +128,7 @@ func checkOpen(t *testing.T, file io.Reader, want, wantErr string) {
 	}
 	if wantErr != "" {
 		if err == nil || !strings.HasPrefix(err.Error(), wantErr) {
-			t.Errorf("Open or Read returned the error %v, want %q", err, wantErr)
+			t.Errorf("Open or Read returned the error %v, want one that begins with %q", err, wantErr)
 		}
 		return
 	}

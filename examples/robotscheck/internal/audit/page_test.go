@@ -34,7 +34,7 @@ func TestCompareSeverity(t *testing.T) {
 		"disallowed and gaps", "disallowed", "stale", "before", "retry-after", "gaps", "busy", "clean",
 	}
 	if !slices.Equal(names, want) {
-		t.Errorf("order is %q, want %q", names, want)
+		t.Errorf("the order of the robots is %q, want %q", names, want)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestAudit_Record(t *testing.T) {
 				checkContains(t, name, text, tt.has...)
 				for _, part := range tt.lacks {
 					if strings.Contains(text, part) {
-						t.Errorf("%s contains %q:\n%s", name, part, text)
+						t.Errorf("%s contains %q, want it not to:\n%s", name, part, text)
 					}
 				}
 			}

@@ -72,7 +72,7 @@ func checkTimeline(t *testing.T, times []time.Time) {
 		violations += c.Violations
 		checkColumn(t, c)
 		if c.X < end-0.001 {
-			t.Errorf("column begins at %f, but the previous one ends at %f", c.X, end)
+			t.Errorf("a column begins at %f, before the end of the previous one at %f", c.X, end)
 		}
 		end = c.X + c.Width
 	}
@@ -83,10 +83,10 @@ func checkTimeline(t *testing.T, times []time.Time) {
 	first := slices.MinFunc(times, time.Time.Compare)
 	last := slices.MaxFunc(times, time.Time.Compare)
 	if from := columns[0].From; from.After(first) {
-		t.Errorf("chart begins at %v, after the first request at %v", from, first)
+		t.Errorf("chart begins at %v, want at most the time of the first request, %v", from, first)
 	}
 	if to := columns[len(columns)-1].To; to.Before(last) {
-		t.Errorf("chart ends at %v, before the last request at %v", to, last)
+		t.Errorf("chart ends at %v, want at least the time of the last request, %v", to, last)
 	}
 	ticks := line.ticks()
 	if len(ticks) != 5 || ticks[0].X != 0 || ticks[4].X != 100 {
@@ -97,17 +97,17 @@ func checkTimeline(t *testing.T, times []time.Time) {
 func checkColumn(t *testing.T, c column) {
 	t.Helper()
 	if !c.To.After(c.From) {
-		t.Errorf("column has no duration: %+v", c)
+		t.Errorf("the column %+v has no duration, want To after From", c)
 	}
 	if c.X < 0 || c.X+c.Width > 100.001 {
-		t.Errorf("column extends beyond the chart: %+v", c)
+		t.Errorf("the column %+v extends beyond the chart, want it within 0 to 100 %%", c)
 	}
 	if c.Height <= 0 || c.Height > 100 {
 		t.Errorf("column has a height of %f, want more than 0 and at most 100", c.Height)
 	}
 	hasMark := c.MarkHeight > 0
 	if hasViolation := c.Violations > 0; hasMark != hasViolation {
-		t.Errorf("column with %d violations has a mark of height %f", c.Violations, c.MarkHeight)
+		t.Errorf("column with %d violations has a mark of height %f, want a mark if and only if there are violations", c.Violations, c.MarkHeight)
 	}
 }
 

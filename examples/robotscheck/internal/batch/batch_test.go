@@ -96,7 +96,7 @@ func TestBatch_Order(t *testing.T) {
 			b := batch{cache: newRulesCache(tt.cacheSize), maxLine: maxLine}
 			status, err := b.run(t.Context(), tt.in, bufio.NewWriter(&out))
 			if status != command.No || err != nil {
-				t.Errorf("status %d, error %v; want %d and no error", status, err, command.No)
+				t.Errorf("run returned the status %d and the error %v; want %d and no error", status, err, command.No)
 			}
 			checkAnswers(t, lines, &out, allowed)
 		})
@@ -120,7 +120,7 @@ func checkAnswers(t *testing.T, questions string, answers io.Reader, allowed []b
 		}
 		want.Allowed = allowed[i]
 		if err := answerDecoder.Decode(&got); err != nil {
-			t.Fatalf("answer %d: %v", i, err)
+			t.Fatalf("answer %d is not JSON: %v", i, err)
 		}
 		if got != want {
 			t.Fatalf("answer %d is %+v, want %+v", i, got, want)
@@ -235,7 +235,7 @@ func TestBatch_Resolved(t *testing.T) {
 		`"reason":"rule","rule":"Disallow: /private/","line":2,"resolved":"/private/"}` + "\n"
 	got, status, err := run(t, strings.NewReader(in))
 	if status != command.No || err != nil {
-		t.Errorf("status %d, error %v; want %d and no error", status, err, command.No)
+		t.Errorf("run returned the status %d and the error %v; want %d and no error", status, err, command.No)
 	}
 	if got != want {
 		t.Errorf("answer is %s, want %s", got, want)
@@ -261,7 +261,7 @@ func TestBatch_Interactive(t *testing.T) {
 	}
 	questions.Close()
 	if err := <-done; err != nil {
-		t.Errorf("run: %v", err)
+		t.Errorf("run returned the error %v, want none", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestCheckScheme(t *testing.T) {
 		"ftp://a.example/", "http", "", "bob/a/home.html", "Fish.PHP",
 	} {
 		if err := CheckScheme(target); err != nil {
-			t.Errorf("CheckScheme(%q): %v", target, err)
+			t.Errorf("CheckScheme(%q) returned the error %v, want none", target, err)
 		}
 	}
 	const want = "did you mean http"

@@ -150,7 +150,7 @@ func TestIdentity_JSON(t *testing.T) {
 	result := runIdentity(t, nil, "-json", "-out", t.TempDir(), "-key", file, "https://bot.example:8443/")
 	var r report
 	if err := json.Unmarshal([]byte(result.stdout), &r); err != nil {
-		t.Fatal(err, result.stderr)
+		t.Fatalf("the output is not JSON: %v; standard error:\n%s", err, result.stderr)
 	}
 	if want := "https://bot.example:8443" + webbotauth.DirectoryPath; r.URL != want {
 		t.Errorf("url is %q, want %q", r.URL, want)
@@ -206,11 +206,12 @@ func TestNginxConfig(t *testing.T) {
 }
 `
 	if got != want {
-		t.Errorf("configuration is\n%s\nwant\n%s", got, want)
+		t.Errorf("nginxConfig returned\n%s\nwant\n%s", got, want)
 	}
 }
 
-// An error causes no output, and does not contain the private key.
+// If the command fails, standard output is empty, and the message does not
+// contain the private key.
 func TestIdentity_Errors(t *testing.T) {
 	file, _ := newKeyFile(t)
 	private, err := os.ReadFile(file)

@@ -25,7 +25,7 @@ func TestRead_Directory(t *testing.T) {
 		}
 		_, err := Read(t.Context(), command.Env{}, dir, "")
 		if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
-			t.Errorf("Read of a directory with a file %s returned the error %v, want %q", tt.file, err, tt.want)
+			t.Errorf("Read of a directory with a file %s returned the error %v, want one that ends with %q", tt.file, err, tt.want)
 		}
 	}
 }

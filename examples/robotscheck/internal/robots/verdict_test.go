@@ -100,7 +100,7 @@ func TestVerdict_Why(t *testing.T) {
 	rules := robotstxt.Parse([]byte(withPrivate)).Rules("ExampleBot")
 	const want = "line 2: Disallow: /private/, as /private/"
 	if got := Judge(rules, "/x/../private/").Why(); got != want {
-		t.Errorf("Why is %q, want %q", got, want)
+		t.Errorf("Why of a resolved path is %q, want %q", got, want)
 	}
 }
 

@@ -117,7 +117,7 @@ func TestSurvey_Archive(t *testing.T) {
 			r := runSurvey(t, "-match", pattern, name)
 			r.checkStatus(t, command.OK)
 			if r.stdout != want {
-				t.Errorf("%s, -match %q: output is\n%swant\n%s", name, pattern, r.stdout, want)
+				t.Errorf("%s, -match %q: standard output is\n%swant\n%s", name, pattern, r.stdout, want)
 			}
 			if r.stderr != "" {
 				t.Errorf("%s, -match %q: standard error is %q, want nothing", name, pattern, r.stderr)
@@ -155,11 +155,11 @@ func countFiles(t *testing.T, name, archive string) (n int, stderr string) {
 	writeFiles(t, map[string]string{name: archive})
 	r := runSurvey(t, "-json", name)
 	if scanned, err := fmt.Sscanf(r.stdout, `{"files":%d,`, &n); scanned != 1 && r.stdout != "" {
-		t.Fatalf("%s: output is %q, want a number of files: %v", name, r.stdout, err)
+		t.Fatalf("%s: standard output is %q, want a number of files (%v)", name, r.stdout, err)
 	}
 	isOK := r.status == command.OK
 	if hasError := r.stderr != ""; isOK == hasError {
-		t.Errorf("%s of %d bytes: exit status %d, standard error %q; want an error message exactly if the status is not 0", name, len(archive), r.status, r.stderr)
+		t.Errorf("%s of %d bytes: exit status %d, standard error %q; want an error message if and only if the status is not 0", name, len(archive), r.status, r.stderr)
 	}
 	return n, r.stderr
 }
@@ -350,7 +350,7 @@ func TestSurvey_Progress(t *testing.T) {
 func TestSurvey_Corpus(t *testing.T) {
 	shared := os.Getenv("COURTESY_SHARED")
 	if shared == "" {
-		t.Skip("COURTESY_SHARED is not set: the corpus is NOT examined")
+		t.Skip("SKIPPED: COURTESY_SHARED is not set, so the corpus is not examined")
 	}
 	if !filepath.IsAbs(shared) {
 		shared = filepath.Join("..", "..", "..", "..", shared)
@@ -470,7 +470,7 @@ func TestTally_KeepsNoFiles(t *testing.T) {
 		total.add(examine([]byte(text)))
 	}
 	if n := testmain.Heap() - before; n > 3<<20 {
-		t.Errorf("tally of 30 files has %d bytes, want at most %d", n, 3<<20)
+		t.Errorf("tally of 30 files keeps %d bytes in memory, want at most %d", n, 3<<20)
 	}
 	total.finish(100)
 	if len(total.Robots) != 30 || total.Robots[0].Name != "bot0" {

@@ -326,9 +326,9 @@ func (q *Queue) State() frontier.State {
 	return q.state
 }
 
-// Ended is like [frontier.Queue.Ended]. It returns nil if Redis is unreachable,
-// and then ends the Queue: the crawl is over, so it does not wait for Redis for
-// longer than the grace period.
+// Ended is like [frontier.Queue.Ended]. Because the crawl is over, Ended waits
+// for Redis for at most the grace period. If Redis is unreachable for longer,
+// Ended returns nil, and the Queue has ended.
 func (q *Queue) Ended() map[string]int {
 	if q.Limits.Refused == 0 {
 		return nil

@@ -366,8 +366,8 @@ func (h *linesHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// checkOutages checks that the messages are on the begin and the end of
-// outages.
+// checkOutages checks that the messages report, in turn, the beginning and the
+// end of an outage.
 func (h *linesHandler) checkOutages(t *testing.T) {
 	t.Helper()
 	wants := []string{
@@ -415,7 +415,7 @@ func TestTake_OwnHosts(t *testing.T) {
 			for m, r := range members {
 				p, ok := r.Take(t.Context())
 				if !ok {
-					t.Fatal(r.State().Err)
+					t.Fatalf("no page was handed out, want one (error: %v)", r.State().Err)
 				}
 				if previous, ok := last[p.Host]; ok && previous != m {
 					moves++
@@ -508,7 +508,7 @@ func TestRights_Refuse(t *testing.T) {
 	r.Refuse(r.wantPage(t, "/"), time.Now(), 0)
 	r.wantNoPage(t)
 	if left := r.Ended()["a.example"]; left != 1 || r.State().Err != nil {
-		t.Errorf("%d pages are left and state is %+v, want 1 page and no error", left, r.State())
+		t.Errorf("%d pages of a.example are left and state is %+v, want 1 page and no error", left, r.State())
 	}
 }
 
@@ -568,7 +568,7 @@ func (r *Queue) wantLeft(t testing.TB, want int) {
 	t.Helper()
 	left := r.Ended()["a.example"]
 	if queued := r.State().Queued; left != want || queued != want {
-		t.Errorf("%d pages are left and %d queued, want %d", left, queued, want)
+		t.Errorf("Ended returned %d pages of a.example and State %d queued pages, want %d", left, queued, want)
 	}
 }
 
@@ -581,7 +581,7 @@ func TestRights_None(t *testing.T) {
 	server.do("acl", "setuser", "default", "-evalsha", "-eval")
 	r.wantNoPage(t)
 	if state := r.State(); state.Err == nil {
-		t.Errorf("state is %+v, want an error", state)
+		t.Errorf("state is %+v, want one with an error", state)
 	}
 }
 
@@ -592,7 +592,7 @@ func TestOpen_NoServer(t *testing.T) {
 	_, err := Open(t.Context(), client, Options{Crawl: "crawl"})
 	wantError(t, err, `join the crawl "crawl" in Redis: `)
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("error is %v, want %v", err, syscall.ECONNREFUSED)
+		t.Errorf("Open returned the error %v, want %v", err, syscall.ECONNREFUSED)
 	}
 }
 

@@ -28,8 +28,8 @@ type inventedCrawl struct {
 	early   int // number of requests that are still to be too early
 }
 
-// invented returns the report of an invented crawl of so many hosts, each with
-// so many pages, and so many requests that are too early.
+// invented returns the report of an invented crawl with the given number of
+// hosts, of pages on each host, and of requests that are too early.
 func invented(t testing.TB, hosts, pages, early int) (*report.Crawl, record.Summary) {
 	t.Helper()
 	began := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)

@@ -36,7 +36,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("crawled after %v", time.Since(began).Round(time.Millisecond))
+	t.Logf("the demo was crawled in %v", time.Since(began).Round(time.Millisecond))
 	want, disallowed := countMarks(t, lines)
 	for _, view := range []demoView{
 		{"desktop-light", 1280, 1000, false},
@@ -47,7 +47,7 @@ func TestDemo(t *testing.T) {
 		view.check(tb, want, disallowed)
 		tb.do(`document.getElementById('all').scrollIntoView()`)
 		tb.wait(`document.getElementById('all-table')`)
-		t.Logf("%s after %v", view.name, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s: all parts of the report are shown after %v", view.name, time.Since(began).Round(time.Millisecond))
 		view.screenshots(tb)
 	}
 }
@@ -154,7 +154,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("marks by kind are %v, want fetched pages, 3 of robots.txt and 1 early", seen)
 	}
 	if verdict := eval[string](tb, `document.querySelector('.verdict').textContent`); !strings.HasPrefix(verdict, "The pace was not kept. 1 of ") {
-		t.Error(verdict)
+		t.Errorf("verdict is %q, want it to begin with %q", verdict, "The pace was not kept. 1 of ")
 	}
 }
 
@@ -202,10 +202,10 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	if got := count(".lane"); got != 1 {
-		t.Errorf("%d timelines for one host, want 1", got)
+		t.Errorf("with a filter for one host, %d timelines are shown, want 1", got)
 	}
 	if got := count("#host-table tbody tr:not([hidden])"); got != 1 {
-		t.Errorf("%d rows for one host, want 1", got)
+		t.Errorf("with a filter for one host, the table of hosts has %d rows, want 1", got)
 	}
 	tb.filter(`search.value = ''; search.dispatchEvent(new Event('input'))`)
 	if got := eval[string](tb, `document.getElementById('found').textContent`); got != "" {
@@ -327,7 +327,7 @@ func TestKeyboard_Tab(t *testing.T) {
 			t.Errorf("focus on %s is not visible", kt.active("outerHTML"))
 		}
 		if name := eval[string](tb, `(e => e.getAttribute('aria-label') || e.labels?.[0]?.textContent || e.textContent)(document.activeElement)`); strings.TrimSpace(name) == "" {
-			t.Errorf("%s has no accessible name", kt.active("outerHTML"))
+			t.Errorf("the focused element %s has no accessible name", kt.active("outerHTML"))
 		}
 		id := eval[string](tb, `(e => e.id || e.dataset.kind || e.closest('[id]')?.id || '')(document.activeElement)`)
 		order = append(order, id)
@@ -433,7 +433,7 @@ func TestKeyboard_Enter(t *testing.T) {
 		return here.top >= box.top && here.bottom <= box.bottom;
 	})()`)
 	if !inSight {
-		t.Error("the line that decided is not visible")
+		t.Error("the line that disallowed the URL is not in sight after Enter")
 	}
 }
 
@@ -446,7 +446,7 @@ func TestKeyboard_Rules(t *testing.T) {
 	for range 2 {
 		kt.press(kb.ArrowDown)
 		if kt.active("ariaPressed") != "true" {
-			t.Errorf("the line under the focus is not the one that is shown: %s", kt.active("outerHTML"))
+			t.Errorf("after the down arrow, the focused rule is not the one that is shown: %s", kt.active("outerHTML"))
 		}
 	}
 }
@@ -484,7 +484,7 @@ func TestThemes(t *testing.T) {
 		paperDiffers := papers[i] != papers[0]
 		laneDiffers := lanes[i] != lanes[0]
 		if paperDiffers != want || laneDiffers != want {
-			t.Errorf("colors of the page in alternating themes are %q and of the timeline %q, want two of each",
+			t.Errorf("colors of the page in alternating themes are %q and of the timeline %q, want them to alternate between two each",
 				papers, lanes)
 			break
 		}
@@ -504,7 +504,7 @@ func TestPhone(t *testing.T) {
 			tb.do(`document.getElementById('all').scrollIntoView()`)
 			tb.wait(`document.getElementById('all-table')`)
 			if got := eval[int](tb, `document.documentElement.scrollWidth`); got > 360 {
-				t.Errorf("the page is %d pixels wide: %q",
+				t.Errorf("the page is %d pixels wide, want at most 360; these elements are too wide: %q",
 					got, eval[[]string](tb, `[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 361 && !e.parentElement.closest('.scroll, #kinds')).map(e => e.tagName + '#' + e.id + '.' + e.className)`))
 			}
 			if got := eval[int](tb, `document.querySelector('.lane canvas').clientWidth`); got < 300 {
@@ -522,7 +522,7 @@ func TestPhone_Statuses(t *testing.T) {
 	s.Statuses = map[int]int{200: 1232, 301: 31, 403: 7, 404: 12, 410: 3, 500: 1, 503: 15}
 	tb := open(t, write(t, c, s), 400, 900, false)
 	if got := eval[[]int](tb, `(t => [t.scrollWidth, t.parentElement.clientWidth])(document.getElementById('status-table'))`); got[0] > got[1] {
-		t.Errorf("the table is %d pixels wide, want at most the %d of its frame", got[0], got[1])
+		t.Errorf("the table of statuses is %d pixels wide, want at most the %d of its frame", got[0], got[1])
 	}
 }
 
@@ -593,11 +593,11 @@ func TestDirectives_SharedRow(t *testing.T) {
 	tb := open(t, write(t, c, s), 1400, 900, false)
 	rows := `[...document.querySelectorAll('#directives-list tbody tr')].map(r => [r.cells[0].querySelector('summary, span').textContent, r.cells[3].textContent].join(': '))`
 	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h00.example and 38 more hosts: 39 pages" {
-		t.Errorf("rows are %q, want one row for all hosts", got)
+		t.Errorf("the rows of the table of directives are %q, want one row for all hosts", got)
 	}
 	tb.filter(`search.value = 'h07'; search.dispatchEvent(new Event('input'))`)
 	if got := eval[[]string](tb, rows); len(got) != 1 || got[0] != "h07.example: 1 page" {
-		t.Errorf("rows with a filter are %q, want one row for the host", got)
+		t.Errorf("with a filter for h07, the rows of the table of directives are %q, want one row for the host", got)
 	}
 }
 
@@ -626,7 +626,7 @@ func TestKinds_HaveShapes(t *testing.T) {
 	shapes := eval[[]string](tb, `[...document.querySelectorAll('#kinds path')].map(p => p.getAttribute('d') + ' ' + (p.style.fill === 'none'))`)
 	slices.Sort(shapes)
 	if n := len(slices.Compact(shapes)); n != 8 {
-		t.Errorf("8 kinds have %d shapes %q, want 8", n, shapes)
+		t.Errorf("the 8 kinds of marks have %d different shapes, %q, want 8", n, shapes)
 	}
 }
 
@@ -679,7 +679,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("elements of the page have the sizes %s, want those before the tests: %s", after, before)
 	}
 	if lanes := eval[int](tb, `document.querySelectorAll('.lane').length`); lanes != len(smuggled) {
-		t.Errorf("%d timelines, want %d", lanes, len(smuggled))
+		t.Errorf("the report has %d timelines, want %d", lanes, len(smuggled))
 	}
 	shown := eval[string](tb, `document.getElementById('file').textContent + document.getElementById('all-list').textContent`)
 	for _, text := range []string{`</script><script>pwned=1</script>`, `\u{202e}gnp.exe`} {
@@ -712,18 +712,18 @@ func TestBig(t *testing.T) {
 	tb.wait(`document.querySelector('canvas[data-marks]')`)
 	t.Logf("opened in %v", time.Since(began).Round(time.Millisecond))
 	if drawn := eval[int](tb, `document.querySelectorAll('canvas[data-marks]').length`); drawn == 0 || drawn > 20 {
-		t.Errorf("%d timelines are drawn, want those in sight", drawn)
+		t.Errorf("%d timelines are drawn when the report opens, want 1 to 20, those in sight", drawn)
 	}
 	tb.do(`window.longest = 0; new PerformanceObserver(l => l.getEntries().forEach(e => longest = Math.max(longest, e.duration))).observe({type: 'longtask'})`)
 	tb.screenshot("big-top")
 	tb.do(`document.getElementById('more-lanes').click()`)
 	if lanes := eval[int](tb, `document.querySelectorAll('.lane').length`); lanes != 200 {
-		t.Errorf("%d timelines, want 200", lanes)
+		t.Errorf("the report has %d timelines, want 200", lanes)
 	}
 	tb.do(`document.querySelector('.lane:nth-child(150)').scrollIntoView()`)
 	tb.wait(`document.querySelector('.lane:nth-child(150) canvas[data-marks]')`)
 	if drawn := eval[int](tb, `document.querySelectorAll('canvas[data-marks]').length`); drawn > 60 {
-		t.Errorf("%d timelines are drawn, want those that were in sight", drawn)
+		t.Errorf("%d timelines are drawn after scrolling, want at most 60, those that were in sight", drawn)
 	}
 	began = time.Now()
 	tb.filter(`search.value = 'museum'; search.dispatchEvent(new Event('input'))`)
