@@ -151,7 +151,7 @@ type member struct {
 	settings          string        // of the Limiter
 	warnedDifferences string        // of other members' settings
 	epoch             string
-	endedAt           time.Time // when the goroutine first ended since the latest session began; zero if it has not
+	endedAt           time.Time // when it first ended since the session began; zero: not yet
 	session           int64     // 0 means none
 	callNumber        int64     // of the latest call of the session
 	heartbeatAt       time.Time // when the latest heartbeat began
@@ -160,7 +160,7 @@ type member struct {
 	hasUnregistered   bool               // owned hosts may still have to be registered in the new epoch
 	unsubscribe       context.CancelFunc // nil means that there is no subscription
 	heartbeatsUnheard int                // heartbeats since the last notification; each but the first causes one
-	noNotifications   bool               // no notification arrives, which was logged; hosts change owners with the heartbeats
+	noNotifications   bool               // no notification arrives, and this was logged
 
 	answeredAt time.Time // when Redis last answered, or when the first call was made
 	failure    error     // why calls fail; nil if they succeed

@@ -163,9 +163,9 @@ func (a *attachedCollector) repeat(r *colly.Request) {
 	visitsAfterHead := a.collector.CheckHead && !a.collector.Async
 	if visitsAfterHead && r.Method == http.MethodHead {
 		// With CheckHead, Visit sends a HEAD before the GET. It returned when
-		// this HEAD failed the first time, so the GET is sent here. Like that of
-		// Visit, it has a Ctx of its own: otherwise, a nofollow directive in the
-		// response to the HEAD would abort it.
+		// this HEAD failed the first time, so the GET is sent here. Like that
+		// of Visit, it has a Ctx of its own: otherwise, a nofollow directive in
+		// the response to the HEAD would abort it.
 		a.collector.Request(http.MethodGet, r.URL.String(), nil, nil, nil)
 	}
 }

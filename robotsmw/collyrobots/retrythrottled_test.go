@@ -96,8 +96,8 @@ func TestRetryThrottledGivesUp(t *testing.T) {
 	})
 }
 
-// MaxRequests ends the repeats of a page. After a 429 or 430, the extension also
-// refuses the links of the page.
+// MaxRequests ends the repeats of a page. After a 429 or 430, the extension
+// also refuses the links of the page.
 func TestRetryThrottledGivesUpAtMaxRequests(t *testing.T) {
 	for _, status := range []int{http.StatusTooManyRequests, 430, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {

@@ -99,5 +99,5 @@ type Record struct {
 	Age      time.Duration // how old the State is
 	MinAge   time.Duration // the minimum age of the latest request, whatever the clocks do
 	Missing  bool          // the State may lack requests, which may be only as old as MinAge
-	Late     bool          // the State is not the owner's, but that of a request that ended after a hand-over
+	Late     bool          // the State is that of a request that ended after a hand-over
 }

@@ -16,7 +16,7 @@ type Claim struct {
 	Requested  Time    // when the member requested the host
 	OwnedSince Time    // when the host became owned
 	IdleSince  Time    // when the host ran out of requests; Never while it has some
-	RetryBy    Time    // until then, h is kept for a rejected request that may be retried; Never means that none is expected
+	RetryBy    Time    // until then, the host is kept for a retry; Never means that none is expected
 	Earliest   Time    // until the host is owned: when it can be owned; Anytime if that is unknown
 	LastStored Learned // what the fleet has stored last, in the form of Durable
 

@@ -12,7 +12,7 @@
 //	settings.go  what the user has configured for a host
 //	reason.go    what a request waits for
 //	request.go   a request, and lists of requests
-//	queue.go     the requests that wait for a host, in two lanes, and their order
+//	queue.go     the requests that wait for a host, in two lanes
 //	signals.go   what the outcome of a request means for its host
 //	learned.go   what was learned from a host, and which rules change it
 //	claim.go     the claim of a member of a fleet to a host
@@ -23,6 +23,7 @@
 //	quota.go     quotas that a host declares
 //	backoff.go   pauses after 429, 503, a block page or Retry-After (for its cap
 //	             see package headers)
+//	order.go     the order in each lane: how requests join and leave it
 //	turns.go     the turns of the two lanes, robots.txt requests and pages
 //	inflight.go  the requests that hold a slot, and for how long (their leases)
 //	forecast.go  when a request that waits can start, and if that is too late

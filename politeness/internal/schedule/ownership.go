@@ -5,7 +5,7 @@ import "time"
 const (
 	ownerTerm = 2 * time.Second       // how long an owner keeps a host while others wait
 	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxKept   = 30 * time.Second      // an idle host is kept if it is due again, or a retry is expected, within this time
+	maxKept   = 30 * time.Second      // an idle host is kept if it is due or a retry is expected within this time
 )
 
 // BeginClaim gives h the Claim c, which is not owned yet.

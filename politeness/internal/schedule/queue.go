@@ -12,8 +12,8 @@ import (
 //
 // Pages are in the order of arrival. So are robots.txt requests, but the one
 // that the first page needs, or that a page needs which rejoins the queue, goes
-// to the front of its lane: see Enqueue, leaveFirst and ExpectRejoin. The lanes
-// take turns: see Host.Next (turns.go).
+// to the front of its lane: see Host.Enqueue (order.go). The lanes take turns:
+// see Host.Next (turns.go).
 type queue struct {
 	pages  lane
 	robots lane
@@ -34,93 +34,6 @@ type queue struct {
 	// robotsByOrigin has the requests in robots by the origin of the
 	// robots.txt, each in the order of arrival.
 	robotsByOrigin map[origin][]*Request
-}
-
-// Enqueue puts r at the end of its lane. A request for the robots.txt of the
-// first page, or of a page that rejoins, goes to the front: see joinsAtFront.
-// If r is a page and becomes the first, the request for its robots.txt goes to
-// the front.
-func (h *Host) Enqueue(now Time, r *Request, spare *Spare) {
-	if h.queue == nil {
-		h.queue = spare.take()
-	}
-	q := h.queue
-	r.PhaseStart = now
-	q.lane(r).insert(r, r.Overtakes && h.joinsAtFront(r))
-	switch {
-	case r.Overtakes:
-		o := r.origin()
-		if q.robotsByOrigin == nil {
-			q.robotsByOrigin = make(map[origin][]*Request)
-		}
-		q.robotsByOrigin[o] = append(q.robotsByOrigin[o], r)
-		if q.rejoining == o {
-			q.rejoining = origin{} // only one request goes to the front
-		}
-	case q.pages.first == r:
-		q.moveToFront(r.origin())
-	}
-}
-
-// Dequeue removes r from its lane, because it starts, is rejected or gives up.
-// If r is the first page, the next page becomes the first: see leaveFirst.
-// wasFirst reports whether r was the first request of its lane.
-func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
-	q := h.queue
-	l := q.lane(r)
-	wasFirst = l.first == r
-	l.remove(r)
-	if r == q.checked {
-		q.checked = nil
-	}
-	switch {
-	case r.Overtakes:
-		q.removeByOrigin(r)
-	case wasFirst:
-		q.leaveFirst(r)
-	}
-	if h.Waiting() == 0 {
-		*h.queue = queue{}
-		spare.queue = h.queue
-		h.queue = nil
-	}
-	return wasFirst
-}
-
-// ExpectRejoin must be called before Dequeue removes page r because its check
-// has failed. The reason may be that its robots.txt has expired, so that r
-// joins the queue again when the robots.txt has been fetched. The request for
-// this robots.txt, which waits or joins next, then goes to the front of its
-// lane.
-func (h *Host) ExpectRejoin(r *Request) {
-	if h.queue != nil && !r.Overtakes {
-		h.queue.rejoining = r.origin()
-	}
-}
-
-// leaveFirst is called when page r, which was the first, has left its lane. It
-// moves the robots.txt of the page that is first now to the front, and before
-// it that of r, if r rejoins.
-func (q *queue) leaveFirst(r *Request) {
-	if next := q.pages.first; next != nil {
-		q.moveToFront(next.origin())
-	}
-	o := r.origin()
-	if q.rejoining == o && q.oldestRobots(o) != nil {
-		q.moveToFront(o)
-		q.rejoining = origin{} // only one request goes to the front
-	}
-}
-
-// joinsAtFront reports whether r, a robots.txt request that joins its lane,
-// goes to the front: no other request for its origin waits, and a page needs
-// this robots.txt.
-func (h *Host) joinsAtFront(r *Request) bool {
-	o := r.origin()
-	if h.queue == nil || o == (origin{}) || h.queue.oldestRobots(o) != nil {
-		return false
-	}
-	return h.isNeeded(r) || o == h.queue.rejoining
 }
 
 // lane returns the lane that r waits in or would wait in.
@@ -238,6 +151,57 @@ func (r *Request) boundedCrawlDelay() time.Duration { return min(r.CrawlDelay, t
 type place struct {
 	ahead       int32         // how many requests are ahead
 	crawlDelays time.Duration // the sum of their bounded Crawl-delays
+}
+
+// A retiming is how far the requests of a lane have been examined after a
+// change of their host, from the first to the last: see Host.Retime.
+type retiming struct {
+	next     *Request // the request to be examined next; nil means that none is
+	place    place    // of next
+	round    uint16   // the number of the present examination, from 1: see Request.round
+	restarts bool     // the host has changed meanwhile, so another examination follows
+	batchAt  Time     // when a batch was examined last
+}
+
+func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
+
+func (l *lane) beginRetiming() {
+	t := &l.retiming
+	t.restarts = false
+	t.next = l.first
+	t.place = place{}
+	t.round++
+	if t.round == 0 {
+		t.round = 1 // 0 marks requests that were never examined
+	}
+}
+
+// noteExamined counts r, which is ahead of all requests that are yet to be
+// examined.
+func (t *retiming) noteExamined(r *Request) {
+	r.round = t.round
+	t.place.ahead++
+	t.place.crawlDelays += r.boundedCrawlDelay()
+}
+
+// noteJoin must be called when r joins the lane.
+func (t *retiming) noteJoin(r *Request, atFront bool) {
+	r.round = 0
+	if atFront && t.next != nil {
+		t.noteExamined(r) // the retiming is past the front
+	}
+}
+
+// noteLeave must be called before r leaves the lane. The next request may be
+// nil.
+func (t *retiming) noteLeave(r, next *Request) {
+	switch {
+	case t.next == r:
+		t.next = next
+	case t.next != nil && t.round == r.round:
+		t.place.ahead--
+		t.place.crawlDelays -= r.boundedCrawlDelay()
+	}
 }
 
 // A Spare keeps an empty queue for the next host that needs one. Usually a

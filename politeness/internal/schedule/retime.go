@@ -29,57 +29,6 @@ const (
 // request that is Rejected would have to wait for.
 type Visit func(r *Request, v Verdict, why Reason)
 
-// A retiming is how far the requests of a lane have been examined after a
-// change of their host, from the first to the last: see Host.Retime.
-type retiming struct {
-	next     *Request // the request to be examined next; nil means that none is
-	place    place    // of next
-	round    uint16   // the number of the present examination, from 1: see Request.round
-	restarts bool     // the host has changed meanwhile, so another examination follows
-	batchAt  Time     // when a batch was examined last
-}
-
-func (t *retiming) isDone() bool { return t.next == nil && !t.restarts }
-
-func (l *lane) beginRetiming() {
-	t := &l.retiming
-	t.restarts = false
-	t.next = l.first
-	t.place = place{}
-	t.round++
-	if t.round == 0 {
-		t.round = 1 // 0 marks requests that were never examined
-	}
-}
-
-// noteExamined counts r, which is ahead of all requests that are yet to be
-// examined.
-func (t *retiming) noteExamined(r *Request) {
-	r.round = t.round
-	t.place.ahead++
-	t.place.crawlDelays += r.boundedCrawlDelay()
-}
-
-// noteJoin must be called when r joins the lane.
-func (t *retiming) noteJoin(r *Request, atFront bool) {
-	r.round = 0
-	if atFront && t.next != nil {
-		t.noteExamined(r) // the retiming is past the front
-	}
-}
-
-// noteLeave must be called before r leaves the lane. The next request may be
-// nil.
-func (t *retiming) noteLeave(r, next *Request) {
-	switch {
-	case t.next == r:
-		t.next = next
-	case t.next != nil && t.round == r.round:
-		t.place.ahead--
-		t.place.crawlDelays -= r.boundedCrawlDelay()
-	}
-}
-
 // Retime is called when the interval, pause, quota or owner of h has changed.
 // It examines a few of the requests that wait for h, and calls visit for each.
 // visit must dequeue a request that is Rejected, and no other. Then the caller
