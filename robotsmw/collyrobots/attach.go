@@ -215,7 +215,9 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // such as nofollow, OnBlocked, PutBack and the check of cached pages.
 //
 // An added collector that is not a clone sends requests through its own
-// transport, if it has one, and otherwise through that of the first collector.
+// transport, if it has one, and otherwise through the transport that the first
+// collector has when Add is called. A transport or proxy that is set on the
+// first collector later must be set on the added one too.
 // Requests for robots.txt are always sent through the transport of the first
 // collector.
 //

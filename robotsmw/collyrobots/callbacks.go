@@ -55,7 +55,9 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 		a.markFailed(r.Request, err)
 		return
 	}
-	a.refuseLinks(r)
+	a.refuseLinks(r) // calls restoreCached first
+	// The new mark has no hops and checksVisited, because the site has
+	// responded.
 	if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
 		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
 	}

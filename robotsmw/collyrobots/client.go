@@ -37,8 +37,8 @@ func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Dur
 	g.replaceClient()
 	// If there is already a main guard, the backend belongs to an added
 	// collector or is from Collector.Init (see guardFor), and its client may
-	// have a transport. The transport of the main guard itself is chosen by
-	// chooseTransport.
+	// have a transport. mainGuard is nil only while the first guard is made.
+	// The transport of the main guard itself is chosen by chooseTransport.
 	if set := g.client.Transport; set != nil && x.mainGuard != nil {
 		g.setTransport(set)
 	}
@@ -59,7 +59,7 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	defer x.newGuardMu.Unlock()
 	g, ok := b.firstMatcher().(*guard)
 	if !ok {
-		base, _, _ := x.mainGuard.current()
+		base, _, _ := x.mainGuard.current() // as it is now: later changes do not reach this guard
 		client := *b.client
 		return x.newGuard(b, base, x.attemptTimeout(client, client.Transport)), nil
 	}

@@ -15,14 +15,15 @@
 //
 //	                      robots.txt  delay  nofollow  a disallowed URL stays unvisited
 //	e.Request.Visit       yes         yes    yes       no
-//	c.Visit, a queue      yes         yes    no        no
+//	c.Visit, c.Request    yes         yes    no        no
+//	a queue               yes         yes    no        no
 //	ext.Follow(e)         yes         yes    yes       yes
 //	ext.Visit             yes         yes    no        yes
 //	ext.AbsoluteURL       no          no     yes: ""   yes
 //	a clone               yes         yes    no        no
 //	a clone, ext.Add(it)  yes         yes    yes       no
 //
-// To obey nofollow with c.Visit or a queue, pass the result of
+// To obey nofollow with c.Visit, c.Request or a queue, pass the result of
 // Extension.AbsoluteURL, as its documentation shows.
 //
 // Attach uses some unexported fields of colly. It is tested with colly v2.3.0
@@ -107,6 +108,10 @@
 //	*politeness.DelayError      the host is not due
 //	collyrobots.ErrBypassed     the extension could not have checked the request
 //	context.Canceled            the collector's Context was canceled
+//	context.DeadlineExceeded    the deadline of the collector's Context, or the
+//	                            time for an attempt, is over. If the host is
+//	                            due only after the deadline, the error is also
+//	                            a *politeness.DelayError
 //	any other                   the error of the page itself, such as *net.OpError
 //
 // As in plain colly, OnError also receives these errors, which a Retry should
@@ -132,6 +137,9 @@
 //
 // # Retries in OnError
 //
+//	if c.Context.Err() != nil {
+//		return // the job is over
+//	}
 //	if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 //		return // a rule or RefuseAddress forbids it, and that is final
 //	}
@@ -142,8 +150,8 @@
 //		return // colly or a handler of the program refused the request
 //	}
 //	// Offline, return here for all errors.
-//	isClientError := r.StatusCode >= 400 && r.StatusCode < 500
-//	if isClientError && r.StatusCode != http.StatusProxyAuthRequired {
+//	hasAnswered := r.StatusCode != 0 && r.StatusCode < 500 // colly calls OnError for each status from 203
+//	if hasAnswered && r.StatusCode != http.StatusProxyAuthRequired {
 //		return // a Retry would get the same response; a 407 is from one proxy
 //	}
 //	if ext.WillRepeat(r.Request) {
@@ -170,6 +178,11 @@
 // received. For 429 and 503, set Extension.RetryThrottled. The Example
 // "Retries" is a whole program.
 //
+// If a URL is refused three times in a row, each time within 100 ms of the
+// previous one, the third and each further refusal returns only after
+// Limiter.Delay, and after at least 100 ms. This slows down a program that
+// requests the URL in a loop.
+//
 // Offline, such as when pages are processed again from CacheDir, do not Retry
 // an ErrUnreachable: each Retry waits for the next attempt to fetch robots.txt,
 // at first for a minute and later for up to an hour. Set a transport that fails
@@ -195,7 +208,7 @@
 // a data race, as in plain colly. Such a program should set a proxy function,
 // which chooses a proxy for each request, before the first request. SetProxy
 // and SetProxyFunc change only the proxy of the transport, including the proxy
-// for robots.txt. The extension uses a copy of a client. It does not change the
+// for robots.txt, and disable keep-alives, as in plain colly. The extension uses a copy of a client. It does not change the
 // original, but applies later changes of the original to the copy.
 // SetRequestTimeout limits each attempt, excluding the time for which the
 // request waits.

@@ -158,6 +158,9 @@ func ExampleAttach_retries() {
 	c := colly.NewCollector(colly.AllowedDomains("shop.example"))
 	c.OnError(func(r *colly.Response, err error) {
 		fmt.Println(r.Request.URL.Path, r.StatusCode)
+		if c.Context.Err() != nil {
+			return // the job is over
+		}
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 			return // a rule disallows the URL
 		}
@@ -170,7 +173,8 @@ func ExampleAttach_retries() {
 		if isVisited || isAborted || isForbidden || errors.Is(err, colly.ErrNoURLFiltersMatch) {
 			return // colly or a handler of the program refused the request
 		}
-		if r.StatusCode != 0 && r.StatusCode < 500 {
+		hasAnswered := r.StatusCode != 0 && r.StatusCode < 500
+		if hasAnswered && r.StatusCode != http.StatusProxyAuthRequired {
 			return // a Retry would get the same response; for 429, set RetryThrottled
 		}
 		key := "tries of " + r.Request.URL.String() // pages may share a Ctx

@@ -40,6 +40,10 @@ type Extension struct {
 	// each time. As long as the extension repeats the request, a Retry in
 	// OnError sends no request and returns the error.
 	//
+	// On a synchronous collector without PutBack, the repeat is made before an
+	// OnError handler that was registered after Attach receives the 429. Such a
+	// handler should ignore an error for which WillRepeat returns true.
+	//
 	// As with Retry, a redirect of the repeat may lead to a page that was
 	// visited, which is then fetched again.
 	//

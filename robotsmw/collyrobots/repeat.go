@@ -42,6 +42,7 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 		if delay.isRedirect {
 			mark.hops++
 		}
+		// A delayedRequest is never a DisallowedError: see refusalError.
 		mark.willRepeat = a.PutBack && mark.hops < maxHops && a.collector.Context.Err() == nil
 		mark.final = mark.willRepeat
 	}

@@ -26,8 +26,8 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// isCancelKey reports whether key is the one by which package context finds the
-// cancellation of a context.
+// isCancelKey reports whether key is the private key by which package context
+// finds the cancellation of a context. ended has no other value.
 func isCancelKey(key any) bool { return ended.Value(key) != nil }
 
 // A sealed context has the values of a request's own context, but is canceled

@@ -84,17 +84,45 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 			opts.KeepFiles, opts.DisallowForbidden, opts.AllowAfter30Days, opts.Override),
 	}
 	r, known := shared.LoadOrStore(key, &records{byKey: make(map[string]storedRecord), fetching: make(map[string]bool)})
-	forget := func(key any) { shared.Delete(key) }
-	if !known && opts.Limiter != &processLimiter {
-		runtime.AddCleanup(opts.Limiter, forget, any(key))
+	if known {
+		return r.(*records)
 	}
-	if !known && opts.Refusals != nil {
-		runtime.AddCleanup(opts.Refusals, forget, any(key))
+	life := new(lifetime)
+	if opts.Limiter != &processLimiter {
+		endWith(life, opts.Limiter, key)
 	}
-	if !known && own != nil {
-		runtime.AddCleanup(own, forget, any(key))
+	if opts.Refusals != nil {
+		endWith(life, opts.Refusals, key)
+	}
+	if own != nil {
+		endWith(life, own, key)
 	}
 	return r.(*records)
+}
+
+// A lifetime is that of a sharedKey in shared. It ends when the first of the
+// objects in the key is garbage collected. The cleanups of the other objects
+// are then stopped. Otherwise a Limiter that is used with any number of
+// transports would have a cleanup for each of them.
+type lifetime struct {
+	mu       sync.Mutex
+	cleanups []runtime.Cleanup
+}
+
+// endWith lets the key be deleted when owner is garbage collected.
+func endWith[T any](life *lifetime, owner *T, key sharedKey) {
+	life.mu.Lock()
+	defer life.mu.Unlock()
+	life.cleanups = append(life.cleanups, runtime.AddCleanup(owner, life.end, key))
+}
+
+func (life *lifetime) end(key sharedKey) {
+	shared.Delete(key)
+	life.mu.Lock()
+	defer life.mu.Unlock()
+	for _, c := range life.cleanups {
+		c.Stop()
+	}
 }
 
 // sharedStore is the Store of an Extension. It contains the records of the

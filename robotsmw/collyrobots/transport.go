@@ -62,7 +62,9 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 // now sent out of Counts.Lost. If the request must not be sent, finishSeal
 // returns sealed.refused.
 func (g *guard) finishSeal(req *http.Request) error {
-	mark, hasMark := req.Body.(*repeatMark) // not if the request has a seal
+	// If the request has a seal, seal has already done what this block does,
+	// and sealed.repeated is the mark.
+	mark, hasMark := req.Body.(*repeatMark)
 	if hasMark {
 		mark.restore(req)
 		*req = *req.WithContext(mark.restoreContext(req.Context()))
