@@ -117,7 +117,7 @@ func (g *Grant) setDeadline(ctx context.Context) {
 	for stage := g; stage != nil; stage = stage.next {
 		if wait, ok := stage.maxWait(g.afterRedirect); ok {
 			remaining = min(remaining, wait)
-			g.hasMaxWait = true
+			g.hasMaxWait = true // of the first stage, whose try checks it for all
 		}
 	}
 	if remaining == schedule.Unlimited {

@@ -94,9 +94,9 @@ func (a *attempt) endAfterFailure(resp *http.Response) {
 // to the host does not overlap with this one, but no later than AttemptTimeout:
 // with HTTP/2, Close may block for as long as the server reads nothing.
 func (a *attempt) closeEarly(body io.Closer, o Outcome) error {
-	// The caller cancels a.ctx. Without stopRelease, that would free the slot
-	// (see begin) before the body is closed. The deadline of a.ctx, which frees
-	// the slot too, is set again here.
+	// httputil.CloseEarly, below, cancels a.ctx before it closes the body.
+	// Without stopRelease, that would free the slot too early (see begin). The
+	// deadline of a.ctx, which frees the slot too, is set again here.
 	a.stopRelease()
 	if deadline, ok := a.ctx.Deadline(); ok {
 		// A stopped timer would keep the attempt in memory for a while. A

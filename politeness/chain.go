@@ -81,9 +81,9 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	}
 	laneCheckIn := l.tendLane(g, now)
 	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
-		g.leaveNext()
+		retryIn := max(g.request.Estimate.Sub(now), g.leaveNext())
 		l.checkIdle(g.host, now) // g may have been the last that needed the host
-		return readiness{rejected: true, retryIn: g.request.Estimate.Sub(now), why: g.rejectedFor}
+		return readiness{rejected: true, retryIn: retryIn, why: g.rejectedFor}
 	}
 	if g.host.IsFirst(&g.request) {
 		v = l.firstReadiness(g, now)
@@ -247,7 +247,9 @@ func (l *Limiter) startFirst(g *Grant, now schedule.Time) inForce {
 	return l.start(g, now)
 }
 
-// isBeyondMaxWait reports whether g has waited for as long as MaxWait allows.
+// isBeyondMaxWait reports whether g has waited for as long as the MaxWait of
+// any Limiter of the chain allows. It is always false for a later stage: the
+// first one checks for all of them (see setDeadline).
 func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
 	return g.hasMaxWait && now >= g.request.Deadline
 }

@@ -152,17 +152,21 @@ package politeness
 // events.go.
 //
 // The rules for a single host are in internal/schedule, whose doc.go has a list
-// of its files. Five rules are in several places:
+// of its files. Six rules are in several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
-//     start too late. try (chain.go) rejects one whose MaxWait is over.
+//     start too late, and firstReadiness (readiness.go) one whose token of
+//     GlobalRate would come too late. try (chain.go) rejects a request whose
+//     MaxWait is over, and ended (acquire.go) one whose context is.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
 //     (acquire.go) rejects a request before it joins a queue. budgetReadiness
 //     (readiness.go) rejects the first of a lane, or reserves more in a fleet.
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.
+//   - Quotas: headers/read.go reads them and computes pause and interval.
+//     learnFrom passes them to applyQuota (schedule/quota.go).
 //   - Retries: ExpectRetry (schedule/ownership.go) keeps a host of a fleet for
 //     a request that was rejected. try, join and leave (chain.go) and visit
 //     (wakeup.go) call it.

@@ -39,7 +39,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
-	// If o is empty, gotResponse has set pausesAtEnd. Otherwise learnFrom has.
+	// pausesAtEnd was set by gotResponse or, if o is not empty, by learnFrom.
+	// If learnFrom has just begun a pause, it counts from the end already. If
+	// the lease has expired, the request ended earlier.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

@@ -182,7 +182,7 @@ func (w *wire) wroteHeaders() {
 func (g *Grant) setOnItsWay(onItsWay bool) {
 	for ; g != nil; g = g.next {
 		if !g.request.CountsFromSending {
-			continue // no interval was known at the start: see schedule.Host.HasSlot
+			continue // no interval was known at the start: see schedule.Request.CountsFromSending
 		}
 		l := g.limiter
 		l.mu.Lock()

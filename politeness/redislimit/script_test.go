@@ -22,7 +22,8 @@ type scriptMember struct {
 func (f *testFleet) joinScript(lease time.Duration) *scriptMember {
 	f.Helper()
 	m := &scriptMember{f: f, host: &hostState{name: host}}
-	m.member = newMember(f.newFleet(Options{Lease: lease, Logger: f.options.Logger}))
+	// On a busy machine, Redis may take long to reply.
+	m.member = newMember(f.newFleet(Options{Lease: lease, Timeout: 3 * time.Second, Logger: f.options.Logger}))
 	return m
 }
 
@@ -211,9 +212,12 @@ func TestScript_SecondOffer(t *testing.T) {
 		}
 		d.send("drop") // leaves the queue
 		time.Sleep(time.Second)
+		dropped := time.Now()
 		first.send("drop")
 		time.Sleep(800 * time.Millisecond)
-		if result := d.want(); element[string](result, 0) != "other" || element[int64](result, 1) != second.session {
+		result := d.want()
+		isOffered := time.Since(dropped) < 1500*time.Millisecond // on a busy machine, the offer may be over
+		if isOffered && (element[string](result, 0) != "other" || element[int64](result, 1) != second.session) {
 			f.Errorf("the result of the operation is %v, want the status %q and session %d, to which the host is offered", result, "other", second.session)
 		}
 		time.Sleep(800 * time.Millisecond)

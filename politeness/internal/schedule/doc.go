@@ -20,7 +20,8 @@
 //	ready.go     the conditions for a start, in their order
 //	interval.go  Delay, Crawl-delay, Jitter and EndToStart
 //	adaptive.go  the adaptive delay
-//	quota.go     quotas that a host declares
+//	quota.go     quotas that a host declares (for how their interval is computed
+//	             see package headers)
 //	backoff.go   pauses after 429, 503, a block page or Retry-After (for its cap
 //	             see package headers)
 //	order.go     the order in each lane: how requests join and leave it

@@ -13,6 +13,8 @@ const learnedLifetime = time.Hour
 // A State is what the owner of a host hands over to the next owner. All fields
 // are relative to the time of the export, because members of a fleet share no
 // clock. The zero value means that no request was made and nothing was learned.
+// The number of requests that are still in flight is not part of it: it is in
+// fleet.Record, and becomes Claim.InFlightElsewhere.
 type State struct {
 	HasStarted           bool          // the latest start still matters
 	SinceStart           time.Duration // the time since the latest start

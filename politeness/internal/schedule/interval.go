@@ -2,6 +2,11 @@ package schedule
 
 import "time"
 
+// After a request has started, the next one has to keep two intervals: the
+// Delay, which counts from LastStart, and the Crawl-delay, which counts from
+// LastCrawlDelayStart. The latter leaves out exempt requests, which keep no
+// Crawl-delay. Jitter lengthens both. Due combines them with pause and quota.
+
 // Delay returns the delay that every request to h keeps: Settings.Delay or the
 // adaptive delay, whichever is longer.
 func (h *Host) Delay() time.Duration {
@@ -107,11 +112,11 @@ func (h *Host) hasInterval(now Time, r *Request) bool {
 }
 
 // RestartIntervals lets the intervals of h count from now. It is called when r
-// starts, when net/http requests a connection for r, and when r's header is
-// written. It is also called when r ends, if restartsAtEnd reports true: with
-// EndToStart, for example. In a fleet, it is called with
-// AnyRequest for requests of an owner that did not hand the host over. The
-// Crawl-delay counts from now only if r is not exempt.
+// starts and, if r.CountsFromSending, when net/http requests a connection for r
+// and when r's header is written. It is also called when r ends, if
+// restartsAtEnd reports true: with EndToStart, for example. In a fleet, it is
+// called with AnyRequest for requests of an owner that did not hand the host
+// over. The Crawl-delay counts from now only if r is not exempt.
 func (h *Host) RestartIntervals(now Time, r *Request) {
 	h.LastStart = max(h.LastStart, now)
 	if r.Exempt {
@@ -146,7 +151,8 @@ func (h *Host) Declare(r *Request) (changed bool) {
 
 // restartsAtEnd reports whether the interval after r counts from the end of r,
 // which is now. It does if Settings.EndToStart is set. It also does if no
-// interval was known when r started, because the time of sending was not noted.
+// interval was known when r started, so that the time of sending was not noted,
+// but one is known now.
 //
 // EndToStart has two more effects. In a fleet, h is not given away while a
 // request is in flight (mustEndFirst in ownership.go), and a pause of one
@@ -157,7 +163,10 @@ func (h *Host) restartsAtEnd(now Time, r *Request) bool {
 
 // DrawJitter draws the Jitter of h, which each start draws anew. It lengthens
 // the Delay and the Crawl-delay that run now. After the start of an exempt
-// request, it also changes the length of a Crawl-delay that runs already.
+// request, it also changes the length of a Crawl-delay that runs already. In a
+// fleet, the Jitter is also drawn when a member becomes the owner. A pause or
+// the interval of a quota is not lengthened, but a pause of one interval
+// (intervalMore in backoff.go) is.
 func (h *Host) DrawJitter() {
 	if h.Settings.Jitter > 0 {
 		h.jitter = float32(h.Settings.Jitter * h.Settings.Random())

@@ -77,8 +77,8 @@ func (q *queue) leaveFirst(r *Request) {
 }
 
 // joinsAtFront reports whether r, a robots.txt request that joins its lane,
-// goes to the front: no other request for its origin waits, and a page needs
-// this robots.txt.
+// goes to the front: no other request for its origin waits, and the first page
+// needs this robots.txt (see isNeeded), or a page of its origin rejoins.
 func (h *Host) joinsAtFront(r *Request) bool {
 	o := r.origin()
 	if h.queue == nil || o == (origin{}) || h.queue.oldestRobots(o) != nil {

@@ -8,6 +8,10 @@ const (
 	maxKept   = 30 * time.Second      // an idle host is kept if it is due or a retry is expected within this time
 )
 
+// A member of a fleet has a Claim to each host that it needs, and sends
+// requests once it owns the host. The owner starts no further request when
+// IsTermOver reports true, and gives the host away when untilGiven is over.
+
 // BeginClaim gives h the Claim c, which is not owned yet.
 func (h *Host) BeginClaim(now Time, c *Claim) {
 	c.Requested = now

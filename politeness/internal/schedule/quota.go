@@ -5,15 +5,29 @@ import "time"
 // quotaDue returns the time at which the quota lets the next request start, or
 // Anytime if there is no quota to spread.
 func (h *Host) quotaDue() Time {
-	if h.Learned == nil || h.Learned.spread == 0 {
+	if h.Learned == nil {
 		return Anytime
 	}
-	return min(h.LastStart.Add(h.Learned.spread), h.Learned.spreadEnd)
+	return h.Learned.quotaDue(h.LastStart)
+}
+
+// quotaDue returns the time at which the quota lets the next request start
+// after one that started at the time start.
+func (k *Learned) quotaDue(start Time) Time {
+	if k.spread == 0 {
+		return Anytime
+	}
+	return min(start.Add(k.spread), k.spreadEnd)
 }
 
 // applyQuota applies what the host declares about its quota: a pause if the
 // quota is spent, and an interval that makes the rest last until the quota is
-// renewed. It returns the length of the pause that began or was prolonged, or
+// renewed. headers.Demands.Quota derives both from the header: the interval is
+// the time until the renewal, divided by the number of requests that are left
+// without those in flight. A quota that is in force stays if it lets the next
+// request start no earlier than q does.
+//
+// It returns the length of the pause that began or was prolonged, or
 // 0, and reports whether there is a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
@@ -23,12 +37,18 @@ func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) 
 		return pause, false
 	}
 	k := h.Learn()
-	end := now.Add(q.RenewsIn)
-	isInForce := k.spreadEnd > now
-	if isInForce && h.quotaDue() >= min(h.LastStart.Add(q.Spread), end) {
-		return pause, false // the earlier quota is at least as strict
+	start := h.LastStart
+	if start == Never {
+		start = now // for the comparison only: the host may be new to this member of a fleet
 	}
+	earlier := *k
 	k.spread = q.Spread
-	k.spreadEnd = end
+	k.spreadEnd = now.Add(q.RenewsIn)
+	wasInForce := earlier.spreadEnd > now
+	if wasInForce && earlier.quotaDue(start) >= k.quotaDue(start) {
+		k.spread = earlier.spread
+		k.spreadEnd = earlier.spreadEnd
+		return pause, false
+	}
 	return pause, true
 }

@@ -41,6 +41,21 @@ func TestHost_Quota(t *testing.T) {
 	}
 }
 
+// A member of a fleet imports two quotas before it has started a request to the
+// host. The stricter one is in force, in whichever order they come.
+func TestHost_QuotaBeforeTheFirstStart(t *testing.T) {
+	for _, spreads := range [][2]time.Duration{{s, 10 * s}, {10 * s, s}} {
+		h := testHost()
+		for _, spread := range spreads {
+			h.applyQuota(0, Quota{Spread: spread, RenewsIn: time.Hour})
+		}
+		h.start(0, &Request{})
+		if due := h.Due(&Request{}); due != 10*s {
+			t.Errorf("after quotas with intervals of %v, the second request is due at %v, want 10s", spreads, time.Duration(due))
+		}
+	}
+}
+
 // While a quota is spread, its interval counts from the time of sending. After
 // the renewal there is no interval, and a request on its way blocks no other.
 func TestHost_QuotaIsOver(t *testing.T) {
