@@ -134,7 +134,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			u := mustURL(t, r.URL)
 			site, ok := sites[u.Host]
 			if !ok {
-				t.Errorf("%s was requested, which is not an origin of this test", r.URL)
+				t.Errorf("%s was requested, but its host is not one of this test's origins", r.URL)
 				continue
 			}
 			if u.Path == "/robots.txt" {
@@ -146,7 +146,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			}
 			asked[r.URL] = true
 			if path := u.RequestURI(); !isAllowed(site, path) {
-				t.Errorf("%s %s was requested, although robots.txt disallows it (%s)", r.Method, r.URL, site.kind)
+				t.Errorf("the server received %s %s, want no such request, because robots.txt disallows it (%s)", r.Method, r.URL, site.kind)
 			}
 		}
 		for host, site := range sites {

@@ -94,7 +94,7 @@ func TestDecisionSaysWhy(t *testing.T) {
 				}
 				d := decide(t, newTestTransport(t, &web, edit).Checker(), tt.url)
 				if got := d.String(); got != tt.text {
-					t.Errorf("got  %s\nwant %s", got, tt.text)
+					t.Errorf("String() = %s\n    want %s", got, tt.text)
 				}
 				_, why, _ := strings.Cut(strings.TrimSuffix(tt.text, ")"), " (")
 				want := "robotsmw: disallowed: " + strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
@@ -103,14 +103,14 @@ func TestDecisionSaysWhy(t *testing.T) {
 						"http://a.example/robots.txt")
 				}
 				if got := (&DisallowedError{d}).Error(); got != want {
-					t.Errorf("as an error: %s\nwant %s", got, want)
+					t.Errorf("the DisallowedError's text is %s\nwant %s", got, want)
 				}
 				b, err := json.Marshal(d)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if tt.json != "" && string(b) != tt.json {
-					t.Errorf("got  %s\nwant %s", b, tt.json)
+					t.Errorf("the JSON is %s\nwant        %s", b, tt.json)
 				}
 			})
 		})
@@ -190,7 +190,7 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 			}
 		}
 		if n := robotsFetches(&web, "a.example"); n != 2 {
-			t.Errorf("%d fetches, want one for the store and one without it", n)
+			t.Errorf("%d fetches of robots.txt, want 2: one for the Store and one without it", n)
 		}
 		with := (&record.Kind{KeepFiles: true}).Document([]byte(someRules))
 		without := new(record.Kind).Document([]byte(someRules))

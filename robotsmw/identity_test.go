@@ -22,7 +22,7 @@ func TestProductTokenFollowsFromUserAgent(t *testing.T) {
 	} {
 		got, err := productTokens(tt.agent, nil)
 		if err != nil || !slices.Equal(got, []string{tt.token}) {
-			t.Errorf("%q: %q, %v; want %q", tt.agent, got, err, tt.token)
+			t.Errorf("productTokens(%q) = %q, %v; want the token %q", tt.agent, got, err, tt.token)
 		}
 	}
 }
@@ -61,10 +61,10 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewTransport(Options{UserAgent: tt.agent, ProductTokens: tt.tokens})
 			if err == nil {
-				t.Fatal("NewTransport returned no error")
+				t.Fatalf("NewTransport returned no error, want one that contains %q", tt.want)
 			}
 			if !strings.HasPrefix(err.Error(), "robotsmw: ") || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %q, want it to contain %q", err, tt.want)
+				t.Errorf("NewTransport returned the error %q, want it to begin with \"robotsmw: \" and to contain %q", err, tt.want)
 			}
 		})
 	}

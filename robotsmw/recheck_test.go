@@ -57,11 +57,11 @@ func getPages(t *testing.T, client *http.Client, host string, n int) (answered, 
 				yes.Add(1)
 			case errors.Is(err, ErrDisallowed):
 				if !strings.Contains(err.Error(), "Disallow") {
-					t.Errorf("the error does not contain the rule: %v", err)
+					t.Errorf("the error of a disallowed request is %v, want it to contain the rule", err)
 				}
 				no.Add(1)
 			default:
-				t.Error(err)
+				t.Errorf("Get returned error %v, want none or ErrDisallowed", err)
 			}
 		})
 	}
