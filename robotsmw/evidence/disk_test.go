@@ -275,7 +275,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		}
 		var killed *exec.ExitError
 		if err := cmd.Wait(); !errors.As(err, &killed) {
-			t.Fatalf("the process ended by itself: %v", err)
+			t.Fatalf("the process ended by itself with %v, want it to be killed", err)
 		}
 		lines, tail, err := readRecord(dir)
 		if err != nil {
@@ -285,7 +285,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 			t.Fatalf("after %d processes, the record has %d lines, want at least %d", i+1, len(lines), seen)
 		}
 		seen = len(lines)
-		t.Logf("%d lines, and %d bytes of an incomplete line", seen, tail)
+		t.Logf("the record has %d lines, and %d bytes of an incomplete line", seen, tail)
 	}
 	rec := mustOpen(t, dir, Options{})
 	if err := rec.Close(); err != nil {

@@ -360,7 +360,7 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1], paused until 0s before`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("the request lines are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 
 		refused := of(lines, "decision")
@@ -674,7 +674,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lines, tail, err := readRecord(dir); err == nil && tail == 0 && len(lines) == whole {
-				t.Fatalf("a change of byte %d of %s is not detected", i, name)
+				t.Fatalf("reading the record does not detect the change of byte %d of %s, want an error or fewer lines", i, name)
 			}
 			text[i] ^= bit
 		}
@@ -725,7 +725,7 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}
 			err := rec.Observe(&opts)
 			if opts.Observer != nil || opts.Limiter.Observer != nil {
-				t.Error("Observe has added observers before it failed")
+				t.Error("Observe added observers although it failed, want none")
 			}
 			return err
 		}, "Limiter.Jitter is -1"},

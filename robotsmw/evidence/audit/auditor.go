@@ -16,7 +16,7 @@ type Auditor struct {
 	// that the robot obeys: the first of them that is in robots.txt, else "*".
 	// It adds to the built-in list, which contains Googlebot-Image and others.
 	// Robots whose lists have the same last name are assumed to share the
-	// robots.txt files that they fetch, also with the robot of that name.
+	// robots.txt files that they fetch, and so is the robot of that name.
 	Groups map[string][]string
 	// Only requests from Since on and before Until are judged and counted.
 	// Earlier fetches of robots.txt are taken into account. A zero time means

@@ -188,7 +188,7 @@ func TestRead_Formats(t *testing.T) {
 				}
 			}
 			if n := got.result.Requests; n != len(hits) {
-				t.Errorf("%d requests, want %d", n, len(hits))
+				t.Errorf("%d requests were read, want %d", n, len(hits))
 			}
 			for _, name := range []string{"broken", "jumps", "anonymous", "unnamed"} {
 				if n := got.result.Counts[name]; n != 0 {
@@ -220,10 +220,10 @@ func TestRead_NoSuchFormat(t *testing.T) {
 	a := Auditor{Format: "iis"}
 	err := a.Read(t.Context(), Input{"log", strings.NewReader("")})
 	if !errors.Is(err, errNoFormat) {
-		t.Fatalf("got the error %v, want errNoFormat", err)
+		t.Fatalf("Read with an unknown format returned the error %v, want errNoFormat", err)
 	}
 	if want := "combined, caddy"; !strings.Contains(err.Error(), want) {
-		t.Errorf("got the error %q, want it to contain %q", err, want)
+		t.Errorf("Read with an unknown format returned the error %q, want it to contain %q", err, want)
 	}
 }
 
