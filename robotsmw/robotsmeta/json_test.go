@@ -56,10 +56,10 @@ func TestDirectives_InvalidJSON(t *testing.T) {
 	} {
 		d := ParseContent("nofollow")
 		if err := json.Unmarshal([]byte(text), &d); err == nil {
-			t.Errorf("%s: Unmarshal of %s returns no error", name, text)
+			t.Errorf("%s: Unmarshal of %s returns no error, want one", name, text)
 		}
 		if !d.NoFollow() {
-			t.Errorf("%s: Unmarshal of %s removes nofollow although it fails", name, text)
+			t.Errorf("%s: Unmarshal of %s removes nofollow although it fails, want no change", name, text)
 		}
 	}
 }

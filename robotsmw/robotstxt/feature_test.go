@@ -95,7 +95,7 @@ func TestSharedFeatures(t *testing.T) {
 		}
 	}
 	for id := range reasons {
-		t.Errorf("featureDisagreements has %q, but there is no such case", id)
+		t.Errorf("featureDisagreements has %q, but there is no such case: remove it", id)
 	}
 	for _, feature := range slices.Sorted(maps.Keys(count)) {
 		t.Logf("%s: %d of %d agree", feature, agreed[feature], count[feature])

@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 		kept := bytes.Clone(body)
 		file := Parse(body)
 		if !bytes.Equal(body, kept) {
-			t.Fatal("Parse modifies the body")
+			t.Fatal("Parse modifies the body, want it unchanged")
 		}
 		lines := 1 + bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r"))
 		for group := range file.Groups() {

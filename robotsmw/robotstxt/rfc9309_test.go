@@ -194,7 +194,7 @@ func TestRFC9309_2_2_4_OtherRecords(t *testing.T) {
 		"sitemap:\n" +
 		"sitemap: https://example.com/3.xml").Sitemaps()
 	if want := []string{"https://example.com/1.xml", "2", "https://example.com/3.xml"}; !slices.Equal(got, want) {
-		t.Errorf("sitemaps %q, want %q", got, want)
+		t.Errorf("Sitemaps() = %q, want %q", got, want)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestRFC9309_2_3_1_5_ParsingErrors(t *testing.T) {
 		checkDisallowed(t, f, "foo", "/x")
 		checkAllowed(t, f, "foo", "/y")
 		if t.Failed() {
-			t.Fatalf("this happened with the bad line %q", bad)
+			t.Fatalf("the robots.txt of these failures has the bad line %q", bad)
 		}
 	}
 }
