@@ -121,7 +121,7 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, announced := resp.Trailer["Checksum"]; !announced {
-		t.Error("resp.Trailer does not contain the announced trailer Checksum")
+		t.Error("resp.Trailer does not contain Checksum, want it before the body is read, because the server announces it")
 	}
 	io.Copy(io.Discard, resp.Body)
 	for range 2 {

@@ -137,7 +137,7 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 			t.Errorf("the JSON is %s (error %v), want stale, the cause and the time of the fetch", b, err)
 		}
 		if !errors.Is(&DisallowedError{d}, ErrDisallowed) {
-			t.Error("errors.Is reports false for ErrDisallowed, although a rule of a stale copy disallows the URL")
+			t.Error("errors.Is with ErrDisallowed reports false, want true, because a rule of a stale copy disallows the URL")
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
 		if int(r) >= len(fromMatch) {
-			t.Errorf("fromMatch has no Reason for %q of package robotstxt", r)
+			t.Errorf("fromMatch has no Reason for %q of package robotstxt, want one for each of its reasons", r)
 		}
 	}
 }
@@ -301,7 +301,7 @@ func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 		t.Errorf("the JSON has %d bytes, want at most 64 KiB", len(text))
 	}
 	if i := bytes.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-		t.Errorf("the JSON contains %q, which is not printable", text[i:i+10])
+		t.Errorf("the JSON contains %q, want only printable characters", text[i:i+10])
 	}
 	var back struct {
 		Rule  string

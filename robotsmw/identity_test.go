@@ -100,10 +100,10 @@ func FuzzProductTokens(f *testing.F) {
 			t.Fatalf("productTokens(%q) returned %d tokens, want 1", agent, len(tokens))
 		}
 		if _, err := productTokens(agent, tokens); err != nil {
-			t.Errorf("productTokens(%q) returned the token %q, which is not valid: %v", agent, tokens[0], err)
+			t.Errorf("productTokens(%q) returned the token %q, want one that it accepts as a product token: %v", agent, tokens[0], err)
 		}
 		if !names(agent, tokens[0]) {
-			t.Errorf("productTokens(%q) returned the token %q, which the User-Agent does not contain", agent, tokens[0])
+			t.Errorf("productTokens(%q) returned the token %q, want one that the User-Agent contains", agent, tokens[0])
 		}
 	})
 }

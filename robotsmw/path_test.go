@@ -95,7 +95,7 @@ Allow: /private/open/
 			t.Errorf("%s: got %v, resolved %q; want line %d (0 means allowed), resolved %q", tt.path, d, d.Resolved, tt.line, tt.resolved)
 		}
 		if d.URL != u {
-			t.Errorf("%s: Decision.URL is not the URL that was passed to Check", tt.path)
+			t.Errorf("%s: Decision.URL is not the *url.URL that was passed to Check, want the same pointer", tt.path)
 		}
 	}
 }

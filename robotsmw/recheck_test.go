@@ -568,7 +568,7 @@ func TestJudgedAgain_UnavailableRunsOut(t *testing.T) {
 					go func() { errs <- get() }()
 				}
 				if first, second := <-errs, <-errs; first != nil || !errors.Is(second, ErrUnreachable) {
-					t.Errorf("got errors %v and %v, want none and ErrUnreachable", first, second)
+					t.Errorf("the two requests returned errors %v and %v, want none and ErrUnreachable", first, second)
 				}
 			})
 		})

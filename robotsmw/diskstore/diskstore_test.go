@@ -256,7 +256,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the condition is not met after a minute")
+			t.Fatal("the condition of waitFor is not met after a minute, want it met before")
 		}
 	}
 }

@@ -63,7 +63,7 @@ func TestOddFilesAreMisses(t *testing.T) {
 			}
 			s.sweep(false)
 			if err := ctx.Err(); err != nil {
-				t.Errorf("the calls took longer than ten seconds: %v", err)
+				t.Errorf("the calls took longer than ten seconds (%v), want less", err)
 			}
 		})
 	}

@@ -140,7 +140,7 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 					text = string(b)
 				}
 				if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != v.SHA256 {
-					return nil, 0, fmt.Errorf("line %d: the hash of the file is not %s", n, v.SHA256)
+					return nil, 0, fmt.Errorf("line %d: the text of the file does not have the hash %s", n, v.SHA256)
 				}
 				files[v.SHA256] = text
 			}
@@ -476,7 +476,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 		}
 		var line struct{ Event string }
 		if err := json.Unmarshal([]byte(strings.TrimSpace(block)), &line); err != nil {
-			t.Errorf("the block %q of a metadata record is not JSON: %v", block, err)
+			t.Errorf("the block %q of a metadata record is not JSON (%v), want a line of the segment", block, err)
 		}
 		_, about, _ := strings.Cut(head, "WARC-Target-URI: ")
 		about, _, _ = strings.Cut(about, "\r\n")
@@ -744,7 +744,7 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.err(); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got the error %v, want one that contains %q", err, tt.want)
+				t.Errorf("the call returns the error %v, want one that contains %q", err, tt.want)
 			}
 		})
 	}

@@ -771,7 +771,7 @@ func TestDrafts_OneMention(t *testing.T) {
 		}
 		mentions := name.FindAll(text, -1)
 		if len(mentions) > 0 && path != place {
-			t.Errorf("%s mentions %s; the version should only be in the map drafts", path, mentions[0])
+			t.Errorf("%s mentions %s, want this version only in the map drafts", path, mentions[0])
 		}
 		found += len(mentions)
 		return nil

@@ -1022,7 +1022,7 @@ func TestMemory_Limits(t *testing.T) {
 			t.Errorf("limit of %s: %d pages are stored, want 8 to 12", name, n)
 		}
 		if m.entries["http://site.example/000"] == nil {
-			t.Errorf("limit of %s: the page that is used most often was evicted", name)
+			t.Errorf("limit of %s: the page that is used most often was evicted, want it stored", name)
 		}
 		m.put("http://site.example/000", cacheEntry{}, time.Now())
 		for _, e := range m.entries {

@@ -29,11 +29,11 @@ func TestDirectives_JSON(t *testing.T) {
 	} {
 		text, err := json.Marshal(d)
 		if err != nil {
-			t.Fatalf("%s: Marshal returns the error %v", name, err)
+			t.Fatalf("%s: Marshal returns the error %v, want none", name, err)
 		}
 		var got Directives
 		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatalf("%s: Unmarshal returns the error %v", name, err)
+			t.Fatalf("%s: Unmarshal returns the error %v, want none", name, err)
 		}
 		if len(d.rules) == 0 {
 			d.rules = nil

@@ -75,7 +75,7 @@ func TestSharedFeatures(t *testing.T) {
 		id := fmt.Sprintf("%d %s", i+1, c.Feature)
 		compare, ok := comparisons[c.Feature]
 		if !ok {
-			t.Fatalf("case %s: there is no comparison for the feature", id)
+			t.Fatalf("case %s: comparisons has no function for the feature %s, want one", id, c.Feature)
 		}
 		got, want := compare(c)
 		count[c.Feature]++
@@ -86,7 +86,7 @@ func TestSharedFeatures(t *testing.T) {
 		_, mayDiffer := reasons[id]
 		delete(reasons, id)
 		if isEqual && mayDiffer {
-			t.Errorf("case %s: got %s, as expected: remove it from featureDisagreements",
+			t.Errorf("case %s: got %s, as expected, want a disagreement: remove the case from featureDisagreements",
 				id, asJSON(got))
 		}
 		if !isEqual && !mayDiffer {

@@ -143,7 +143,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			checkDisallowed(t, f, "x", test.same)
 			checkAllowed(t, f, "x", test.other)
 			if t.Failed() {
-				t.Fatalf("the pattern of these targets is %q", test.pattern)
+				t.Fatalf("the robots.txt of these failures has the pattern %q", test.pattern)
 			}
 		}
 	})

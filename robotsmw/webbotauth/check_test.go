@@ -601,12 +601,12 @@ func FuzzCheckDirectory(f *testing.F) {
 		r.check(httptest.NewRequest("GET", directoryURL, nil), resp, body, now)
 		for _, problem := range r.problems {
 			if strings.ContainsFunc(problem, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-				t.Errorf("the problem %q contains control characters", problem)
+				t.Errorf("the problem %q contains control characters, want none", problem)
 			}
 		}
 		for _, k := range r.keys {
 			if k.ID != KeyID(k.public) {
-				t.Errorf("the ID of the key %+v is not its thumbprint %s", k, KeyID(k.public))
+				t.Errorf("the key %+v has the wrong ID, want its thumbprint %s", k, KeyID(k.public))
 			}
 			if !k.Until.IsZero() && !k.public.Equal(key.Public()) {
 				t.Errorf("got the key %+v, want no Until, because it did not sign the response", k)

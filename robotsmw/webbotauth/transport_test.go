@@ -46,7 +46,7 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Signature"), "sig1=:"), ":"))
 	if err != nil || !ed25519.Verify(public, []byte(base), signature) {
-		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s",
+		return created, expires, fmt.Errorf("the signature of %s %s is not valid, want a valid one; the signature base of the server is\n%s",
 			r.Method, r.URL, base)
 	}
 	if m[4] != KeyID(public) {

@@ -370,17 +370,17 @@ func FuzzFormats(f *testing.F) {
 				got, err := p.line([]byte(line))
 				again, err2 := p.line([]byte(line))
 				if (err == nil) != (err2 == nil) || got.event != nil && *got.event != *again.event {
-					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v)", line, got.event, err, again.event, err2)
+					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v), want the same", line, got.event, err, again.event, err2)
 				}
 				if err == nil && got.isRequest && (!ok || at != got.at) {
-					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d", line, at, ok, got.at)
+					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d, want the same", line, at, ok, got.at)
 				}
 				e := got.event
 				if e == nil {
 					continue
 				}
 				if e.robot == "" || e.url == "" && format != FormatALB || e.isAnonymous != (e.address == "") || e.at == never || e.wait < 0 {
-					t.Fatalf("%q: the event %+v is invalid", line, e)
+					t.Fatalf("%q: the event %+v is invalid, want a robot, a URL, an address unless it is anonymous, a time, and no negative wait", line, e)
 				}
 			}
 		}

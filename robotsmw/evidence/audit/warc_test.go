@@ -132,7 +132,7 @@ func TestRobotsTxts(t *testing.T) {
 	)
 	h, broken := historyOf(t, gzipped(file))
 	if len(broken) != 1 || len(h.hosts) != 1 {
-		t.Fatalf("got the errors %v and %d hosts, want one error and one host", broken, len(h.hosts))
+		t.Fatalf("RobotsTxts yields the errors %v and files of %d hosts, want one error and one host", broken, len(h.hosts))
 	}
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a

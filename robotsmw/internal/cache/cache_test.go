@@ -95,7 +95,7 @@ func audit(c *Cache, flights []*Flight) error {
 	}
 	for i, e := range c.awaitingRetry {
 		if places[e]++; e.at != i+1 {
-			wrong("%s is at %d in the heap, and its position is %d", e.origin, i+1, e.at)
+			wrong("%s is at %d in the heap, and its position is %d, want the same", e.origin, i+1, e.at)
 		}
 	}
 	var bytes int64
@@ -112,7 +112,7 @@ func audit(c *Cache, flights []*Flight) error {
 			places[e]++
 		}
 		if places[e] != 1 || e.origin != name {
-			wrong("%s is in %d places", name, places[e])
+			wrong("%s is in %d of list, heap, fetches and pins, want 1", name, places[e])
 		}
 		if e.rec == nil {
 			continue
@@ -131,28 +131,28 @@ func audit(c *Cache, flights []*Flight) error {
 			unattendedBytes += f.bytes + flightSize
 		}
 		if isUnattended != (f.at > 0) || f.at > 0 && c.unattended[f.at-1] != f {
-			wrong("%s has %d bytes and %d callers, and is at %d in the heap",
+			wrong("%s has %d bytes and %d callers, and is at %d in the heap, want it there exactly if it has bytes but no callers",
 				f.Origin, f.bytes, f.callers, f.at)
 		}
 		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
-			wrong("%s was canceled with %d callers and cause %v",
+			wrong("%s was marked as canceled with %d callers and cause %v, want no callers and a cause",
 				f.Origin, f.callers, context.Cause(f.ctx))
 		}
 	}
 	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
-		wrong("%d bytes of unattended fetches; the cache counts %d",
+		wrong("unattended fetches have %d bytes, and the cache counts %d, want the same, and at most half of its limit unless there is only one",
 			unattendedBytes, c.unattendedBytes)
 	}
 	idle := len(c.entries) - flying - pinned - len(c.awaitingRetry)
 	isCounted := flying == c.flying && pinned == c.pinned
 	switch {
 	case len(places) != len(c.entries) || bytes != c.bytes || !isCounted:
-		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
+		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d, want the same",
 			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
 	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
-		wrong("%d origins, want at most %d", len(c.entries), c.maxCount)
+		wrong("the cache has %d origins, want at most %d", len(c.entries), c.maxCount)
 	case bytes > c.maxBytes && idle+len(c.awaitingRetry) > 1:
-		wrong("%d bytes, with %d origins that could be evicted", bytes, idle+len(c.awaitingRetry))
+		wrong("the cache has %d bytes, want at most %d, because %d origins could be evicted", bytes, c.maxBytes, idle+len(c.awaitingRetry))
 	}
 	return errors.Join(errs...)
 }

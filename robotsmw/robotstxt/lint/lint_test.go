@@ -474,7 +474,7 @@ func TestCheck_MessagesAreUTF8(t *testing.T) {
 	name := strings.Repeat("a", 59) + "йй"
 	problems := Check([]byte("User-agent: *\n" + name + ": /a\n"))
 	if len(problems) == 0 {
-		t.Fatalf("Check finds no problem in a file with the field %q", name)
+		t.Fatalf("Check finds no problem in a file with the field %q, want at least one", name)
 	}
 	for _, p := range problems {
 		if !utf8.ValidString(p.Message) || strings.Contains(p.Message, `\x`) {
@@ -508,7 +508,7 @@ func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: Check returns no problem with the code %s", field, codeMergedGroups)
+			t.Errorf("%s: Check returns no problem with the code %s, want one", field, codeMergedGroups)
 		}
 	}
 }
@@ -530,7 +530,7 @@ func TestCheck_RulesThatAreNotCompared(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("Check returns no problem with the code %s about rules that were not compared",
+		t.Errorf("Check returns no problem with the code %s about rules that were not compared, want one",
 			codeTooMany)
 	}
 }
