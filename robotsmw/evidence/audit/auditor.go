@@ -390,7 +390,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 var noFile = newFile(&capture{status: 404})
 
 // inForce returns the file that was in force when a request was made, or nil if
-// none is known. After a 404 or 410, no file is in force until a 2xx or 304.
+// none is known. After a 404 or 410, it returns noFile until a 2xx or 304.
 // Another 4xx may concern only the robot that received it, so robots that have
 // received the file since the log began still obey that file.
 func (a *Auditor) inForce(e *event, s *site) *file {
