@@ -167,7 +167,7 @@ func TestStatusMatrix(t *testing.T) {
 				c := newTestTransport(t, base, edit).Checker()
 				private, public := decide(t, c, "http://a.example/private/x"), decide(t, c, "http://a.example/x")
 				if got := classify(private, public); got != tt.want {
-					t.Errorf("verdict %s, want %s\n%v\n%v", got, tt.want, private, public)
+					t.Errorf("the verdict is %s, want %s; the decisions are\n%v\n%v", got, tt.want, private, public)
 				}
 				next := private.Expires
 				if tt.want == unreachable {
@@ -177,10 +177,10 @@ func TestStatusMatrix(t *testing.T) {
 					}
 				}
 				if got := time.Until(next); got != tt.next {
-					t.Errorf("next try in %v, want %v", got, tt.next)
+					t.Errorf("robots.txt is due again in %v, want %v", got, tt.next)
 				}
 				if tt.handler != nil && len(web.Log()) != 1 {
-					t.Errorf("%d requests, want 1", len(web.Log()))
+					t.Errorf("%d requests were sent, want 1", len(web.Log()))
 				}
 				err := error(&DisallowedError{private})
 				if errors.Is(err, ErrUnreachable) != (tt.want == unreachable) || errors.Is(err, ErrDisallowed) == (tt.want == unreachable) {
@@ -294,7 +294,7 @@ func TestRedirects(t *testing.T) {
 				c := newTestTransport(t, web).Checker()
 				private, public := decide(t, c, "http://h0.example/private/"), decide(t, c, "http://h0.example/")
 				if got := classify(private, public); got != want {
-					t.Errorf("verdict %s, want %s", got, want)
+					t.Errorf("the verdict is %s, want %s", got, want)
 				}
 				if private.RobotsURL != "http://h0.example/robots.txt" {
 					t.Errorf("RobotsURL is %s, want that of the first authority", private.RobotsURL)
@@ -310,7 +310,7 @@ func TestRedirects(t *testing.T) {
 						want = allowAll
 					}
 					if got := classify(private, public); got != want {
-						t.Errorf("%s, %d hops: verdict %s, want %s", host, n-i, got, want)
+						t.Errorf("%s, %d hops: the verdict is %s, want %s", host, n-i, got, want)
 					}
 				}
 			})
@@ -333,7 +333,7 @@ func TestRedirects(t *testing.T) {
 				web.Handle("b.example:8080", redirect)
 				c := newTestTransport(t, &web).Checker()
 				if got := classify(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
-					t.Errorf("Location %s: verdict %s, want %s", loc, got, obey)
+					t.Errorf("Location %s: the verdict is %s, want %s", loc, got, obey)
 				}
 			})
 		}
@@ -356,7 +356,7 @@ func TestRedirects(t *testing.T) {
 				"http://b.example/a-only": true, "http://b.example/b-only": false,
 			} {
 				if d := decide(t, c, url); d.Allowed != want {
-					t.Errorf("%v, want allowed %v", d, want)
+					t.Errorf("got %v; want allowed: %t", d, want)
 				}
 			}
 		})
@@ -406,7 +406,7 @@ func TestRedirects(t *testing.T) {
 			c := newTestTransport(t, &web).Checker()
 			for _, a := range checkAll(t.Context(), c, mustURLs(t, []string{"http://h0.example/", "http://h1.example/", "http://h2.example/"})) {
 				if a.Err != nil || !a.Decision.Allowed || a.Decision.Reason != Unavailable {
-					t.Errorf("%v, %v; want unavailable", a.Decision, a.Err)
+					t.Errorf("got %v and error %v; want allowed, because there is no robots.txt", a.Decision, a.Err)
 				}
 			}
 		})
@@ -418,7 +418,7 @@ func TestRedirects(t *testing.T) {
 			web.Handle("a.example", status(302, "Location: http://gone.example/robots.txt"))
 			c := newTestTransport(t, &web).Checker()
 			if d := decide(t, c, "http://a.example/"); d.Allowed || d.Reason != Unreachable {
-				t.Errorf("%v, want unreachable", d)
+				t.Errorf("got %v; want disallowed, because robots.txt is unreachable", d)
 			}
 		})
 	})
@@ -433,7 +433,7 @@ func TestRedirects(t *testing.T) {
 			req.Header.Set("Authorization", "secret")
 			req.Header.Set("Cookie", "id=2")
 			if _, err := newTestTransport(t, &web).RoundTrip(req); !errors.Is(err, ErrDisallowed) {
-				t.Fatal(err)
+				t.Fatalf("RoundTrip returned error %v, want ErrDisallowed", err)
 			}
 			for _, r := range web.Log() {
 				for name := range r.Header {
@@ -510,7 +510,7 @@ func TestFTP(t *testing.T) {
 	})
 	c := newTestTransport(t, base).Checker()
 	if got := classify(decide(t, c, "ftp://a.example/private/"), decide(t, c, "ftp://a.example:21/")); got != obey {
-		t.Errorf("verdict %s, want %s", got, obey)
+		t.Errorf("the verdict is %s, want %s", got, obey)
 	}
 	c = newTestTransport(t, http.DefaultTransport).Checker()
 	if d := decide(t, c, "ftp://a.example/"); d.Allowed || d.Reason != Unreachable {
@@ -538,7 +538,7 @@ func TestOriginsAreIsolated(t *testing.T) {
 			}
 		}
 		if n := robotsFetches(&web, ""); n != len(names) {
-			t.Errorf("%d fetches for %d origins, want one for each", n, len(names))
+			t.Errorf("robots.txt was fetched %d times for %d origins, want once for each", n, len(names))
 		}
 	})
 }

@@ -90,12 +90,14 @@ func (a *Admission) Done(o politeness.Outcome) {
 //   - send Options.UserAgent, because Admit applies the rules for its product
 //     tokens;
 //   - call Admit for the target of each redirect before requesting the target,
-//     and call Done for the redirect before that. Otherwise the target may wait
-//     for the slot that the redirect holds, until the Lease ends;
+//     and before that call of Admit, call Done for the redirect. Otherwise the
+//     target may wait for the slot that the redirect holds, until the Lease
+//     ends;
 //   - call Admit again before each retry;
-//   - refuse private addresses. Options.RefuseAddress is called for the
-//     connections for robots.txt, which may be in memory, but not for those of
-//     the caller's client. For a client with a net.Dialer, use
+//   - refuse private addresses. Options.RefuseAddress is called only for the
+//     connections that fetch robots.txt, and there is none while robots.txt is
+//     in memory. It is never called for the connections of the caller's client.
+//     For a client with a net.Dialer, use
 //     DialControl(PublicOnly). A client that resolves names by itself needs a
 //     proxy that refuses such addresses;
 //   - refuse schemes that the client should not open. A URL without a host,
@@ -145,9 +147,9 @@ func acquire(limiter *politeness.Limiter, req *http.Request) (*politeness.Grant,
 }
 
 // limiter returns the Limiter that delays the requests of Admit: that of
-// sender, if sender is a politeness.Transport. If it is anything else, there is
-// no Limiter, and the result is nil. A politeness.Transport without a Limiter
-// is an error.
+// sender, if sender is a politeness.Transport. If sender is anything else,
+// there is no Limiter, and the result is nil. If sender is a
+// politeness.Transport without a Limiter, limiter returns an error.
 func (c *config) limiter() (*politeness.Limiter, error) {
 	paced, ok := c.sender.(*politeness.Transport)
 	if !ok {

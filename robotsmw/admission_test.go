@@ -36,7 +36,7 @@ var requestFuncs = map[string]requestFunc{
 		a, err := tr.Admit(ctx, u)
 		if err != nil {
 			if a != nil {
-				return nil, fmt.Errorf("an Admission and an error: %w", err)
+				return nil, fmt.Errorf("Admit returned an Admission in addition to the error: %w", err)
 			}
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (v *requestTest) mustStart(rawURL string) (done func()) {
 	v.t.Helper()
 	done, err := v.start(v.t.Context(), rawURL)
 	if err != nil {
-		v.t.Fatalf("%s: got error %v, want none", rawURL, err)
+		v.t.Fatalf("starting the request for %s: error %v, want none", rawURL, err)
 	}
 	return done
 }
@@ -367,7 +367,7 @@ func TestAdmit_ErrorsOfRoundTrip(t *testing.T) {
 					v := newRequestTest(t, d, limiter, edit...)
 					got[name] = describe(tt.err(v))
 					if !strings.Contains(got[name], tt.want) {
-						t.Errorf("%s: %s\nwant %q in it", name, got[name], tt.want)
+						t.Errorf("the error of %s is\n%s\nwant it to contain %q", name, got[name], tt.want)
 					}
 					time.Sleep(20 * time.Second) // the fetch of robots.txt may go on without its callers
 					v.checkIdle()
@@ -576,7 +576,7 @@ func TestAdmit_WithoutALimiter(t *testing.T) {
 		start := time.Now()
 		for range 10 {
 			if _, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err != nil {
-				t.Error(err)
+				t.Errorf("Admit returned error %v, want none", err)
 			}
 		}
 		if time.Since(start) != 0 {
@@ -601,11 +601,11 @@ func TestAdmit_LimiterInBase(t *testing.T) {
 			a.Done(politeness.Outcome{})
 		}
 		if time.Since(start) != 3*time.Second { // after robots.txt
-			t.Errorf("it took %v, want 3s", time.Since(start))
+			t.Errorf("robots.txt and three pages took %v, want 3s", time.Since(start))
 		}
 		v = newRequestTest(t, nil, nil, func(o *Options) { o.Base = &politeness.Transport{Base: o.Base} })
 		if a, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err == nil || a != nil || !strings.Contains(err.Error(), "set its Limiter") {
-			t.Errorf("%v, %v; want an error about the Limiter", a, err)
+			t.Errorf("Admit returned %v and error %v, want only an error that contains \"set its Limiter\"", a, err)
 		}
 	})
 }
@@ -672,11 +672,11 @@ func TestAdmit_OtherSchemes(t *testing.T) {
 		} {
 			a, err := v.tr.Admit(t.Context(), mustURL(t, tt.url))
 			if err != nil || a.Decision.Reason != NotApplicable || a.Decision.URL.String() != tt.url {
-				t.Errorf("%s: got %+v, %v; want an Admission with this URL and the reason not-applicable", tt.url, a,
+				t.Errorf("%s: got %+v and error %v; want an Admission with this URL and the reason not-applicable", tt.url, a,
 					err)
 			}
 			if time.Since(start) != tt.took {
-				t.Errorf("%s: after %v, want %v", tt.url, time.Since(start), tt.took)
+				t.Errorf("%s was admitted after %v, want %v", tt.url, time.Since(start), tt.took)
 			}
 			a.Done(politeness.Outcome{})
 		}
@@ -810,7 +810,7 @@ func TestAdmit_StrictIdentity(t *testing.T) {
 			o.StrictIdentity = true
 		})
 		if _, err := v.tr.Admit(t.Context(), mustURL(t, "http://a.example/")); err != nil {
-			t.Error(err)
+			t.Errorf("Admit returned error %v, want none", err)
 		}
 	})
 }

@@ -134,7 +134,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			u := mustURL(t, r.URL)
 			site, ok := sites[u.Host]
 			if !ok {
-				t.Errorf("%s was requested, which is not an origin of this test", r.URL)
+				t.Errorf("%s was requested, but want only requests to this test's origins", r.URL)
 				continue
 			}
 			if u.Path == "/robots.txt" {
@@ -146,7 +146,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 			}
 			asked[r.URL] = true
 			if path := u.RequestURI(); !isAllowed(site, path) {
-				t.Errorf("%s %s was requested, although robots.txt disallows it (%s)", r.Method, r.URL, site.kind)
+				t.Errorf("the server received %s %s, want no such request, because robots.txt disallows it (%s)", r.Method, r.URL, site.kind)
 			}
 		}
 		for host, site := range sites {
@@ -162,7 +162,7 @@ func TestCrawlAuditedFromTheServersSide(t *testing.T) {
 				}
 				if isAllowed(site, path) {
 					if !asked[u] {
-						t.Errorf("%s is allowed (%s), but was not requested: error %v", u, site.kind, err)
+						t.Errorf("%s was not requested (error %v), want a request, because robots.txt allows it (%s)", u, err, site.kind)
 					}
 				} else if !errors.Is(err, ErrDisallowed) && !errors.Is(err, ErrUnreachable) {
 					t.Errorf("%s is disallowed (%s): got error %v, want ErrDisallowed or ErrUnreachable", u, site.kind,

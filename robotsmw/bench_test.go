@@ -99,8 +99,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 // A check of a URL of a cached origin takes at most one allocation. A Transport
-// adds five allocations to a request. Budgets that are not zero are twice as
-// high.
+// adds five allocations to a request. The budgets are twice as high, except
+// those of zero.
 func TestAllocationBudgets(t *testing.T) {
 	tr := warm(t)
 	c := tr.Checker()

@@ -98,7 +98,7 @@ func TestBodies_OfFetchesThatNoCallerWaitsFor(t *testing.T) {
 		var most, mostCounted int64
 		for i := range 1500 {
 			if _, err := checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 20*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatal(err)
+				t.Fatalf("Check of h%d.example returned error %v, want DeadlineExceeded", i, err)
 			}
 			synctest.Wait()
 			most = max(most, web.read.Load())
@@ -291,7 +291,7 @@ func TestCheck_EndedContextBeginsNoRefresh(t *testing.T) {
 		d, err := c.Check(ctx, mustURL(t, "http://a.example/no"))
 		synctest.Wait()
 		if n := robotsFetches(web, ""); d.Allowed || err != nil || n != 1 {
-			t.Errorf("%v, %v; %d fetches, want 1", d, err, n)
+			t.Errorf("got %v, error %v and %d fetches of robots.txt; want disallowed, no error and 1", d, err, n)
 		}
 	})
 }

@@ -28,12 +28,12 @@ func TestCacheDropsTheLeastRecentlyUsed(t *testing.T) {
 		visit(0, 1, 2, 0, 3) // h1 is dropped
 		visit(0, 2, 3)       // all three are in memory
 		if n := robotsFetches(&web, ""); n != 4 {
-			t.Errorf("%d fetches, want 4", n)
+			t.Errorf("%d fetches of robots.txt, want 4", n)
 		}
 		visit(1) // h0 is dropped
 		visit(2, 3, 1)
 		if n := robotsFetches(&web, ""); n != 5 {
-			t.Errorf("%d fetches, want 5", n)
+			t.Errorf("%d fetches of robots.txt, want 5", n)
 		}
 		if s := c.Stats(); s.Origins != 3 {
 			t.Errorf("Stats().Origins = %d, want 3", s.Origins)
@@ -103,7 +103,7 @@ func TestFullOfUnreachableOrigins(t *testing.T) {
 			decide(t, c, fmt.Sprintf("http://down%d.example/", i))
 		}
 		if n := len(web.Log()); n != 3 {
-			t.Errorf("%d fetches, want 3", n)
+			t.Errorf("%d fetches of robots.txt, want 3", n)
 		}
 		web.Handle("new.example", robots(someRules))
 		if d := decide(t, c, "http://new.example/private/"); d.Allowed {
@@ -123,7 +123,7 @@ func TestOneOriginFitsInto1Byte(t *testing.T) {
 	decide(t, c, "http://a.example/")
 	decide(t, c, "http://a.example/")
 	if n := robotsFetches(&web, ""); n != 1 {
-		t.Errorf("%d fetches, want 1", n)
+		t.Errorf("%d fetches of robots.txt, want 1", n)
 	}
 }
 

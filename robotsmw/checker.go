@@ -183,8 +183,8 @@ func (c *Checker) Tokens() []string { return slices.Clone(c.cfg.tokens) }
 //   - u is not an absolute URL, its host or port is not valid, or its Opaque is
 //     neither a path nor a URL of the same origin.
 //   - ctx ended before robots.txt was known. The error wraps ctx's error.
-//   - the fetch of robots.txt is delayed, or would have to wait beyond ctx's
-//     deadline. The error is a *politeness.DelayError.
+//   - the fetch of robots.txt would have to wait beyond ctx's deadline, or
+//     longer than the Limiter allows. The error is a *politeness.DelayError.
 //   - a politeness.Transport in Options.Base has an invalid Limiter. The error
 //     wraps politeness.ErrInvalidLimiter.
 //

@@ -95,10 +95,10 @@ func TestHTTP2(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.ProtoMajor != 2 {
-		t.Errorf("got protocol %s, want HTTP/2", resp.Proto)
+		t.Errorf("the response's protocol is %s, want HTTP/2", resp.Proto)
 	}
 	if _, err := client.Get(server.URL + "/private/"); !errors.Is(err, ErrDisallowed) {
-		t.Errorf("got error %v, want ErrDisallowed", err)
+		t.Errorf("the request for /private/ returned error %v, want ErrDisallowed", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestTrailersContentLengthAndDoubleClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, announced := resp.Trailer["Checksum"]; !announced {
-		t.Error("resp.Trailer does not contain the announced trailer Checksum")
+		t.Error("resp.Trailer does not contain Checksum, want it before the body is read, because the server announces it")
 	}
 	io.Copy(io.Discard, resp.Body)
 	for range 2 {
@@ -175,7 +175,7 @@ func TestRefusedRequestIsLeftAsItWas(t *testing.T) {
 				t.Errorf("%s: the body was closed %d times, want once", name, body.closed)
 			}
 			if req.URL != before.URL || req.Host != before.Host || fmt.Sprint(req.Header) != fmt.Sprint(header) {
-				t.Errorf("%s: RoundTrip changed the request", name)
+				t.Errorf("%s: RoundTrip changed the request, want it unchanged", name)
 			}
 		}
 		time.Sleep(time.Minute)
@@ -194,7 +194,7 @@ func TestResponseIsHandedOn(t *testing.T) {
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://a.example/", nil)
 	got, err := newTestTransport(t, base).RoundTrip(req)
 	if err != nil || got != given {
-		t.Errorf("%p, %v; want %p", got, err, given)
+		t.Errorf("RoundTrip returned the response %p and error %v, want the response %p of Base and no error", got, err, given)
 	}
 }
 
@@ -233,6 +233,6 @@ func TestWrap_OfATransport(t *testing.T) {
 	_, err := NewTransport(Options{UserAgent: "TestBot/1.0",
 		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt }})
 	if err == nil || !strings.Contains(err.Error(), "wrap the result of NewTransport") {
-		t.Errorf("got error %v, want one that recommends to wrap the result", err)
+		t.Errorf("NewTransport returned error %v, want one that contains \"wrap the result of NewTransport\"", err)
 	}
 }

@@ -220,7 +220,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// cut returns text, or its first most bytes followed by "..." if it is longer.
+// cut returns text unchanged if its length in bytes is at most the limit most.
+// Otherwise, it cuts text at the limit and appends "...".
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -267,9 +268,9 @@ func (d Decision) why(in string) string {
 	return s
 }
 
-// failure describes why robots.txt is unreachable or was not fetched because
-// its address was refused, and when the next try is due. hint follows the cause
-// if robots.txt is unreachable.
+// failure describes why robots.txt is unreachable, or that its address was
+// refused, and when the next try is due. In the first case, hint follows the
+// cause. In the second case, hint is not used.
 func (d *Decision) failure(hint string) string {
 	next := d.NextTry.UTC().Format(time.RFC3339)
 	if errors.Is(d.err, address.ErrRefused) {

@@ -94,7 +94,7 @@ func TestDecisionSaysWhy(t *testing.T) {
 				}
 				d := decide(t, newTestTransport(t, &web, edit).Checker(), tt.url)
 				if got := d.String(); got != tt.text {
-					t.Errorf("got  %s\nwant %s", got, tt.text)
+					t.Errorf("String() = %s\n    want %s", got, tt.text)
 				}
 				_, why, _ := strings.Cut(strings.TrimSuffix(tt.text, ")"), " (")
 				want := "robotsmw: disallowed: " + strings.ReplaceAll(why, "http://a.example/robots.txt", "robots.txt")
@@ -103,14 +103,14 @@ func TestDecisionSaysWhy(t *testing.T) {
 						"http://a.example/robots.txt")
 				}
 				if got := (&DisallowedError{d}).Error(); got != want {
-					t.Errorf("as an error: %s\nwant %s", got, want)
+					t.Errorf("the DisallowedError's text is %s\nwant %s", got, want)
 				}
 				b, err := json.Marshal(d)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if tt.json != "" && string(b) != tt.json {
-					t.Errorf("got  %s\nwant %s", b, tt.json)
+					t.Errorf("the JSON is %s\nwant        %s", b, tt.json)
 				}
 			})
 		})
@@ -137,7 +137,7 @@ func TestStaleDecisionSaysSo(t *testing.T) {
 			t.Errorf("the JSON is %s (error %v), want stale, the cause and the time of the fetch", b, err)
 		}
 		if !errors.Is(&DisallowedError{d}, ErrDisallowed) {
-			t.Error("errors.Is reports false for ErrDisallowed, although a rule of a stale copy disallows the URL")
+			t.Error("errors.Is with ErrDisallowed reports false, want true, because a rule of a stale copy disallows the URL")
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestEveryReasonOfTheParser(t *testing.T) {
 	unknown := robotstxt.Reason(255).String()
 	for r := robotstxt.Reason(0); r.String() != unknown; r++ {
 		if int(r) >= len(fromMatch) {
-			t.Errorf("fromMatch has no Reason for %q of package robotstxt", r)
+			t.Errorf("fromMatch has no Reason for %q of package robotstxt, want one for each of its reasons", r)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestDecisionHasTheFileIfAskedFor(t *testing.T) {
 			}
 		}
 		if n := robotsFetches(&web, "a.example"); n != 2 {
-			t.Errorf("%d fetches, want one for the store and one without it", n)
+			t.Errorf("%d fetches of robots.txt, want 2: one for the Store and one without it", n)
 		}
 		with := (&record.Kind{KeepFiles: true}).Document([]byte(someRules))
 		without := new(record.Kind).Document([]byte(someRules))
@@ -301,7 +301,7 @@ func TestDecisionOfAHostileFileAsJSON(t *testing.T) {
 		t.Errorf("the JSON has %d bytes, want at most 64 KiB", len(text))
 	}
 	if i := bytes.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
-		t.Errorf("the JSON contains %q, which is not printable", text[i:i+10])
+		t.Errorf("the JSON contains %q, want only printable characters", text[i:i+10])
 	}
 	var back struct {
 		Rule  string

@@ -37,13 +37,13 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 	}
 	for _, b := range specialBlocks {
 		if rows[b.prefix.String()] == "" {
-			t.Errorf("the table has no row for %s", b.prefix)
+			t.Errorf("the table has no row for the block %s, want one for each block", b.prefix)
 		}
 	}
 	for block, want := range rows {
 		p := netip.MustParsePrefix(block)
 		if p != p.Masked() {
-			t.Errorf("%s has bits set beyond its prefix length", p)
+			t.Errorf("the row %s has bits set beyond its prefix length, want none", p)
 		}
 		first, last := p.Addr(), lastAddr(p)
 		got := ""
@@ -58,7 +58,7 @@ func TestPublicOnly_EachBlock(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s, from %s to %s: %s, want %s", block, first, last, got, want)
+			t.Errorf("%s, from %s to %s: the marks are %s, want %s", block, first, last, got, want)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestPublicOnly_AddressesThatLeadToOthers(t *testing.T) {
 	for _, tt := range tests {
 		err := PublicOnly(netip.MustParseAddr(tt.addr))
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s, %s: %v, want %q", tt.name, tt.addr, err, tt.want)
+			t.Errorf("%s: PublicOnly(%s) returned error %v, want one that contains %q, or none for \"\"", tt.name, tt.addr, err, tt.want)
 		}
 	}
 	if err := PublicOnly(netip.Addr{}); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/record"
 )
 
-// For each *DisallowedError, errors.Is reports exactly one of these errors.
+// For each *DisallowedError, errors.Is finds exactly one of these errors.
 var (
 	// ErrDisallowed: robots.txt, Options.Override or Options.DisallowForbidden
 	// forbids the URL.

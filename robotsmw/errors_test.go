@@ -29,7 +29,7 @@ func TestErrorAfterRestart(t *testing.T) {
 		synctest.Wait() // until the record is stored
 		after := &DisallowedError{decide(t, newTestTransport(t, &web, withStore(store)).Checker(), "http://a.example/")}
 		if !errors.Is(before, ErrUnreachable) || !errors.Is(after, ErrUnreachable) || before.Error() != after.Error() {
-			t.Errorf("want the same ErrUnreachable before and after the restart\nbefore: %v\nafter: %v", before, after)
+			t.Errorf("the error is\n%v\nbefore the restart, and\n%v\nafter it; want ErrUnreachable with the same text", before, after)
 		}
 		if !errors.Is(before, syscall.ECONNREFUSED) || errors.Is(after, syscall.ECONNREFUSED) {
 			t.Errorf("errors.Is with ECONNREFUSED reports %t before and %t after the restart, want true and false",
@@ -49,7 +49,7 @@ func TestRefusedAddressIsNotStored(t *testing.T) {
 		err := &DisallowedError{decide(t, newTestTransport(t, &strict, withStore(store)).Checker(),
 			"http://inside.example/")}
 		if !errors.Is(err, ErrAddressRefused) || errors.Is(err, ErrUnreachable) {
-			t.Errorf("got error %v, want only ErrAddressRefused", err)
+			t.Errorf("the DisallowedError is %v, want only ErrAddressRefused", err)
 		}
 		synctest.Wait()
 		if len(store.values) != 0 {
@@ -124,7 +124,7 @@ func TestInvalidLimiterBelowBase(t *testing.T) {
 		for range 2 {
 			d, err := tr.Checker().Check(t.Context(), mustURL(t, "http://a.example/"))
 			if !errors.Is(err, politeness.ErrInvalidLimiter) {
-				t.Errorf("got %v and error %v, want ErrInvalidLimiter", d, err)
+				t.Errorf("Check returned %v and error %v, want ErrInvalidLimiter", d, err)
 			}
 		}
 		synctest.Wait()

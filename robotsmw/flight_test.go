@@ -43,7 +43,7 @@ func TestTenThousandCallersOnAColdOriginFetchOnce(t *testing.T) {
 		}
 		wg.Wait()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 		if blocked.Load() != 10_000 {
 			t.Errorf("%d of 10,000 calls were disallowed, want all", blocked.Load())
@@ -90,7 +90,7 @@ func TestLeaderThatGivesUpLeavesTheFetchToTheOthers(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }
@@ -103,12 +103,12 @@ func TestFetchThatAllHaveLeftIsKept(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got error %v, want %v", err, context.DeadlineExceeded)
+			t.Errorf("Check with a deadline returned error %v, want %v", err, context.DeadlineExceeded)
 		}
 		time.Sleep(20 * time.Second)
 		decide(t, c, "http://a.example/")
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }
@@ -125,7 +125,7 @@ func TestPanicInBaseDoesNotWedgeTheOrigin(t *testing.T) {
 		})
 		c := newTestTransport(t, base).Checker()
 		if d := decide(t, c, "http://a.example/"); d.Allowed || d.Reason != Unreachable {
-			t.Errorf("%v, want unreachable", d)
+			t.Errorf("got %v; want disallowed, because robots.txt is unreachable", d)
 		}
 		time.Sleep(time.Minute)
 		if d := decide(t, c, "http://a.example/"); !d.Allowed {
@@ -192,7 +192,7 @@ func TestTarpitIsGivenUpInBoundedTime(t *testing.T) {
 		start := time.Now()
 		d := decide(t, c, "http://a.example/")
 		if d.Reason != Unreachable || time.Since(start) != 30*time.Second {
-			t.Errorf("%v after %v, want unreachable after 30 s", d, time.Since(start))
+			t.Errorf("got %v after %v; want unreachable after 30s", d, time.Since(start))
 		}
 	})
 }
@@ -207,7 +207,7 @@ func TestEndedContextStartsNoFetch(t *testing.T) {
 		_, err := c.Check(ctx, mustURL(t, "http://a.example/"))
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 || err == nil {
-			t.Errorf("%d fetches and error %v for a context that had ended, want no fetch and an error", n, err)
+			t.Errorf("%d fetches of robots.txt and error %v for a context that had ended, want no fetch and an error", n, err)
 		}
 	})
 }

@@ -150,10 +150,10 @@ func TestLengthOfALocation(t *testing.T) {
 			c := newTestTransport(t, web).Checker()
 			private, public := decide(t, c, at+"private/"), decide(t, c, at)
 			if got := classify(private, public); got != tt.want {
-				t.Errorf("verdict %s, want %s", got, tt.want)
+				t.Errorf("the verdict is %s, want %s", got, tt.want)
 			}
 			if held := c.Stats().Bytes; tt.want == obey && (held < most+1000 || held > most+4000) {
-				t.Errorf("Stats counts %d bytes, want those of the URL and the ETag", held)
+				t.Errorf("Stats counts %d bytes, want %d to %d for the URL and the ETag", held, most+1000, most+4000)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func TestProductTokenFollowsFromUserAgent(t *testing.T) {
 	} {
 		got, err := productTokens(tt.agent, nil)
 		if err != nil || !slices.Equal(got, []string{tt.token}) {
-			t.Errorf("%q: %q, %v; want %q", tt.agent, got, err, tt.token)
+			t.Errorf("productTokens(%q) = %q, %v; want the token %q", tt.agent, got, err, tt.token)
 		}
 	}
 }
@@ -61,10 +61,10 @@ func TestBadIdentityIsAnErrorThatSaysWhatToWrite(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewTransport(Options{UserAgent: tt.agent, ProductTokens: tt.tokens})
 			if err == nil {
-				t.Fatal("NewTransport returned no error")
+				t.Fatalf("NewTransport returned no error, want one that contains %q", tt.want)
 			}
 			if !strings.HasPrefix(err.Error(), "robotsmw: ") || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %q, want it to contain %q", err, tt.want)
+				t.Errorf("NewTransport returned the error %q, want it to begin with \"robotsmw: \" and to contain %q", err, tt.want)
 			}
 		})
 	}
@@ -100,10 +100,10 @@ func FuzzProductTokens(f *testing.F) {
 			t.Fatalf("productTokens(%q) returned %d tokens, want 1", agent, len(tokens))
 		}
 		if _, err := productTokens(agent, tokens); err != nil {
-			t.Errorf("productTokens(%q) returned the token %q, which is not valid: %v", agent, tokens[0], err)
+			t.Errorf("productTokens(%q) returned the token %q, want one that it accepts as a product token: %v", agent, tokens[0], err)
 		}
 		if !names(agent, tokens[0]) {
-			t.Errorf("productTokens(%q) returned the token %q, which the User-Agent does not contain", agent, tokens[0])
+			t.Errorf("productTokens(%q) returned the token %q, want one that the User-Agent contains", agent, tokens[0])
 		}
 	})
 }

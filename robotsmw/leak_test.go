@@ -36,7 +36,7 @@ func TestNothingIsLeft(t *testing.T) {
 				resp, err := client.Get(s.URL + path)
 				if err != nil {
 					if !errors.Is(err, ErrDisallowed) && !errors.Is(err, ErrUnreachable) {
-						t.Error(err)
+						t.Errorf("Get returned error %v, want none, ErrDisallowed or ErrUnreachable", err)
 					}
 					return
 				}

@@ -74,12 +74,12 @@ func TestUnreachableFromTheStart(t *testing.T) {
 				// The next tries are due after 1, 2, 4 … 32 min, and then once
 				// an hour.
 				if n := len(web.Log()); n > 32*24+6 {
-					t.Errorf("%d fetches in 32 days, want at most one an hour and six", n)
+					t.Errorf("%d fetches of robots.txt in 32 days, want at most one an hour and six", n)
 				}
 				site.set(robots(someRules))
 				time.Sleep(time.Hour)
 				if got := classify(decide(t, c, "http://a.example/private/"), decide(t, c, "http://a.example/")); got != obey {
-					t.Errorf("after the outage: verdict %s, want obey", got)
+					t.Errorf("after the outage: the verdict is %s, want obey", got)
 				}
 			})
 		})
@@ -99,12 +99,12 @@ func TestNextTriesOfAnUnreachableOrigin(t *testing.T) {
 			before := len(web.Log())
 			d := decide(t, c, "http://a.example/")
 			if got := time.Until(d.NextTry); got != gap*time.Minute {
-				t.Fatalf("next try in %v, want %v min", got, int(gap))
+				t.Fatalf("the next try is in %v, want %v min", got, int(gap))
 			}
 			time.Sleep(gap*time.Minute - time.Nanosecond)
 			decide(t, c, "http://a.example/")
 			if got := len(web.Log()) - before; got != 1 {
-				t.Fatalf("%d fetches before the next try was due, want 1", got)
+				t.Fatalf("%d fetches of robots.txt before the next try was due, want 1", got)
 			}
 			time.Sleep(time.Nanosecond)
 		}
@@ -155,7 +155,7 @@ func TestRefreshBeforeTheLifetimeEnds(t *testing.T) {
 		time.Sleep(4799 * time.Second)
 		decide(t, c, "http://a.example/")
 		if n := len(web.Log()); n != 1 {
-			t.Fatalf("%d fetches before four fifths of the lifetime, want 1", n)
+			t.Fatalf("%d fetches of robots.txt before four fifths of the lifetime, want 1", n)
 		}
 		time.Sleep(time.Second)
 		start := time.Now()
@@ -172,7 +172,7 @@ func TestRefreshBeforeTheLifetimeEnds(t *testing.T) {
 			t.Errorf("after the refresh: got %v; want disallowed", d)
 		}
 		if n := len(web.Log()); n != 2 {
-			t.Errorf("%d fetches, want 2", n)
+			t.Errorf("%d fetches of robots.txt, want 2", n)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestRevalidation(t *testing.T) {
 				}
 				last := web.Log()[1]
 				if last.Header.Get("If-None-Match")+last.Header.Get("If-Modified-Since") == "" {
-					t.Errorf("the request has no validator: %v", last.Header)
+					t.Errorf("the second request has the header %v, want If-None-Match or If-Modified-Since in it", last.Header)
 				}
 				if f := ev.fetches[1]; !f.Renewed || f.Cause != "" || f.Status != 200 {
 					t.Errorf("got the event %+v; want a renewal with status 200 and no cause", f)
@@ -233,7 +233,7 @@ func TestRevalidation(t *testing.T) {
 			want := []string{"http://a.example/robots.txt ", "http://b.example/r.txt ", "http://a.example/robots.txt ",
 				`http://b.example/r.txt "file"`}
 			if !slices.Equal(sent, want) {
-				t.Errorf("sent %q, want %q", sent, want)
+				t.Errorf("the requests, with If-None-Match, are %q, want %q", sent, want)
 			}
 		})
 	})
@@ -272,7 +272,7 @@ func TestRenewedRecordIsNotDueForAnotherLifetime(t *testing.T) {
 			synctest.Wait()
 		}
 		if got := robotsFetches(&web, ""); got != 2 {
-			t.Errorf("%d fetches in an hour and a half, want 2", got)
+			t.Errorf("%d fetches of robots.txt in an hour and a half, want 2", got)
 		}
 	})
 }

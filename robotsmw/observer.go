@@ -46,8 +46,9 @@ type Observer struct {
 	// body is the part of the body that was read. If the status is 2xx, or 4xx
 	// except 429 and 430, body is decoded; otherwise, it is as received. body
 	// is incomplete if the whole body is longer than a robots.txt may be, or if
-	// the status alone decides. err is the reason why there is no response or
-	// why it is incomplete, or nil. The values must not be changed or kept.
+	// the status alone decides. err is nil, or the reason why there is no
+	// response or why the response is incomplete. The values must not be
+	// changed or kept.
 	Asked func(ctx context.Context, robotsURL string, resp *http.Response, body []byte, err error)
 
 	// Read is called with each robots.txt, before any decision is based on it.

@@ -44,7 +44,7 @@ func TestJoinHasEveryFunction(t *testing.T) {
 		}
 		f.Call(in)
 		if want := []string{field.Name + "1", field.Name + "2", field.Name + "3"}; !slices.Equal(called, want) {
-			t.Errorf("called %q, want %q", called, want)
+			t.Errorf("the joined %s called %q, want %q", field.Name, called, want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestBlockedRequestsAreLogged(t *testing.T) {
 	req, _ := http.NewRequest("GET", "http://a.example/private/", nil)
 	tr.RoundTrip(req)
 	if !strings.Contains(buf.String(), "/private/") {
-		t.Errorf("the log does not contain the blocked URL: %s", buf.String())
+		t.Errorf("the log is %q, want it to contain /private/, the path of the blocked URL", buf.String())
 	}
 }
 
@@ -189,14 +189,14 @@ func TestObserversAreToldAWholeFetch(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if log = slices.Compact(log); !slices.Equal(log, lines) { // the same file may be read more than once
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(lines, "\n"))
+				t.Errorf("the Observer's events are\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(lines, "\n"))
 			}
 			log = nil
 		}
 		size := fmt.Sprint(len(someRules), " bytes")
 		c := newTestTransport(t, &web, observed).Checker()
 		if d := decide(t, c, "http://a.example/"); d.SHA256()[:6] != hash || !d.Time.Equal(time.Now()) {
-			t.Errorf("got %v, made at %v; want the hash of the file, and made now", d, d.Time)
+			t.Errorf("got %v with hash %s, made at %v; want a hash that begins with %s, made now", d, d.SHA256(), d.Time, hash)
 		}
 		want("asked http://a.example/robots.txt for http://a.example/robots.txt: 301, 0 bytes, failed false",
 			"asked http://b.example/rules.txt for http://a.example/robots.txt: 200, "+size+", failed false",
@@ -245,7 +245,7 @@ func TestObserversAreNotToldOfADroppedFetch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := c.Check(ctx, mustURL(t, "http://a.example/")); !errors.Is(err, context.Canceled) {
-			t.Errorf("got error %v, want %v", err, context.Canceled)
+			t.Errorf("Check with a canceled context returned error %v, want %v", err, context.Canceled)
 		}
 		time.Sleep(time.Hour)
 		if n := robotsFetches(&web, ""); n != 0 {
@@ -288,7 +288,7 @@ func TestDecisionOf(t *testing.T) {
 				t.Errorf("DecisionOf returned %v, want a decision that allows /page", got)
 			}
 			if later := DecisionOf(resp.Request.Context()); later != got {
-				t.Errorf("the response has %v, want %v", later, got)
+				t.Errorf("DecisionOf with the response's context returned %v, want the same *Decision as before: %v", later, got)
 			}
 		})
 	}
@@ -335,7 +335,7 @@ func TestDecisionOf_AsDecided(t *testing.T) {
 			resp.Body.Close()
 			isSame := len(got) == 2 && got[0] == got[1]
 			if !isSame || len(decided.decisions) != 1 || !reflect.DeepEqual(*got[0], decided.decisions[0]) {
-				t.Errorf("%s: %+v, want %+v", page, got, decided.decisions)
+				t.Errorf("%s: DecisionOf in Base returned %+v in its two calls, want the same *Decision twice, equal to the only one in %+v", page, got, decided.decisions)
 			}
 		})
 	}

@@ -129,8 +129,8 @@ type Options struct {
 	// kept only in memory.
 	Store Store
 
-	// MaxOrigins and MaxBytes limit the records in memory, with the fetches
-	// under way. Beyond them, the least recently used record is evicted; the
+	// MaxOrigins and MaxBytes limit the records in memory and the fetches under
+	// way, taken together. Beyond them, the least recently used record is evicted; the
 	// documentation of Checker has the details. 0 means 100,000 origins and 128
 	// MiB.
 	MaxOrigins int

@@ -38,7 +38,7 @@ func TestOptions_InvalidLimiter(t *testing.T) {
 		tt.opts.UserAgent = testAgent
 		for name, construct := range constructors {
 			if err := construct(tt.opts); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-				t.Errorf("%s = %v, want %q", name, err, tt.want)
+				t.Errorf("%s returned error %v, want one that begins with %q", name, err, tt.want)
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestOptions_InvalidBase(t *testing.T) {
 	invalid := errors.New("no key")
 	for name, construct := range constructors {
 		if err := construct(Options{UserAgent: testAgent, Base: validatingBase{err: invalid}}); !errors.Is(err, invalid) || !strings.Contains(err.Error(), "Options.Base") {
-			t.Errorf("%s = %v, want the error of Base", name, err)
+			t.Errorf("%s returned error %v, want one that wraps Base's error and contains \"Options.Base\"", name, err)
 		}
 		if err := construct(Options{UserAgent: testAgent, Base: validatingBase{}}); err != nil {
 			t.Errorf("%s with a valid Base: got error %v, want none", name, err)

@@ -170,7 +170,7 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 			delay, ok := errors.AsType[*politeness.DelayError](err)
 			isDeadline := errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnreachable)
 			if !ok || !isDeadline || time.Since(start) != 0 {
-				t.Fatalf("after %v: got error %v, want a DelayError at once that is DeadlineExceeded",
+				t.Fatalf("after %v: Check returned error %v, want at once a DelayError that is DeadlineExceeded",
 					time.Since(start), err)
 			}
 			if delay.Until.Sub(start) != time.Minute || delay.Host != "a.example" {
@@ -181,7 +181,7 @@ func TestDeadlineBeforeTheSlotOfRobotsTxt(t *testing.T) {
 			t.Errorf("got %v after %v; want disallowed after a minute", d, time.Since(start))
 		}
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestRefusedWaitOfRobotsTxtIsNoOutage(t *testing.T) {
 		}
 		grant.Done(politeness.Outcome{})
 		if _, err := c.Check(t.Context(), mustURL(t, "http://a.example/")); !isDelay(err) {
-			t.Errorf("got error %v, want a DelayError", err)
+			t.Errorf("Check returned error %v, want a DelayError", err)
 		}
 		if s := c.Stats(); s.Origins != 0 {
 			t.Errorf("Stats returns %+v, want no origin, because no request was sent", s)
@@ -229,7 +229,7 @@ func TestLongCrawlDelayIsObeyedByRefusing(t *testing.T) {
 		err = fetch(t, client, "http://a.example/2")
 		delay, ok := errors.AsType[*politeness.DelayError](err)
 		if !ok || delay.Until.Sub(start) != 121*time.Second || time.Since(start) != time.Second {
-			t.Fatalf("got error %v after %v, want a DelayError until 121s, at once", err, time.Since(start))
+			t.Fatalf("the second page: error %v after %v, want a DelayError until 121s after the start, without a wait", err, time.Since(start))
 		}
 		time.Sleep(time.Until(delay.Until))
 		if err := fetch(t, client, "http://a.example/2"); err != nil {
@@ -255,7 +255,7 @@ func TestClientTimeoutShorterThanTheWait(t *testing.T) {
 		start := time.Now()
 		err = fetch(t, client, "http://a.example/2")
 		if !isDelay(err) || time.Since(start) != 0 {
-			t.Errorf("got error %v after %v, want a DelayError at once", err, time.Since(start))
+			t.Errorf("the second page: error %v after %v, want a DelayError without a wait", err, time.Since(start))
 		}
 	})
 }
@@ -333,7 +333,7 @@ func TestDeadlineAndTheSecondHop(t *testing.T) {
 		start := time.Now()
 		_, err := client.Do(req)
 		if !isDelay(err) || time.Since(start) > time.Second {
-			t.Errorf("got error %v after %v, want a DelayError within a second", err, time.Since(start))
+			t.Errorf("Do returned error %v after %v, want a DelayError within a second", err, time.Since(start))
 		}
 		time.Sleep(time.Minute)
 	})

@@ -87,7 +87,7 @@ func BenchmarkLoopback(b *testing.B) {
 					}
 					resp.Body.Close()
 					if ask && PageDirectives(resp).NoIndex() != noindex {
-						b.Fatalf("NoIndex is %t, want %t", !noindex, noindex)
+						b.Fatalf("PageDirectives: NoIndex is %t, want %t", !noindex, noindex)
 					}
 				}
 				return time.Since(start)

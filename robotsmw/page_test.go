@@ -54,7 +54,7 @@ func checkPage(t *testing.T, resp *http.Response, state PageState, noIndex bool)
 	t.Helper()
 	p := PageDirectives(resp)
 	if p.State != state || p.NoIndex() != noIndex {
-		t.Errorf("%v, noindex %v; want %v, noindex %v", p.State, p.NoIndex(), state, noIndex)
+		t.Errorf("PageDirectives: state %v, noindex %v; want state %v, noindex %v", p.State, p.NoIndex(), state, noIndex)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestPageStates(t *testing.T) {
 			})
 			defer resp.Body.Close()
 			if p := PageDirectives(resp); p.State != test.before {
-				t.Errorf("before the body: %v, want %v", p.State, test.before)
+				t.Errorf("before the body is read, the state is %v, want %v", p.State, test.before)
 			}
 			io.Copy(io.Discard, resp.Body)
 			checkPage(t, resp, test.after, test.noIndex)
@@ -289,7 +289,7 @@ func TestDribblingPageReachesTheCallerWithoutDelay(t *testing.T) {
 		for second := range 10 {
 			n, err := resp.Body.Read(buf)
 			if took := time.Since(start); err != nil || n != 1024 || took != time.Duration(second)*time.Second {
-				t.Fatalf("read %d: %d bytes after %v, error %v; want 1024 bytes a second", second, n, took, err)
+				t.Fatalf("read %d of the body: %d bytes after %v, error %v; want 1024 bytes a second and no error", second, n, took, err)
 			}
 			PageDirectives(resp)
 		}
@@ -404,7 +404,7 @@ func TestPageIsThatOfTheLastHop(t *testing.T) {
 	io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 	if p := PageDirectives(resp); p.NoIndex() || !p.NoFollow() || p.State != PageComplete {
-		t.Errorf("got %+v; want nofollow without noindex, and PageComplete", p)
+		t.Errorf("PageDirectives returned %+v; want nofollow without noindex, and PageComplete", p)
 	}
 }
 
@@ -414,7 +414,7 @@ func TestPageDirectivesOfForeignResponses(t *testing.T) {
 	}
 	resp := &http.Response{Header: http.Header{"X-Robots-Tag": {"noindex"}}, Body: http.NoBody}
 	if p := PageDirectives(resp); p.State != PageNotExamined || !p.NoIndex() {
-		t.Errorf("without a Transport: %+v, want noindex, not examined", p)
+		t.Errorf("PageDirectives of a response without a Transport: %+v, want noindex, not examined", p)
 	}
 	// This Base does not set Response.Request.
 	forgetful := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
@@ -465,7 +465,7 @@ func TestPageDirectivesWhileReading(t *testing.T) {
 func TestPageOptionsAreChecked(t *testing.T) {
 	for _, o := range []PageOptions{{ReadAhead: -1}} {
 		if _, err := NewTransport(Options{UserAgent: testAgent, Page: o}); err == nil || !strings.HasPrefix(err.Error(), "robotsmw: Page.") {
-			t.Errorf("%+v: got error %v, want one about Page", o, err)
+			t.Errorf("NewTransport with Page %+v returned error %v, want one that begins with \"robotsmw: Page.\"", o, err)
 		}
 	}
 }
@@ -484,7 +484,7 @@ func TestPageContextIsTheCallersOwn(t *testing.T) {
 	}
 	cancel()
 	if seen.Value(key{}) != "x" || !errors.Is(seen.Err(), context.Canceled) {
-		t.Error("the context has lost its value or its cancellation")
+		t.Errorf("the context in Base has the value %v and the error %v, want x and Canceled, those of the caller's context", seen.Value(key{}), seen.Err())
 	}
 }
 

@@ -92,10 +92,10 @@ Allow: /private/open/
 			line = 0
 		}
 		if line != tt.line || d.Resolved != tt.resolved {
-			t.Errorf("%s: %v, resolved %q; want line %d, resolved %q", tt.path, d, d.Resolved, tt.line, tt.resolved)
+			t.Errorf("%s: got %v, resolved %q; want line %d (0 means allowed), resolved %q", tt.path, d, d.Resolved, tt.line, tt.resolved)
 		}
 		if d.URL != u {
-			t.Errorf("%s: Decision.URL is not the URL that was passed to Check", tt.path)
+			t.Errorf("%s: Decision.URL is not the *url.URL that was passed to Check, want the same pointer", tt.path)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestOtherNamesOfRobotsTxtAreNotExempt(t *testing.T) {
 	// The path that is sent is "/%2Frobots.txt".
 	u := &url.URL{Scheme: "http", Host: "a.example", Path: "/robots.txt", RawPath: "%2Frobots.txt"}
 	if d, err := c.Check(t.Context(), u); err != nil || d.Allowed {
-		t.Errorf("got %v and error %v; want disallowed", d, err)
+		t.Errorf("/%%2Frobots.txt: got %v and error %v; want disallowed", d, err)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestDecisionNamesThePathThatDecided(t *testing.T) {
 	d := decide(t, c, "http://a.example/x/%2e%2e/private/a?b=//c")
 	want := `disallowed: http://a.example/x/%2e%2e/private/a?b=//c (rule "Disallow: /private/", line 3 of http://a.example/robots.txt, as /private/a?b=//c)`
 	if got := d.String(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+		t.Errorf("String() = %s\n    want %s", got, want)
 	}
 	if b, err := d.MarshalJSON(); err != nil || !strings.Contains(string(b), `"line":3,"resolved":"/private/a?b=//c","group":["ExampleBot"],"crawl_delay_seconds":7`) {
 		t.Errorf("the JSON is %s (error %v), want line 3, the resolved path, the group and the Crawl-delay", b, err)

@@ -57,11 +57,11 @@ func getPages(t *testing.T, client *http.Client, host string, n int) (answered, 
 				yes.Add(1)
 			case errors.Is(err, ErrDisallowed):
 				if !strings.Contains(err.Error(), "Disallow") {
-					t.Errorf("the error does not contain the rule: %v", err)
+					t.Errorf("the error of a disallowed request is %v, want it to contain the rule", err)
 				}
 				no.Add(1)
 			default:
-				t.Error(err)
+				t.Errorf("Get returned error %v, want none or ErrDisallowed", err)
 			}
 		})
 	}
@@ -568,7 +568,7 @@ func TestJudgedAgain_UnavailableRunsOut(t *testing.T) {
 					go func() { errs <- get() }()
 				}
 				if first, second := <-errs, <-errs; first != nil || !errors.Is(second, ErrUnreachable) {
-					t.Errorf("got errors %v and %v, want none and ErrUnreachable", first, second)
+					t.Errorf("the two requests returned errors %v and %v, want none and ErrUnreachable", first, second)
 				}
 			})
 		})

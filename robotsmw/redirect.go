@@ -42,7 +42,7 @@ func (c *Checker) decideFor(req *http.Request, name []byte, d *Decision, pin *lo
 		select {
 		case <-time.After(time.Until(due)):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("robotsmw: after a redirect, waiting for robots.txt: %w", ctx.Err())
+			return nil, fmt.Errorf("robotsmw: after a redirect, the wait for robots.txt was canceled: %w", ctx.Err())
 		}
 		rec, err = c.decide(ctx, name, req.URL, d, pin)
 	}

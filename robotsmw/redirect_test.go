@@ -34,7 +34,7 @@ func TestEndlessChainOfOrigins(t *testing.T) {
 		defer cancel()
 		d, err := tr.Checker().Check(ctx, mustURL(t, "http://start.example/"))
 		if err != nil {
-			t.Errorf("after %d requests: %v; want unavailable: allowed", n.Load(), err)
+			t.Errorf("after %d requests: Check returned error %v, want none and a decision that allows the URL", n.Load(), err)
 		} else if !d.Allowed {
 			t.Errorf("got %v; want allowed", d)
 		}
@@ -113,7 +113,7 @@ func TestStaleTargetServesOriginsThatRedirectThere(t *testing.T) {
 		own := decide(t, c, "https://a.example/")
 		other := decide(t, c, "http://a.example/")
 		if own.Allowed != other.Allowed {
-			t.Errorf("the origin itself: %v; through the redirect: %v; want the same decision", own, other)
+			t.Errorf("the decision is %v for the origin itself, and %v through the redirect; want both to allow or both to disallow", own, other)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestHostOverrideAndAbsoluteLocation(t *testing.T) {
 	req.Host = "site.example"
 	_, err := tr.RoundTrip(req)
 	if !errors.Is(err, ErrDisallowed) {
-		t.Errorf("got error %v, want ErrDisallowed", err)
+		t.Errorf("RoundTrip returned error %v, want ErrDisallowed, by the rules that the Location's host serves", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 			t.Errorf("got %v; want disallowed", d)
 		}
 		if n := c.Stats().Origins; n != 1 {
-			t.Errorf("%d origins kept, want the one that is not overridden", n)
+			t.Errorf("%d origins are in memory, want only the one that is not overridden", n)
 		}
 	})
 }
@@ -256,7 +256,7 @@ func TestRedirectToAnOverriddenOrigin(t *testing.T) {
 func TestUserinfoOfALocation(t *testing.T) {
 	web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		if r.URL.User != nil {
-			t.Errorf("the request for %s contains a user name", r.URL)
+			t.Errorf("the request for %s contains a user name, want none", r.URL)
 		}
 		if r.URL.Path == "/robots.txt" {
 			return newResponse(r, 302, "", "Location: http://u:p@a.example/r.txt"), nil

@@ -178,23 +178,23 @@ func TestAnswersOfWalls(t *testing.T) {
 				c := newTestTransport(t, &web).Checker()
 				private, public := decide(t, c, "http://a.example/private/x"), decide(t, c, "http://a.example/x")
 				if got := classify(private, public); got != tt.want {
-					t.Errorf("verdict %s, want %s\n%v\n%v", got, tt.want, private, public)
+					t.Errorf("the verdict is %s, want %s; the decisions are\n%v\n%v", got, tt.want, private, public)
 				}
 				if private.Cause != tt.cause {
-					t.Errorf("cause %q, want %q", private.Cause, tt.cause)
+					t.Errorf("the cause is %q, want %q", private.Cause, tt.cause)
 				}
 				next, want := private.Expires, 24*time.Hour
 				if tt.want == unreachable {
 					next, want = private.NextTry, time.Minute
 					if private.Status != tt.status {
-						t.Errorf("status %d, want %d", private.Status, tt.status)
+						t.Errorf("the status is %d, want %d", private.Status, tt.status)
 					}
 				}
 				if tt.next != 0 {
 					want = tt.next
 				}
 				if got := time.Until(next); got != want {
-					t.Errorf("next try in %v, want %v", got, want)
+					t.Errorf("robots.txt is due again in %v, want %v", got, want)
 				}
 			})
 		})
@@ -230,7 +230,7 @@ func TestTheGoodCopyOutlastsAWall(t *testing.T) {
 				t.Errorf("try %d: got %v and %v; want the rules of the stale copy", n+1, private, public)
 			}
 			if got := time.Until(private.NextTry); got != want {
-				t.Errorf("try %d: the next is in %v, want %v", n+1, got, want)
+				t.Errorf("try %d: the next try is in %v, want %v", n+1, got, want)
 			}
 			time.Sleep(want)
 		}

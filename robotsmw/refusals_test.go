@@ -125,7 +125,7 @@ func TestRefusals_RobotsTxt(t *testing.T) {
 			}
 			private, public := decide(t, c, "http://a.example/private/x"), decide(t, c, "http://a.example/x")
 			if got := classify(private, public); got != tt.want || private.Cause != tt.cause {
-				t.Errorf("%v, %q; want %v, %q", got, private.Cause, tt.want, tt.cause)
+				t.Errorf("the verdict is %v, and the cause %q; want %v and %q", got, private.Cause, tt.want, tt.cause)
 			}
 		})
 	}

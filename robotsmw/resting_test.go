@@ -81,7 +81,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 				for i := range callers {
 					wg.Go(func() {
 						if _, err := c.Check(ctx, mustURL(t, tt.url(i))); err == nil {
-							t.Error("Check returned a decision, although robots.txt is not known")
+							t.Error("Check returned a decision, want an error, because robots.txt is not known")
 						}
 					})
 				}
@@ -102,7 +102,7 @@ func TestCallersThatLeaveARestingHostLeaveNothing(t *testing.T) {
 				}
 				time.Sleep(2 * day)
 				if n := len(web.Log()); n != 0 {
-					t.Errorf("%d fetches for callers that had left, want none", n)
+					t.Errorf("%d fetches of robots.txt for callers that had left, want none", n)
 				}
 			})
 			if took := time.Since(began); took > 30*time.Second {
@@ -138,7 +138,7 @@ func TestFetchIsDroppedAndBegunAgain(t *testing.T) {
 		cancel()
 		wg.Wait()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }
@@ -152,7 +152,7 @@ func TestDelayBeforeRobotsTxtIsKnown(t *testing.T) {
 		pauseHost(t, limiter, "http://shop.example/", time.Hour)
 		_, err := checkWithin(t, c, "http://shop.example:8080/", time.Minute)
 		if d, ok := errors.AsType[*politeness.DelayError](err); !ok || d.Host != "shop.example" || d.Reason != politeness.ReasonBackOff {
-			t.Errorf("got error %v (%+v), want a DelayError of shop.example because of a back-off", err, d)
+			t.Errorf("Check returned error %v (%+v), want a DelayError of shop.example because of a back-off", err, d)
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 				}
 				time.Sleep(d - time.Second)
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches before the host is due, want 1", n)
+					t.Errorf("%d fetches of robots.txt before the host is due, want 1", n)
 				}
 				time.Sleep(2 * time.Second)
 				if d > 10*time.Minute { // the refresh was dropped, and the next check begins it again
@@ -190,7 +190,7 @@ func TestRefreshWaitsForARestingHost(t *testing.T) {
 					synctest.Wait()
 				}
 				if n := robotsFetches(&web, ""); n != 2 {
-					t.Errorf("%d fetches, want the refresh too", n)
+					t.Errorf("%d fetches of robots.txt, want 2, of which one is the refresh", n)
 				}
 			})
 		})
@@ -218,11 +218,11 @@ func TestHurriedCallersGetPastARedirect(t *testing.T) {
 					}
 					again, ok := errors.AsType[*politeness.DelayError](err)
 					if !ok {
-						t.Fatal(err)
+						t.Fatalf("Check returned error %v, want none or a DelayError", err)
 					}
 					time.Sleep(time.Until(again.Until) + time.Millisecond)
 				}
-				t.Error("no decision after three tries, each when the host was due")
+				t.Error("Check returned no decision in three tries, each when the host was due, want one by the third")
 			})
 		})
 	}
@@ -245,7 +245,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 			web.Handle(host, status(301, "Location: http://rest.example/robots.txt"))
 			_, err := checkWithin(t, c, "http://"+host+"/", 5*time.Second)
 			if !isDelay(err) {
-				t.Fatal(err)
+				t.Fatalf("Check of %s returned error %v, want a DelayError", host, err)
 			}
 		}
 		synctest.Wait()
@@ -256,7 +256,7 @@ func TestRedirectsToARestingHostLeaveNothing(t *testing.T) {
 			checkWithin(t, c, fmt.Sprintf("http://h%d.example/", i), 5*time.Second)
 		}
 		if n := len(web.Log()); n != origins {
-			t.Errorf("%d fetches, want %d", n, origins)
+			t.Errorf("%d fetches of robots.txt, want %d", n, origins)
 		}
 		time.Sleep(day)
 		if d := decide(t, c, "http://h7.example/private/"); d.Allowed || d.Reason != ByRule {
@@ -319,7 +319,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 					t.Errorf("the checks took %v, want no wait", took)
 				}
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches while the host is paused, want 1", n)
+					t.Errorf("%d fetches of robots.txt while the host is paused, want 1", n)
 				}
 				time.Sleep(tt.rest / 2)
 				if d := check("/private/"); d.Allowed || !d.Stale {
@@ -328,7 +328,7 @@ func TestExpiredCopyServesWhileItsHostRests(t *testing.T) {
 				time.Sleep(tt.rest/2 + time.Second)
 				decide(t, c, "http://a.example/")
 				if n := robotsFetches(&web, ""); n != 2 {
-					t.Errorf("%d fetches after the pause, want 2", n)
+					t.Errorf("%d fetches of robots.txt after the pause, want 2", n)
 				}
 				if d := check("/new/"); d.Allowed || d.Stale || d.Cause != "" {
 					t.Errorf("after the pause: got %v; want disallowed by the new file", d)
@@ -491,7 +491,7 @@ func TestUnreachableHostsOfOneDomainFillMemory(t *testing.T) {
 			}
 		}
 		if n := len(web.Log()); n != hosts+50 {
-			t.Errorf("%d fetches, want %d: an origin was evicted", n, hosts+50)
+			t.Errorf("%d fetches of robots.txt, want %d, one for each origin, because none is evicted", n, hosts+50)
 		}
 		if s := c.Stats(); s.Origins > places {
 			t.Errorf("Stats().Origins = %d, want at most %d", s.Origins, places)
@@ -536,14 +536,14 @@ func TestFleetWaitsForARestingHostAndFetchesOnce(t *testing.T) {
 				}
 				wg.Wait()
 				if n := robotsFetches(&web, ""); n != 1 {
-					t.Errorf("%d fetches by a fleet of 5, want 1", n)
+					t.Errorf("%d fetches of robots.txt by a fleet of 5, want 1", n)
 				}
 				if took := time.Since(start); took > tt.wait+5*time.Minute {
 					t.Errorf("the checks took %v, want at most %v", took, tt.wait+5*time.Minute)
 				}
 				time.Sleep(time.Minute)
 				if len(store.locks) != 0 {
-					t.Error("the Store still has a lock")
+					t.Error("the Store still has a lock, want none")
 				}
 			})
 		})

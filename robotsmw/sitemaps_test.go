@@ -71,10 +71,10 @@ func TestSitemaps(t *testing.T) {
 					}).Checker()
 					got, err := c.Sitemaps(t.Context(), mustURL(t, tt.url))
 					if !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
-						t.Errorf("%q, %v; want %q, %v", got, err, tt.want, tt.err)
+						t.Errorf("Sitemaps returned %q and error %v, want %q and error %v", got, err, tt.want, tt.err)
 					}
 					if disallowed, ok := errors.AsType[*DisallowedError](err); ok && !disallowed.Decision.NextTry.After(time.Now()) {
-						t.Errorf("NextTry is not in the future: %v", err)
+						t.Errorf("NextTry is %v, want a time in the future: %v", disallowed.Decision.NextTry, err)
 					}
 				})
 			})
@@ -93,7 +93,7 @@ func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 		for range 3 {
 			got, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/"))
 			if !slices.Equal(got, mapRulesSitemaps) || err != nil {
-				t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
+				t.Errorf("Sitemaps returned %q and error %v, want the Sitemap lines", got, err)
 			}
 			clear(got)
 		}
@@ -106,9 +106,10 @@ func TestSitemaps_FetchesRobotsTxtOnce(t *testing.T) {
 	})
 }
 
-// While the server fails, the lines of the last good copy are returned. Without
-// such a copy, after 30 days, AllowAfter30Days has the effect that the result
-// is the same as without a robots.txt.
+// While the server fails, Sitemaps returns the lines of the last good copy. If
+// there is no such copy, Sitemaps returns ErrUnreachable. With
+// AllowAfter30Days, after 30 days, it returns nil instead, as for a missing
+// file.
 func TestSitemaps_WhileFetchesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var web robotstest.Internet
@@ -120,7 +121,7 @@ func TestSitemaps_WhileFetchesFail(t *testing.T) {
 		u, down := mustURL(t, "http://a.example/"), mustURL(t, "http://down.example/")
 		for range 2 {
 			if got, err := c.Sitemaps(t.Context(), u); !slices.Equal(got, mapRulesSitemaps) || err != nil {
-				t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
+				t.Errorf("Sitemaps returned %q and error %v, want the Sitemap lines", got, err)
 			}
 			if got, err := c.Sitemaps(t.Context(), down); got != nil || !errors.Is(err, ErrUnreachable) {
 				t.Errorf("Sitemaps = %q, %v; want nil, ErrUnreachable", got, err)
@@ -152,7 +153,7 @@ func TestSitemaps_Errors(t *testing.T) {
 		} {
 			_, err := c.Sitemaps(t.Context(), u)
 			if wrong, ok := errors.AsType[*url.Error](err); !ok || wrong.Op != "Sitemaps" {
-				t.Errorf("%s: %v, want a *url.Error", name, err)
+				t.Errorf("%s: Sitemaps returned error %v, want a *url.Error with the Op Sitemaps", name, err)
 			}
 		}
 		ended, cancel := context.WithCancel(t.Context())
@@ -162,7 +163,7 @@ func TestSitemaps_Errors(t *testing.T) {
 		}
 		pauseHost(t, limiter, "http://a.example/", time.Hour)
 		if _, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/")); !isDelay(err) {
-			t.Errorf("a host that is paused: %v, want a *politeness.DelayError", err)
+			t.Errorf("a host that is paused: Sitemaps returned error %v, want a *politeness.DelayError", err)
 		}
 		if n := len(web.Log()); n != 0 {
 			t.Errorf("%d requests were sent, want none", n)
@@ -184,7 +185,7 @@ func TestSitemaps_FromAStore(t *testing.T) {
 						c := newTestTransport(t, &web, withStore(store),
 							func(o *Options) { o.KeepFiles = keep }).Checker()
 						if got, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/")); !slices.Equal(got, mapRulesSitemaps) || err != nil {
-							t.Errorf("got %q and error %v, want the Sitemap lines", got, err)
+							t.Errorf("Sitemaps returned %q and error %v, want the Sitemap lines", got, err)
 						}
 						synctest.Wait()
 					}
@@ -234,12 +235,12 @@ func TestSitemaps_AreLimited(t *testing.T) {
 					bare := c.Stats().Bytes
 					got, err := c.Sitemaps(t.Context(), mustURL(t, "http://a.example/"))
 					if err != nil || len(got) != tt.want {
-						t.Fatalf("%d lines, %v; want %d", len(got), err, tt.want)
+						t.Fatalf("Sitemaps returned %d lines and error %v, want %d lines and no error", len(got), err, tt.want)
 					}
 					size := int64(0)
 					for i, value := range got {
 						if value != tt.lines(tt.first+i) {
-							t.Fatalf("line %d is %.50q, want the line of the file", i, value)
+							t.Fatalf("line %d is %.50q, want %.50q, as in the file", i, value, tt.lines(tt.first+i))
 						}
 						size += int64(len(value))
 					}

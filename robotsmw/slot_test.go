@@ -57,7 +57,7 @@ func TestSlot_IsFreedWhenTheRulesAreInForce(t *testing.T) {
 				time.Sleep(500 * time.Millisecond) // the refresh is in flight
 				before := pages.Load()
 				if _, err := client.Get("http://slot.example/waits"); !errors.Is(err, ErrDisallowed) {
-					t.Errorf("got error %v, want ErrDisallowed", err)
+					t.Errorf("the page that waits for the refresh returned error %v, want ErrDisallowed", err)
 				}
 				if n := pages.Load() - before; n > 0 {
 					t.Errorf("%d pages were sent against the rules, want none", n)

@@ -104,11 +104,11 @@ func TestWarmStart(t *testing.T) {
 			hasSameTimes := a.Expires.Equal(b.Expires) && a.Fetched.Equal(b.Fetched)
 			hasSameFile := a.SHA256() == b.SHA256() && a.CrawlDelay == b.CrawlDelay
 			if a.String() != b.String() || !hasSameTimes || !hasSameFile {
-				t.Errorf("want the same decision before and after the start\nbefore: %v\nafter: %v", b, a)
+				t.Errorf("the decision is\n%v\nbefore the start of the new process, and\n%v\nafter it; want the same, by the same file, with the same times", b, a)
 			}
 		}
 		if n := len(web.Log()) - fetches; n != 0 {
-			t.Errorf("%d fetches after the start, want none: %v", n, web.Log()[fetches:])
+			t.Errorf("%d fetches of robots.txt after the start, want none: %v", n, web.Log()[fetches:])
 		}
 		// The validators of a good copy from the Store are used. The copy also
 		// outlives an outage.
@@ -233,12 +233,12 @@ func TestBadStoreCostsAFetch(t *testing.T) {
 						t.Errorf("the checks took %v, want at most %v", took, limit)
 					}
 					if n := len(web.Log()); n != 2 {
-						t.Errorf("%d fetches, want 2", n)
+						t.Errorf("%d fetches of robots.txt, want 2", n)
 					}
 					time.Sleep(time.Hour)
 					synctest.Wait()
 					if len(ev.failures) == 0 && name != "returns nothing" {
-						t.Error("the Observer received no failure")
+						t.Error("the Observer received no failure of the Store, want at least one")
 					}
 				})
 			})
@@ -269,7 +269,7 @@ func TestFleetFetchesOnce(t *testing.T) {
 		}
 		all()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches by a fleet of 10, want 1", n)
+			t.Errorf("%d fetches of robots.txt by a fleet of 10, want 1", n)
 		}
 		time.Sleep(25 * time.Hour)
 		all()
@@ -299,7 +299,7 @@ func TestSlowHolderOfTheLock(t *testing.T) {
 		}
 		wg.Wait()
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches by two members, want 1", n)
+			t.Errorf("%d fetches of robots.txt by two members, want 1", n)
 		}
 		time.Sleep(time.Minute)
 	})
@@ -390,7 +390,7 @@ func TestStoredJustBeforeTheLock(t *testing.T) {
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }
@@ -420,7 +420,7 @@ func TestClockSkewInAFleet(t *testing.T) {
 		decide(t, newTestTransport(t, &web, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if n := robotsFetches(&web, ""); n != 0 {
-			t.Errorf("%d fetches although another member has just stored the file, want none", n)
+			t.Errorf("%d fetches of robots.txt although another member has just stored the file, want none", n)
 		}
 	})
 }
@@ -456,7 +456,7 @@ func TestPanicReleasesTheStoreLock(t *testing.T) {
 		decide(t, newTestTransport(t, bad, withStore(s)).Checker(), "http://a.example/")
 		synctest.Wait()
 		if len(s.locks) != 0 {
-			t.Errorf("the Store still has a lock")
+			t.Errorf("the Store still has %d locks, want none", len(s.locks))
 		}
 	})
 }
@@ -474,7 +474,7 @@ func TestStoreAndIPv6Zone(t *testing.T) {
 		decide(t, newTestTransport(t, web, withStore(s)).Checker(), "http://[fe80::1%25eth0]/")
 		synctest.Wait()
 		if n != 1 {
-			t.Errorf("%d fetches, want 1", n)
+			t.Errorf("%d fetches of robots.txt, want 1", n)
 		}
 	})
 }

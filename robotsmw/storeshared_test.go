@@ -103,7 +103,7 @@ func TestStoreOfTwoRobots(t *testing.T) {
 					}
 				}
 				if site.asked["FirstBot"] != 1 || site.asked["SecondBot"] != 1 {
-					t.Errorf("requests: %v, want one of each", site.asked)
+					t.Errorf("the robots sent %v requests for robots.txt, want one each", site.asked)
 				}
 			})
 		})
@@ -136,7 +136,8 @@ func TestStoreOfTwoRobots_Validators(t *testing.T) {
 }
 
 // Robots that differ only in the rest of their User-Agent, or only in their
-// product tokens, do not share a record. Robots that differ in neither do.
+// product tokens, do not share a record. Robots with the same User-Agent and
+// the same tokens share one.
 func TestStoreOfTwoRobots_WhoIsAnother(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

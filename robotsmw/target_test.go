@@ -24,7 +24,7 @@ func TestTargetIsWhatIsSent(t *testing.T) {
 		}
 		var buf [64]byte
 		if got := target(buf[:0], u); got != u.RequestURI() {
-			t.Errorf("%s: %q, want %q", raw, got, u.RequestURI())
+			t.Errorf("target(%s) = %q, want %q", raw, got, u.RequestURI())
 		}
 	}
 }

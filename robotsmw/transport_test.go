@@ -33,7 +33,7 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 				_, err := client.Do(req)
 				blocked, ok := errors.AsType[*DisallowedError](err)
 				if !ok || !errors.Is(err, ErrDisallowed) || errors.Is(err, ErrUnreachable) {
-					t.Fatalf("got error %v, want a DisallowedError that is ErrDisallowed", err)
+					t.Fatalf("the request for /private/ returned error %v, want a DisallowedError that is ErrDisallowed", err)
 				}
 				d := blocked.Decision
 				isRule := d.Reason == ByRule && d.Rule == "/private/" && d.Line == 2
@@ -50,7 +50,7 @@ func TestBlockedRequestIsNeverSent(t *testing.T) {
 					t.Errorf("the request's body was closed %d times, want once", body.closed)
 				}
 				if n := len(web.Log()); n != 1 {
-					t.Errorf("%d requests, want that of robots.txt alone", n)
+					t.Errorf("%d requests were sent, want only that for robots.txt", n)
 				}
 			})
 		})
@@ -90,7 +90,7 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 					client := &http.Client{Transport: newTestTransport(t, &web)}
 					req, _ := http.NewRequestWithContext(t.Context(), method, tt.start, nil)
 					if _, err := client.Do(req); !errors.Is(err, ErrDisallowed) {
-						t.Fatalf("got error %v, want ErrDisallowed", err)
+						t.Fatalf("Do returned error %v, want ErrDisallowed", err)
 					}
 					var pages []string
 					for _, r := range web.Log() {
@@ -99,7 +99,7 @@ func TestEveryRedirectHopIsChecked(t *testing.T) {
 						}
 					}
 					if strings.Join(pages, " ") != strings.Join(tt.hops, " ") {
-						t.Errorf("requested %q, want %q", pages, tt.hops)
+						t.Errorf("the pages %q were requested, want %q", pages, tt.hops)
 					}
 				})
 			})
@@ -127,7 +127,7 @@ func TestQueryIsMatchedAsSent(t *testing.T) {
 			"http://a.example/p?z=1&a=2#f": false,
 		} {
 			if d := decide(t, c, u); d.Allowed != want {
-				t.Errorf("%v, want allowed %v", d, want)
+				t.Errorf("got %v; want allowed: %t", d, want)
 			}
 		}
 	})
@@ -147,7 +147,7 @@ func TestRobotsTxtItselfIsAlwaysAllowed(t *testing.T) {
 			resp.Body.Close()
 		}
 		if n := len(web.Log()); n != 2 {
-			t.Errorf("%d requests, want 2, without any to decide about them", n)
+			t.Errorf("%d requests were sent, want only the caller's 2", n)
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestIdentityOnTheWire(t *testing.T) {
 			}
 			resp.Body.Close()
 			if len(before) != len(req.Header) {
-				t.Error("RoundTrip changed the caller's header")
+				t.Error("RoundTrip changed the caller's header, want it unchanged")
 			}
 			log := web.Log()
 			return log[len(log)-1].Header.Get("User-Agent"), nil
@@ -199,7 +199,7 @@ func TestIdentityOnTheWire(t *testing.T) {
 			t.Errorf("strict: got error %v, want an IdentityError for OtherBot/1.0", err)
 		}
 		if len(web.Log()) != before {
-			t.Error("strict: a request was sent")
+			t.Errorf("strict: %d requests were sent, want none", len(web.Log())-before)
 		}
 		if got, err := send(strict); err != nil || got != testAgent {
 			t.Errorf("strict, no agent of its own: sent as %q, error %v; want %q", got, err, testAgent)
@@ -287,7 +287,7 @@ func TestOverride(t *testing.T) {
 			}
 		}
 		if n := len(web.Log()); n != 1 {
-			t.Errorf("%d fetches, want that of http://mine.example alone", n)
+			t.Errorf("%d fetches of robots.txt, want 1, of http://mine.example", n)
 		}
 		if d := decide(t, c, "https://mine.example/x"); d.CrawlDelay != 2*time.Second {
 			t.Errorf("Crawl-delay is %v, want 2s", d.CrawlDelay)
@@ -348,7 +348,7 @@ func TestRefuseAddress(t *testing.T) {
 		t.Errorf("got %v; want robots.txt unreachable, because 127.0.0.1 is not a public address", d)
 	}
 	if len(asked) == 0 {
-		t.Error("RefuseAddress was not called")
+		t.Error("RefuseAddress was not called, want at least one call")
 	}
 	for addr, public := range map[string]bool{
 		"8.8.8.8": true, "2606:4700:4700::1111": true, "192.0.2.1": false, "2001:db8::1": false, "10.0.0.1": false,
@@ -425,7 +425,7 @@ func TestCloseIdleConnectionsIsPassedOn(t *testing.T) {
 	base := &idleCloser{}
 	newTestTransport(t, base).CloseIdleConnections()
 	if !base.closed {
-		t.Error("CloseIdleConnections did not call the method of Base")
+		t.Error("CloseIdleConnections did not call CloseIdleConnections of Base, want a call")
 	}
 	withoutMethod := newTestTransport(t, roundTripperFunc(nil)) // its Base has no such method
 	(&http.Client{Transport: withoutMethod}).CloseIdleConnections()

@@ -123,13 +123,13 @@ func BenchmarkWhole(b *testing.B) {
 }
 
 // TestAllocationsOfAWholeRequest limits the allocations that robots.txt, the
-// pace and page directives add to a bare http.Transport. Two of those of
-// robots.txt are the check whether it still allows the request after the wait
-// for its host. Without a pace, seven are a context that ends when the body is
-// closed early, and what net/http allocates to watch it. Those of the pace are
-// a context with a timeout, the hooks that report when net/http sends, and what
-// net/http allocates to watch the context. The limits are about twice what a
-// request takes on a quiet machine.
+// pace and page directives add to a bare http.Transport. robots.txt adds two
+// allocations for the second check, after the wait for the host. Without a
+// pace, it also adds seven for a context that ends when the body is closed
+// early, and for what net/http allocates to watch this context. The pace adds
+// allocations for a context with a timeout, for the hooks that report when
+// net/http sends, and for what net/http allocates to watch the context. The
+// limits are about twice what a request takes on a quiet machine.
 func TestAllocationsOfAWholeRequest(t *testing.T) {
 	if testmain.RaceEnabled {
 		t.Skip("with the race detector, the pools of net/http drop objects, which adds allocations")

@@ -150,7 +150,7 @@ func TestPageAndRobotsTxtAreAskedForWithOneHost(t *testing.T) {
 				tt.host, page, w.robots, tt.want)
 		}
 		if req.Host != before.Host || *req.URL != beforeURL || len(req.Header) != 0 {
-			t.Errorf("%s: RoundTrip changed the request", tt.url)
+			t.Errorf("%s: RoundTrip changed the request, want it unchanged", tt.url)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestSpellingsOfAnOriginShareItsRobotsTxt(t *testing.T) {
 		decide(t, c, u)
 	}
 	if len(w.robots) != 1 {
-		t.Errorf("robots.txt was requested with the Hosts %q, want only one request", w.robots)
+		t.Errorf("robots.txt was requested with the Hosts %q, want one request", w.robots)
 	}
 	if n := c.Stats().Origins; n != 1 {
 		t.Errorf("%d origins are in memory, want 1", n)
@@ -221,10 +221,10 @@ func TestOneUserAgentIsSent(t *testing.T) {
 			}
 			resp.Body.Close()
 			if got := header(w.sent(), "user-agent"); !slices.Equal(got, []string{want}) {
-				t.Errorf("%s, strict %v: sent %q, want %q", tt.name, strict, got, want)
+				t.Errorf("%s, strict %v: the User-Agents %q were sent, want only %q", tt.name, strict, got, want)
 			}
 			if fmt.Sprint(req.Header) != fmt.Sprint(before) {
-				t.Errorf("%s: RoundTrip changed the caller's header", tt.name)
+				t.Errorf("%s: RoundTrip changed the caller's header, want it unchanged", tt.name)
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func TestOneHostIsSent(t *testing.T) {
 	}
 	resp.Body.Close()
 	if got := header(w.sent(), "host"); !slices.Equal(got, []string{"a.test"}) || len(header(w.sent(), "x-test")) != 1 {
-		t.Errorf("sent %q, want the Host a.test and one X-Test", w.sent())
+		t.Errorf("the request %q was sent, want the Host a.test and one X-Test", w.sent())
 	}
 }
 
@@ -291,7 +291,7 @@ func TestTargetThatNamesAnotherOrigin(t *testing.T) {
 			line = sent[0]
 		}
 		if line != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%s: sent %q, error %v; want %q", tt.name, line, err, tt.want)
+			t.Errorf("%s: the request line %q was sent, with error %v; want %q, or an error for \"\"", tt.name, line, err, tt.want)
 		}
 		if err != nil && body.closed != 1 {
 			t.Errorf("%s: the body was closed %d times, want once", tt.name, body.closed)
@@ -342,12 +342,12 @@ func TestHostLongerThanAnyNameIsRefusedAtOnce(t *testing.T) {
 	}
 	start := time.Now()
 	if resp, err := client.Get("http://a.example/to"); err == nil {
-		t.Errorf("got a response with status %s, want an error", resp.Status)
+		t.Errorf("the redirect to a long host returned a response with status %s, want an error", resp.Status)
 	}
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("the redirect was rejected after %v, want at most 10s", took)
 	}
 	if n := tr.Checker().Stats().Origins; n != 1 {
-		t.Errorf("%d origins are held, want that of a.example alone", n)
+		t.Errorf("%d origins are in memory, want only a.example", n)
 	}
 }

@@ -64,7 +64,7 @@ func TestLocksOfAnotherClock(t *testing.T) {
 				t.Fatalf("%q: TryLock = %t, %v, want true", mark, ok, err)
 			}
 			if _, again, _ := s.TryLock(context.Background(), "k", 10*time.Second); again {
-				t.Errorf("%q: TryLock returned true although the lock is held", mark)
+				t.Errorf("%q: TryLock returned true although the lock is held, want false", mark)
 			}
 			unlock()
 		}
@@ -122,7 +122,7 @@ func TestTemporaryFilesOfTheDead(t *testing.T) {
 	filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error { os.Chtimes(p, old, old); return nil })
 	s.sweep(false)
 	if n := count(dir, ""); n != 0 {
-		t.Errorf("after sweep: got %d files, want 0", n)
+		t.Errorf("after the second sweep, the directory has %d files, want 0", n)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestBadDirectories(t *testing.T) {
 	f := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(f, nil, 0o600)
 	if _, err := Open(f); err == nil {
-		t.Error("Open of a file returned no error")
+		t.Error("Open of a file returned no error, want one")
 	}
 }
 
@@ -170,14 +170,14 @@ func TestFullDisk(t *testing.T) {
 	cmd.Env = append(os.Environ(), "DISKSTORE_FULL_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "too large") {
-		t.Errorf("Put did not fail because of the file size: %v\n%s", err, out)
+		t.Errorf("the process that calls Put ended with error %v, want one, and output that contains \"too large\":\n%s", err, out)
 	}
 	v, err := s.Get(context.Background(), "k")
 	if err != nil || string(v) != "old" {
 		t.Errorf("Get = %d bytes, %v, want the old value %q", len(v), err, "old")
 	}
 	if n := count(dir, ""); n != 1 {
-		t.Errorf("got %d files, want 1", n)
+		t.Errorf("the directory has %d files, want 1", n)
 	}
 }
 

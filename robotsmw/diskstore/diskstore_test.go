@@ -41,12 +41,12 @@ func TestStore(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	if _, err := diskstore.Open(""); err == nil {
-		t.Error("Open with an empty name returned no error")
+		t.Error("Open with an empty name returned no error, want one")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
 	if _, err := diskstore.Open(file); err == nil {
-		t.Error("Open of a file returned no error")
+		t.Error("Open of a file returned no error, want one")
 	}
 	nested := filepath.Join(t.TempDir(), "a", "b")
 	open(t, nested)
@@ -75,7 +75,7 @@ func TestWarmStartFetchesNothing(t *testing.T) {
 		client := &http.Client{Transport: tr}
 		for i := range hosts {
 			if _, err := client.Get(fmt.Sprintf("http://h%d.example/private/", i)); !errors.Is(err, robotsmw.ErrDisallowed) {
-				t.Fatalf("got error %v, want ErrDisallowed", err)
+				t.Fatalf("Get of a page of host %d: error %v, want ErrDisallowed", i, err)
 			}
 		}
 	}
@@ -217,7 +217,7 @@ func TestKilledWriterLeavesWholeValues(t *testing.T) {
 		for i := range 200 {
 			v, err := s.Get(t.Context(), fmt.Sprintf("https://h%d.example", i))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				t.Error(err)
+				t.Errorf("Get returned error %v, want none or fs.ErrNotExist", err)
 			}
 			if err == nil && len(v) != 100_000 {
 				t.Errorf("a value has %d bytes, want 100,000", len(v))
@@ -256,7 +256,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the condition is not met after a minute")
+			t.Fatal("the condition of waitFor is not met after a minute, want it met before")
 		}
 	}
 }

@@ -130,7 +130,7 @@ func TestFullDisk_TheOldestValuesMakeRoom(t *testing.T) {
 			t.Errorf("%v values were stored in the three minutes, want about 40, 5 and 5", stored)
 		}
 		if _, err := s.Get(t.Context(), "0"); err == nil {
-			t.Error("the oldest value was not removed")
+			t.Error("the oldest value was not removed, want it removed")
 		}
 	})
 }

@@ -63,7 +63,7 @@ func TestOddFilesAreMisses(t *testing.T) {
 			}
 			s.sweep(false)
 			if err := ctx.Err(); err != nil {
-				t.Errorf("the calls took longer than ten seconds: %v", err)
+				t.Errorf("the calls took longer than ten seconds (%v), want less", err)
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func TestDanglingDirectories(t *testing.T) {
 			t.Errorf("the directory of %s: TryLock = %t, %v, want an error", of, ok, err)
 		}
 		if err := s.Put(t.Context(), "k", nil, time.Minute); err == nil {
-			t.Errorf("the directory of %s: Put returned no error", of)
+			t.Errorf("the directory of %s: Put returned no error, want one", of)
 		}
 		if _, err := s.Get(t.Context(), "k"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the directory of %s: Get: got error %v, want fs.ErrNotExist", of, err)
@@ -106,10 +106,10 @@ func TestPutRefusesWhatGetWould(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Put(t.Context(), "k", make([]byte, maxFile), time.Hour); err == nil {
-		t.Error("Put of a value that Get would not read returned no error")
+		t.Error("Put of a value that Get would not read returned no error, want one")
 	}
 	if err := s.Put(t.Context(), "k", make([]byte, maxFile-headerSize-1), time.Hour); err != nil {
-		t.Error(err)
+		t.Errorf("Put of the largest value returned error %v, want none", err)
 	}
 	if v, err := s.Get(t.Context(), "k"); err != nil || len(v) != maxFile-headerSize-1 {
 		t.Errorf("Get returned %d bytes and error %v, want the whole value", len(v), err)

@@ -43,10 +43,10 @@ func TestDefaults_LimiterLine(t *testing.T) {
 		}
 		for name, seconds := range want {
 			if got[name] != seconds {
-				t.Errorf("%s is %v, want %v", name, got[name], seconds)
+				t.Errorf("%s in the limiter line is %v, want %v", name, got[name], seconds)
 			}
 		}
 		return
 	}
-	t.Errorf("there is no limiter line:\n%s", text)
+	t.Errorf("the record has no limiter line, want one:\n%s", text)
 }

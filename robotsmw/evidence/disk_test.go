@@ -124,7 +124,7 @@ func TestAFullDisk(t *testing.T) {
 		for _, l := range of(lines, "loss") {
 			from, err := time.Parse(time.RFC3339Nano, l.From)
 			if err != nil || from.After(full) || l.To.Before(from) || l.Cause == "" {
-				t.Errorf("the loss line %+v has invalid times or no cause", l)
+				t.Errorf("the loss line %+v has invalid times or no cause, want a From no later than the full disk, a To no earlier than From, and a Cause", l)
 			}
 			lost += l.Lost["request"]
 		}
@@ -234,7 +234,7 @@ func TestARecordIsRotatedAndBounded(t *testing.T) {
 		for line := range lines(text) {
 			prev, at, ok := chain.Check(line)
 			if !ok || i > 0 && prev != end {
-				t.Fatalf("segment %d does not continue the chain of the previous one", n)
+				t.Fatalf("segment %d does not continue the chain of the previous one, want an unbroken chain", n)
 			}
 			end = at
 			if len(events) < 3 {
@@ -266,7 +266,7 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("the process has not begun a segment within a minute")
+				t.Fatal("the process has not begun a segment within a minute, want one")
 			}
 		}
 		time.Sleep(time.Duration(rand.Int64N(int64(40 * time.Millisecond))))
@@ -275,17 +275,17 @@ func TestAKilledProcessLeavesAGoodRecord(t *testing.T) {
 		}
 		var killed *exec.ExitError
 		if err := cmd.Wait(); !errors.As(err, &killed) {
-			t.Fatalf("the process ended by itself: %v", err)
+			t.Fatalf("the process ended by itself with %v, want it to be killed", err)
 		}
 		lines, tail, err := readRecord(dir)
 		if err != nil {
-			t.Fatalf("after %d processes, reading the record returns the error %v", i+1, err)
+			t.Fatalf("after %d processes, reading the record returns the error %v, want none", i+1, err)
 		}
 		if len(lines) < seen {
 			t.Fatalf("after %d processes, the record has %d lines, want at least %d", i+1, len(lines), seen)
 		}
 		seen = len(lines)
-		t.Logf("%d lines, and %d bytes of an incomplete line", seen, tail)
+		t.Logf("the record has %d lines, and %d bytes of an incomplete line", seen, tail)
 	}
 	rec := mustOpen(t, dir, Options{})
 	if err := rec.Close(); err != nil {

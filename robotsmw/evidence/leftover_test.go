@@ -35,7 +35,7 @@ func TestOpen_AfterAWARCFileWasLeftBehind(t *testing.T) {
 		for range 3 {
 			r, err := Open(dir, Options{})
 			if err != nil {
-				t.Fatalf("%s was left behind: %v", name, err)
+				t.Fatalf("Open in a directory with a left-over %s returns the error %v, want none", name, err)
 			}
 			if err := r.Close(); err != nil {
 				t.Error(err)

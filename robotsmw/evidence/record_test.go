@@ -140,7 +140,7 @@ func readAll(dir string, whole bool) (lines []recordLine, tail int64, err error)
 					text = string(b)
 				}
 				if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != v.SHA256 {
-					return nil, 0, fmt.Errorf("line %d: the hash of the file is not %s", n, v.SHA256)
+					return nil, 0, fmt.Errorf("line %d: the text of the file does not have the hash %s", n, v.SHA256)
 				}
 				files[v.SHA256] = text
 			}
@@ -360,7 +360,7 @@ func testReasons(t *testing.T, get func(testing.TB, *http.Client, http.RoundTrip
 			`/busy every 7: crawl-delay, no-match "" 0 of [ExampleBot] [1], paused until 0s before`,
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("the request lines are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 
 		refused := of(lines, "decision")
@@ -476,7 +476,7 @@ func TestTheWARCFileTellsWhatWasKeptTo(t *testing.T) {
 		}
 		var line struct{ Event string }
 		if err := json.Unmarshal([]byte(strings.TrimSpace(block)), &line); err != nil {
-			t.Errorf("the block %q of a metadata record is not JSON: %v", block, err)
+			t.Errorf("the block %q of a metadata record is not JSON (%v), want a line of the segment", block, err)
 		}
 		_, about, _ := strings.Cut(head, "WARC-Target-URI: ")
 		about, _, _ = strings.Cut(about, "\r\n")
@@ -674,7 +674,7 @@ func TestAnyFlippedByteIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lines, tail, err := readRecord(dir); err == nil && tail == 0 && len(lines) == whole {
-				t.Fatalf("a change of byte %d of %s is not detected", i, name)
+				t.Fatalf("reading the record does not detect the change of byte %d of %s, want an error or fewer lines", i, name)
 			}
 			text[i] ^= bit
 		}
@@ -725,7 +725,7 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 			opts := robotsmw.Options{UserAgent: agent, Limiter: &politeness.Limiter{Jitter: -1}}
 			err := rec.Observe(&opts)
 			if opts.Observer != nil || opts.Limiter.Observer != nil {
-				t.Error("Observe has added observers before it failed")
+				t.Error("Observe added observers although it failed, want none")
 			}
 			return err
 		}, "Limiter.Jitter is -1"},
@@ -744,7 +744,7 @@ func TestOpenAndObserveRefuse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.err(); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got the error %v, want one that contains %q", err, tt.want)
+				t.Errorf("the call returns the error %v, want one that contains %q", err, tt.want)
 			}
 		})
 	}

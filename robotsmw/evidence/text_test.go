@@ -35,7 +35,7 @@ func FuzzText(f *testing.F) {
 			Time    string
 		}
 		if err := json.Unmarshal(b, &v); err != nil {
-			t.Fatalf("%s is not valid JSON: %v", b, err)
+			t.Fatalf("appendMembers returns %s, want valid JSON: %v", b, err)
 		}
 		want := text
 		if !utf8.ValidString(text) {

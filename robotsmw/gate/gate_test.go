@@ -264,7 +264,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: the status is %d, want %d", name, w.Code, tt.status)
 		}
 		if tt.status == 400 && read(t, w).Error == "" {
-			t.Errorf("%s: the response has no error", name)
+			t.Errorf("%s: the response has no error, want one with the reason", name)
 		}
 	}
 	if n := len(web.Log()); n != 0 {
@@ -831,7 +831,7 @@ func TestFetch_Failures(t *testing.T) {
 					t.Errorf("/fetch returns status %d and %+v, want %d and not allowed", w.Code, v, tt.status)
 				}
 				if w.Header().Get("Courtesy-Verdict") == "" {
-					t.Error("the response has no Courtesy-Verdict")
+					t.Error("the response has no Courtesy-Verdict, want one")
 				}
 				if got := w.Header().Get("Retry-After"); tt.hasRetryAfter != (got != "") {
 					t.Errorf("Retry-After is %q, want one: %t", got, tt.hasRetryAfter)
@@ -1095,7 +1095,7 @@ func TestWait_Connections(t *testing.T) {
 	}
 	resp, err = client.Post(server.URL+"/done?status=200&id="+v.ID, "", nil)
 	if err != nil || resp.StatusCode != 204 {
-		t.Fatalf("/done returns %v, %v, want status 204", resp, err)
+		t.Fatalf("/done returns the response %v and the error %v, want status 204 and no error", resp, err)
 	}
 	resp.Body.Close()
 }

@@ -61,10 +61,10 @@ func TestInstruments(t *testing.T) {
 			"robots.fetches http.response.status_code=503,robots.outcome=unreachable 1",
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			t.Errorf("the series are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		if strings.Contains(strings.Join(got, " "), "example") {
-			t.Errorf("an attribute contains a host:\n%s", strings.Join(got, "\n"))
+			t.Errorf("an attribute contains a host, want none:\n%s", strings.Join(got, "\n"))
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestHostsOfAFleetAreCounted(t *testing.T) {
 		"politeness.fleet.waits 2",
 	}
 	if got := counted.series(); !slices.Equal(got, want) {
-		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the series are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -107,7 +107,7 @@ func TestStoreFailuresAreCounted(t *testing.T) {
 
 func TestNilMeter(t *testing.T) {
 	if _, _, err := otelrobots.New(nil); err == nil {
-		t.Error("New with a nil meter returned no error")
+		t.Error("New with a nil meter returned no error, want one")
 	}
 }
 

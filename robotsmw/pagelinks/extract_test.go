@@ -55,7 +55,7 @@ func TestFromHTML_LongBase(t *testing.T) {
 			minLinks = 100
 		}
 		if len(page.Links) < minLinks {
-			t.Errorf("%s: got %d links, want at least %d", tt.name, len(page.Links), minLinks)
+			t.Errorf("%s: FromHTML returns %d links, want at least %d", tt.name, len(page.Links), minLinks)
 		}
 		if grown > 96<<20 {
 			t.Errorf("%s: a page of %d bytes takes %d MiB, want at most 96", tt.name, len(tt.page), grown>>20)
@@ -75,11 +75,11 @@ func TestFromHTML_Spaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(p.Links) != 1 {
-		t.Fatalf("got %d links, want 1", len(p.Links))
+		t.Fatalf("FromHTML returns %d links, want 1", len(p.Links))
 	}
 	const want = "http://a.test/x/s%20p/?q=a%20b&c=%20d%20"
 	if got := p.Links[0].URL.String(); got != want {
-		t.Errorf("got the link %q, want %q", got, want)
+		t.Errorf("FromHTML returns the link %q, want %q", got, want)
 	}
 }
 

@@ -24,7 +24,7 @@ func FuzzFromHTML(f *testing.F) {
 		for _, l := range p.Links {
 			isHTTP := l.URL.Scheme == "http" || l.URL.Scheme == "https"
 			if !isHTTP || l.URL.Host == "" || l.URL.Fragment != "" {
-				t.Fatalf("got a link to %q, want an http or https URL without a fragment", l.URL)
+				t.Fatalf("FromHTML returns a link to %q, want an http or https URL without a fragment", l.URL)
 			}
 		}
 		if p.Refresh != nil && p.Refresh.Delay < 0 {

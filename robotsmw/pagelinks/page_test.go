@@ -26,7 +26,7 @@ func TestFromHTML(t *testing.T) {
 			t.Errorf("page directives %q: Queue() = %s, want %s", content, got, want)
 		}
 		if len(page.Links) != 2 {
-			t.Errorf("page directives %q: got %d links, want 2", content, len(page.Links))
+			t.Errorf("page directives %q: FromHTML returns %d links, want 2", content, len(page.Links))
 		}
 	}
 }

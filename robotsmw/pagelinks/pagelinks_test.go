@@ -107,7 +107,7 @@ func TestLinks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := parse(t, "http://a.example/dir/page", test.html, robotsmw.Page{})
 			if got := list(p.Links); got != test.want {
-				t.Errorf("got the links %s\nwant %s", got, test.want)
+				t.Errorf("FromHTML returns the links %s\n                     want %s", got, test.want)
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestQueue_NoFollowPage(t *testing.T) {
 	directives := robotsmw.Page{Directives: robotsmeta.ParseContent("nofollow")}
 	p := parse(t, "http://a.example/", html, directives)
 	if len(p.Links) != 2 {
-		t.Errorf("got %d links, want 2", len(p.Links))
+		t.Errorf("FromHTML returns %d links, want 2", len(p.Links))
 	}
 	if queue := p.Queue(); len(queue) != 0 {
 		t.Errorf("Queue() = %v, want no URLs", queue)
@@ -261,7 +261,7 @@ func TestRead_ChecksOnlyLinksThatMayBeFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(p.Links) != 1 || p.Links[0].Decision.RobotsURL != "" {
-		t.Errorf("got the links %+v, want one without a Decision", p.Links)
+		t.Errorf("Read returns the links %+v, want one without a Decision", p.Links)
 	}
 	if queue := p.Queue(); len(queue) != 0 {
 		t.Errorf("Queue() = %v, want no URLs", queue)
@@ -439,7 +439,7 @@ func TestRead_Bodies(t *testing.T) {
 					len(p.Links), p.Truncated, test.links, test.truncated)
 			}
 			if p.Says.State == robotsmw.PagePending {
-				t.Error("State is PagePending after the body was read")
+				t.Error("State is PagePending after the body was read, want any other state")
 			}
 		})
 	}
@@ -522,7 +522,7 @@ func TestFromHTML_DeepNoscript(t *testing.T) {
 			`<a href="/outside">y</a>`
 		page := parse(t, "https://a.example/", html, robotsmw.Page{})
 		if page.Truncated != tt.truncated || len(page.Links) != tt.links {
-			t.Errorf("depth %d: got %d links and Truncated %t, want %d and %t",
+			t.Errorf("depth %d: FromHTML returns %d links and Truncated %t, want %d and %t",
 				tt.depth, len(page.Links), page.Truncated, tt.links, tt.truncated)
 		}
 	}

@@ -123,7 +123,7 @@ func TestRealHeads_AgreeWithTree(t *testing.T) {
 	}
 	t.Logf("%d pages, %d of them with rules", len(pages), withRules)
 	if len(pages) != 419 || len(listed) != 419 {
-		t.Errorf("got %d pages and %d lines, want 419 and 419", len(pages), len(listed))
+		t.Errorf("the corpus has %d pages and %d lines, want 419 and 419", len(pages), len(listed))
 	}
 }
 

@@ -71,7 +71,7 @@ func TestCasesOfOtherImplementations(t *testing.T) {
 	}
 	t.Logf("%d cases", cases)
 	if cases < 10 {
-		t.Errorf("got %d cases, want at least 10", cases)
+		t.Errorf("%d cases were checked, want at least 10", cases)
 	}
 }
 

@@ -142,13 +142,13 @@ func TestRealFiles(t *testing.T) {
 		}
 	}
 	if n := robots["files"]; n < 3000 {
-		t.Errorf("got %d robots.txt files, want at least 3,000", n)
+		t.Errorf("the corpus has %d robots.txt files, want at least 3,000", n)
 	}
 	if robots["content-signal in any group"] == 0 {
-		t.Error("got no robots.txt file with a Content-Signal")
+		t.Error("the corpus has no robots.txt file with a Content-Signal, want at least one")
 	}
 	if n := pages["files"]; n < 400 {
-		t.Errorf("got %d pages, want at least 400", n)
+		t.Errorf("the corpus has %d pages, want at least 400", n)
 	}
 }
 

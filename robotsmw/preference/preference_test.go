@@ -42,7 +42,7 @@ func run(t *testing.T, checks []check) {
 				answers = append(answers, string(c.in.For(use).Answer))
 			}
 			if got := strings.Join(answers, " "); got != c.want {
-				t.Errorf("got the answers %q, want %q; Says() = %v", got, c.want, c.in.Says())
+				t.Errorf("For returns the answers %q, want %q; Says() = %v", got, c.want, c.in.Says())
 			}
 		})
 	}
@@ -510,7 +510,7 @@ func onlyStatement(t *testing.T, in Input) Statement {
 	t.Helper()
 	v := in.For(TrainAI)
 	if len(v.Evidence) != 1 {
-		t.Fatalf("got the evidence %v, want one statement", v.Evidence)
+		t.Fatalf("For(TrainAI) has the evidence %v, want one statement", v.Evidence)
 	}
 	return v.Evidence[0]
 }
@@ -519,12 +519,12 @@ func TestTDMRep_Evidence(t *testing.T) {
 	file := []byte(`[{"location": "/*", "tdm-reservation": 1, "tdm-policy": "https://a.example/terms"}]`)
 	s := onlyStatement(t, Input{TDMRep: file})
 	if s.Policy != "https://a.example/terms" || s.Path != "/*" {
-		t.Errorf("got %+v, want the policy and path of the file", s)
+		t.Errorf("the statement is %+v, want the policy and path of the file", s)
 	}
 	page := metas(t, "tdm-reservation", "1", "tdm-policy", "https://a.example/t")
 	s = onlyStatement(t, Input{Page: page})
 	if s.Policy != "https://a.example/t" || s.Line != 7 {
-		t.Errorf("got %+v, want the policy of the page and line 7", s)
+		t.Errorf("the statement is %+v, want the policy of the page and line 7", s)
 	}
 }
 
@@ -551,7 +551,7 @@ func TestTDMRep_PolicyOfAnotherType(t *testing.T) {
 			`{"location": "/", "tdm-reservation": 0}]`
 		s := onlyStatement(t, Input{TDMRep: []byte(file), Target: "/page"})
 		if s.Answer != Deny || s.Policy != "" {
-			t.Errorf("policy %s: got the answer %s and the policy %q, want deny and none",
+			t.Errorf("policy %s: the statement has the answer %s and the policy %q, want deny and none",
 				policy, s.Answer, s.Policy)
 		}
 	}
@@ -741,7 +741,7 @@ func TestStatement_Draft(t *testing.T) {
 	for _, s := range in.For(TrainAI).Evidence {
 		want, ok := hasDraft[s.Signal]
 		if !ok {
-			t.Errorf("got the unexpected statement %v", s)
+			t.Errorf("the statement %v has the signal %s, want only signals of the table", s, s.Signal)
 		}
 		if got := s.Draft != ""; got != want {
 			t.Errorf("%s has the draft %q, want one: %t", s.Signal, s.Draft, want)
@@ -749,7 +749,7 @@ func TestStatement_Draft(t *testing.T) {
 		delete(hasDraft, s.Signal)
 	}
 	if len(hasDraft) > 0 {
-		t.Errorf("got no statements of %v", hasDraft)
+		t.Errorf("there are no statements of the signals %v, want one each", hasDraft)
 	}
 }
 
@@ -771,7 +771,7 @@ func TestDrafts_OneMention(t *testing.T) {
 		}
 		mentions := name.FindAll(text, -1)
 		if len(mentions) > 0 && path != place {
-			t.Errorf("%s mentions %s; the version should only be in the map drafts", path, mentions[0])
+			t.Errorf("%s mentions %s, want this version only in the map drafts", path, mentions[0])
 		}
 		found += len(mentions)
 		return nil
@@ -780,7 +780,7 @@ func TestDrafts_OneMention(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found < 3 {
-		t.Errorf("found %d versions of drafts, want at least 3", found)
+		t.Errorf("the source files have %d versions of drafts, want at least 3", found)
 	}
 	date := regexp.MustCompile(`\(20\d\d-\d\d-\d\d\)$`)
 	for signal, draft := range drafts {

@@ -407,7 +407,7 @@ func FuzzParseRSL(f *testing.F) {
 		in := Input{RSL: []*RSL{file}, Target: target}
 		for _, s := range in.Says() {
 			if s.Signal != "RSL" || s.Line < 1 {
-				t.Fatalf("got the statement %+v, want one of RSL with its line", s)
+				t.Fatalf("Says() returns the statement %+v, want one of RSL with its line", s)
 			}
 		}
 		checkStatements(t, in)

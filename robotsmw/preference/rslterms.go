@@ -40,9 +40,8 @@ func (in Input) rslStatements() []Statement {
 }
 
 // statements returns what the licenses of a content element state about a use.
-// Because the user may choose one of the licenses, a use is denied
-// only if no license permits it. Within a license, "prohibits" overrides
-// "permits".
+// Because the user may choose one of the licenses, a use is denied only if no
+// license permits it. Within a license, "prohibits" overrides "permits".
 func (c rslContent) statements(use Use) []Statement {
 	var permitted, prohibited []Statement
 	for _, l := range c.Licenses {

@@ -35,7 +35,7 @@ func TestSays_Memory(t *testing.T) {
 		licenses = append(licenses, in.Licenses()...)
 	}
 	if len(statements) != 600 || len(licenses) != 200 {
-		t.Errorf("got %d statements and %d licenses, want 600 and 200",
+		t.Errorf("the inputs have %d statements and %d licenses, want 600 and 200",
 			len(statements), len(licenses))
 	}
 	if grown := testmain.Heap() - before; grown > 5<<20 {
@@ -62,7 +62,7 @@ func TestFor_MemoryOfPolicies(t *testing.T) {
 		t.Errorf("%d statements take %d bytes, want at most 2 MiB", len(statements), grown)
 	}
 	if len(statements) != 10 {
-		t.Fatalf("got %d statements, want 10", len(statements))
+		t.Fatalf("the inputs have %d statements, want 10", len(statements))
 	}
 	if got := statements[7].Policy; got != "https://a.example/7" {
 		t.Errorf("the Policy of statement 7 is %q, want https://a.example/7", got)

@@ -343,7 +343,7 @@ func TestSays_HostileInput(t *testing.T) {
 	} {
 		all := in.statements()
 		if n := len(all); n == 0 || n > 2*maxFields*maxUnknown {
-			t.Errorf("%s: got %d statements, want 1 to %d", name, n, 2*maxFields*maxUnknown)
+			t.Errorf("%s: statements() returns %d statements, want 1 to %d", name, n, 2*maxFields*maxUnknown)
 		}
 		if n := len(in.Says()); n > maxFields+10 {
 			t.Errorf("%s: Says() returns %d statements, want at most %d", name, n, maxFields+10)
@@ -525,7 +525,7 @@ func compareHeaderAndRobots(t *testing.T, name, value string) {
 		a := inHeader.For(use)
 		b := inRobots.For(use)
 		if a.Answer != b.Answer || len(a.Evidence) != len(b.Evidence) {
-			t.Fatalf("%s: %q: For(%s) is %v with %v in the header, and %v with %v in robots.txt",
+			t.Fatalf("%s: %q: For(%s) is %v with %v in the header, and %v with %v in robots.txt, want the same",
 				name, value, use, a, a.Evidence, b, b.Evidence)
 		}
 	}

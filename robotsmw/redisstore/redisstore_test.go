@@ -23,7 +23,7 @@ var (
 
 func TestNilClient(t *testing.T) {
 	if _, err := redisstore.New(nil, ""); err == nil {
-		t.Error("New with a nil client returned no error")
+		t.Error("New with a nil client returned no error, want one")
 	}
 }
 
@@ -36,7 +36,7 @@ func TestErrorsNameNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := store.Get(t.Context(), "https://example.com"); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("got error %v; want one that does not contain the password", err)
+		t.Errorf("Get without a server returned error %v, want one that does not contain the password", err)
 	}
 }
 

@@ -88,6 +88,6 @@ func TestMemory_PerPage(t *testing.T) {
 	t.Logf("%.0f bytes a page", perPage)
 	last := fmt.Sprintf("http://site.example/%026d", n-1)
 	if e := tr.cache.get(context.Background(), last); e.Page == nil {
-		t.Errorf("the page %s is not stored", last)
+		t.Errorf("the page %s is not stored, want it stored", last)
 	}
 }

@@ -98,7 +98,7 @@ func TestCacheKey_Unambiguous(t *testing.T) {
 			continue // the response is not stored
 		}
 		if other, repeated := seen[key]; repeated {
-			t.Errorf("%s and %s have the same key, %q", name, other, key)
+			t.Errorf("%s and %s have the same key, %q, want different keys", name, other, key)
 		}
 		seen[key] = name
 	}

@@ -52,7 +52,7 @@ func TestMemory_LongHeaderLines(t *testing.T) {
 					grown, maxBytes)
 			}
 			if n := len(transport.cache.(*memoryCache).entries); n == 0 {
-				t.Error("no page is stored")
+				t.Error("no page is stored, want at least one")
 			}
 			runtime.KeepAlive(transport)
 		})

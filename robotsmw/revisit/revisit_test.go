@@ -481,7 +481,7 @@ func TestUpdate_Responses(t *testing.T) {
 				last.Since = time.Time{}
 				last.Directives = tt.last.Directives
 				if fmt.Sprint(last) != fmt.Sprint(tt.last) {
-					t.Errorf("got the last visit %+v, want %+v", last, tt.last)
+					t.Errorf("the last visit is %+v, want %+v", last, tt.last)
 				}
 				n := site.count()
 				resp, visit := get(t, client)
@@ -531,7 +531,7 @@ func TestUpdate_Errors(t *testing.T) {
 	get(t, client)
 	web.Fail("site.example", errors.New("cut off"))
 	if _, err := client.Get(page); err == nil {
-		t.Fatal("Get returns no error although the network fails")
+		t.Fatal("Get returns no error although the network fails, want one")
 	}
 	web.Handle("site.example", s)
 	get(t, client)
@@ -1022,7 +1022,7 @@ func TestMemory_Limits(t *testing.T) {
 			t.Errorf("limit of %s: %d pages are stored, want 8 to 12", name, n)
 		}
 		if m.entries["http://site.example/000"] == nil {
-			t.Errorf("limit of %s: the page that is used most often was evicted", name)
+			t.Errorf("limit of %s: the page that is used most often was evicted, want it stored", name)
 		}
 		m.put("http://site.example/000", cacheEntry{}, time.Now())
 		for _, e := range m.entries {

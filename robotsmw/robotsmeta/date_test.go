@@ -189,19 +189,19 @@ func FuzzHeader(f *testing.F) {
 				t.Fatalf("%q has the directives %+v if it is repeated, want %+v", line, twice, d)
 			}
 			if len(d.rules) > maxRules {
-				t.Fatalf("got %d rules, want at most %d", len(d.rules), maxRules)
+				t.Fatalf("ParseHeader returns %d rules, want at most %d", len(d.rules), maxRules)
 			}
 			for r := range d.Rules() {
 				isInput := strings.Contains(input, r.Raw) && strings.Contains(input, r.Value)
 				isEmpty := r.Name == "" && r.Raw == ""
 				if r.Source != source || r.Line != 1 || isEmpty || !isInput {
-					t.Fatalf("got the rule %+v for %q, want a part of line 1 of %s",
+					t.Fatalf("ParseHeader returns the rule %+v for %q, want a part of line 1 of %s",
 						r, line, source)
 				}
 			}
 		}
 		if d := ParseContent(line); len(d.rules) > maxRules {
-			t.Fatalf("got %d rules, want at most %d", len(d.rules), maxRules)
+			t.Fatalf("ParseContent returns %d rules, want at most %d", len(d.rules), maxRules)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestFlags(t *testing.T) {
 		{"index, max-snippet:0, nothinking", says("max-snippet"), true},
 	} {
 		if got := test.method(parse(t, test.content)); got != test.want {
-			t.Errorf("%q: got %t, want %t", test.content, got, test.want)
+			t.Errorf("the directives of %q: the method returns %t, want %t", test.content, got, test.want)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func TestTruncated(t *testing.T) {
 			t.Errorf("%s: Truncated() = %t, want %t", test.name, got, test.truncated)
 		}
 		if n := len(d.rules); n > maxRules {
-			t.Errorf("%s: got %d rules, want at most %d", test.name, n, maxRules)
+			t.Errorf("%s: ParseHeader returns %d rules, want at most %d", test.name, n, maxRules)
 		}
 	}
 }
@@ -318,6 +318,6 @@ func TestLongValues(t *testing.T) {
 	}
 	isUnknown := func(r Rule) bool { return r.Name == "unavailable_after" && !r.Known }
 	if !slices.ContainsFunc(d.rules, isUnknown) {
-		t.Errorf("got the rules %+v, want an unavailable_after that is not Known", d.rules)
+		t.Errorf("ParseContent returns the rules %+v, want an unavailable_after that is not Known", d.rules)
 	}
 }

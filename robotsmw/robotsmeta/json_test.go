@@ -29,11 +29,11 @@ func TestDirectives_JSON(t *testing.T) {
 	} {
 		text, err := json.Marshal(d)
 		if err != nil {
-			t.Fatalf("%s: Marshal returns the error %v", name, err)
+			t.Fatalf("%s: Marshal returns the error %v, want none", name, err)
 		}
 		var got Directives
 		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatalf("%s: Unmarshal returns the error %v", name, err)
+			t.Fatalf("%s: Unmarshal returns the error %v, want none", name, err)
 		}
 		if len(d.rules) == 0 {
 			d.rules = nil
@@ -56,10 +56,10 @@ func TestDirectives_InvalidJSON(t *testing.T) {
 	} {
 		d := ParseContent("nofollow")
 		if err := json.Unmarshal([]byte(text), &d); err == nil {
-			t.Errorf("%s: Unmarshal of %s returns no error", name, text)
+			t.Errorf("%s: Unmarshal of %s returns no error, want one", name, text)
 		}
 		if !d.NoFollow() {
-			t.Errorf("%s: Unmarshal of %s removes nofollow although it fails", name, text)
+			t.Errorf("%s: Unmarshal of %s removes nofollow although it fails, want no change", name, text)
 		}
 	}
 }

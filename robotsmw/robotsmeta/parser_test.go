@@ -242,7 +242,7 @@ func TestDirectives_Memory(t *testing.T) {
 				name, grown)
 		}
 		if len(kept[99].rules) == 0 {
-			t.Errorf("%s: got no rules", name)
+			t.Errorf("%s: the directives of the last text have no rules, want some", name)
 		}
 		runtime.KeepAlive(kept)
 	}

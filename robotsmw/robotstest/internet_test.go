@@ -55,7 +55,7 @@ func TestHostsAreAddresses(t *testing.T) {
 			op, _ := errors.AsType[*net.OpError](err)
 			dns, _ := errors.AsType[*net.DNSError](err)
 			if op == nil || dns == nil || !dns.IsNotFound {
-				t.Errorf("%s: got %v, want a *net.OpError which wraps a *net.DNSError", c.url, err)
+				t.Errorf("%s: RoundTrip returned error %v, want a *net.OpError that wraps a *net.DNSError", c.url, err)
 			}
 			continue
 		}
@@ -64,7 +64,7 @@ func TestHostsAreAddresses(t *testing.T) {
 			continue
 		}
 		if got := read(t, resp); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.url, got, c.want)
+			t.Errorf("%s: the body is %q, want %q", c.url, got, c.want)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestHandlePanicsAtBadHost(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("Handle(%q) did not panic", name)
+					t.Errorf("Handle(%q) did not panic, want a panic", name)
 				}
 			}()
 			new(robotstest.Internet).Handle(name, robotstest.Status(200))
@@ -143,7 +143,7 @@ func TestSameAsASocket(t *testing.T) {
 			return err.Error()
 		}
 		if resp.Request != req {
-			t.Error("response.Request is not the request")
+			t.Error("response.Request is not the request, want the same pointer")
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -186,7 +186,7 @@ func TestHostHeaderReachesTheHandlerOfTheAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read(t, resp); got != "b" {
-		t.Errorf("got %q, want b", got)
+		t.Errorf("the body is %q, want b", got)
 	}
 	if log := web.Log(); log[0].URL != "http://a.example/" || log[0].Host != "b.example" {
 		t.Errorf("the log has %s with Host %s, want http://a.example/ with b.example", log[0].URL, log[0].Host)
@@ -229,7 +229,7 @@ func TestFaults(t *testing.T) {
 			resp, err := web.RoundTrip(req)
 			if c.before != nil || c.malformed {
 				if err == nil || !c.malformed && !errors.Is(err, c.before) {
-					t.Fatalf("RoundTrip: %v, want %v", err, c.before)
+					t.Fatalf("RoundTrip returned error %v, want %v", err, c.before)
 				}
 				if got := web.Log()[0]; got.Status != 0 || got.Err != err {
 					t.Errorf("the log has status %d and error %v, want 0 and the error of RoundTrip", got.Status, got.Err)
@@ -242,7 +242,7 @@ func TestFaults(t *testing.T) {
 			defer resp.Body.Close()
 			got, err := io.ReadAll(resp.Body)
 			if string(got) != c.text || !errors.Is(err, c.after) {
-				t.Errorf("body: %q, %v; want %q, %v", got, err, c.text, c.after)
+				t.Errorf("reading the body returned %q and error %v, want %q and error %v", got, err, c.text, c.after)
 			}
 		})
 	}
@@ -257,7 +257,7 @@ func TestRequestContextEndsAHandlerThatHangs(t *testing.T) {
 		req, _ := http.NewRequestWithContext(ctx, "GET", "http://hang.example/", nil)
 		start := time.Now()
 		if _, err := web.RoundTrip(req); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got error %v, want DeadlineExceeded", err)
+			t.Errorf("RoundTrip returned error %v, want DeadlineExceeded", err)
 		}
 		if took := time.Since(start); took != time.Hour {
 			t.Errorf("RoundTrip took %v, want 1h", took)
@@ -332,7 +332,7 @@ func TestHijackedConnectionSpeaksBothWays(t *testing.T) {
 	defer resp.Body.Close()
 	io.WriteString(resp.Body.(io.Writer), "ping\n")
 	if got, err := io.ReadAll(resp.Body); string(got) != "ping\n" {
-		t.Errorf("got %q (error %v), want \"ping\\n\"", got, err)
+		t.Errorf("reading from the hijacked connection returned %q (error %v), want \"ping\\n\"", got, err)
 	}
 }
 
@@ -362,7 +362,7 @@ func TestLogKeepsOrderAndTime(t *testing.T) {
 3m0s GET http://gone.example/ 0 true true
 `
 		if got.String() != want {
-			t.Errorf("got:\n%swant:\n%s", &got, want)
+			t.Errorf("the log is\n%swant\n%s", &got, want)
 		}
 	})
 }
@@ -388,7 +388,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	if got := len(web.Log()); got != 500 {
-		t.Errorf("log has %d requests, want 500", got)
+		t.Errorf("the log has %d requests, want 500", got)
 	}
 }
 
@@ -405,10 +405,10 @@ func TestRequestBodyIsClosedOnError(t *testing.T) {
 	body := &closeCounter{Reader: strings.NewReader("x")}
 	req, _ := http.NewRequest("POST", "http://down.example/", body)
 	if _, err := web.RoundTrip(req); err == nil {
-		t.Fatal("RoundTrip returned no error")
+		t.Fatal("RoundTrip returned no error, want one")
 	}
 	if body.closed == 0 {
-		t.Error("the body was not closed")
+		t.Error("the body was not closed, want it closed")
 	}
 }
 

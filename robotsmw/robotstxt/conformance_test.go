@@ -242,7 +242,7 @@ func TestSharedCorpusCrawlDelays(t *testing.T) {
 		count(&got.wildcardDiffer, differs["*"])
 	}
 	if got != want {
-		t.Errorf("got the counts %+v, want %+v", got, want)
+		t.Errorf("the counts of the corpus are %+v, want %+v", got, want)
 	}
 }
 

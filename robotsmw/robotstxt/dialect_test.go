@@ -23,7 +23,7 @@ func TestGoogleDialect(t *testing.T) {
 	checkDisallowed(t, onlyRoot, "x", "#/a#b http://example.com#/a#b example.com")
 	checkDisallowed(t, Google.Parse([]byte("user-agent: *\ndisallow: /y\n")), "x", "//x/y")
 	if m := f.Rules("x").Match("/d/"); m.Pattern != "/d/index.html" || m.Line != 4 {
-		t.Errorf("got %+v; want the pattern /d/index.html of line 4", m)
+		t.Errorf("Match(/d/) = %+v, want the pattern /d/index.html of line 4", m)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestRobotsTxtItself(t *testing.T) {
 				want = google
 			}
 			if m := f.Rules(token).Match("/robots.txt"); m.Reason != want || m.Allowed != (want != ByRule) {
-				t.Errorf("dialect %d, token %q: %+v, want the reason %v", dialect, token, m, want)
+				t.Errorf("dialect %d: Rules(%q).Match(/robots.txt) = %+v, want the reason %v", dialect, token, m, want)
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func TestSharedFeatures(t *testing.T) {
 		id := fmt.Sprintf("%d %s", i+1, c.Feature)
 		compare, ok := comparisons[c.Feature]
 		if !ok {
-			t.Fatalf("case %s: there is no comparison for the feature", id)
+			t.Fatalf("case %s: comparisons has no function for the feature %s, want one", id, c.Feature)
 		}
 		got, want := compare(c)
 		count[c.Feature]++
@@ -86,7 +86,7 @@ func TestSharedFeatures(t *testing.T) {
 		_, mayDiffer := reasons[id]
 		delete(reasons, id)
 		if isEqual && mayDiffer {
-			t.Errorf("case %s: got %s, as expected: remove it from featureDisagreements",
+			t.Errorf("case %s: got %s, as expected, want a disagreement: remove the case from featureDisagreements",
 				id, asJSON(got))
 		}
 		if !isEqual && !mayDiffer {
@@ -95,7 +95,7 @@ func TestSharedFeatures(t *testing.T) {
 		}
 	}
 	for id := range reasons {
-		t.Errorf("featureDisagreements has %q, but there is no such case", id)
+		t.Errorf("featureDisagreements has %q, but there is no such case: remove it", id)
 	}
 	for _, feature := range slices.Sorted(maps.Keys(count)) {
 		t.Logf("%s: %d of %d agree", feature, agreed[feature], count[feature])

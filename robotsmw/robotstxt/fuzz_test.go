@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 		kept := bytes.Clone(body)
 		file := Parse(body)
 		if !bytes.Equal(body, kept) {
-			t.Fatal("Parse modifies the body")
+			t.Fatal("Parse modifies the body, want it unchanged")
 		}
 		lines := 1 + bytes.Count(body, []byte("\n")) + bytes.Count(body, []byte("\r"))
 		for group := range file.Groups() {
@@ -60,7 +60,7 @@ func FuzzParse(f *testing.F) {
 			rules := file.Rules(tokens...)
 			m := rules.Match(target)
 			if m.Allowed != rules.Allowed(target) {
-				t.Fatalf("Match returns %+v, but Allowed returns %t", m, !m.Allowed)
+				t.Fatalf("Match returns %+v, but Allowed returns %t, want the same", m, !m.Allowed)
 			}
 			checkConsistent(t, m, lines)
 			if rules.Size() <= 0 {
@@ -122,7 +122,7 @@ func compareWithReference(t *testing.T, f *File, target string) {
 	rules := f.Rules()
 	got := rules.Match(target)
 	if rules.Allowed(target) != got.Allowed {
-		t.Errorf("Match(%q) = %+v, but Allowed returns %t", target, got, !got.Allowed)
+		t.Errorf("Match(%q) = %+v, but Allowed returns %t, want the same", target, got, !got.Allowed)
 	}
 	want, ok := referenceMatch(referenceRules(f), target)
 	canon, _ := referenceTarget(target)
@@ -171,7 +171,7 @@ func TestMatch_AgreesWithReference(t *testing.T) {
 		for range 10 {
 			compareWithReference(t, f, denseTarget(randomBytes(rng, 40)))
 			if t.Failed() {
-				t.Fatalf("robots.txt:\n%s", f.syntax.Text)
+				t.Fatalf("the robots.txt of this failure is\n%s", f.syntax.Text)
 			}
 		}
 	}

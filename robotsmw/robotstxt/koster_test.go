@@ -80,7 +80,7 @@ func TestKoster1996Rules(t *testing.T) {
 	checkAllowed(t, f, "a", "/x/y /b.gif /q?r /unmatched /100")
 	checkDisallowed(t, f, "a", "/*.gif$ /%2A.gif%24x /100%25 /100%")
 	if m := f.Rules("a").Match("/*.gif$"); m.Pattern != "/*.gif$" || m.Line != 4 {
-		t.Errorf("got %+v; want the pattern /*.gif$ of line 4", m)
+		t.Errorf("Match of the path /*.gif$ = %+v, want the pattern /*.gif$ of line 4", m)
 	}
 }
 

@@ -425,7 +425,7 @@ func TestRules_Concurrent(t *testing.T) {
 					rules.Size()
 				}
 				if m := rules.Match("/x/b77"); m.Line != 158 || len(m.Group) != 1 {
-					t.Errorf("got %+v; want line 158 and a group of one", m)
+					t.Errorf("Match(/x/b77) = %+v, want line 158 and a group of one", m)
 				}
 				if rules.Allowed("/a99/") || !rules.Allowed("/b") {
 					t.Errorf("Allowed is %t for /a99/ and %t for /b, want false and true",

@@ -143,7 +143,7 @@ func TestRFC9309_2_2_2_AllowAndDisallow(t *testing.T) {
 			checkDisallowed(t, f, "x", test.same)
 			checkAllowed(t, f, "x", test.other)
 			if t.Failed() {
-				t.Fatalf("the pattern of these targets is %q", test.pattern)
+				t.Fatalf("the robots.txt of these failures has the pattern %q", test.pattern)
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func TestRFC9309_2_2_4_OtherRecords(t *testing.T) {
 		"sitemap:\n" +
 		"sitemap: https://example.com/3.xml").Sitemaps()
 	if want := []string{"https://example.com/1.xml", "2", "https://example.com/3.xml"}; !slices.Equal(got, want) {
-		t.Errorf("sitemaps %q, want %q", got, want)
+		t.Errorf("Sitemaps() = %q, want %q", got, want)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestRFC9309_2_3_1_5_ParsingErrors(t *testing.T) {
 		checkDisallowed(t, f, "foo", "/x")
 		checkAllowed(t, f, "foo", "/y")
 		if t.Failed() {
-			t.Fatalf("this happened with the bad line %q", bad)
+			t.Fatalf("the robots.txt of these failures has the bad line %q", bad)
 		}
 	}
 }

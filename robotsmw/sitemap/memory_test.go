@@ -37,7 +37,7 @@ func TestWalk_LongURLs(t *testing.T) {
 		}
 	}
 	if limited == 0 {
-		t.Errorf("Walk yields no error %v", ErrTooManySitemaps)
+		t.Errorf("Walk yields no error, want %v", ErrTooManySitemaps)
 	}
 	maxFiles := maxKnownBytes/len(long) + 1
 	if fetched > maxFiles || fetched < maxFiles-20 {

@@ -764,7 +764,7 @@ func FuzzRead(f *testing.F) {
 			n++
 			isTrimmed := e.Loc != "" && strings.TrimSpace(e.Loc) == e.Loc
 			if !isTrimmed || !utf8.ValidString(e.Loc) || strings.ContainsFunc(e.Loc, isControl) {
-				t.Fatalf("got the URL %q, want UTF-8 without control characters and surrounding blanks", e.Loc)
+				t.Fatalf("Read yields the URL %q, want UTF-8 without control characters and surrounding blanks", e.Loc)
 			}
 			if n > MaxURLs {
 				t.Fatalf("Read yields %d entries, want at most %d", n, MaxURLs)

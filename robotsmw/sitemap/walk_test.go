@@ -189,7 +189,7 @@ func TestWalk_TooManySitemaps(t *testing.T) {
 		t.Errorf("%d sitemaps were fetched with %d pages, want %d with some", fetched, pages, MaxSitemaps)
 	}
 	if len(errs) == 0 || !errors.Is(errs[0], ErrTooManySitemaps) {
-		t.Errorf("got %d errors, want the first to be %v", len(errs), ErrTooManySitemaps)
+		t.Errorf("Walk yields %d errors, want at least one, the first of which is %v", len(errs), ErrTooManySitemaps)
 	}
 }
 

@@ -135,13 +135,13 @@ func testExpiry(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
 		if _, err := s.Get(canceled, "https://example.com"); !errors.Is(err, context.Canceled) {
-			t.Errorf("Get: %v, want context.Canceled", err)
+			t.Errorf("Get with a canceled context returned %v, want context.Canceled", err)
 		}
 		if err := s.Put(canceled, "https://example.com", []byte("new"), longTTL); !errors.Is(err, context.Canceled) {
-			t.Errorf("Put: %v, want context.Canceled", err)
+			t.Errorf("Put with a canceled context returned %v, want context.Canceled", err)
 		}
 		if err := s.Delete(canceled, "https://example.com"); !errors.Is(err, context.Canceled) {
-			t.Errorf("Delete: %v, want context.Canceled", err)
+			t.Errorf("Delete with a canceled context returned %v, want context.Canceled", err)
 		}
 		want(t, s, "https://example.com", []byte("value"))
 	})
@@ -158,18 +158,18 @@ func testConcurrency(t *testing.T, s robotsmw.Store) {
 				key := fmt.Sprintf("https://h%d.example", i%5)
 				value := bytes.Repeat([]byte{byte('a' + g)}, 1+rand.IntN(20_000))
 				if err := s.Put(ctx, key, value, longTTL); err != nil {
-					t.Errorf("Put: %v", err)
+					t.Errorf("Put returned error %v, want none", err)
 				}
 				got, err := s.Get(ctx, key)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("Get: %v, want no error other than fs.ErrNotExist", err)
+					t.Errorf("Get returned error %v, want none or fs.ErrNotExist", err)
 				}
 				if err == nil && (len(got) == 0 || len(bytes.Trim(got, string(got[0]))) > 0) {
-					t.Errorf("Get returned a mixture of values")
+					t.Errorf("Get returned a mixture of values, want one value")
 				}
 				if i%10 == 0 {
 					if err := s.Delete(ctx, key); err != nil {
-						t.Errorf("Delete: %v", err)
+						t.Errorf("Delete returned error %v, want none", err)
 					}
 				}
 			}
@@ -186,10 +186,10 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		t.Helper()
 		unlock, ok, err := l.TryLock(ctx, key, ttl)
 		if err != nil {
-			t.Fatalf("TryLock: %v", err)
+			t.Fatalf("TryLock returned error %v, want none", err)
 		}
 		if ok && unlock == nil {
-			t.Fatal("TryLock returned ok and a nil unlock function")
+			t.Fatal("TryLock returned ok and a nil unlock function, want a function")
 		}
 		return unlock, ok
 	}
@@ -198,17 +198,17 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		l := locker(t)
 		unlock, ok := lock(t, l, "https://example.com", time.Minute)
 		if !ok {
-			t.Fatal("TryLock failed for a key that is not locked")
+			t.Fatal("TryLock returned false for a key that is not locked, want true")
 		}
 		if _, ok := lock(t, l, "https://example.com", time.Minute); ok {
-			t.Error("TryLock succeeded for a key that is locked")
+			t.Error("TryLock returned true for a key that is locked, want false")
 		}
 		if _, ok := lock(t, l, "https://other.example", time.Minute); !ok {
-			t.Error("TryLock failed for another key")
+			t.Error("TryLock returned false for a key that is not locked while another key is, want true")
 		}
 		unlock()
 		if _, ok := lock(t, l, "https://example.com", time.Minute); !ok {
-			t.Error("TryLock failed after unlock")
+			t.Error("TryLock returned false after unlock, want true")
 		}
 	})
 
@@ -226,7 +226,7 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		l := locker(t)
 		unlockExpired, ok := lock(t, l, "https://example.com", time.Second)
 		if !ok {
-			t.Fatal("TryLock failed for a key that is not locked")
+			t.Fatal("TryLock returned false for a key that is not locked, want true")
 		}
 		waitUntil(t, 20*time.Second, "the lock has not expired", func() bool {
 			_, ok := lock(t, l, "https://example.com", time.Minute)
@@ -234,7 +234,7 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		})
 		unlockExpired()
 		if _, ok := lock(t, l, "https://example.com", time.Minute); ok {
-			t.Error("unlocking an expired lock released the lock of another holder")
+			t.Error("unlocking an expired lock released the lock of another holder, want it to remain")
 		}
 	})
 
@@ -245,7 +245,7 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		for range 16 {
 			wg.Go(func() {
 				if _, ok, err := l.TryLock(ctx, "https://example.com", time.Minute); err != nil {
-					t.Errorf("TryLock: %v", err)
+					t.Errorf("TryLock returned error %v, want none", err)
 				} else if ok {
 					holders.Add(1)
 				}
@@ -253,7 +253,7 @@ func testLocker(t *testing.T, open func(t *testing.T) robotsmw.Store) {
 		}
 		wg.Wait()
 		if n := holders.Load(); n != 1 {
-			t.Errorf("%d of 16 calls succeeded, want 1", n)
+			t.Errorf("%d of 16 concurrent calls of TryLock returned true, want 1", n)
 		}
 	})
 }
@@ -279,14 +279,14 @@ func samples() map[string][]byte {
 func put(t *testing.T, s robotsmw.Store, key string, value []byte, ttl time.Duration) {
 	t.Helper()
 	if err := s.Put(context.Background(), key, value, ttl); err != nil {
-		t.Fatalf("Put(%q): %v", key, err)
+		t.Fatalf("Put(%q) returned error %v, want none", key, err)
 	}
 }
 
 func remove(t *testing.T, s robotsmw.Store, key string) {
 	t.Helper()
 	if err := s.Delete(context.Background(), key); err != nil {
-		t.Fatalf("Delete(%q): %v", key, err)
+		t.Fatalf("Delete(%q) returned error %v, want none", key, err)
 	}
 }
 
@@ -294,7 +294,7 @@ func want(t *testing.T, s robotsmw.Store, key string, value []byte) {
 	t.Helper()
 	got, err := s.Get(context.Background(), key)
 	if err != nil {
-		t.Fatalf("Get(%q): %v", key, err)
+		t.Fatalf("Get(%q) returned error %v, want none", key, err)
 	}
 	if !bytes.Equal(got, value) {
 		t.Fatalf("Get(%q) returned %d bytes, want the same %d bytes as Put",

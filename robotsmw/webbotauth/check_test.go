@@ -417,10 +417,10 @@ func TestCheckDirectory(t *testing.T) {
 			var r directoryReport
 			r.check(req, resp, tt.answer.body, now)
 			if len(r.keys) != tt.keys {
-				t.Errorf("got %d keys, want %d", len(r.keys), tt.keys)
+				t.Errorf("the report has %d usable keys, want %d", len(r.keys), tt.keys)
 			}
 			if len(r.problems) != len(tt.want) {
-				t.Fatalf("got the problems %q, want %q", r.problems, tt.want)
+				t.Fatalf("the report has the problems %q, want %q", r.problems, tt.want)
 			}
 			for i, want := range tt.want {
 				if !strings.Contains(r.problems[i], want) {
@@ -461,10 +461,10 @@ func TestCheckDirectory_ManySignatures(t *testing.T) {
 	})
 	keys, problems := CheckDirectory(t.Context(), base, directoryURL)
 	if len(keys) != 1 || keys[0].Until.IsZero() {
-		t.Errorf("got the keys %v, want one with Until, because its signature is valid", keys)
+		t.Errorf("CheckDirectory returns the keys %v, want one with Until, because its signature is valid", keys)
 	}
 	if n := len(problems); n != maxSignatures {
-		t.Fatalf("got %d problems, want %d: %.2000q", n, maxSignatures, problems)
+		t.Fatalf("CheckDirectory returns %d problems, want %d: %.2000q", n, maxSignatures, problems)
 	}
 	for i, want := range map[int]string{
 		0:                 `covers "x", which is larger than 64 KiB`,
@@ -549,7 +549,7 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 		changed := bytes.Clone(body)
 		changed[i] ^= 1
 		if r := check(header, changed); len(r.problems) == 0 {
-			t.Errorf("got no problem although byte %d of the body is changed: %s", i, changed)
+			t.Errorf("the report has no problem although byte %d of the body is changed, want one: %s", i, changed)
 		}
 	}
 	for _, name := range []string{"Content-Digest", "Signature-Input", "Signature"} {
@@ -560,7 +560,7 @@ func TestCheckDirectory_AnyByteChanged(t *testing.T) {
 			h := header.Clone()
 			h.Set(name, string(changed))
 			if r := check(h, body); len(r.problems) == 0 {
-				t.Errorf("got no problem although byte %d of %s is changed: %s", i, name, changed)
+				t.Errorf("the report has no problem although byte %d of %s is changed, want one: %s", i, name, changed)
 			}
 		}
 	}
@@ -601,12 +601,12 @@ func FuzzCheckDirectory(f *testing.F) {
 		r.check(httptest.NewRequest("GET", directoryURL, nil), resp, body, now)
 		for _, problem := range r.problems {
 			if strings.ContainsFunc(problem, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-				t.Errorf("the problem %q contains control characters", problem)
+				t.Errorf("the problem %q contains control characters, want none", problem)
 			}
 		}
 		for _, k := range r.keys {
 			if k.ID != KeyID(k.public) {
-				t.Errorf("the ID of the key %+v is not its thumbprint %s", k, KeyID(k.public))
+				t.Errorf("the key %+v has the wrong ID, want its thumbprint %s", k, KeyID(k.public))
 			}
 			if !k.Until.IsZero() && !k.public.Equal(key.Public()) {
 				t.Errorf("got the key %+v, want no Until, because it did not sign the response", k)

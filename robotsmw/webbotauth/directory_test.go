@@ -181,7 +181,7 @@ func (k *keyring) key(ctx context.Context, id string) (ed25519.PublicKey, error)
 	}
 	keys, problems := CheckDirectory(ctx, k.base, "https://bot.example"+DirectoryPath)
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("the directory: %q", problems)
+		return nil, fmt.Errorf("CheckDirectory reports the problems %q, want none", problems)
 	}
 	k.keys = make(map[string]ed25519.PublicKey)
 	for _, key := range keys {
@@ -283,7 +283,7 @@ func TestConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			status, body := get(t, transport, "GET", "https://a.example/"+strconv.Itoa(i), nil)
 			if status != 200 {
-				t.Errorf("got the status %d and the body %q, want the status 200", status, body)
+				t.Errorf("the signed request got the status %d and the body %q, want the status 200", status, body)
 			}
 			keys, problems := CheckDirectory(t.Context(), &web, "https://bot.example"+DirectoryPath)
 			if len(keys) != 2 || len(problems) > 0 {

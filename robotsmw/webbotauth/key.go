@@ -51,8 +51,8 @@ func ReadKey(file string) (ed25519.PrivateKey, error) {
 // maxKeyFile is the largest size of a key file, in bytes.
 const maxKeyFile = 16 << 10
 
-// readPrivate reads a regular file that only its owner may read or change. It
-// returns an error for other files, and for files that are too large for a key.
+// readPrivate reads a regular file that is not too large for a key. Except on
+// Windows, it returns an error if the permissions of the file exceed 0600.
 func readPrivate(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -67,7 +67,7 @@ func readPrivate(file string) ([]byte, error) {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", file)
 	case mode.Perm()&^0o600 != 0 && runtime.GOOS != "windows":
-		return nil, fmt.Errorf("%s has the mode %#o, so other users may read or change the key: run chmod 600",
+		return nil, fmt.Errorf("%s has the mode %#o, which exceeds 0600, the most that is allowed for a key: run chmod 600",
 			file, mode.Perm())
 	case info.Size() > maxKeyFile:
 		return nil, fmt.Errorf("%s is too large for a key", file)

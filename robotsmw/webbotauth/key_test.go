@@ -252,12 +252,12 @@ func FuzzParseKey(f *testing.F) {
 		key, err := parseKey(data)
 		if err == nil {
 			if len(key) != ed25519.PrivateKeySize {
-				t.Fatalf("got a key of %d bytes, want %d", len(key), ed25519.PrivateKeySize)
+				t.Fatalf("parseKey returns a key of %d bytes, want %d", len(key), ed25519.PrivateKeySize)
 			}
 			return
 		}
 		if len(text) > 30 && strings.Contains(err.Error(), text) {
-			t.Errorf("got the error %q, want one without the text %q", err, text)
+			t.Errorf("parseKey returns the error %q, want one without the text %q", err, text)
 		}
 	})
 }

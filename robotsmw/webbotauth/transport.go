@@ -159,10 +159,11 @@ const (
 )
 
 // Validate returns an error if Key, Agent or Validity is invalid. The error
-// contains the name of the field. Otherwise, if Base has a method Validate()
-// error, as a politeness.Transport has, Validate returns its error. NewClient,
-// NewTransport and NewChecker of package robotsmw call Validate for a Transport
-// that is Options.Base. It is safe for concurrent use.
+// contains the name of the field. If they are valid and Base has a method
+// Validate() error, as a politeness.Transport has, Validate returns the result
+// of that method. NewClient, NewTransport and NewChecker of package robotsmw
+// call Validate for a Transport that is Options.Base. Validate is safe for
+// concurrent use.
 func (t *Transport) Validate() error {
 	if err := t.validateFields(); err != nil {
 		return err

@@ -30,7 +30,7 @@ var signatureInput = regexp.MustCompile(`^sig1=(\("@authority" "@method" "@path"
 func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.Time, err error) {
 	m := signatureInput.FindStringSubmatch(r.Header.Get("Signature-Input"))
 	if m == nil {
-		return created, expires, fmt.Errorf("Signature-Input: %q", r.Header["Signature-Input"])
+		return created, expires, fmt.Errorf("the Signature-Input is %q, want one in the form of a Transport", r.Header["Signature-Input"])
 	}
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	agent, isMember := strings.CutPrefix(r.Header.Get("Signature-Agent"), "sig1=")
@@ -46,11 +46,11 @@ func verified(r *http.Request, public ed25519.PublicKey) (created, expires time.
 		strings.ToLower(strings.TrimSuffix(r.Host, ":443")), r.Method, path, agentID, agent, m[1])
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(r.Header.Get("Signature"), "sig1=:"), ":"))
 	if err != nil || !ed25519.Verify(public, []byte(base), signature) {
-		return created, expires, fmt.Errorf("%s %s does not verify: the server's base is\n%s",
+		return created, expires, fmt.Errorf("the signature of %s %s is not valid, want a valid one; the signature base of the server is\n%s",
 			r.Method, r.URL, base)
 	}
 	if m[4] != KeyID(public) {
-		return created, expires, fmt.Errorf("keyid %s", m[4])
+		return created, expires, fmt.Errorf("the keyid is %s, want %s", m[4], KeyID(public))
 	}
 	seconds := func(text string) time.Time {
 		n, _ := strconv.ParseInt(text, 10, 64)
@@ -217,7 +217,7 @@ func TestTransport_DoesNotChangeTheRequest(t *testing.T) {
 		return nil, errors.New("not sent")
 	})}
 	if _, err := transport.RoundTrip(req); err == nil || err.Error() != "not sent" {
-		t.Error(err)
+		t.Errorf("RoundTrip returns the error %v, want that of Base, not sent", err)
 	}
 	if len(req.Header) != 2 || req.Header.Get("Accept") != "text/html" {
 		t.Errorf("RoundTrip changed the header to %v, want it unchanged", req.Header)
@@ -363,7 +363,7 @@ func TestTransport_InvalidHost(t *testing.T) {
 func TestTransport_ValidateAsksBase(t *testing.T) {
 	signing := &Transport{Key: newKey(t), Agent: testAgent}
 	if err := signing.Validate(); err != nil {
-		t.Error(err)
+		t.Errorf("Validate without a Base = %v, want nil", err)
 	}
 	signing.Base = &politeness.Transport{Limiter: &politeness.Limiter{Jitter: -1}}
 	if err := signing.Validate(); err == nil || !strings.Contains(err.Error(), "Limiter.Jitter") {
@@ -371,7 +371,7 @@ func TestTransport_ValidateAsksBase(t *testing.T) {
 	}
 	signing.Base = new(politeness.Transport)
 	if err := signing.Validate(); err != nil {
-		t.Error(err)
+		t.Errorf("Validate with a valid Base = %v, want nil", err)
 	}
 }
 
@@ -427,7 +427,7 @@ func TestTransport_UnderThePace(t *testing.T) {
 		}
 		want := "a.example/robots.txt a.example/old a.example/mid?x=1 b.example:8443/robots.txt b.example:8443/%7Enew a.example/1 a.example/2"
 		if got := strings.Join(seen, " "); got != want {
-			t.Errorf("sent\n%s\nwant\n%s", got, want)
+			t.Errorf("the signed requests are\n%s\nwant\n%s", got, want)
 		}
 	})
 }
@@ -450,7 +450,7 @@ func TestTransport_SignsEachAttempt(t *testing.T) {
 			}
 			resp.Body.Close()
 			if resp.StatusCode != 200 {
-				t.Errorf("got the status %s, want 200", resp.Status)
+				t.Errorf("the response has the status %s, want 200", resp.Status)
 			}
 			time.Sleep(time.Second)
 		}
@@ -458,7 +458,7 @@ func TestTransport_SignsEachAttempt(t *testing.T) {
 			signatures[r.Header.Get("Signature")] = true
 		}
 		if len(signatures) != 3 {
-			t.Errorf("got %d different signatures of 3 attempts, want 3", len(signatures))
+			t.Errorf("3 attempts have %d different signatures, want 3", len(signatures))
 		}
 	})
 }
@@ -470,7 +470,7 @@ func TestTransport_ClosesIdleConnections(t *testing.T) {
 	(&Transport{Base: roundTripper(nil)}).CloseIdleConnections()
 	(&Transport{}).CloseIdleConnections()
 	if closed != 1 {
-		t.Errorf("Base was closed %d times, want 1", closed)
+		t.Errorf("CloseIdleConnections of Base was called %d times, want once", closed)
 	}
 }
 

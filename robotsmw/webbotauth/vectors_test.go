@@ -114,10 +114,10 @@ func TestVectors_Requests(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			input, signature := sign(testKey(t), tt.label, tt.covered, tt.params)
 			if tt.input != "" && input != tt.input {
-				t.Errorf("Signature-Input\n%s\nwant\n%s", input, tt.input)
+				t.Errorf("Signature-Input is\n%s\nwant\n%s", input, tt.input)
 			}
 			if signature != tt.signature {
-				t.Errorf("Signature\n%s\nwant\n%s", signature, tt.signature)
+				t.Errorf("Signature is\n%s\nwant\n%s", signature, tt.signature)
 			}
 			// A result must not change if it is parsed and serialized again.
 			for _, text := range []string{input, signature} {
@@ -163,7 +163,7 @@ func TestVectors_Directory(t *testing.T) {
 		"Signature":       "binding=:l6P8R67tm3kujAxbHWio7ll01qrEZ0dKD/WWlGhNYEmTnFZM8Wt0VQ9zqGfvo7T/UMkBxsigzChM1Gpz7gOVBg==:",
 	} {
 		if got := header.Get(name); got != want {
-			t.Errorf("%s\n%s\nwant\n%s", name, got, want)
+			t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestVectors_Fields(t *testing.T) {
 	for _, tt := range tests {
 		members, ok := structured.Dictionary([]string{tt.text}, maxSignatureField)
 		if m := findMember(members, tt.key); !ok || m == nil || m.String() != tt.want {
-			t.Errorf("%s of %s: %v, want %s", tt.key, tt.text, m, tt.want)
+			t.Errorf("the member %s of %s is %v, want %s", tt.key, tt.text, m, tt.want)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func TestRead_Rules(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := read(t, tt.history, tt.log).String(); got != tt.want {
-				t.Errorf("got\n%swant\n%s", got, tt.want)
+				t.Errorf("the audit reports\n%swant\n%s", got, tt.want)
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func TestViolation_JSON(t *testing.T) {
 {"time":"2026-11-20T10:00:02Z","robot":"ExampleBot","address":"192.0.2.1","host":"","url":"/private/\"","kind":"gap","line":3,"rule":"Crawl-delay: 2.5","previous":"2026-11-20T10:00:00.75Z","gap":1.25,"want":2.5}
 `
 	if b.String() != want {
-		t.Errorf("got\n%swant\n%s", b.String(), want)
+		t.Errorf("the JSON of the violations is\n%swant\n%s", b.String(), want)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestRead_Unaudited(t *testing.T) {
 		11:00:00 ExampleBot/1.0 /a
 		11:00:01 ExampleBot/1.0 /private/a`))
 	if got.String() != "" {
-		t.Errorf("got\n%swant no violations", got)
+		t.Errorf("the audit reports\n%swant no violations", got)
 	}
 	// The file of 11:00 disallows the last request. However, the robot may
 	// still obey the file that it fetched an hour before. That file is not
@@ -274,7 +274,7 @@ func TestRead_Unaudited(t *testing.T) {
 	}
 	spans := got.result.Spans
 	if len(spans) != 2 {
-		t.Fatalf("got the spans %+v, want two", spans)
+		t.Fatalf("the spans are %+v, want two", spans)
 	}
 	first := spans[0].First.Format(time.TimeOnly)
 	last := spans[0].Last.Format(time.TimeOnly)
@@ -329,7 +329,7 @@ func TestRead_Caddy(t *testing.T) {
 		"10:01:19 ExampleBot a.example/d retry-after\n" +
 		"line 11\n"
 	if got.String() != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 	r := got.result
 	if r.Requests != 8 || r.Counts["unaudited"] != 1 {
@@ -362,7 +362,7 @@ func TestRead_CaddyTextsLikeMembers(t *testing.T) {
 		"10:01:00 ExampleBot a.example/private/b retry-after\n" +
 		"line 5\n"
 	if got.String() != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 	r := got.result
 	if address := r.Robots[0].Addresses[0]; r.Requests != 4 || address != "192.0.2.1" {
@@ -380,7 +380,7 @@ func TestRead_Parts(t *testing.T) {
 	}
 	want := read(t, always(rulesOfSite), strings.Join(parts, "")).String()
 	if n := strings.Count(want, "\n"); n != 4 {
-		t.Fatalf("got\n%sfor the parts in order, want 4 violations", want)
+		t.Fatalf("for the parts in order, the audit reports\n%swant 4 violations", want)
 	}
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
@@ -390,7 +390,7 @@ func TestRead_Parts(t *testing.T) {
 	for range 6 {
 		parts[0], parts[1], parts[2] = parts[1], parts[2], parts[0]
 		if got := read(t, always(rulesOfSite), parts...).String(); got != want {
-			t.Errorf("got\n%swant\n%s", got, want)
+			t.Errorf("the audit reports\n%swant\n%s", got, want)
 		}
 		parts[0], parts[1] = parts[1], parts[0]
 	}
@@ -438,10 +438,10 @@ func TestRead_BadInput(t *testing.T) {
 			// How much of a gzip file can be read depends on the compressor.
 			mayReadPart := tt.cut > 0 && r.Requests <= 2
 			if r.Requests != tt.requests && !mayReadPart {
-				t.Errorf("%d requests, want %d", r.Requests, tt.requests)
+				t.Errorf("%d requests were read, want %d", r.Requests, tt.requests)
 			}
 			if r.Counts["broken"] != tt.broken || r.Counts["cut"] != tt.cut {
-				t.Errorf("%d broken (%v), %d cut; want %d, %d",
+				t.Errorf("%d lines are broken (%v) and %d inputs are cut, want %d and %d",
 					r.Counts["broken"], got.broken, r.Counts["cut"], tt.broken, tt.cut)
 			}
 			if len(got.broken) != r.Counts["broken"] {
@@ -462,7 +462,7 @@ func TestRead_Fails(t *testing.T) {
 	}
 	r := a.Result()
 	if r.Requests != 2 || r.Counts["cut"] != 1 || r.Counts["broken"] != 1 {
-		t.Errorf("%d requests, %d cut, %d broken; want 2, 1, 1", r.Requests, r.Counts["cut"], r.Counts["broken"])
+		t.Errorf("the counts are %d requests, %d cut and %d broken, want 2, 1 and 1", r.Requests, r.Counts["cut"], r.Counts["broken"])
 	}
 }
 
@@ -516,7 +516,7 @@ func TestRead_Memory(t *testing.T) {
 	}
 	r := a.Result()
 	if r.Requests < 10_000 || r.Counts["broken"] == 0 {
-		t.Errorf("%d requests, %d broken; want at least 10,000 and 1", r.Requests, r.Counts["broken"])
+		t.Errorf("%d requests were read, and %d lines are broken; want at least 10,000 and 1", r.Requests, r.Counts["broken"])
 	}
 }
 
@@ -562,7 +562,7 @@ func TestRead_Interrupted(t *testing.T) {
 	go func() { done <- a.Read(ctx, Input{"log", repeat{line}}) }()
 	cancel()
 	if err := <-done; err == nil {
-		t.Error("Read returns no error after its context was canceled")
+		t.Error("Read returns no error after its context was canceled, want one")
 	}
 }
 
@@ -631,7 +631,7 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(err)
 				}
 				if r := a.Result(); r.Requests != n || r.Counts["broken"] > 0 || len(r.Robots) != 40 {
-					b.Fatalf("%+v, want %d requests, none broken, 40 robots.txt", r, n)
+					b.Fatalf("the result is %+v, want %d requests, no broken lines and 40 robots", r, n)
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")

@@ -16,7 +16,7 @@ type Auditor struct {
 	// that the robot obeys: the first of them that is in robots.txt, else "*".
 	// It adds to the built-in list, which contains Googlebot-Image and others.
 	// Robots whose lists have the same last name are assumed to share the
-	// robots.txt files that they fetch, also with the robot of that name.
+	// robots.txt files that they fetch, and so is the robot of that name.
 	Groups map[string][]string
 	// Only requests from Since on and before Until are judged and counted.
 	// Earlier fetches of robots.txt are taken into account. A zero time means
@@ -390,7 +390,7 @@ func (a *Auditor) fetch(e *event, r *robot, s *site, p *pace) {
 var noFile = newFile(&capture{status: 404})
 
 // inForce returns the file that was in force when a request was made, or nil if
-// none is known. After a 404 or 410, no file is in force until a 2xx or 304.
+// none is known. After a 404 or 410, it returns noFile until a 2xx or 304.
 // Another 4xx may concern only the robot that received it, so robots that have
 // received the file since the log began still obey that file.
 func (a *Auditor) inForce(e *event, s *site) *file {

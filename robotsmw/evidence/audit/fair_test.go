@@ -106,7 +106,7 @@ func TestFair_RobotsTxtBeforeTheLog(t *testing.T) {
 		21T06:00:02 GuiltyBot/1.0 /b
 		21T07:00:00 PoliteBot/1.0 /b`))
 	if want := "06:00:00 GuiltyBot /a before-robots-txt\n"; got.String() != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 	if n := got.result.Counts["not_shown"]; n != 3 {
 		t.Errorf("not_shown is %d, want 3", n)
@@ -122,7 +122,7 @@ func TestFair_RobotsTxtFromACDN(t *testing.T) {
 		22T00:00:00 OtherBot/1.0 /private/b`)
 	got := read(t, always(rulesOfSite), log)
 	if want := "00:00:00 OtherBot /private/b disallowed\n"; got.String() != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 	if n := got.result.Counts["not_shown"]; n != 3 {
 		t.Errorf("not_shown is %d, want 3", n)
@@ -348,7 +348,7 @@ func TestFair_StatusOfRobotsTxt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, always(rulesOfSite), combined(tt.log))
 			if got.String() != tt.want || got.result.Counts["unaudited"] != tt.unaudited {
-				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, tt.want)
+				t.Errorf("%d requests are unaudited, want %d; the audit reports\n%swant\n%s", got.result.Counts["unaudited"], tt.unaudited, got, tt.want)
 			}
 		})
 	}
@@ -381,7 +381,7 @@ func TestFair_ChangeAfterAFetchBeforeTheLog(t *testing.T) {
 		21T12:00:00 ABot/1 /private/b
 		21T12:01:01 ABot/1 /private/c`))
 	if want := "14:30:00 ABot /b/b disallowed\n12:01:01 ABot /private/c disallowed\n"; got.String() != want || got.result.Counts["not_shown"] != 5 {
-		t.Errorf("the counts are %v, want 5 not_shown; got\n%swant\n%s", got.result.Counts, got, want)
+		t.Errorf("the counts are %v, want 5 not_shown; the audit reports\n%swant\n%s", got.result.Counts, got, want)
 	}
 }
 
@@ -433,7 +433,7 @@ func TestFair_RequestsThatTakeLong(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(t, changed, combined(tt.log))
 			if got.String() != tt.want || got.result.Counts["unaudited"] != tt.unaudited {
-				t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, tt.want)
+				t.Errorf("%d requests are unaudited, want %d; the audit reports\n%swant\n%s", got.result.Counts["unaudited"], tt.unaudited, got, tt.want)
 			}
 		})
 	}
@@ -457,7 +457,7 @@ func TestFair_RedirectOfRobotsTxt(t *testing.T) {
 		20T14:00:01 BBot/1 /static/b`))
 	want := "11:00:00 ABot /static/robots.txt disallowed\n13:00:01 ABot /static/b disallowed\n14:00:01 BBot /static/b disallowed\n"
 	if got.String() != want || got.result.Counts["unaudited"] != 2 {
-		t.Errorf("%d unaudited; got\n%swant\n%s", got.result.Counts["unaudited"], got, want)
+		t.Errorf("%d requests are unaudited, want 2; the audit reports\n%swant\n%s", got.result.Counts["unaudited"], got, want)
 	}
 }
 
@@ -472,7 +472,7 @@ func TestFair_AnotherRobotBesideEveryone(t *testing.T) {
 		10:00:03 AdsBot-Google /a
 		10:00:04 PoorBot/1.0 /a`))
 	if want := "10:00:02 Googlebot-Image /google/a disallowed\n10:00:04 PoorBot /a disallowed\n"; got.String() != want {
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 }
 
@@ -486,7 +486,7 @@ func TestRead_ForgedUser(t *testing.T) {
 	} {
 		got := read(t, always(rulesOfSite), line+"\n")
 		if want := "10:00:00 GuiltyBot /private/a disallowed\n"; got.String() != want {
-			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+			t.Errorf("%s: the audit reports\n%swant\n%s", name, got, want)
 			continue
 		}
 		if address := got.violations[0].Address; address != "192.0.2.66" {
@@ -559,7 +559,7 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 		got := read(t, always(rulesOfSite), line+"\n")
 		wantAccused(t, got, "GuiltyBot disallowed")
 		if len(got.broken) != 0 {
-			t.Errorf("%s: the line is reported as broken: %v", server, got.broken)
+			t.Errorf("%s: the line is reported as broken (%v), want it to be read", server, got.broken)
 		}
 		if address := got.violations[0].Address; address != "192.0.2.1" {
 			t.Errorf("%s: the violation has the address %q, want 192.0.2.1", server, address)
@@ -567,7 +567,7 @@ func TestRead_JSONOfOtherServers(t *testing.T) {
 	}
 	message := `{"level":"info","ts":1795168900,"msg":"serving initial configuration"}` + "\n"
 	if got := read(t, always(rulesOfSite), message); len(got.broken) != 0 {
-		t.Errorf("a message of Caddy is reported as broken: %v", got.broken)
+		t.Errorf("a message of Caddy is reported as broken (%v), want it to be ignored", got.broken)
 	}
 }
 
@@ -594,7 +594,7 @@ func TestAuditor_SinceAndUntil(t *testing.T) {
 	}
 	r := a.Result()
 	if want := "12:00:00 GuiltyBot /a before-robots-txt\n12:00:01 GuiltyBot /private/a disallowed\n"; got.String() != want || r.Requests != 4 || r.Violations != 2 || len(r.Robots) != 2 || r.Counts["not_shown"] != 0 {
-		t.Errorf("the result is %+v, want 4 requests, 2 violations, 2 robots and no not_shown; got\n%swant\n%s", r, got, want)
+		t.Errorf("the result is %+v, want 4 requests, 2 violations, 2 robots and no not_shown; the audit reports\n%swant\n%s", r, got, want)
 	}
 }
 

@@ -195,7 +195,7 @@ func TestReadRecord_Forgeries(t *testing.T) {
 			dir := forge(t, dirs[tt.fromEnd], tt.change)
 			keep(t, dir)
 			if r, found := auditOf(t, dir); r.Violations+r.Counts["broken"] == 0 || !strings.Contains(found, tt.found) {
-				t.Errorf("the audit does not report %q, but %d violations and %d faults:\n%s", tt.found, r.Violations, r.Counts["broken"], found)
+				t.Errorf("the audit does not report %q, want it among its %d violations and %d faults:\n%s", tt.found, r.Violations, r.Counts["broken"], found)
 			}
 		})
 	}

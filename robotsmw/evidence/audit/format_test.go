@@ -188,7 +188,7 @@ func TestRead_Formats(t *testing.T) {
 				}
 			}
 			if n := got.result.Requests; n != len(hits) {
-				t.Errorf("%d requests, want %d", n, len(hits))
+				t.Errorf("%d requests were read, want %d", n, len(hits))
 			}
 			for _, name := range []string{"broken", "jumps", "anonymous", "unnamed"} {
 				if n := got.result.Counts[name]; n != 0 {
@@ -220,10 +220,10 @@ func TestRead_NoSuchFormat(t *testing.T) {
 	a := Auditor{Format: "iis"}
 	err := a.Read(t.Context(), Input{"log", strings.NewReader("")})
 	if !errors.Is(err, errNoFormat) {
-		t.Fatalf("got the error %v, want errNoFormat", err)
+		t.Fatalf("Read with an unknown format returned the error %v, want errNoFormat", err)
 	}
 	if want := "combined, caddy"; !strings.Contains(err.Error(), want) {
-		t.Errorf("got the error %q, want it to contain %q", err, want)
+		t.Errorf("Read with an unknown format returned the error %q, want it to contain %q", err, want)
 	}
 }
 
@@ -370,17 +370,17 @@ func FuzzFormats(f *testing.F) {
 				got, err := p.line([]byte(line))
 				again, err2 := p.line([]byte(line))
 				if (err == nil) != (err2 == nil) || got.event != nil && *got.event != *again.event {
-					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v)", line, got.event, err, again.event, err2)
+					t.Fatalf("%q: the first event is %+v (error %v), but the second is %+v (error %v), want the same", line, got.event, err, again.event, err2)
 				}
 				if err == nil && got.isRequest && (!ok || at != got.at) {
-					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d", line, at, ok, got.at)
+					t.Fatalf("%q: the first pass reads the time %d (ok %t), but the second %d, want the same", line, at, ok, got.at)
 				}
 				e := got.event
 				if e == nil {
 					continue
 				}
 				if e.robot == "" || e.url == "" && format != FormatALB || e.isAnonymous != (e.address == "") || e.at == never || e.wait < 0 {
-					t.Fatalf("%q: the event %+v is invalid", line, e)
+					t.Fatalf("%q: the event %+v is invalid, want a robot, a URL, an address unless it is anonymous, a time, and no negative wait", line, e)
 				}
 			}
 		}

@@ -140,10 +140,10 @@ func TestMemoryOfRedirects(t *testing.T) {
 		t.Errorf("%d redirects are known, want 5000", len(k.hops))
 	}
 	if !k.isForRobots("https://a.example/17" + long) {
-		t.Error("the target of a redirect is not for robots.txt")
+		t.Error("isForRobots is false for the target of a redirect, want true")
 	}
 	if k.isForRobots("https://a.example/17") {
-		t.Error("the beginning of the target of a redirect is for robots.txt")
+		t.Error("isForRobots is true for the beginning of a redirect's target, want false")
 	}
 	runtime.KeepAlive(&k)
 }

@@ -191,7 +191,7 @@ func TestReadRecord_BrokenPromises(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readRecord(t, recordOf(append(append(append([]string{}, begin...), tt.lines...), closed)...))
 			if got.String() != tt.want || got.result.Counts["cut"] != 0 || got.result.Counts["unaudited"] != 0 {
-				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
+				t.Errorf("the audit reports\n%swant\n%sthe result is %+v, and the faults are %v; want no cut and no unaudited requests", got, tt.want, got.result, got.broken)
 			}
 		})
 	}
@@ -224,7 +224,7 @@ func TestReadRecord_AllowAfter30Days(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got := readRecord(t, recordOf(append(append([]string{opened, limits, fetchLine("10:00:00")}, tt.lines...), closed)...))
 			if got.String() != tt.want || got.result.Counts["cut"] != 0 || got.result.Counts["unaudited"] != 0 {
-				t.Errorf("got\n%swant\n%s%+v %v", got, tt.want, got.result, got.broken)
+				t.Errorf("the audit reports\n%swant\n%sthe result is %+v, and the faults are %v; want no cut and no unaudited requests", got, tt.want, got.result, got.broken)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestReadRecord_Incomplete(t *testing.T) {
 				t.Errorf("cut is %d, want %d", n, tt.cut)
 			}
 			if len(got.violations) != 0 {
-				t.Errorf("got\n%swant no violations", got)
+				t.Errorf("the audit reports\n%swant no violations", got)
 			}
 		})
 	}
@@ -364,7 +364,7 @@ func TestReadRecord_AnyByte(t *testing.T) {
 			changed := []byte(text)
 			changed[i] ^= flip
 			if got := readRecord(t, dir(changed, []byte(warc))); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-				t.Fatalf("byte %d of the record was changed from %q to %q, which is not reported", i, text[i], changed[i])
+				t.Fatalf("byte %d of the record was changed from %q to %q, which is not reported, want a fault", i, text[i], changed[i])
 			}
 		}
 	}
@@ -375,7 +375,7 @@ func TestReadRecord_AnyByte(t *testing.T) {
 		changed := []byte(warc)
 		changed[i] ^= 1
 		if got := readRecord(t, dir([]byte(text), changed)); got.result.Counts["cut"] == 0 || got.result.Counts["broken"] == 0 {
-			t.Fatalf("a change of byte %d of the WARC file is not reported", i)
+			t.Fatalf("a change of byte %d of the WARC file is not reported, want a fault", i)
 		}
 	}
 }

@@ -102,8 +102,9 @@ func (k *recordOrigins) addHop(to *url.URL) {
 
 func (v *recordLine) isRedirect() bool { return v.Status/100 == 3 && v.Location != "" }
 
-// redirectTarget returns the URL to which a redirect leads, or nil if the
-// response is not a redirect or the line contains only a part of that URL.
+// redirectTarget returns the URL to which a redirect leads. It returns nil if
+// the response is not a redirect, or if the line contains only a part of that
+// URL or an invalid one.
 func (v *recordLine) redirectTarget() *url.URL {
 	isShortened := len(v.Location) >= maxText
 	if !v.isRedirect() || isShortened {
@@ -381,8 +382,9 @@ func (d *recordDecision) followsFrom(s state) bool {
 }
 
 // hasOverride reports whether the robot line has an override with this hash for
-// the origin of target. If anyOrigin is true, the origins are not compared,
-// because only the crawler can convert target's host.
+// the origin of target. The origins are not compared if only the crawler can
+// convert the host of one of them. anyOrigin reports whether this is true for
+// the host of target.
 func (k *recordOrigins) hasOverride(target, sha256 string, anyOrigin bool) bool {
 	if sha256 == "" {
 		return false

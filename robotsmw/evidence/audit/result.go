@@ -176,7 +176,7 @@ func (t *Tally) addGap(gap, want time.Duration) {
 //     minutes, the second of which a cache would have answered. For the log of
 //     a CDN, this proof is not necessary. A request for robots.txt from any
 //     address of the robot is sufficient.
-//   - gap: one address requested more pages of a host than one in each
+//   - gap: one address requested pages of a host more often than once per
 //     Crawl-delay. If the robot may still use an older robots.txt with a
 //     shorter Crawl-delay, the shorter one applies.
 //   - retry-after: this address had received a 429, a 503 or a redirect with a

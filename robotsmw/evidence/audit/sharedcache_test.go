@@ -122,6 +122,6 @@ func TestCacheProof(t *testing.T) {
 		t.Errorf("%d requests are kept, want at most %d", len(c.recent), maxCacheables)
 	}
 	if !slices.IsSortedFunc(c.recent, func(a, b cacheable) int { return int(a.at - b.at) }) {
-		t.Errorf("the requests %+v are not sorted by time", c.recent)
+		t.Errorf("the requests %+v are not sorted by time, want them sorted", c.recent)
 	}
 }

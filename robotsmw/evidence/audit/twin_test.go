@@ -181,13 +181,13 @@ func FuzzCaddy(f *testing.F) {
 			"client_ip": l.clientIP, "X-Forwarded-For": l.forwardedFor, "method": l.method, "host": l.host, "uri": l.uri, "User-Agent": l.userAgent, "status": l.status,
 		} {
 			if want := memberSlow(line, name); !bytes.Equal(got, want) {
-				t.Errorf("%s: %q: %q, want %q", line, name, got, want)
+				t.Errorf("split of %s: the member %q is %q, want %q", line, name, got, want)
 			}
 		}
 		_, answer, _ := bytes.Cut(line, []byte(`"resp_headers":`))
 		for name, got := range map[string][]byte{"Retry-After": l.retryAfter, "Date": l.date} {
 			if want := memberSlow(answer, name); !bytes.Equal(got, want) {
-				t.Errorf("%s: %q: %q, want %q", line, name, got, want)
+				t.Errorf("split of %s: the response's field %q is %q, want %q", line, name, got, want)
 			}
 		}
 	})

@@ -113,7 +113,7 @@ func TestRead_WARC(t *testing.T) {
 			for _, warc := range []string{tt.warc, gzipped(tt.warc)} {
 				got := read(t, nil, warc)
 				if got.String() != tt.want || got.result.Requests != tt.requests || got.result.Counts["unaudited"] != tt.unaudited {
-					t.Errorf("got\n%swant\n%s%d requests, %d unaudited; want %d and %d; %v", got, tt.want, got.result.Requests, got.result.Counts["unaudited"], tt.requests, tt.unaudited, got.broken)
+					t.Errorf("the audit reports\n%swant\n%sthe result has %d requests, %d of them unaudited, want %d and %d; the broken records are %v", got, tt.want, got.result.Requests, got.result.Counts["unaudited"], tt.requests, tt.unaudited, got.broken)
 				}
 			}
 		})
@@ -132,7 +132,7 @@ func TestRobotsTxts(t *testing.T) {
 	)
 	h, broken := historyOf(t, gzipped(file))
 	if len(broken) != 1 || len(h.hosts) != 1 {
-		t.Fatalf("got the errors %v and %d hosts, want one error and one host", broken, len(h.hosts))
+		t.Fatalf("RobotsTxts yields the errors %v and files of %d hosts, want one error and one host", broken, len(h.hosts))
 	}
 	got := read(t, h, combined(`
 		10:00:00 ExampleBot/1.0 /private/a
@@ -142,7 +142,7 @@ func TestRobotsTxts(t *testing.T) {
 		10:31:00 OtherBot/1.0 /a`)).String()
 	want := "10:02:01 ExampleBot a.example/private/b disallowed\n"
 	if got != want { // OtherBot may still obey the file of 10:00:02, which allows /a
-		t.Errorf("got\n%swant\n%s", got, want)
+		t.Errorf("the audit reports\n%swant\n%s", got, want)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestRead_WARCCutShort(t *testing.T) {
 				got := read(t, nil, file)
 				r := got.result
 				if len(got.violations) > 0 || len(got.broken) != 1 || got.broken[0].Line != tt.record || r.Counts["cut"] != 1 || r.Requests != tt.requests || r.Counts["unaudited"] != tt.unaudited || len(r.Robots) != tt.robots {
-					t.Errorf("got\n%sbroken %v, result %+v, want no violations, record %d broken, %d requests, %d unaudited and %d robots",
+					t.Errorf("the audit reports\n%sthe broken records are %v, and the result is %+v; want no violations, record %d broken, %d requests, %d unaudited and %d robots",
 						got, got.broken, r, tt.record, tt.requests, tt.unaudited, tt.robots)
 				}
 			}
@@ -312,7 +312,7 @@ func FuzzWARC(f *testing.F) {
 				continue
 			}
 			if _, err := time.Parse(time.RFC3339Nano, resp.Header.Get("Warc-Date")); err != nil || resp.Request.URL == nil {
-				t.Fatalf("the response has the URL %v and an invalid Warc-Date: %v", resp.Request.URL, err)
+				t.Fatalf("the response has the URL %v, and its Warc-Date has the error %v; want a URL and a valid date", resp.Request.URL, err)
 			}
 			if body, err := io.ReadAll(resp.Body); err != nil || len(body) > 512_001 {
 				t.Fatalf("a robots.txt has %d bytes (error %v), want at most 512,001", len(body), err)
@@ -328,6 +328,6 @@ func TestRead_WARCUnsorted(t *testing.T) {
 		pair("https://a.example/b", "2026-11-20T10:05:00Z", "ExampleBot/1.0", "200 OK", "")+
 		pair("https://a.example/private/a", "2026-11-20T10:01:00Z", "ExampleBot/1.0", "200 OK", ""))
 	if want := "10:01:00 ExampleBot a.example/private/a disallowed\nline 6\n"; got.String() != want || got.result.Counts["jumps"] != 1 {
-		t.Errorf("got\n%swant\n%s%+v", got, want, got.result)
+		t.Errorf("the audit reports\n%swant\n%sand one jump; the result is %+v", got, want, got.result)
 	}
 }

@@ -44,7 +44,7 @@ func TestWindow(t *testing.T) {
 		return 0
 	})
 	if !slices.Equal(popped, added) {
-		t.Error("the popped events are not those that were added, in order")
+		t.Error("the popped events differ from the added ones in order, want the same")
 	}
 	if w.bytes != 0 {
 		t.Errorf("the size of the empty window is %d, want 0", w.bytes)

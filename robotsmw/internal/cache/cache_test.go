@@ -74,7 +74,7 @@ func TestCacheInvariants(t *testing.T) {
 			}
 			for _, pin := range pins {
 				if c.entries[pin.entry.origin] != pin.entry {
-					t.Fatalf("seed %d: %s was evicted while a request waited for it",
+					t.Fatalf("seed %d: %s was evicted while a request waited for it, want it in the cache",
 						seed, pin.entry.origin)
 				}
 			}
@@ -95,7 +95,7 @@ func audit(c *Cache, flights []*Flight) error {
 	}
 	for i, e := range c.awaitingRetry {
 		if places[e]++; e.at != i+1 {
-			wrong("%s is at %d in the heap, and its position is %d", e.origin, i+1, e.at)
+			wrong("%s is at %d in the heap, and its position is %d, want the same", e.origin, i+1, e.at)
 		}
 	}
 	var bytes int64
@@ -112,7 +112,7 @@ func audit(c *Cache, flights []*Flight) error {
 			places[e]++
 		}
 		if places[e] != 1 || e.origin != name {
-			wrong("%s is in %d places", name, places[e])
+			wrong("%s is in %d of list, heap, fetches and pins, want 1", name, places[e])
 		}
 		if e.rec == nil {
 			continue
@@ -131,28 +131,28 @@ func audit(c *Cache, flights []*Flight) error {
 			unattendedBytes += f.bytes + flightSize
 		}
 		if isUnattended != (f.at > 0) || f.at > 0 && c.unattended[f.at-1] != f {
-			wrong("%s has %d bytes and %d callers, and is at %d in the heap",
+			wrong("%s has %d bytes and %d callers, and is at %d in the heap, want it there exactly if it has bytes but no callers",
 				f.Origin, f.bytes, f.callers, f.at)
 		}
 		if f.noRoom && (f.callers > 0 || f.ctx.Err() == nil) {
-			wrong("%s was canceled with %d callers and cause %v",
+			wrong("%s was marked as canceled with %d callers and cause %v, want no callers and a cause",
 				f.Origin, f.callers, context.Cause(f.ctx))
 		}
 	}
 	if unattendedBytes != c.unattendedBytes || unattendedBytes > c.maxBytes/2 && len(c.unattended) > 1 {
-		wrong("%d bytes of unattended fetches; the cache counts %d",
+		wrong("unattended fetches have %d bytes, and the cache counts %d, want the same, and at most half of its limit unless there is only one",
 			unattendedBytes, c.unattendedBytes)
 	}
 	idle := len(c.entries) - flying - pinned - len(c.awaitingRetry)
 	isCounted := flying == c.flying && pinned == c.pinned
 	switch {
 	case len(places) != len(c.entries) || bytes != c.bytes || !isCounted:
-		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d",
+		wrong("%d entries in places, %d in flight, %d pinned, %d bytes; the cache counts %d, %d, %d and %d, want the same",
 			len(places), flying, pinned, bytes, len(c.entries), c.flying, c.pinned, c.bytes)
 	case len(c.entries) > c.maxCount && flying+pinned < len(c.entries):
-		wrong("%d origins, want at most %d", len(c.entries), c.maxCount)
+		wrong("the cache has %d origins, want at most %d", len(c.entries), c.maxCount)
 	case bytes > c.maxBytes && idle+len(c.awaitingRetry) > 1:
-		wrong("%d bytes, with %d origins that could be evicted", bytes, idle+len(c.awaitingRetry))
+		wrong("the cache has %d bytes, want at most %d, because %d origins could be evicted", bytes, c.maxBytes, idle+len(c.awaitingRetry))
 	}
 	return errors.Join(errs...)
 }
@@ -181,7 +181,7 @@ func TestCacheUnderContention(t *testing.T) {
 		t.Error(err)
 	}
 	if n, _, bytes := c.Size(); n == 0 || n > 5000 || bytes > 1<<19 {
-		t.Errorf("%d origins and %d bytes, want 1 to 5000 and at most 512 KiB", n, bytes)
+		t.Errorf("the cache has %d origins and %d bytes, want 1 to 5000 and at most 512 KiB", n, bytes)
 	}
 }
 
@@ -191,7 +191,7 @@ func put(t *testing.T, c *Cache, name string, retryAfter time.Duration, now time
 	t.Helper()
 	_, f, started := c.Begin(name, now, false)
 	if !started {
-		t.Fatalf("Begin(%s) did not start a fetch", name)
+		t.Fatalf("Begin(%s) did not start a fetch, want a new flight", name)
 	}
 	rec := &record.Record{State: record.Unavailable, Status: 404, URL: f.RobotsURL, Fetched: now, Expires: now.Add(day)}
 	if retryAfter > 0 {
@@ -218,14 +218,14 @@ func TestUnreachableOriginsShutOutNobody(t *testing.T) {
 	}
 	for i := range 10 {
 		if c.Get(fmt.Appendf(nil, "http://honest%d.example", i)) == nil {
-			t.Errorf("honest%d.example was evicted", i)
+			t.Errorf("honest%d.example was evicted, want it in the cache", i)
 		}
 	}
 	for i := range 10 {
 		put(t, c, fmt.Sprintf("http://new%d.example", i), 0, now)
 	}
 	if n, _, _ := c.Size(); n != 100 || len(c.awaitingRetry) < 85 || len(c.awaitingRetry) > 90 {
-		t.Errorf("%d origins, %d of them unreachable; want 100, and 85 to 90", n, len(c.awaitingRetry))
+		t.Errorf("the cache has %d origins, %d of them unreachable; want 100, and 85 to 90", n, len(c.awaitingRetry))
 	}
 }
 
@@ -239,11 +239,11 @@ func TestUnreachableOriginStaysUntilItsNextTry(t *testing.T) {
 		put(t, c, fmt.Sprintf("http://a%d.example", i), 0, now)
 	}
 	if c.Get([]byte("http://down.example")) == nil {
-		t.Error("down.example was evicted before its next try")
+		t.Error("down.example was evicted before its next try, want it in the cache")
 	}
 	put(t, c, "http://b.example", 0, now.Add(time.Hour))
 	if c.Get([]byte("http://down.example")) != nil || c.Get([]byte("http://a99.example")) == nil {
-		t.Error("down.example was not the first to be evicted after its next try")
+		t.Error("after the next try of down.example, it is in the cache or a99.example is not; want only down.example evicted")
 	}
 }
 
@@ -256,7 +256,7 @@ func TestFullOfFetches(t *testing.T) {
 	for i := range 5 {
 		_, f, started := c.Begin(fmt.Sprintf("http://h%d.example", i), now, false)
 		if !started {
-			t.Fatal("Begin did not start a fetch")
+			t.Fatal("Begin did not start a fetch, want a new flight")
 		}
 		flights = append(flights, f)
 	}
@@ -264,6 +264,6 @@ func TestFullOfFetches(t *testing.T) {
 		c.End(f, &record.Record{State: record.Unavailable, URL: f.RobotsURL, Fetched: now, Expires: now.Add(day)}, nil, now)
 	}
 	if n, flying, _ := c.Size(); n != 3 || flying != 0 {
-		t.Errorf("%d origins and %d fetches, want 3 and 0", n, flying)
+		t.Errorf("the cache has %d origins and %d fetches, want 3 and 0", n, flying)
 	}
 }

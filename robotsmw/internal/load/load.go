@@ -31,8 +31,8 @@ func (l *Loader) Override(name []byte) *record.Record { return l.overrides[strin
 // must be fetched first, Load begins a fetch or joins the running one, and
 // waits for the result until ctx ends. If the fetch must wait because its host
 // is paused, Load returns an expired good copy, if there is one. The error
-// wraps the error of ctx, or is a *politeness.DelayError. Load ignores
-// overrides: see Override.
+// wraps the error of ctx or politeness.ErrInvalidLimiter, or is a
+// *politeness.DelayError. Load ignores overrides: see Override.
 func (l *Loader) Load(ctx context.Context, name []byte) (*record.Record, time.Time, error) {
 	return l.load(ctx, name, l.cache.Get(name), time.Now())
 }

@@ -107,7 +107,7 @@ func TestChaosUnderAPace(t *testing.T) {
 			const hosts = 12
 			web := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 				if r.Context().Err() != nil {
-					t.Error("a request was sent after its context had ended")
+					t.Error("a request was sent after its context had ended, want none")
 				}
 				time.Sleep(time.Duration(draw(3000)) * time.Millisecond)
 				switch draw(6) {

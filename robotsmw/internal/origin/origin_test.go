@@ -39,13 +39,13 @@ func TestGoogleTableWhereARobotsTxtCounts(t *testing.T) {
 		file := mustOrigin(t, tt.file)
 		for _, u := range tt.counts {
 			if got := mustOrigin(t, u); got != file {
-				t.Errorf("%s has origin %s, so %s (origin %s) would not apply to it",
+				t.Errorf("%s has origin %s, so %s (origin %s) would not apply to it, want the same origin",
 					u, got, tt.file, file)
 			}
 		}
 		for _, u := range tt.not {
 			if got := mustOrigin(t, u); got == file {
-				t.Errorf("%s has origin %s, so %s would apply to it", u, got, tt.file)
+				t.Errorf("%s has origin %s, so %s would apply to it, want different origins", u, got, tt.file)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func TestOriginIsCanonical(t *testing.T) {
 		}
 		got, err := Of(u, tt.host)
 		if err != nil || got != tt.want {
-			t.Errorf("%s with Host %q: %q, %v; want %q", tt.url, tt.host, got, err, tt.want)
+			t.Errorf("Of(%s) with the Host %q = %q, %v; want %q", tt.url, tt.host, got, err, tt.want)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestOriginOfAHostHeader_PlainNames(t *testing.T) {
 		"b.example":     "http://a.example b.example",
 	} {
 		if got, err := Of(u, host); err != nil || got != want {
-			t.Errorf("Host %q: %q, %v, want %q", host, got, err, want)
+			t.Errorf("Of with the Host %q = %q, %v; want %q", host, got, err, want)
 		}
 	}
 }

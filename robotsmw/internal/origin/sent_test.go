@@ -120,7 +120,7 @@ func TestSentURL_CanonicalHost(t *testing.T) {
 				written, sent.Host, sent.RequestURI(), want, u.RequestURI())
 		}
 		if *u != before {
-			t.Errorf("SentURL changed its argument %s to %s", written, u)
+			t.Errorf("SentURL changed its argument %s to %s, want it unchanged", written, u)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestSentURL(t *testing.T) {
 			t.Errorf("SentURL of the path %q has the target %q, want %q", path, got, want+"?q")
 		}
 		if *u != before {
-			t.Errorf("SentURL changed its argument with the path %q to %s", path, u)
+			t.Errorf("SentURL changed its argument with the path %q to %s, want it unchanged", path, u)
 		}
 	}
 	u := &url.URL{Scheme: "http", Host: "a.test", Path: "/x", RawPath: "%2Fx"}

@@ -44,7 +44,7 @@ func TestTextsOfRecordsAreCopies(t *testing.T) {
 	text := "connection refused"
 	for name, kept := range map[string]string{"cause": cleanCause(text), "validator": Validator(text)} {
 		if kept != text || unsafe.StringData(kept) == unsafe.StringData(text) {
-			t.Errorf("the %s %q is not a copy of %q", name, kept, text)
+			t.Errorf("the %s %q is not a copy of %q, want one", name, kept, text)
 		}
 	}
 }

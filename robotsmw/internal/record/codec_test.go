@@ -76,7 +76,7 @@ func FuzzStoredRecord(f *testing.F) {
 		}
 		again, err := k.Decode("http://a.example", k.Encode("http://a.example", rec, body))
 		if err != nil {
-			t.Fatalf("Decode of an encoded %+v: %v", rec, err)
+			t.Fatalf("Decode of an encoded %+v returned error %v, want none", rec, err)
 		}
 		hasSameTimes := again.Expires.Equal(rec.Expires) && again.Fetched.Equal(rec.Fetched)
 		if again.State != rec.State || !hasSameTimes {
@@ -89,7 +89,7 @@ func FuzzStoredRecord(f *testing.F) {
 		case None:
 			_ = rec.Failure.Cause
 		case Override:
-			t.Errorf("Decode returned the override %+v, which cannot be stored", rec)
+			t.Errorf("Decode returned the override %+v, want another state, because an override is not stored", rec)
 		}
 	})
 }

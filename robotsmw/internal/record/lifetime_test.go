@@ -151,7 +151,7 @@ func TestLifetime(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, stated := Lifetime(tt.header, now)
 			if got != tt.want || stated == tt.silent {
-				t.Errorf("%v (stated: %v), want %v (stated: %v)", got, stated, tt.want, !tt.silent)
+				t.Errorf("Lifetime = %v (stated: %v), want %v (stated: %v)", got, stated, tt.want, !tt.silent)
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func TestNextTryDoublesFromAMinuteToAnHour(t *testing.T) {
 		1: time.Minute, 2: 2 * time.Minute, 3: 4 * time.Minute, 6: 32 * time.Minute, 7: time.Hour, 8: time.Hour, 1 << 30: time.Hour,
 	} {
 		if got := nextTry(n, 0); got != want {
-			t.Errorf("after %d failures: %v, want %v", n, got, want)
+			t.Errorf("nextTry after %d failures = %v, want %v", n, got, want)
 		}
 	}
 	if got := nextTry(5, 90*time.Second); got != 90*time.Second {

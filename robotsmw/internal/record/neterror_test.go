@@ -128,16 +128,16 @@ func TestCompact(t *testing.T) {
 				return
 			}
 			if got.Error() != tt.text {
-				t.Errorf("got  %s\nwant %s", got, tt.text)
+				t.Errorf("compact = %s\n   want %s", got, tt.text)
 			}
 			for _, target := range tt.is {
 				if !errors.Is(got, target) {
-					t.Errorf("errors.Is returns false for %v, want true", target)
+					t.Errorf("errors.Is of the result and %v returns false, want true", target)
 				}
 			}
 			for _, target := range tt.isNot {
 				if errors.Is(got, target) {
-					t.Errorf("errors.Is returns true for %v, want false", target)
+					t.Errorf("errors.Is of the result and %v returns true, want false", target)
 				}
 			}
 		})
@@ -267,7 +267,7 @@ func TestDescribe(t *testing.T) {
 		{io.ErrUnexpectedEOF, "unexpected EOF"},
 	} {
 		if got := describe("https://a.example:8443/robots.txt", tt.err); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+			t.Errorf("describe(%v) = %q, want %q", tt.err, got, tt.want)
 		}
 	}
 }
@@ -277,6 +277,6 @@ func TestDescribe(t *testing.T) {
 func TestAddressErrorNamesTheAddress(t *testing.T) {
 	control := address.Control("RefuseAddress", func(netip.Addr) error { return errors.New("no") })
 	if err := control("tcp6", "[::ffff:10.0.0.1]:80", nil); err == nil || err.Error() != "robotsmw: RefuseAddress refuses the address: 10.0.0.1: no" {
-		t.Error(err)
+		t.Errorf("the error of Control is %v, want the option, the address and the text of f", err)
 	}
 }

@@ -90,6 +90,6 @@ func TestNewerIsByTheLatestFailure(t *testing.T) {
 	old := (*Record)(nil).Failed("u", now, 503, "x", 0)
 	again := old.Failed("u", now.Add(time.Hour), 503, "x", 0)
 	if !again.NewerThan(old) || old.NewerThan(again) {
-		t.Error("NewerThan does not report that the record of the later failure is newer")
+		t.Errorf("NewerThan reports %t for the record of the later failure and %t for the other, want true and false", again.NewerThan(old), old.NewerThan(again))
 	}
 }

@@ -19,7 +19,7 @@ func TestDocumentWithoutSitemapLines(t *testing.T) {
 		t.Errorf("the list is %+v, and the Cost %d; want no list, and no Cost for it", d.sitemaps, d.Cost())
 	}
 	if n := unsafe.Sizeof(*d); n > 64 {
-		t.Errorf("a Document has %d bytes, so 80 or more are allocated for it", n)
+		t.Errorf("a Document has %d bytes, want at most 64, because 80 or more are allocated otherwise", n)
 	}
 }
 

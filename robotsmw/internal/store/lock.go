@@ -56,7 +56,8 @@ func (k *Keeper) Lock(name string, prev *record.Record) (*record.Record, *Lock) 
 	}
 }
 
-// tryLock returns nil if another member has the lock.
+// tryLock acquires the lock without waiting. If another member has the lock,
+// the result is nil, without an error.
 func (k *Keeper) tryLock(name string) (*Lock, error) {
 	key := k.kind.Key(name)
 	l, err := try(k, func(ctx context.Context) (*Lock, error) {

@@ -82,7 +82,7 @@ func TestHowLongARecordIsStored(t *testing.T) {
 			var got time.Duration
 			newKeeper(t, aStore{put: func(ttl time.Duration) { got = ttl }}).Put(name, tt.rec, body)
 			if got != tt.want {
-				t.Errorf("%s: stored for %v, want %v", tt.name, got, tt.want)
+				t.Errorf("%s: the record is stored for %v, want %v", tt.name, got, tt.want)
 			}
 		}
 	})
@@ -127,11 +127,11 @@ func TestStoreThatHangs(t *testing.T) {
 		}
 		time.Sleep(10*time.Second - 1)
 		if k.Get(name); calls.Load() != 1 {
-			t.Error("the Store was called again within ten seconds")
+			t.Error("the Store was called again within ten seconds, want no call")
 		}
 		time.Sleep(time.Nanosecond)
 		if k.Get(name); calls.Load() != 2 {
-			t.Error("the Store was not called again after ten seconds")
+			t.Error("the Store was not called again after ten seconds, want a call")
 		}
 		time.Sleep(2 * time.Hour)
 	})

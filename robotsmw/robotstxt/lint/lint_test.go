@@ -268,7 +268,7 @@ func TestCheck_Codes(t *testing.T) {
 					t.Errorf("Check returns %+v, want %+v", p, want)
 				}
 				if p.Message == "" {
-					t.Error("the problem has no message")
+					t.Error("the problem has no message, want one")
 				}
 				return
 			}
@@ -417,16 +417,17 @@ func TestCodes_HaveTests(t *testing.T) {
 	}
 	for code := range codes(t) {
 		if !tested[code] {
-			t.Errorf("lintTests has no row for the code %s", code)
+			t.Errorf("lintTests has no row for the code %s, want one", code)
 		}
 	}
 }
 
+// codeDoc matches a line of the package doc that lists a code.
+var codeDoc = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+)  +(.+)$`)
+
 // TestCodes_AreDocumented checks that the package doc lists the codes of
 // code.go, with the same descriptions. Users see only the package doc, because
 // the constants are not exported.
-var codeDoc = regexp.MustCompile(`(?m)^//\t([a-z0-9-]+)  +(.+)$`)
-
 func TestCodes_AreDocumented(t *testing.T) {
 	src, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -439,13 +440,13 @@ func TestCodes_AreDocumented(t *testing.T) {
 	all := codes(t)
 	for code, description := range all {
 		if documented[code] != description {
-			t.Errorf("code %s is %q in code.go, and %q in doc.go",
+			t.Errorf("code %s is %q in code.go, and %q in doc.go, want the same",
 				code, description, documented[code])
 		}
 	}
 	for code := range documented {
 		if _, ok := all[code]; !ok {
-			t.Errorf("doc.go has a code %s, which is not in code.go", code)
+			t.Errorf("doc.go has the code %s, want only codes of code.go", code)
 		}
 	}
 }
@@ -473,7 +474,7 @@ func TestCheck_MessagesAreUTF8(t *testing.T) {
 	name := strings.Repeat("a", 59) + "йй"
 	problems := Check([]byte("User-agent: *\n" + name + ": /a\n"))
 	if len(problems) == 0 {
-		t.Fatalf("Check finds no problem in a file with the field %q", name)
+		t.Fatalf("Check finds no problem in a file with the field %q, want at least one", name)
 	}
 	for _, p := range problems {
 		if !utf8.ValidString(p.Message) || strings.Contains(p.Message, `\x`) {
@@ -507,7 +508,7 @@ func TestCheck_FieldsBetweenUserAgentLines(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: Check returns no problem with the code %s", field, codeMergedGroups)
+			t.Errorf("%s: Check returns no problem with the code %s, want one", field, codeMergedGroups)
 		}
 	}
 }
@@ -529,7 +530,7 @@ func TestCheck_RulesThatAreNotCompared(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("Check returns no problem with the code %s about rules that were not compared",
+		t.Errorf("Check returns no problem with the code %s about rules that were not compared, want one",
 			codeTooMany)
 	}
 }

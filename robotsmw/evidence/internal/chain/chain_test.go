@@ -28,7 +28,7 @@ func TestSegments(t *testing.T) {
 	}
 	all, err := Segments(dir)
 	if want := []int{2, 999999, 1000000}; err != nil || !slices.Equal(all, want) {
-		t.Errorf("Segments = %v, %v, want %v", all, err, want)
+		t.Errorf("Segments = %v, error %v; want %v and no error", all, err, want)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestReadLine_TooLong(t *testing.T) {
 	in := bufio.NewReader(strings.NewReader(strings.Repeat("x", 2*Longest) + "\nnext\n"))
 	line, size, err := ReadLine(in, Longest)
 	if err != nil || size != 2*Longest+1 {
-		t.Errorf("ReadLine returns the size %d and the error %v, want %d", size, err, 2*Longest+1)
+		t.Errorf("ReadLine returns the size %d and the error %v, want %d and no error", size, err, 2*Longest+1)
 	}
 	if minLen := Longest - 1<<16; len(line) < minLen || len(line) > Longest {
 		t.Errorf("ReadLine returns %d bytes of the line, want %d to %d", len(line), minLen, Longest)
@@ -57,7 +57,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before, after, ok := Check(line)
 		if ok && (after.N != before.N+1 || !bytes.HasPrefix(line, []byte(`{"n":`))) {
-			t.Errorf("Check(%q) = %d, %d, want a line with the next number", line, before.N, after.N)
+			t.Errorf("Check(%q) accepts a line with the number %d before it and %d after it, want rejection, or the next number and a line that begins with {\"n\":", line, before.N, after.N)
 		}
 		members, _ := json.Marshal(string(line))
 		made, end := Start().Append(nil, []byte(`"event":`), members)
