@@ -130,9 +130,9 @@ type Options struct {
 	Store Store
 
 	// MaxOrigins and MaxBytes limit the records in memory and the fetches under
-	// way, taken together. Beyond them, the least recently used record is evicted; the
-	// documentation of Checker has the details. 0 means 100,000 origins and 128
-	// MiB.
+	// way, taken together. Beyond them, the least recently used record is
+	// evicted; the documentation of Checker has the details. 0 means 100,000
+	// origins and 128 MiB.
 	MaxOrigins int
 	MaxBytes   int64
 

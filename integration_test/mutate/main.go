@@ -147,8 +147,8 @@ func try(ctx context.Context, root string, c change) outcome {
 	if err != nil {
 		return aborted
 	}
-	// Compile first, because the tests need not notice a change that does not
-	// compile.
+	// Compile first. go test would fail for a change that does not compile, so
+	// the change would count as noticed although no test detects it.
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+c.dir)
 	build.Dir = root
 	if build.Run() != nil {

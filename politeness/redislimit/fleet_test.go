@@ -366,8 +366,9 @@ func (m *testMember) exhaustBudget(maxWait time.Duration) (n int) {
 	}
 }
 
-// removeUnneededHosts waits until the fleet need not store the host any longer.
-// Then it makes requests to other hosts, with which Redis removes such hosts.
+// removeUnneededHosts waits until the fleet no longer needs to store the host.
+// Then it sends requests to other hosts, because each call also removes
+// unneeded hosts from Redis.
 func (m *testMember) removeUnneededHosts() {
 	m.f.Helper()
 	time.Sleep(4 * time.Second)

@@ -103,9 +103,9 @@ func (m *scriptMember) own() (result []any) {
 	return result
 }
 
-// A member with a Lease of 20 s owns a host when Redis fails over, and is cut
-// off. A member with a Lease of 10 s begins the new epoch. The new epoch does
-// not hand out the host while the first member may send requests.
+// A member with a Lease of 20 s is cut off when Redis fails over. A member with
+// a Lease of 10 s begins the new epoch. The members of the new epoch hand out a
+// host that the first member may own only when its Lease is over.
 func TestScript_LongestLease(t *testing.T) {
 	const long, short = 20 * time.Second, 10 * time.Second
 	runFleetTest(t, func(f *testFleet) {
@@ -117,10 +117,11 @@ func TestScript_LongestLease(t *testing.T) {
 	})
 }
 
-// Redis fails over while a member that cannot reach it owns a host. The first
-// member of the new epoch knew no earlier one, but the data shows that the
-// fleet has members, so the host is handed out only when a Lease is over.
-func TestScript_EpochOfAStranger(t *testing.T) {
+// Redis fails over while the fleet has a member, which may own hosts. A new
+// member, which does not know the earlier epoch, begins the next one. The
+// stored sessions show that the fleet has members, so hosts are handed out only
+// when a Lease is over.
+func TestScript_NewMemberBeginsEpoch(t *testing.T) {
 	const lease = 10 * time.Second
 	runFleetTest(t, func(f *testFleet) {
 		a := f.joinScript(lease)

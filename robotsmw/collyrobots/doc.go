@@ -208,10 +208,10 @@
 // a data race, as in plain colly. Such a program should set a proxy function,
 // which chooses a proxy for each request, before the first request. SetProxy
 // and SetProxyFunc change only the proxy of the transport, including the proxy
-// for robots.txt, and disable keep-alives, as in plain colly. The extension uses a copy of a client. It does not change the
-// original, but applies later changes of the original to the copy.
-// SetRequestTimeout limits each attempt, excluding the time for which the
-// request waits.
+// for robots.txt, and disable keep-alives, as in plain colly. The extension
+// uses a copy of a client. It does not change the original, but applies later
+// changes of the original to the copy. SetRequestTimeout limits each attempt,
+// excluding the time for which the request waits.
 //
 // A robots.txt is fetched through the proxies of the collector that was passed
 // to Attach, also for collectors that were added with a proxy of their own. If

@@ -39,10 +39,9 @@ func TestHost_DequeueAfterChangeOfURL(t *testing.T) {
 	}
 }
 
-// Each row is a sequence of events at one host whose Delay is 1 s. An event is
-// what happens at a time: requests join, or a number of requests start as Next
-// decides and take their time. Then want has the names of all starts with their
-// times.
+// Each row is a sequence of events at one host whose Delay is 1 s. At each
+// event, requests join the queue. Next decides which of them starts. want
+// contains the names and times of all starts.
 func TestHost_Next(t *testing.T) {
 	type event struct {
 		at    Time
@@ -148,7 +147,7 @@ func TestHost_Next(t *testing.T) {
 				t.Errorf("the requests start as\n%s\nwant\n%s", got, tt.want)
 			}
 			if h.Waiting() != 0 || h.queue != nil {
-				t.Errorf("%d requests still wait, want none", h.Waiting())
+				t.Errorf("%d requests still wait, and the queue is released: %t; want 0 and true", h.Waiting(), h.queue == nil)
 			}
 		})
 	}

@@ -54,8 +54,8 @@ func identifyList(words [][]byte) identity {
 
 // identifyPair reads the two addresses before the user names. If the first has
 // the port 80 or 443, as in the format vhost_combined, it is the host, and the
-// second is the client. Otherwise, if exactly one is private, that is the address of a
-// proxy. Otherwise the two addresses together identify the client.
+// second is the client. Otherwise, if exactly one is private, that is the
+// address of a proxy. Otherwise the two addresses together identify the client.
 func identifyPair(word []byte, first, second string) identity {
 	if bytes.HasSuffix(word, []byte(":80")) || bytes.HasSuffix(word, []byte(":443")) {
 		_, host := splitOrigin(copied(word))

@@ -106,7 +106,7 @@ func TestSimulatedSite(t *testing.T) {
 		{"vhost_combined with times", FormatCombined, "", func(h hit) string { return h.host + ":443 " + h.precise() }},
 		{"Caddy with dates", FormatCaddy, "", func(h hit) string { return h.caddy(h.at.Add(h.took).Format(`"2006-01-02T15:04:05.000Z0700"`)) }},
 	}, logFormats...)
-	most := 6 // how many formats are tested with two seeds, with a CDN, and with all kinds of files
+	most := 6 // formats that are tested with all seeds, with a CDN and all kinds of files
 	seeds := uint64(2)
 	if testmain.RaceEnabled { // the race detector makes this ten times slower
 		most = 2

@@ -15,9 +15,10 @@ import (
 var ErrElsewhere = errors.New("robotsmw: another member of the fleet may have fetched the robots.txt")
 
 // A Lock is the right to fetch an origin's robots.txt, which only one member of
-// a fleet has at a time. It expires, and its holder releases it while it waits
-// for a paused host. A nil Lock means a fetch without the right. A Lock is safe
-// for concurrent use.
+// a fleet has at a time. A Lock expires after a while. Its holder releases it
+// before it waits for a paused host, so that other members may fetch. A nil
+// Lock means that the caller fetches without the right. A Lock is safe for
+// concurrent use.
 type Lock struct {
 	keeper *Keeper
 	taken  time.Time

@@ -125,7 +125,7 @@ func (r *replay) add(p *Page) error {
 	return nil
 }
 
-// finish applies a line with which a page is done.
+// finish applies a line of the journal that records the end of page p.
 func (r *replay) finish(p *Page, l line) {
 	delete(r.queued, p.URL)
 	if l.Free {
