@@ -247,9 +247,9 @@ func (l *Limiter) startFirst(g *Grant, now schedule.Time) inForce {
 	return l.start(g, now)
 }
 
-// isBeyondMaxWait reports whether g has waited for as long as the MaxWait of
-// any Limiter of the chain allows. It is always false for a later stage: the
-// first one checks for all of them (see setDeadline).
+// isBeyondMaxWait reports whether the deadline of g is over and was set because
+// of a MaxWait: see setDeadline. It is always false for a later stage, because
+// the first one checks for all of them.
 func (g *Grant) isBeyondMaxWait(now schedule.Time) bool {
 	return g.hasMaxWait && now >= g.request.Deadline
 }

@@ -18,8 +18,8 @@ import (
 // which has a robots.txt, would stop the crawl of the host. An Exempt request
 // starts first if its URL has the scheme and host of the other request that is
 // due, because that request may need the file to start. If the check of a
-// request fails (see [WithCheck]), the next Exempt request for its scheme and
-// host starts before all other Exempt requests.
+// request fails (see [WithCheck]) and other requests wait, the next Exempt
+// request for its scheme and host usually starts before all other Exempt ones.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
 // redirects. It always waits its turn, so that redirects cannot delay the pages

@@ -109,8 +109,9 @@
 //     Retry-After, is malformed if its lines have more than 4 KiB together.
 //   - A pause for a Retry-After or a quota ends after MaxRetryAfter at the
 //     latest.
-//   - A slot is freed after [Limiter].Lease at the latest, even if Done is not
-//     called, as soon as another request needs it.
+//   - If Done is not called, another request that needs the slot gets it after
+//     [Limiter].Lease or, with a Transport, after AttemptTimeout if that is
+//     longer.
 //   - When the Budget is spent, requests fail until the end of the UTC day.
 //   - net/http sends a request again if a server closed a connection without a
 //     response or refused an HTTP/2 stream. The Transport makes that replay
@@ -160,7 +161,8 @@ package politeness
 //     GlobalRate would come too late. try (chain.go) rejects a request whose
 //     MaxWait is over, and ended (acquire.go) one whose context is.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
-//     (acquire.go) rejects a request before it joins a queue. budgetReadiness
+//     (acquire.go) and join (chain.go) reject a request before it joins a
+//     queue. budgetReadiness
 //     (readiness.go) rejects the first of a lane, or reserves more in a fleet.
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),

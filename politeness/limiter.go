@@ -112,7 +112,8 @@ type Limiter struct {
 	//
 	// PerHost is called for each request, before the request joins the host's
 	// queue, and by Next. For a Within, it may be called several times for a
-	// request, until the request joins its queue there. Its latest result
+	// request: each time before the request joins its queue there, which the
+	// request may leave again. Its latest result
 	// applies to all requests to the host, including those that already wait,
 	// so settings may change while a crawl runs. If two calls overlap, either
 	// may count as the latest. PerHost must be fast and safe for concurrent

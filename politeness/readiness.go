@@ -25,7 +25,8 @@ func (v *readiness) isFinal() bool { return v.ready || v.rejected }
 
 // firstReadiness checks whether g, the first of its lane, may start, as far as
 // l decides. schedule.Host.Ready has the conditions of g's host. After these,
-// the Fleet, the Budget and GlobalRate must allow the start.
+// the Fleet and the Budget must allow the start. At the stage of a GlobalRate,
+// g needs a token.
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
 	at, why := h.Ready(now, &g.request)
