@@ -242,10 +242,10 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 				}()
 			}
 			var done time.Time // when the last visit ended; a pause begins then or later
-			visit := func(o politeness.Outcome) (*politeness.DelayError, bool) {
+			visit := func(timeout time.Duration, o politeness.Outcome) (*politeness.DelayError, bool) {
 				f := joinFleet(t, server, opts)
 				defer f.Close()
-				short, cancel := context.WithTimeout(ctx, 3500*time.Millisecond)
+				short, cancel := context.WithTimeout(ctx, timeout)
 				defer cancel()
 				g, err := (&politeness.Limiter{Fleet: f}).Acquire(short, numberedHost(0))
 				done = time.Now()
@@ -253,12 +253,12 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 				d, _ := errors.AsType[*politeness.DelayError](err)
 				return d, err == nil
 			}
-			if _, ok := visit(politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"12"}}}); !ok {
+			if _, ok := visit(time.Minute, politeness.Outcome{Status: 429, Header: http.Header{"Retry-After": {"12"}}}); !ok {
 				t.Fatal("Acquire of the first visit returned an error, want a Grant")
 			}
 			end := done.Add(12 * time.Second)
 			for time.Sleep(2 * time.Second); ; {
-				d, ok := visit(ok200)
+				d, ok := visit(3500*time.Millisecond, ok200)
 				if ok {
 					break
 				}
