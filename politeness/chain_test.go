@@ -232,7 +232,7 @@ func TestChain_TokenAfterTheDeadline(t *testing.T) {
 }
 
 // A request waits at a later stage until MaxWait is over. Until is when it
-// could start at that stage, as it is if a deadline ends the wait.
+// could start at that stage, as after a wait that a deadline ends.
 func TestChain_UntilIsThatOfTheLaterStage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machine := func(context.Context, *url.URL) (string, error) { return "192.0.2.1", nil }

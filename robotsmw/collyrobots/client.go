@@ -59,7 +59,7 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	defer x.newGuardMu.Unlock()
 	g, ok := b.firstMatcher().(*guard)
 	if !ok {
-		base, _, _ := x.mainGuard.current() // as it is now: later changes do not reach this guard
+		base, _, _ := x.mainGuard.current() // later changes do not reach this guard
 		client := *b.client
 		return x.newGuard(b, base, x.attemptTimeout(client, client.Transport)), nil
 	}

@@ -41,14 +41,12 @@ func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) 
 	if start == Never {
 		start = now // for the comparison only: the host may be new to this member of a fleet
 	}
-	earlier := *k
-	k.spread = q.Spread
-	k.spreadEnd = now.Add(q.RenewsIn)
-	wasInForce := earlier.spreadEnd > now
-	if wasInForce && earlier.quotaDue(start) >= k.quotaDue(start) {
-		k.spread = earlier.spread
-		k.spreadEnd = earlier.spreadEnd
-		return pause, false
+	end := now.Add(q.RenewsIn)
+	isInForce := k.spreadEnd > now
+	if isInForce && k.quotaDue(start) >= min(start.Add(q.Spread), end) {
+		return pause, false // the earlier quota is at least as strict
 	}
+	k.spread = q.Spread
+	k.spreadEnd = end
 	return pause, true
 }
