@@ -111,6 +111,8 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if err != nil {
 		return nil, err
 	}
+	// A guard is also the matcher of the first LimitRule (see installHook). If
+	// it is there, the collector has an Extension already.
 	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
