@@ -83,6 +83,10 @@ func Attach(c *colly.Collector, opts robotsmw.Options) (*Extension, error) {
 	return x, nil
 }
 
+// What Attach sets up: newGuard (client.go) takes over colly's http.Client and
+// installs the ruleHook (layout.go), and registerCallbacks (callbacks.go)
+// registers the callbacks.
+//
 // How a request flows:
 //
 //  1. Collector.Visit calls the OnRequest handlers (callbacks.go). The first of
@@ -202,7 +206,7 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 		opts.Store = sharedStore{x}
 	}
 	opts.Base = networkTransport{x}
-	opts.AttemptTimeout = maxAttempt
+	opts.AttemptTimeout = maxAttemptTime
 	opts.Proxy = nil
 	opts.RefuseAddress = nil
 	return opts
@@ -258,7 +262,7 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	key := weak.Make(c)
 	x.collectors.Store(key, x.attached.Add(1))
 	if c != x.first { // the first collector lives as long as the extension
-		runtime.AddCleanup(c, func(key any) { x.collectors.Delete(key) }, any(key))
+		runtime.AddCleanup(c, x.collectors.Delete, any(key))
 	}
 }
 

@@ -32,11 +32,15 @@ func (a *attachedCollector) registerCallbacks() {
 // that called Retry, because the repeat has a goroutine of its own.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	seal(r)
-	mark := repeatMarkFor(r) // seal restores only the http.Request; r.Body is still the mark
+	// seal restores only the body of the http.Request. If r is a repeat, r.Body
+	// is still its mark.
+	mark := repeatMarkFor(r)
+	// A repeat by the extension makes no other requests, because runDue may
+	// have made it: runDue would call itself once for each due request.
 	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
 	}
-	if !mark.until.IsZero() { // it is zero if the extension itself repeats the request
+	if !mark.until.IsZero() { // it is zero for a first request and for a repeat by the extension
 		mark.wait()
 	}
 }

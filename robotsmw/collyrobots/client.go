@@ -100,7 +100,7 @@ func (g *guard) syncClientLocked() error {
 	copyChange(&g.programsClient.Jar, &g.lastSeen.Jar, &client.Jar)
 	copyChange(&g.programsClient.Timeout, &g.lastSeen.Timeout, &client.Timeout)
 	if client.Jar != nil { // SetStorage and SetCookieJar set another jar
-		if own, ok := client.Jar.(*jar); !ok || own.guard != g {
+		if _, ok := client.Jar.(*jar); !ok {
 			client.Jar = &jar{client.Jar, g}
 		}
 	}
@@ -155,7 +155,7 @@ func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err er
 	defer g.mu.Unlock()
 	err = g.syncClientLocked()
 	if g.timeout < 0 {
-		return g.base, maxAttempt, err
+		return g.base, maxAttemptTime, err
 	}
 	return g.base, g.timeout, err
 }

@@ -41,7 +41,8 @@ func (a *attachedCollector) currentGuard() *guard {
 }
 
 // keepHandlerLast registers onRequestHeaders again if another handler was
-// registered after it, because that handler might set a client.
+// registered after it, because that handler might set a client. Until the
+// program registers one, onRequestHeaders is not needed and not registered.
 func (a *attachedCollector) keepHandlerLast() {
 	a.collectorMu.Lock()
 	defer a.collectorMu.Unlock()

@@ -12,9 +12,11 @@ import (
 	"github.com/goodbots/courtesy/robotsmw/internal/address"
 )
 
-// maxAttempt is the timeout of attempts whose duration the program does not
-// limit.
-const maxAttempt = 24 * time.Hour
+// maxAttemptTime is the timeout of attempts whose duration the program does not
+// limit. It is not negative, because a Limiter frees the slot of a request
+// without a timeout after Limiter.Lease, even if the request is still in
+// flight.
+const maxAttemptTime = 24 * time.Hour
 
 // A guard handles the requests of a collector and of all its clones, which
 // share one of colly's backends. It is the transport of the client in that

@@ -22,7 +22,7 @@ type pageRequest struct {
 	guard           *guard
 	since           time.Time       // when the guard received the request
 	sent            time.Time       // when the request was first sent
-	attempt         context.Context // ends with the attempt; networkTransport sets it when it sends the request
+	attempt         context.Context // ends with the attempt; until the networkTransport sends the request, it is Context
 	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 
@@ -34,7 +34,8 @@ func (p *pageRequest) Value(key any) any {
 		return p
 	case robotspage.ReadsItself{}:
 		// Without an Options.Wrap, only Extension.Directives reads the
-		// directives of the page.
+		// directives of the page. Therefore the robotsmw.Transport need not
+		// read the body for them.
 		if _, ok := p.guard.x.inner.(*robotsmw.Transport); ok {
 			return true
 		}
@@ -91,7 +92,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 		return resp, err
 	}
 	if resp.Request == sent {
-		resp.Request = req
+		resp.Request = req // the context of sent ends with the attempt
 	}
 	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, releaseSlot: releaseSlot}
 	return resp, nil

@@ -100,10 +100,10 @@ func recordsFor(opts robotsmw.Options, transport http.RoundTripper) *records {
 	return r.(*records)
 }
 
-// A lifetime is that of a sharedKey in shared. It ends when the first of the
-// objects in the key is garbage collected. The cleanups of the other objects
-// are then stopped. Otherwise a Limiter that is used with any number of
-// transports would have a cleanup for each of them.
+// A lifetime removes a sharedKey from shared when the first of the objects in
+// the key is garbage collected. It then stops the cleanups of the other
+// objects. Otherwise a Limiter that is used with any number of transports would
+// have a cleanup for each of them.
 type lifetime struct {
 	mu       sync.Mutex
 	cleanups []runtime.Cleanup

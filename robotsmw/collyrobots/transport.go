@@ -37,10 +37,11 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// Callbacks of this request may later write to the guard's client, which
-	// other requests have read meanwhile. Each of them took the guard's lock
-	// after its read, in current. lastBase takes the lock here only to order
-	// these reads before the writes; its result is not needed.
+	// A callback of this request may set a transport, which writes to the
+	// guard's client. Other requests have read that client meanwhile, and each
+	// of them took the guard's lock after its read, in current. lastBase is
+	// called only because it takes the lock too: it orders these reads before
+	// the write.
 	g.lastBase()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
@@ -48,7 +49,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if err != nil {
 		return nil, g.refusalError(req, err)
 	}
-	exposeDirectives(resp)
+	exposeDirectives(resp) // the context of the present resp.Request has them
 	resp.Request = req
 	x.countResponse(isRedirect(resp))
 	if resp.Body != nil && resp.Body != http.NoBody {
