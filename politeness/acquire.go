@@ -114,8 +114,12 @@ func (g *Grant) setDeadline(ctx context.Context) {
 			remaining = time.Until(deadline)
 		}
 	}
+	allowance := time.Duration(0)
+	if g.afterRedirect {
+		allowance = g.longestInterval()
+	}
 	for stage := g; stage != nil; stage = stage.next {
-		if wait, ok := stage.maxWait(g.afterRedirect); ok {
+		if wait, ok := stage.limiter.longestWait(allowance); ok {
 			remaining = min(remaining, wait)
 			g.hasMaxWait = true // of the first stage, whose try checks it for all
 		}
@@ -128,25 +132,30 @@ func (g *Grant) setDeadline(ctx context.Context) {
 	}
 }
 
-// maxWait returns the shortest wait that the MaxWait of g's Limiter rejects, or
-// false if MaxWait limits nothing. If the request follows a redirect, it may
-// wait for the interval after the redirect too. The host's interval is not
-// known here, so the longest possible one is allowed: see LongestInterval.
-func (g *Grant) maxWait(afterRedirect bool) (wait time.Duration, isLimited bool) {
-	l := g.limiter
+// longestWait returns a deadline for a request, as the duration from now, that
+// lets it wait for MaxWait and the allowance, or false if MaxWait limits
+// nothing.
+func (l *Limiter) longestWait(allowance time.Duration) (wait time.Duration, isLimited bool) {
 	if l.MaxWait == 0 {
 		return 0, false
 	}
-	if l.MaxWait > 0 {
-		wait = l.MaxWait
-	}
-	if afterRedirect {
-		wait = schedule.Sum(wait, l.effective.host.LongestInterval(g.configuredInterval()))
-	}
+	wait = schedule.Sum(max(l.MaxWait, 0), allowance)
 	if wait > 0 {
-		wait = schedule.Sum(wait, 1) // a wait of exactly this length is allowed
+		wait = schedule.Sum(wait, 1) // a request at its deadline would be too late
 	}
 	return wait, true
+}
+
+// longestInterval returns the longest interval that g, the first stage of a
+// chain, may have to keep at any stage. A request that follows a redirect may
+// wait for so long in addition to MaxWait, because the interval after the
+// redirect is not known here.
+func (g *Grant) longestInterval() time.Duration {
+	longest := g.limiter.effective.host.LongestInterval(g.configuredInterval())
+	for stage := g.next; stage != nil; stage = stage.next {
+		longest = max(longest, stage.limiter.effective.host.LongestDelay(stage.configuredInterval()))
+	}
+	return longest
 }
 
 // wait returns when g has started or is rejected, or ctx has ended. It checks

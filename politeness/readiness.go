@@ -84,13 +84,12 @@ const openBodyWarning = 5 * time.Second
 func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	h := g.host
 	v := readiness{checkIn: schedule.Unlimited, estimate: g.request.Estimate, why: schedule.ReasonSlot}
-	oldest := h.OldestInFlight()
-	if oldest == nil { // requests of other members of a fleet have the slots
+	if h.InFlight == 0 { // requests of other members of a fleet have the slots
 		return v
 	}
 	v.checkIn = h.FirstLeaseEnd().Sub(now)
-	body := owner(oldest).body
-	if body == nil || body.reported.Load() {
+	body := unreportedBody(h)
+	if body == nil {
 		return v
 	}
 	since := schedule.Time(body.since.Sub(l.epoch))
@@ -109,6 +108,21 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 		v.notice = &notice{openBody: body.url, openFor: now.Sub(since), key: g.key}
 	}
 	return v
+}
+
+// unreportedBody returns the body that has been open for longest, of those that
+// hold a slot of h and that the log has not named, or nil if there is none.
+func unreportedBody(h *schedule.Host) (oldest *openBody) {
+	for r := range h.Holders() {
+		body := owner(r).body
+		if body == nil || body.reported.Load() {
+			continue
+		}
+		if oldest == nil || body.since.Before(oldest.since) {
+			oldest = body
+		}
+	}
+	return oldest
 }
 
 // budgetReadiness reports, as ok, whether the Budget lets g, the first of its

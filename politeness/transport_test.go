@@ -132,11 +132,12 @@ func TestRedirectWaitsLongerThanMaxWait(t *testing.T) {
 }
 
 // The interval after a redirect may be longer than Delay and MaxCrawlDelay: it
-// includes Jitter, or is an adaptive delay.
+// includes Jitter, or is an adaptive delay or that of a Within.
 func TestRedirectWaitsForTheLongestInterval(t *testing.T) {
 	for name, l := range map[string]*Limiter{
 		"Jitter":   {Delay: 2 * time.Minute, Jitter: 0.5, EndToStart: true},
 		"Adaptive": {Delay: time.Second, MaxCrawlDelay: time.Second, Adaptive: 10},
+		"Within":   {MaxCrawlDelay: time.Second, Within: &Limiter{Delay: 10 * time.Second}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l.MaxWait = -1
@@ -561,6 +562,31 @@ func TestUnreadBodyWhileAnotherIsOnItsWay(t *testing.T) {
 			t.Errorf("after %v, the log mentions the open body %d times, want once: %s", time.Since(zero), n, &log)
 		}
 		wg.Wait()
+	})
+}
+
+// The response to the oldest request has not come yet. The log names the open
+// body of another request, which holds a slot too.
+func TestUnreadBodyOfALaterRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := &Limiter{Concurrency: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		tr := &Transport{Limiter: l, AttemptTimeout: time.Minute, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/slow" {
+				time.Sleep(25 * time.Second)
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("x"))}, nil
+		})}
+		var wg sync.WaitGroup
+		wg.Go(func() { get(t, tr, "http://example.com/slow").Body.Close() })
+		synctest.Wait()
+		get(t, tr, "http://example.com/left-open")
+		wg.Go(func() { get(t, tr, "http://example.com/next").Body.Close() })
+		wg.Wait()
+		if n := strings.Count(log.String(), "left-open"); n != 1 {
+			t.Errorf("the log mentions the open body %d times, want once: %s", n, &log)
+		}
+		time.Sleep(time.Minute) // AttemptTimeout closes the open body
 	})
 }
 

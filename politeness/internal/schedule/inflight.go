@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // HasSlot reports whether r could take a slot of h now. No request may start
 // while another is on its way: net/http has requested a connection for it and
@@ -70,6 +73,20 @@ func (h *Host) SetOnItsWay(r *Request, onItsWay bool) {
 // OldestInFlight returns the request that has held its slot for longest, or nil
 // if there is none.
 func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
+
+// Holders returns an iterator over the requests that hold a slot, in the order
+// of their starts.
+func (h *Host) Holders() iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		r := h.inFlight.first
+		for range h.InFlight {
+			if !yield(r) {
+				return
+			}
+			r = r.next
+		}
+	}
+}
 
 // Expire finishes the requests whose leases have expired, and calls expired for
 // each of them.

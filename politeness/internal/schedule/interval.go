@@ -50,13 +50,19 @@ func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.Craw
 
 // LongestInterval returns the longest interval that a request may have to keep
 // without being rejected for it, with Jitter. configured is the interval that
-// was agreed on with the host, or 0.
+// PerHost sets for the host, or 0.
 func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
-	longest := max(s.Delay, s.MaxCrawlDelay, configured)
+	longest := max(s.MaxCrawlDelay, configured)
 	if s.Adaptive > 0 {
 		longest = max(longest, MaxAdaptive)
 	}
-	return lengthen(longest, s.Jitter)
+	return s.LongestDelay(longest)
+}
+
+// LongestDelay is like LongestInterval for a host that has no Crawl-delay, other
+// than a configured one, and no adaptive delay.
+func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
+	return lengthen(max(s.Delay, configured), s.Jitter)
 }
 
 // Due returns the time at which interval, Crawl-delay, pause and quota all
