@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -282,6 +283,53 @@ func TestFleet_PerHostConcurrencyOfOne(t *testing.T) {
 		time.Sleep(time.Second)
 		give(t, c, true, true)
 	})
+}
+
+// Other members have started requests to hosts with a Crawl-delay of a day. A
+// member that learns this from them rejects its requests, and evicts the hosts
+// early, so there are never more than MaxHosts.
+func TestFleet_EvictsHostsWithLongCrawlDelays(t *testing.T) {
+	const day = 24 * time.Hour
+	state := schedule.State{
+		HasStarted: true, HasCrawlDelayStart: true, CrawlDelay: day, CrawlDelayLeft: day,
+	}
+	// The Crawl-delay may have been declared only after the start.
+	declaredLate := state
+	declaredLate.CrawlDelayLeft = 0
+	for _, tt := range []struct {
+		name    string
+		state   schedule.State
+		isOwned bool
+	}{
+		{"this member becomes the owner", state, true},
+		{"another member remains the owner", state, false},
+		{"declared after the start", declaredLate, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleetTest(t, &politeness.Limiter{MaxHosts: 2})
+				for i := range 10 {
+					f.request(t.Context(), &url.URL{Scheme: "http", Host: fmt.Sprintf("h%d.example", i)})
+					claims := f.fleet.lookedAt()
+					c := claims[len(claims)-1]
+					r := fleet.Record{State: tt.state.Encode()}
+					if tt.isOwned {
+						c.Own(r)
+					} else {
+						c.Wait(time.Now().Add(time.Second), r, nil)
+					}
+					time.Sleep(time.Minute)
+					give(t, c, false, true)
+				}
+				if starts, errs := f.seen(); len(starts) != 0 || len(errs) != 10 {
+					t.Errorf("%d requests have started, and %d were rejected; want 0, 10", len(starts), len(errs))
+				}
+				if s := f.limiter.Stats(); s.Hosts > 2 {
+					t.Errorf("%d hosts are stored, want at most 2", s.Hosts)
+				}
+			})
+		})
+	}
 }
 
 // The requests of members may declare different Crawl-delays. The latest

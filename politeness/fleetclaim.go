@@ -55,7 +55,6 @@ func (c *fleetClaim) Own(r fleet.Record) {
 		// too low: the time while the member was cut off may not count.
 		if r.Late {
 			h.ImportBackOff(now, state, r.Age, c.state.LastStored)
-			l.noteImport(h, now)
 		}
 		l.budgets.Confirm(utcDay(), h.Key, state.Day, reserved(state))
 	}
@@ -207,7 +206,6 @@ func (c *fleetClaim) importState(r fleet.Record, now schedule.Time) {
 	}
 	hasUnstoredPause := c.hasLaterPause(s, r.Age, now)
 	c.host.Import(now, s, r.Age, r.MinAge, c.state.HasDeclared, c.state.LastStored)
-	c.limiter.noteImport(c.host, now)
 	c.host.NoteImported(s)
 	// Import has kept a Crawl-delay that was declared since the host was
 	// requested, or a back-off, and the Fleet stores others.
@@ -224,13 +222,6 @@ func (c *fleetClaim) hasLaterPause(s schedule.State, age time.Duration, now sche
 	pauseEnd := c.host.Durable().PauseEnd
 	storedEnd := now.Add(-age).Add(s.PauseLeft)
 	return pauseEnd > now && pauseEnd.Add(-time.Second) > storedEnd
-}
-
-// noteImport puts h among the unavailable hosts if an import has paused it.
-func (l *Limiter) noteImport(h *schedule.Host, now schedule.Time) {
-	if h.IsPaused(now) {
-		l.hosts.MarkUnavailable(h)
-	}
 }
 
 // decode returns the state of a record. ok is false if the record has none.

@@ -3,6 +3,7 @@ package politeness
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"runtime"
@@ -202,6 +203,105 @@ func TestFullOfHostsWithLongCrawlDelays(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each host gets a Crawl-delay of a day only after its latest start. The hosts
+// are evicted early, so there are never more than MaxHosts.
+func TestFullOfHostsWithLaterLongCrawlDelays(t *testing.T) {
+	get := func(t *testing.T, l *Limiter, u *url.URL) {
+		t.Helper()
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{Status: 200})
+	}
+	for _, tt := range []struct {
+		name  string
+		visit func(t *testing.T, l *Limiter, u *url.URL)
+		early time.Duration // how long after the start a host may be evicted
+	}{
+		{"a rejected request declares it", func(t *testing.T, l *Limiter, u *url.URL) {
+			get(t, l, u)
+			if _, err := l.Acquire(WithCrawlDelay(t.Context(), day), u); err == nil {
+				t.Error("the request starts, want a DelayError")
+			}
+		}, time.Minute},
+		{"it is declared while another request waits", func(t *testing.T, l *Limiter, u *url.URL) {
+			get(t, l, u)
+			waiting := make(chan error)
+			go func() {
+				_, err := l.Acquire(t.Context(), u)
+				waiting <- err
+			}()
+			synctest.Wait()
+			l.Acquire(WithCrawlDelay(t.Context(), day), u)
+			if err := <-waiting; err == nil {
+				t.Error("the request that waits starts, want a DelayError")
+			}
+		}, time.Minute},
+		{"PerHost sets it", func(t *testing.T, l *Limiter, u *url.URL) {
+			var settings HostSettings
+			l.PerHost = func(string) HostSettings { return settings }
+			get(t, l, u)
+			settings.CrawlDelay = day
+			if wait := time.Until(l.Next(u)); wait != day {
+				t.Errorf("the host is due in %v, want %v", wait, day)
+			}
+		}, time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &Limiter{MaxHosts: 2}
+				for i := range 10 {
+					tt.visit(t, l, hostURL(i))
+					time.Sleep(tt.early)
+				}
+				if s := l.Stats(); s.Hosts > 2 {
+					t.Errorf("%d hosts are stored, want at most 2", s.Hosts)
+				}
+			})
+		})
+	}
+}
+
+// Hosts have declared a quota that allows a request every six hours. After six
+// hours, the Limiter notices that they are available again. Then each gets
+// another request, whose response declares no quota. The hosts are evicted
+// within the quota, when hosts fill the table that are within their interval.
+func TestFullOfHostsWithinTheirQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{MaxHosts: 12}
+		get := func(i int, h http.Header) {
+			t.Helper()
+			g, err := l.Acquire(t.Context(), hostURL(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Done(Outcome{Status: 200, Header: h})
+		}
+		for i := range 10 {
+			get(i, fields(`RateLimit: "default";r=4;t=86400`))
+		}
+		time.Sleep(6 * time.Hour)
+		for i := range 10 { // each new host makes the Limiter examine one that was unavailable
+			get(10+i, nil)
+			time.Sleep(time.Second)
+		}
+		for i := range 10 {
+			get(i, nil)
+			if wait := time.Until(l.Next(hostURL(i))); wait != 6*time.Hour {
+				t.Errorf("host %d is due in %v, want 6h", i, wait)
+			}
+		}
+		time.Sleep(time.Second)
+		for i := range 10 {
+			get(20+i, nil)
+		}
+		if s := l.Stats(); s.Hosts > 12 {
+			t.Errorf("%d hosts are stored, want at most 12", s.Hosts)
+		}
+	})
 }
 
 // A request whose Done is never called does not keep its host forever.

@@ -184,9 +184,6 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 	if effect == (schedule.Effect{}) {
 		return nil
 	}
-	if h.IsPaused(now) {
-		l.hosts.MarkUnavailable(h)
-	}
 	l.retime(h, now)
 	return g.pauseEvent(now, o.Status, effect.Pause)
 }
@@ -196,7 +193,7 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 func (l *Limiter) pauseAtEnd(g *Grant, now schedule.Time) (event *Event) {
 	pause := g.host.PauseAtEnd(now, &g.request)
 	if pause > 0 {
-		l.hosts.MarkUnavailable(g.host)
+		l.hosts.MarkIfUnavailable(now, g.host)
 	}
 	return g.pauseEvent(now, int(g.status), pause)
 }

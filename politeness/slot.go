@@ -24,7 +24,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h.Start(now, &g.request, l.effective.lease)
 	l.stats.InFlight++
 	g.state = inFlight
-	l.hosts.MarkIntervalStart(h, &g.request)
+	l.hosts.MarkIfUnavailable(now, h)
 	if l.budgets.HasLimit() {
 		l.spend(g, schedule.Amount{Requests: 1})
 	}
@@ -35,7 +35,7 @@ func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 // request to h: see [schedule.Host.RestartIntervals].
 func (l *Limiter) restartIntervals(h *schedule.Host, r *schedule.Request, now schedule.Time) {
 	h.RestartIntervals(now, r)
-	l.hosts.MarkIntervalStart(h, r)
+	l.hosts.MarkIfUnavailable(now, h)
 }
 
 // release frees the slot of g, because Done was called at the time now, and
@@ -45,7 +45,6 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	if g.state == inFlight {
 		l.stats.InFlight--
 		if h.Finish(now, &g.request) {
-			l.hosts.MarkIntervalStart(h, &g.request)
 			l.retime(h, now)
 		}
 	}
@@ -85,7 +84,6 @@ func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	h.Expire(now, func(r *schedule.Request, intervalsRestarted bool) {
 		l.stats.InFlight--
 		if intervalsRestarted {
-			l.hosts.MarkIntervalStart(h, r)
 			restarted = true
 		}
 		owner(r).state = expired

@@ -146,13 +146,3 @@ func hasBackOff(level uint8, latest Class) bool { return level > 0 || latest >= 
 func (h *Host) IsPaused(now Time) bool {
 	return h.Learned != nil && max(h.Learned.PauseEnd, h.quotaDue()) > now
 }
-
-// UnavailableUntil returns the time at which the pause and the Crawl-delay of h
-// are over and its quota lets the next request start, or Anytime if none of
-// them is known.
-func (h *Host) UnavailableUntil() Time {
-	if h.Learned == nil {
-		return Anytime
-	}
-	return max(h.Learned.PauseEnd, h.quotaDue(), h.Learned.CrawlDelayEnd)
-}

@@ -125,21 +125,41 @@ func (t *Table) ring(h *Host) *hostRing {
 	return &t.blank
 }
 
-// MarkUnavailable must be called when a pause or a quota of h begins: see
-// IsPaused.
-func (t *Table) MarkUnavailable(h *Host) {
-	if h.unavailableIndex == 0 {
+// MarkIfUnavailable must be called when the intervals of h have been restarted,
+// and when its Crawl-delay, pause, quota or Settings have changed. It adds h to
+// the unavailable hosts if a pause, a quota or a long Crawl-delay lets no
+// request start now. Otherwise h could not be evicted before that is over.
+func (t *Table) MarkIfUnavailable(now Time, h *Host) {
+	if h.unavailableIndex > 0 {
+		return
+	}
+	if h.IsPaused(now) || h.isInLongCrawlDelay(now) {
 		t.unavailable = append(t.unavailable, h)
 		h.unavailableIndex = int32(len(t.unavailable))
 	}
 }
 
-// MarkIntervalStart must be called when r has restarted the intervals of h. If
-// the Crawl-delay of r is long, h is unavailable until the Crawl-delay is over.
-func (t *Table) MarkIntervalStart(h *Host, r *Request) {
-	if h.CrawlDelay(r) > h.maxOrdinaryCrawlDelay() {
-		t.MarkUnavailable(h)
+// isInLongCrawlDelay reports whether a Crawl-delay runs now that is longer than
+// an ordinary one.
+func (h *Host) isInLongCrawlDelay(now Time) bool {
+	return h.crawlDelayEnd() > max(now, h.ordinaryCrawlDelayEnd())
+}
+
+// crawlDelayEnd returns the end of the latest Crawl-delay, or of the one that
+// is in force now if that ends later: it may have been declared or configured
+// only after the latest start. The result is Anytime if there is neither.
+func (h *Host) crawlDelayEnd() Time {
+	end := h.CrawlDelayDue(AnyRequest)
+	if h.Learned != nil {
+		end = max(end, h.Learned.CrawlDelayEnd)
 	}
+	return end
+}
+
+// ordinaryCrawlDelayEnd returns the time at which the longest ordinary
+// Crawl-delay would be over.
+func (h *Host) ordinaryCrawlDelayEnd() Time {
+	return h.LastCrawlDelayStart.Add(h.lengthen(h.maxOrdinaryCrawlDelay()))
 }
 
 // maxOrdinaryCrawlDelay returns the longest Crawl-delay that does not make h
@@ -196,12 +216,17 @@ func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 // FreeAt returns the time at which the interval, the Crawl-delay and the pause
 // of h are over, and its quota lets the next request start. The quota may be in
 // force for longer: see IsBlank.
-func (h *Host) FreeAt() Time {
-	free := h.DueForAny()
+func (h *Host) FreeAt() Time { return max(h.IntervalEnd(), h.UnavailableUntil()) }
+
+// UnavailableUntil returns the time at which the pause and the Crawl-delay of h
+// are over and its quota lets the next request start, or Anytime if none of
+// them is known.
+func (h *Host) UnavailableUntil() Time {
+	end := h.crawlDelayEnd()
 	if h.Learned != nil {
-		free = max(free, h.Learned.CrawlDelayEnd)
+		end = max(end, h.Learned.PauseEnd, h.quotaDue())
 	}
-	return free
+	return end
 }
 
 // setAside moves h, the first host of a ring, to the end of its ring, which is
@@ -287,8 +312,7 @@ func (t *Table) examineUnavailable(now Time, n int) *Host {
 // evicted: when its interval is over, and so is its Crawl-delay or, if that is
 // long, the longest ordinary one.
 func (h *Host) evictableAt() Time {
-	ordinaryEnd := h.LastCrawlDelayStart.Add(h.maxOrdinaryCrawlDelay())
-	return max(h.IntervalEnd(), min(h.Learned.CrawlDelayEnd, ordinaryEnd))
+	return max(h.IntervalEnd(), min(h.crawlDelayEnd(), h.ordinaryCrawlDelayEnd()))
 }
 
 func (t *Table) removeUnavailable(h *Host) {

@@ -37,7 +37,7 @@ func (t *testTable) start(now Time, key string, r *Request) {
 	h := t.obtain(now, key)
 	t.MarkBusy(h)
 	h.Start(now, r, time.Minute)
-	t.MarkIntervalStart(h, r)
+	t.MarkIfUnavailable(now, h)
 	t.inFlight[key] = r
 }
 
@@ -45,9 +45,7 @@ func (t *testTable) finish(now Time, key string, sig Signals) {
 	h := t.Get(key)
 	r := t.inFlight[key]
 	h.ApplyOutcome(now, r, sig)
-	if h.IsPaused(now) {
-		t.MarkUnavailable(h)
-	}
+	t.MarkIfUnavailable(now, h)
 	h.Finish(now, r)
 	t.MarkIdle(now, h)
 }
@@ -69,8 +67,9 @@ func (t *testTable) keys() string {
 // "quota" one whose response declares a quota that is renewed in a minute and
 // allows a request every 10 s until then, "known" is a request with a
 // Crawl-delay of 2 s, and "slow" with one of two hours. "done" ends a request.
-// "declare" declares a Crawl-delay of 2 s for a request whose check then fails,
-// and "undeclare" declares none for a request that is then rejected.
+// "declare" declares a Crawl-delay of 2 s for a request whose check then fails.
+// "declareslow" declares one of two hours, and "undeclare" declares none, for a
+// request that is then rejected.
 func TestTable(t *testing.T) {
 	type step struct {
 		now   Time
@@ -103,6 +102,10 @@ func TestTable(t *testing.T) {
 		{"but are within their interval", 2, []step{{0, "paused a", "a"}, {0, "paused b", "a b"}, {999 * ms, "get c", "a b c"}}},
 		{"a long Crawl-delay is a pause", 1, []step{{0, "slow a", "a"}, {minute - 1, "get b", "a b"}}},
 		{"which may end early", 1, []step{{0, "slow a", "a"}, {minute, "get b", "b"}}},
+		{"a long Crawl-delay that is declared after the start", 1, []step{{0, "get a", "a"}, {2 * s, "declareslow a", "a"}, {minute - 1, "get b", "a b"}}},
+		{"it may end early too", 1, []step{{0, "get a", "a"}, {2 * s, "declareslow a", "a"}, {minute, "get b", "b"}}},
+		{"the long Crawl-delay of another origin protects the host", 1, []step{{0, "slow a", "a"}, {2 * s, "undeclare a", "a"}, {minute - 1, "get b", "a b"}}},
+		{"a Crawl-delay that is not long is no pause", 1, []step{{0, "slow a", "a"}, {2 * s, "undeclare a", "a"}, {2 * hour, "known a", "a"}, {2*hour + 2*s, "get b", "b"}}},
 		{"the pause is over", 10, []step{{0, "paused a", "a"}, {hour, "get b", "a b"}, {hour, "get c", "a b c"}, {hour + 2*s, "get d", "a d"}}},
 		{"a quota runs", 10, []step{{0, "quota a", "a"}, {30 * s, "get b", "a b"}, {minute - 1, "get c", "a c"}}},
 		{"a quota was renewed while the host was idle", 1, []step{{0, "quota a", "a"}, {minute, "get b", "b"}}},
@@ -133,14 +136,15 @@ func TestTable(t *testing.T) {
 					sig.Quota = Quota{Spread: 10 * s, RenewsIn: minute}
 				case "known", "declare":
 					r = &Request{Declared: true, CrawlDelay: 2 * s}
-				case "slow":
+				case "slow", "declareslow":
 					r = &Request{Declared: true, CrawlDelay: 2 * time.Hour}
 				}
 				switch event {
 				case "done":
 					table.finish(step.now, key, sig)
-				case "declare":
+				case "declare", "declareslow":
 					table.Get(key).Declare(r)
+					table.MarkIfUnavailable(step.now, table.Get(key))
 				case "undeclare":
 					table.Get(key).Declare(&Request{Declared: true})
 					table.MarkIdle(step.now, table.Get(key))
@@ -170,6 +174,26 @@ func TestTable(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A Crawl-delay of MaxCrawlDelay that Jitter lengthens is not long. The host is
+// not evicted before the Crawl-delay is over.
+func TestTable_JitterMakesNoCrawlDelayLong(t *testing.T) {
+	table := newTestTable(1)
+	table.Settings.Jitter = 0.5
+	table.Settings.Random = func() float64 { return 0.5 }
+	r := &Request{Declared: true, CrawlDelay: time.Minute}
+	table.obtain(0, "a").Declare(r)
+	table.start(0, "a", r)
+	table.finish(0, "a", Signals{Status: 200, Class: Good})
+	table.obtain(75*s-1, "b")
+	if got := table.keys(); got != "a b" {
+		t.Errorf("before the end of the Crawl-delay, the table has the hosts %s, want a b", got)
+	}
+	table.obtain(75*s, "c")
+	if table.Get("a") != nil {
+		t.Error("the host stays in the table after its Crawl-delay, want it evicted")
 	}
 }
 

@@ -10,11 +10,12 @@ type Learned struct {
 	// Declare and Import set it.
 	CrawlDelay time.Duration
 
-	// CrawlDelayEnd is the end of the latest Crawl-delay. Another origin of the
-	// host may have declared a shorter one since. Requests do not wait for it.
-	// Eviction waits for it, but for no longer than maxOrdinaryCrawlDelay, and
-	// Export hands over LastCrawlDelayStart until then. RestartIntervals and
-	// Import set it if it becomes later.
+	// CrawlDelayEnd is the end of the latest Crawl-delay that was in force at
+	// a start, or Never. Another origin of the host may have declared a shorter
+	// one since. Requests do not wait for it. Eviction waits for it, but for no
+	// longer than maxOrdinaryCrawlDelay, and Export hands over
+	// LastCrawlDelayStart until then. RestartIntervals and Import set it if it
+	// becomes later.
 	CrawlDelayEnd Time
 
 	// Adaptive is the adaptive delay. adapt and Import set it.
@@ -39,7 +40,9 @@ type Learned struct {
 }
 
 // newLearned returns a Learned of a host from which nothing was learned.
-func newLearned() *Learned { return &Learned{PauseEnd: Never, Incident: Never} }
+func newLearned() *Learned {
+	return &Learned{CrawlDelayEnd: Never, PauseEnd: Never, Incident: Never}
+}
 
 // pause lets no request start before now + wait, for the given reason. It
 // returns wait, or 0 if the host is already paused for at least as long.
