@@ -37,11 +37,13 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// Callbacks of this request may later write to the guard's client, which
-	// other requests have read meanwhile. Each of them took the guard's lock
-	// after its read, in current. lastBase takes the lock here only to order
-	// these reads before the writes; its result is not needed.
+	// Callbacks of this request may later write to the client of this guard or
+	// of the main guard, which other requests have read meanwhile. Each of them
+	// took the guard's lock after its read, in current. lastBase takes the lock
+	// here only to order these reads before the writes; its result is not
+	// needed.
 	g.lastBase()
+	x.mainGuard.lastBase()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
