@@ -31,7 +31,10 @@ func (a *attachedCollector) registerCallbacks() {
 // On an asynchronous collector, the wait does not block the OnError handler
 // that called Retry, because the repeat has a goroutine of its own.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
-	seal(r)
+	s := seal(r)
+	if a.isHeadOfVisit(r, s) {
+		r.Body = &repeatMark{precedesGet: true}
+	}
 	mark := repeatMarkFor(r) // seal restores only the http.Request; r.Body is still the mark
 	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
@@ -59,7 +62,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	// The new mark has no hops and checksVisited, because the site has
 	// responded.
 	if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
-		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
+		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats, precedesGet: was.precedesGet}
 	}
 }
 
