@@ -53,6 +53,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 		// final, or its end is known and a Retry waits for it.
 		r.Headers = new(http.Header)
 	}
+	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
 	if r.StatusCode == 0 {
 		a.restoreCached(r.Request)
 		a.markFailed(r.Request, err)
@@ -84,6 +85,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // them. It does the same for a response that is certainly from bot protection,
 // such as a challenge or any 429, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
+	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
@@ -115,7 +117,7 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 // contain directives or identify bot protection.
 func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
 	a.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx with a copy
+	r.Ctx = r.Request.Ctx // onRequest or onResponseHeaders may have replaced r.Request.Ctx with a copy
 	directives := a.Directives(r)
 	if directives.Refusal.Sure || directives.NoFollow() {
 		a.markNoFollow(r)

@@ -172,8 +172,8 @@ func (a *attachedCollector) repeat(r *colly.Request) {
 	}
 }
 
-// isHeadOfVisit reports whether r is the HEAD that Visit sends before its GET if
-// the collector has CheckHead. It also returns true for a HEAD that
+// isHeadOfVisit reports whether r is the HEAD that Visit sends before its GET
+// because of CheckHead. It also returns true for a HEAD that
 // Collector.Request sends without a body, because colly makes both requests by
 // the same call. A HEAD of Collector.Head or Request.Retry differs: colly does
 // not check its redirects for visited URLs. One of Request.Do has a Depth of 0,
