@@ -702,7 +702,7 @@ func TestHeadOfTheProgramIsNotFollowedByAGet(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/PutBack %v/ParseHTTPErrorResponse %v", name, putBack, parseErrors), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						web := busy(http.StatusTooManyRequests, 2, "5")
-						c := colly.NewCollector(colly.CheckHead())
+						c := colly.NewCollector(colly.CheckHead(), colly.AllowURLRevisit()) // otherwise a second GET is not sent
 						c.ParseHTTPErrorResponse = parseErrors
 						limiter := new(politeness.Limiter)
 						if putBack {

@@ -79,7 +79,11 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	}
 	a.tally(&a.counts.Retried, 1)
 	again := a.newRepeat(r.Request, repeats+1)
-	again.Body.(*repeatMark).bypassesCache = bypassCache
+	mark := again.Body.(*repeatMark)
+	mark.bypassesCache = bypassCache
+	if a.collector.ParseHTTPErrorResponse {
+		mark.precedesGet = false // the HEAD has not failed for colly, so Visit sends the GET
+	}
 	if a.PutBack {
 		a.repeatLater(again, time.Time{})
 	} else {
