@@ -228,7 +228,9 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 //
 // If AttemptTimeout is 0, as described at Attach, the attempts of such a
 // collector are limited by its own request timeout, which is 10 s unless
-// SetRequestTimeout sets another time, before or after Add.
+// SetRequestTimeout sets another time, before or after Add. The request timeout
+// of the first collector does not apply to it, because colly gives each
+// collector that is not a clone a timeout of its own.
 //
 // The extension does not prevent the collector from being garbage collected.
 //
