@@ -221,15 +221,20 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // such as nofollow, OnBlocked, PutBack and the check of cached pages.
 //
 // An added collector that is not a clone sends requests through its own
-// transport, if it has one, and otherwise through the transport that the first
-// collector has when Add is called. A transport or proxy that is set on the
-// first collector later must be set on the added one too.
-// Requests for robots.txt are always sent through the transport of the first
-// collector.
+// transport if the program has set one, before or after Add, with
+// WithTransport, SetProxy, SetProxyFunc or SetClient. Until then, each request
+// is sent through the transport that the first collector has at that time, so
+// that a SetProxy of the first collector applies to the added one too. (In
+// plain colly, only clones share a transport.) Therefore, setting a transport
+// on the first collector while requests of the added one are under way is a
+// data race. Requests for robots.txt are always sent through the transport of
+// the first collector.
 //
 // If AttemptTimeout is 0, as described at Attach, the attempts of such a
 // collector are limited by its own request timeout, which is 10 s unless
-// SetRequestTimeout sets another time, before or after Add.
+// SetRequestTimeout sets another time, before or after Add. The request timeout
+// of the first collector does not apply to it, because colly gives each
+// collector that is not a clone a timeout of its own.
 //
 // The extension does not prevent the collector from being garbage collected.
 //

@@ -31,7 +31,10 @@ func (a *attachedCollector) registerCallbacks() {
 // On an asynchronous collector, the wait does not block the OnError handler
 // that called Retry, because the repeat has a goroutine of its own.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
-	seal(r)
+	s := seal(r)
+	if a.isHeadOfVisit(r, s) {
+		r.Body = &repeatMark{precedesGet: true}
+	}
 	// seal restores only the body of the http.Request. If r is a repeat, r.Body
 	// is still its mark.
 	mark := repeatMarkFor(r)
@@ -54,6 +57,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 		// final, or its end is known and a Retry waits for it.
 		r.Headers = new(http.Header)
 	}
+	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
 	if r.StatusCode == 0 {
 		a.restoreCached(r.Request)
 		a.markFailed(r.Request, err)
@@ -63,7 +67,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 	// The new mark has no hops and checksVisited, because the site has
 	// responded.
 	if was := repeatMarkFor(r.Request); a.isThrottled(r) && was.repeats < a.RetryThrottled {
-		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats}
+		r.Request.Body = &repeatMark{body: was.body, err: err, final: true, willRepeat: true, repeats: was.repeats, precedesGet: was.precedesGet}
 	}
 }
 
@@ -85,6 +89,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // them. It does the same for a response that is certainly from bot protection,
 // such as a challenge or any 429, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
+	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
@@ -116,7 +121,7 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 // contain directives or identify bot protection.
 func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
 	a.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // onResponseHeaders may have replaced r.Request.Ctx with a copy
+	r.Ctx = r.Request.Ctx // onRequest or onResponseHeaders may have replaced r.Request.Ctx with a copy
 	directives := a.Directives(r)
 	if directives.Refusal.Sure || directives.NoFollow() {
 		a.markNoFollow(r)

@@ -30,7 +30,9 @@ import (
 
 // newGuard makes a guard the transport of a backend. The guard sends the
 // requests of all collectors of the backend through base, until another
-// transport is set on one of them.
+// transport is set on one of them. If there is a main guard already, the guard
+// follows the transport of the main guard until then, and base should be that
+// transport.
 func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
 	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
 	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
@@ -39,6 +41,7 @@ func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Dur
 	// collector or is from Collector.Init (see guardFor), and its client may
 	// have a transport. mainGuard is nil only while the first guard is made.
 	// The transport of the main guard itself is chosen by chooseTransport.
+	g.followsTransport = x.mainGuard != nil
 	if set := g.client.Transport; set != nil && x.mainGuard != nil {
 		g.setTransport(set)
 	}
@@ -59,7 +62,7 @@ func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
 	defer x.newGuardMu.Unlock()
 	g, ok := b.firstMatcher().(*guard)
 	if !ok {
-		base, _, _ := x.mainGuard.current() // later changes do not reach this guard
+		base, _, _ := x.mainGuard.current()
 		client := *b.client
 		return x.newGuard(b, base, x.attemptTimeout(client, client.Transport)), nil
 	}
@@ -91,6 +94,7 @@ func (g *guard) syncClient() error {
 
 // syncClientLocked is syncClient for a caller that holds g.mu.
 func (g *guard) syncClientLocked() error {
+	g.follow() // before setTransport, which adds a proxy to the current transport
 	if *g.backend.client != g.client {
 		g.replaceClient()
 	}
@@ -118,6 +122,15 @@ func (g *guard) syncClientLocked() error {
 		client.Timeout = 0
 	}
 	return g.refused
+}
+
+// follow applies the transport of the main guard, if g follows it. The caller
+// holds g.mu while follow locks the main guard. The main guard follows no other
+// guard, so it never locks g.
+func (g *guard) follow() {
+	if g.followsTransport {
+		g.base, _, g.refused = g.x.mainGuard.current()
+	}
 }
 
 // copyChange copies a field of the program's client to the guard's own client

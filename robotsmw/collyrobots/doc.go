@@ -242,6 +242,11 @@
 //
 //   - All methods are checked, including the HEAD of CheckHead, and so are
 //     redirects, Retry, and clones made before or after Attach.
+//   - With CheckHead, Visit of a synchronous collector returns when its HEAD
+//     fails. If the extension repeats that HEAD, because of PutBack or
+//     RetryThrottled, it also sends the GET. It does the same for a HEAD that
+//     the program sends with Collector.Request, because colly makes it by the
+//     same call as the HEAD of Visit. To send only a HEAD, use Collector.Head.
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt in memory disallows it; files that are only in a
 //     Store are not consulted. If cached pages should obey the current rules,

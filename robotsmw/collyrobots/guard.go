@@ -41,6 +41,10 @@ type guard struct {
 	timeout        time.Duration                              // the timeout of an attempt; negative means no limit
 	refused        error                                      // why the transport that was set last cannot be used; nil if it can
 	warned         sync.Once
+
+	// followsTransport is whether base and refused are those of the main guard.
+	// This is so on an added collector on which no transport has been set.
+	followsTransport bool
 }
 
 // attemptTimeout returns how long an attempt of a collector with this client
@@ -57,6 +61,7 @@ func (x *Extension) attemptTimeout(client *http.Client, t http.RoundTripper) tim
 // setTransport makes the guard send its requests through t, unless
 // resolveTransport refuses t.
 func (g *guard) setTransport(t http.RoundTripper) {
+	g.followsTransport = false
 	if g.x.failed != nil { // no request is sent; release sets the transport again
 		g.base = t
 		return

@@ -22,7 +22,7 @@ type pageRequest struct {
 	guard           *guard
 	since           time.Time       // when the guard received the request
 	sent            time.Time       // when the request was first sent
-	attempt         context.Context // ends with the attempt; until the networkTransport sends the request, it is Context
+	attempt         context.Context // ends with the attempt; Context until the request is sent
 	proxy           string          // the proxy that colly's switcher chose; "" means none
 }
 

@@ -105,19 +105,18 @@ func (a *attachedCollector) markNoFollow(page *colly.Response) {
 }
 
 // checkAgainstMark aborts r if the page with the mark k forbids it: if it is a
-// nofollow page, or if r is for a rel=nofollow link of the page. If r requests
-// the page itself, checkAgainstMark clears the mark.
+// nofollow page, or if r is for a rel=nofollow link of the page. Otherwise r
+// gets its own mark, so that k does not affect the links of its response. This
+// also applies if r requests the page itself again, because the directives may
+// have changed. Requests that are still made from the earlier response have its
+// Ctx and remain subject to k.
 func (a *attachedCollector) checkAgainstMark(r *colly.Request, k *pageMark) {
-	switch {
-	case k.is(r): // the page itself, whose directives may have changed
-		k.noFollow.Store(false)
-		k.rel.Store(nil)
-	case k.refuses(r.URL.String()):
+	if !k.is(r) && k.refuses(r.URL.String()) {
 		a.tally(&a.counts.LinksRefused, 1)
 		r.Abort()
-	default: // r is allowed; it gets its own mark, so that k does not affect its links
-		a.pageMarks.put(r)
+		return
 	}
+	a.pageMarks.putNew(r)
 }
 
 // markRelLinks marks the rel=nofollow links of a page.

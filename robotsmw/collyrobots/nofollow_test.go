@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/gocolly/colly/v2/queue"
@@ -697,5 +698,66 @@ func TestNoFollowInOnError(t *testing.T) {
 			ext.Wait()
 			wantAsked(t, web, "GET http://blog.example/", "GET http://blog.example/")
 		}
+	}
+}
+
+// On an asynchronous collector, an OnError handler of a nofollow page calls
+// Retry. While the Retry is under way, and after it has failed, the handler
+// calls Collector.Request with the Ctx of the page. The request is refused,
+// because the links are those of the first response. The new response has no
+// nofollow directive, so its links are followed.
+func TestNoFollow_RetryIsUnderWay(t *testing.T) {
+	for _, second := range []string{"a page", "no response"} {
+		synctest.Test(t, func(t *testing.T) {
+			web := new(robotstest.Internet)
+			var requests atomic.Int32
+			respond := make(chan struct{})
+			mux := http.NewServeMux()
+			mux.Handle("/robots.txt", http.NotFoundHandler())
+			mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/" {
+					return
+				}
+				if requests.Add(1) == 1 {
+					w.Header().Set("X-Robots-Tag", "nofollow")
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				<-respond
+				if second == "no response" {
+					panic(http.ErrAbortHandler)
+				}
+			})
+			web.Handle("a.example", mux)
+			c, ext := polite(t, web, colly.Async())
+			request := func(r *colly.Response, path string) {
+				c.Request(http.MethodGet, "http://a.example"+path, nil, r.Ctx, nil)
+			}
+			c.OnError(func(r *colly.Response, err error) {
+				if r.StatusCode == 0 {
+					request(r, "/linkOfSecondAttempt")
+					return
+				}
+				if err := r.Request.Retry(); err != nil {
+					t.Errorf("Retry = %v, want nil", err)
+				}
+				synctest.Wait() // until the server has received the request of Retry
+				request(r, "/linkDuringRetry")
+				close(respond)
+				synctest.Wait()
+				request(r, "/linkAfterRetry")
+			})
+			c.OnResponse(func(r *colly.Response) {
+				if r.Request.URL.Path == "/" {
+					request(r, "/linkOfSecondAttempt")
+				}
+			})
+			c.Visit("http://a.example/")
+			c.Wait()
+			wantAsked(t, web, "GET http://a.example/", "GET http://a.example/", "GET http://a.example/linkOfSecondAttempt")
+			if n := ext.Counts().LinksRefused; n != 2 {
+				t.Errorf("second attempt: %s: Counts().LinksRefused = %d, want 2", second, n)
+			}
+		})
 	}
 }

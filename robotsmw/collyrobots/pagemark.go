@@ -55,12 +55,16 @@ func (s *pageMarks) forPage(page *colly.Request) *pageMark {
 	return nil
 }
 
-// put returns the page's mark. If it has none, put makes one and gives the page
-// a Ctx of its own.
+// put returns the page's mark. If it has none, put calls putNew.
 func (s *pageMarks) put(page *colly.Request) *pageMark {
 	if k := s.forPage(page); k != nil {
 		return k
 	}
+	return s.putNew(page)
+}
+
+// putNew gives the page a new mark and a Ctx of its own.
+func (s *pageMarks) putNew(page *colly.Request) *pageMark {
 	own := *page.Ctx
 	page.Ctx = &own
 	k := &pageMark{method: page.Method, url: page.URL.String()}

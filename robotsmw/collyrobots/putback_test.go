@@ -2,6 +2,7 @@ package collyrobots_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -677,4 +678,69 @@ func TestCheckHeadThatIsThrottledIsFollowedByItsGet(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A program sends a HEAD with a collector that has CheckHead, and the extension
+// repeats it. No GET follows, as in plain colly. A GET follows the HEAD that
+// Visit has sent, also if it is repeated more than once or if the program
+// retries it.
+func TestHeadOfTheProgramIsNotFollowedByAGet(t *testing.T) {
+	const page = "http://busy.example/page"
+	head := func(c *colly.Collector) { c.Head(page) }
+	for name, test := range map[string]struct {
+		send func(*colly.Collector)
+		want []string // requests without PutBack
+	}{
+		"Head":          {head, []string{"HEAD", "HEAD", "HEAD"}},
+		"Visit":         {func(c *colly.Collector) { c.Visit(page) }, []string{"HEAD", "HEAD", "HEAD", "GET"}},
+		"Head, Visit":   {func(c *colly.Collector) { head(c); c.Visit(page) }, []string{"HEAD", "HEAD", "HEAD", "HEAD", "GET"}},
+		"Request.Do":    {func(c *colly.Collector) { newRequest(c, http.MethodHead, page).Do() }, []string{"HEAD", "HEAD", "HEAD"}},
+		"Request.Retry": {func(c *colly.Collector) { newRequest(c, http.MethodHead, page).Retry() }, []string{"HEAD", "HEAD", "HEAD"}},
+	} {
+		for _, putBack := range []bool{false, true} {
+			for _, parseErrors := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/PutBack %v/ParseHTTPErrorResponse %v", name, putBack, parseErrors), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						web := busy(http.StatusTooManyRequests, 2, "5")
+						c := colly.NewCollector(colly.CheckHead(), colly.AllowURLRevisit()) // otherwise a second GET is not sent
+						c.ParseHTTPErrorResponse = parseErrors
+						limiter := new(politeness.Limiter)
+						if putBack {
+							limiter = neverWait(0)
+						}
+						ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+						ext.RetryThrottled = 3
+						ext.PutBack = putBack
+						test.send(c)
+						ext.Wait()
+						var methods []string
+						for _, request := range asked(web) {
+							method, _, _ := strings.Cut(request, " ")
+							methods = append(methods, method)
+						}
+						if putBack {
+							slices.Sort(methods)
+							slices.Sort(test.want)
+						}
+						if !slices.Equal(methods, test.want) {
+							t.Errorf("the servers received requests with the methods %v, want %v", methods, test.want)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func newRequest(c *colly.Collector, method, target string) *colly.Request {
+	stored, err := json.Marshal(map[string]string{"URL": target, "Method": method})
+	if err != nil {
+		panic(err)
+	}
+	r, err := c.UnmarshalRequest(stored)
+	if err != nil {
+		panic(err)
+	}
+	r.Body = nil
+	return r
 }

@@ -23,6 +23,7 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 		repeats:       previous.repeats,
 		hops:          previous.hops,
 		bypassesCache: previous.bypassesCache,
+		precedesGet:   previous.precedesGet,
 	}
 	r.Body = mark
 	reason := unreachable
@@ -78,7 +79,11 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	}
 	a.tally(&a.counts.Retried, 1)
 	again := a.newRepeat(r.Request, repeats+1)
-	again.Body.(*repeatMark).bypassesCache = bypassCache
+	mark := again.Body.(*repeatMark)
+	mark.bypassesCache = bypassCache
+	if a.collector.ParseHTTPErrorResponse {
+		mark.precedesGet = false // the HEAD has not failed for colly, so Visit sends the GET
+	}
 	if a.PutBack {
 		a.repeatLater(again, time.Time{})
 	} else {
@@ -105,6 +110,7 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 		hops:          mark.hops,
 		checksVisited: mark.checksVisited,
 		bypassesCache: mark.bypassesCache,
+		precedesGet:   mark.precedesGet,
 	}
 	return &again
 }
@@ -154,6 +160,7 @@ func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
 // repeat submits a request again. If the request fails, OnError receives the
 // error. If colly refuses to make the request, OnError is not called.
 func (a *attachedCollector) repeat(r *colly.Request) {
+	precedesGet := repeatMarkFor(r).precedesGet // on an asynchronous collector, Retry passes the mark to another goroutine
 	err := r.Retry()
 	if isAny(err, colly.ErrMaxRequests, colly.ErrRetryBodyUnseekable) {
 		a.tally(&a.counts.GivenUp, 1)
@@ -161,12 +168,34 @@ func (a *attachedCollector) repeat(r *colly.Request) {
 	if err != nil {
 		return
 	}
-	visitsAfterHead := a.collector.CheckHead && !a.collector.Async
-	if visitsAfterHead && r.Method == http.MethodHead {
-		// With CheckHead, Visit sends a HEAD before the GET. It returned when
-		// this HEAD failed the first time, so the GET is sent here. Like that
-		// of Visit, it has a Ctx of its own: otherwise, a nofollow directive in
-		// the response to the HEAD would abort it.
+	if precedesGet {
+		// Visit returned when this HEAD failed the first time, so the GET is
+		// sent here. Like that of Visit, it has a Ctx of its own: otherwise, a
+		// nofollow directive in the response to the HEAD would abort it.
 		a.collector.Request(http.MethodGet, r.URL.String(), nil, nil, nil)
 	}
+}
+
+// isHeadOfVisit reports whether r is the HEAD that Visit sends before its GET
+// because of CheckHead. It also returns true for a HEAD that
+// Collector.Request sends without a body, because colly makes both requests by
+// the same call. A HEAD of Collector.Head or Request.Retry differs: colly does
+// not check its redirects for visited URLs. One of Request.Do has a Depth of 0,
+// unless the program sets another.
+//
+// On an asynchronous collector, Visit does not wait for the HEAD and always
+// sends the GET, so isHeadOfVisit returns false. s is the seal of r. If it is
+// nil, the context of r is not known, and isHeadOfVisit does not examine it.
+func (a *attachedCollector) isHeadOfVisit(r *colly.Request, s *sealed) bool {
+	if !a.collector.CheckHead || a.collector.Async {
+		return false
+	}
+	if r.Method != http.MethodHead || r.Body != nil || r.Depth != 1 {
+		return false
+	}
+	if s == nil {
+		return true
+	}
+	checksVisited, _ := s.Value(colly.CheckRevisitKey).(bool)
+	return checksVisited
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/goodbots/courtesy/robotsmw"
 )
 
-// A repeatMark marks a request that failed, that repeats another request, or
-// that checkCached has changed. It replaces the request's Body. Request.Retry
-// and Request.Do first rewind the body, so colly calls Seek before each repeat,
-// and an error from Seek ends the repeat. If the repeat has to wait,
-// beforeRequest waits in the goroutine of the repeat. The body that the mark
-// replaced is restored before the repeat is sent.
+// A repeatMark marks a request that failed, that repeats another request, that
+// checkCached has changed, or that is the HEAD of a Visit. It replaces the
+// request's Body. Request.Retry and Request.Do first rewind the body, so colly
+// calls Seek before each repeat, and an error from Seek ends the repeat. If the
+// repeat has to wait, beforeRequest waits in the goroutine of the repeat. The
+// body that the mark replaced is restored before the repeat is sent.
 type repeatMark struct {
 	body io.Reader // the body that the request had; nil means none
 
@@ -38,6 +38,7 @@ type repeatMark struct {
 	hops          int  // number of times that the Limiter has refused it after a redirect
 	repeats       int  // number of times that the extension has repeated it because of RetryThrottled
 	bypassesCache bool // whether colly must not serve the request from its cache directory
+	precedesGet   bool // whether it is the HEAD of a Visit with CheckHead: see isHeadOfVisit
 
 	header http.Header // the header before checkCached changed it; nil if it did not
 }

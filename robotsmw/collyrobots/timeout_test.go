@@ -156,6 +156,7 @@ func TestTimeout_AddedCollector(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first   time.Duration // the request timeout of the first collector
 		options time.Duration // Options.AttemptTimeout
+		later   time.Duration // the one that it gets after Add; 0 means none
 		before  func(*colly.Collector)
 		after   func(*colly.Collector)
 		want    time.Duration // 0 means no limit
@@ -164,11 +165,13 @@ func TestTimeout_AddedCollector(t *testing.T) {
 		// of the extension.
 		transport *politeness.Transport
 	}{
-		"a timeout before Add":                   {first: 30 * time.Second, before: set(2 * time.Second), want: 2 * time.Second},
-		"a timeout after Add":                    {first: 30 * time.Second, after: set(2 * time.Second), want: 2 * time.Second},
-		"the default":                            {first: 30 * time.Second, want: defaultTimeout},
-		"the first has none":                     {before: set(2 * time.Second), want: 2 * time.Second},
-		"the first has none, and the default":    {want: defaultTimeout},
+		"a timeout before Add":                          {first: 30 * time.Second, before: set(2 * time.Second), want: 2 * time.Second},
+		"a timeout after Add":                           {first: 30 * time.Second, after: set(2 * time.Second), want: 2 * time.Second},
+		"the default":                                   {first: 30 * time.Second, want: defaultTimeout},
+		"the first has none":                            {before: set(2 * time.Second), want: 2 * time.Second},
+		"the first has none, and the default":           {want: defaultTimeout},
+		"the first gets another after Add":              {first: 30 * time.Second, later: 40 * time.Second, want: defaultTimeout},
+		"an AttemptTimeout, and the first gets another": {options: 5 * time.Second, later: 40 * time.Second, want: 5 * time.Second},
 		"none":                                   {first: 2 * time.Second, before: set(0)},
 		"an AttemptTimeout":                      {first: 30 * time.Second, options: 5 * time.Second, before: set(2 * time.Second), want: 5 * time.Second},
 		"an AttemptTimeout, and one after Add":   {options: 5 * time.Second, after: set(2 * time.Second), want: 2 * time.Second},
@@ -202,6 +205,9 @@ func TestTimeout_AddedCollector(t *testing.T) {
 				}
 				if tt.after != nil {
 					tt.after(c)
+				}
+				if tt.later != 0 {
+					first.SetRequestTimeout(tt.later)
 				}
 				wantTimeout(t, c, tt.want)
 				wantTimeout(t, c.Clone(), tt.want)
