@@ -80,7 +80,9 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 		}
 	}
 	laneCheckIn := l.tendLane(g, now)
-	if g.state == rejectedInQueue { // now or since the last call, a retiming has removed g from its queue
+	if g.state == rejectedInQueue {
+		// join, tendLane or, since the last call, another goroutine has retimed
+		// the lane and removed g: see visit in wakeup.go.
 		retryIn := max(g.request.Estimate.Sub(now), g.leaveNext())
 		l.checkIdle(g.host, now) // g may have been the last that needed the host
 		return readiness{rejected: true, retryIn: retryIn, why: g.rejectedFor}

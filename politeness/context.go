@@ -13,12 +13,12 @@ import (
 //
 // An Exempt request does not wait behind other requests to its host. If one of
 // them is due too, they take turns: at most every second request that starts is
-// Exempt, and after an Exempt request the others have at least as much time as
-// it took, in whole intervals. Otherwise links to many ports of a host, each of
-// which has a robots.txt, would stop the crawl of the host. An Exempt request
-// starts first if its URL has the scheme and host of the other request that is
-// due, because that request may need the file to start. If the check of a
-// request fails (see [WithCheck]) and other requests wait, the next Exempt
+// Exempt, and after an Exempt request the others have as much time as it took,
+// rounded down to whole Delays. Otherwise links to many ports of a host, each
+// of which has a robots.txt, would stop the crawl of the host. An Exempt
+// request starts first if its URL has the scheme and host of the other request
+// that is due, because that request may need the file to start. If the check of
+// a request fails (see [WithCheck]) and other requests wait, the next Exempt
 // request for its scheme and host usually starts before all other Exempt ones.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
@@ -39,6 +39,10 @@ type CrawlDelayKey struct{}
 // Crawl-delay is d: a positive duration, 0 if robots.txt has none, [Exempt] or
 // [ExemptInTurn]. If the context of a request has no Crawl-delay, the latest
 // one of another request to the host applies.
+//
+// An http.Client uses the context of a request for its redirects too. If a
+// redirect leads to another origin, a RoundTripper should replace the value,
+// because it would apply to the other host. That of package robotsmw does so.
 func WithCrawlDelay(ctx context.Context, d time.Duration) context.Context {
 	return &crawlDelayContext{ctx, d}
 }

@@ -51,9 +51,10 @@
 // [Transport] does not include it.
 //
 // If an http.Client follows a redirect (the request's Response is set), the
-// request may wait longer than MaxWait: by Delay, MaxCrawlDelay or the
-// intervals of PerHost, whichever is longest. Otherwise the interval after the
-// redirect would make each retry fail.
+// request may wait longer than MaxWait, by the longest interval that it may
+// have to keep: Delay, MaxCrawlDelay, the intervals of PerHost, 60 s with
+// Adaptive, or the Delay of a Within, with Jitter. Otherwise the interval after
+// the redirect would make each retry fail.
 //
 // # Job queues
 //
@@ -75,10 +76,11 @@
 // # Fleets
 //
 // If the Limiter of each process has a [Limiter.Fleet], each host is owned by
-// one Limiter at a time. Package redislimit provides Fleets. A Limiter gives a
-// host away after 2 s, or soon after its last request to the host is over, if
-// another Limiter waits for the host. All members should have the same fields,
-// and PerHost should return the same settings in each.
+// one Limiter at a time. Package redislimit provides Fleets. If another Limiter
+// waits for a host, its owner gives the host away after 2 s, or soon after its
+// last request to the host is over, but may start one request first. All
+// members should have the same fields, and PerHost should return the same
+// settings in each.
 //
 // # Two limits at once
 //
@@ -124,7 +126,8 @@ package politeness
 // The files, in the order in which a request needs them:
 //
 //	transport.go     waits for the host, makes the request, and makes it again instead of net/http
-//	proxy.go         the host that a request reaches through a proxy
+//	proxy.go         the host that a request reaches through a proxy, and
+//	                 that of a request target in absolute form
 //	acquire.go       Acquire: the deadline, the wait and its end; Next
 //	context.go       what a request's context contains: Crawl-delay, Trace, check
 //	grant.go         a request at one Limiter, and its states
@@ -153,7 +156,7 @@ package politeness
 // events.go.
 //
 // The rules for a single host are in internal/schedule, whose doc.go has a list
-// of its files. Six rules are in several places:
+// of its files. Seven rules are in several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
@@ -162,13 +165,16 @@ package politeness
 //     MaxWait is over, and ended (acquire.go) one whose context is.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
 //     (acquire.go) and join (chain.go) reject a request before it joins a
-//     queue. budgetReadiness
-//     (readiness.go) rejects the first of a lane, or reserves more in a fleet.
+//     queue. budgetReadiness (readiness.go) rejects the first of a lane, or
+//     reserves more in a fleet.
 //   - Retry-After: headers/read.go reads it and applies MaxRetryAfter.
 //     learnFrom (outcome.go) passes it to ApplyOutcome (schedule/backoff.go),
 //     which pauses the host.
 //   - Quotas: headers/read.go reads them and computes pause and interval.
 //     learnFrom passes them to applyQuota (schedule/quota.go).
+//   - Redirects: RoundTrip (transport.go) sets afterRedirect, and setDeadline
+//     (acquire.go) lets the request wait for longestInterval more. For a
+//     robots.txt that another host redirects to, see ExemptInTurn (context.go).
 //   - Retries: ExpectRetry (schedule/ownership.go) keeps a host of a fleet for
 //     a request that was rejected. try, join and leave (chain.go) and visit
 //     (wakeup.go) call it.

@@ -14,9 +14,10 @@ import (
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
 //   - The host's Budget is spent, or MaxHosts leaves no room for its count.
 //
-// The error is returned as soon as the reason is known. No request was sent,
-// and no slot or budget was used up. The caller should retry at Until, and may
-// send requests to other hosts meanwhile.
+// The error is returned as soon as the reason is known, except that a request
+// that already waits when the Budget is spent waits for its interval first. No
+// request was sent, and no slot or budget was used up. The caller should retry
+// at Until, and may send requests to other hosts meanwhile.
 //
 // An http.Client wraps the DelayError in a *url.Error; errors.As and
 // errors.AsType find it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -345,42 +344,6 @@ func isName(host string) bool {
 		}
 	}
 	return len(host) <= maxName
-}
-
-// checkTarget returns an error if a target in absolute form names neither the
-// host of the URL nor that of the Host header. The request would keep the delay
-// of the wrong host: the Limiter uses the host of the URL, but a target in
-// absolute form overrides the Host header (RFC 9112 §3.2.2), and a proxy sends
-// the request to the target's host.
-func checkTarget(req *http.Request) error {
-	authority, ok := targetHost(req.URL)
-	if !ok {
-		return nil
-	}
-	key, err := HostKey(req.Context(), &url.URL{Host: authority})
-	for _, host := range []string{req.URL.Host, req.Host} {
-		if own, _ := HostKey(req.Context(), &url.URL{Host: host}); err == nil && own == key {
-			return nil
-		}
-	}
-	return fmt.Errorf("politeness: the request target names a different origin from %s; clear URL.Opaque or use the same origin",
-		abbreviated(req.URL.Host))
-}
-
-// targetHost returns the host and port in the target of a request for u, if the
-// target is in absolute form. For a URL without Opaque, it is not.
-func targetHost(u *url.URL) (host string, ok bool) {
-	if u.Opaque == "" && (u.Path == "" || u.Path[0] == '/') {
-		return "", false
-	}
-	scheme, rest, ok := strings.Cut(u.RequestURI(), "://")
-	if !ok || strings.ContainsAny(scheme, "/?#") {
-		return "", false
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	return rest, true
 }
 
 // abbreviated returns a host or URL, cut to a length that suits an error.

@@ -41,10 +41,9 @@ type Limiter struct {
 
 	// MaxWait is the longest time that Acquire waits. A request that would have
 	// to wait longer fails with a [*DelayError] as soon as that is known. A
-	// request that follows a redirect may wait one interval longer: Delay,
-	// MaxCrawlDelay or an interval of PerHost, whichever is the longest. 0
-	// means as long as the context allows. Negative means that requests never
-	// wait.
+	// request that follows a redirect may wait longer: see Deadlines in the
+	// package documentation. 0 means as long as the context allows. Negative
+	// means that requests never wait.
 	MaxWait time.Duration
 
 	// What servers may request:
@@ -72,9 +71,9 @@ type Limiter struct {
 	// After a 503, or a response that is surely a challenge, a captcha or a
 	// block, the host is paused for only one more interval; with EndToStart, it
 	// counts from the end of the request too. The second in a row counts as a
-	// 429. Responses to requests that were already in flight when
-	// the pause began do not double it. Any other response with a status below
-	// 500 is good, except a 4xx with a Retry-After.
+	// 429. Responses to requests that were already in flight when the pause
+	// began do not double it. Any other response with a status below 500 is
+	// good, except a 4xx with a Retry-After.
 	//
 	// 0 means [DefaultBackOff], 5 s. Negative means that a host is paused only
 	// by a Retry-After or a spent quota.
@@ -100,10 +99,10 @@ type Limiter struct {
 	// Adaptive derives a delay from the response times of a host: this many
 	// response times, such as 5, but at most 60 s and never less than Delay.
 	// The delay rises immediately, and falls by half of the difference with
-	// each 2xx response. The time until a request fails without a response, or
-	// until its AttemptTimeout or its context ends, counts as a response time
-	// too, but never lets the delay fall. 0 means off. Adaptive must be between
-	// 0 and 1e6.
+	// each 2xx response. If a request ends without a response, because it
+	// failed or its AttemptTimeout or context ended, the time until then counts
+	// as a response time too, but never lets the delay fall. 0 means off.
+	// Adaptive must be between 0 and 1e6.
 	Adaptive float64
 
 	// PerHost, if not nil, returns the settings of one host. The key is the
@@ -113,12 +112,11 @@ type Limiter struct {
 	// PerHost is called for each request, before the request joins the host's
 	// queue, and by Next. For a Within, it may be called several times for a
 	// request: each time before the request joins its queue there, which the
-	// request may leave again. Its latest result
-	// applies to all requests to the host, including those that already wait,
-	// so settings may change while a crawl runs. If two calls overlap, either
-	// may count as the latest. PerHost must be fast and safe for concurrent
-	// use. It does not change the settings of Within. nil means that all hosts
-	// have the settings of the Limiter.
+	// request may leave again. Its latest result applies to all requests to the
+	// host, including those that already wait, so settings may change while a
+	// crawl runs. If two calls overlap, either may count as the latest. PerHost
+	// must be fast and safe for concurrent use. It does not change the settings
+	// of Within. nil means that all hosts have the settings of the Limiter.
 	PerHost func(key string) HostSettings
 
 	// Limits for several hosts, or for a day:
@@ -218,9 +216,10 @@ type Fleet = fleet.Fleet
 
 // A Budget limits how many requests and bytes each host serves in one UTC
 // day, by the wall clock. When a host's Budget is spent, further requests to
-// that host are rejected at once, until the day is over. Their [*DelayError]
-// has the Reason [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too,
-// but the Budget never rejects it.
+// that host are rejected until the day is over: new ones at once, and those
+// that already wait when their interval is over. Their [*DelayError] has the
+// Reason [ReasonBudget]. A fetch of robots.txt ([Exempt]) counts too, but the
+// Budget never rejects it.
 //
 // The Limiter keeps the count in memory, so a program that restarts on the same
 // day begins with a whole Budget. With a Limiter.Fleet, the fleet keeps the

@@ -39,9 +39,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
-	// pausesAtEnd was set by gotResponse or, if o is not empty, by learnFrom.
-	// If learnFrom has just begun a pause, it counts from the end already. If
-	// the lease has expired, the request ended earlier.
+	// learnFrom has set pausesAtEnd, when gotResponse called it or, if o is not
+	// empty, just now. A pause that has begun just now counts from the end
+	// already. If the lease has expired, the request ended earlier.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

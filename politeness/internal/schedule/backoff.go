@@ -8,7 +8,7 @@ import (
 // An Effect is what the outcome of a request has changed.
 type Effect struct {
 	Pause  time.Duration // the pause that began or was prolonged; 0 means none
-	Slower bool          // an interval has become longer
+	Slower bool          // an interval may have become longer
 
 	// PausesAtEnd reports that the pause of one interval more counts from the
 	// end of the request, so PauseAtEnd must be called then.
@@ -24,7 +24,7 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	}
 	obeysRetryAfter := s.obeysRetryAfter()
 	if obeysRetryAfter && s.Class == Good && s.Status >= 400 {
-		s.Class = Silent // a host that copes does not request a pause
+		s.Class = Silent // a host that requests a pause does not cope
 	}
 	if s.Class == Good {
 		h.recover(r)
@@ -51,7 +51,8 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 // and returns the length of the pause that began or was prolonged. The first
 // such response begins an incident. The responses to requests that were already
 // in flight then count as part of the same incident, but the Retry-After of
-// each can make the pause longer.
+// each can make the pause longer. A Retry-After replaces the pause of the
+// back-off, even if it is shorter.
 func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 	k := h.Learn()
 	isNew := r.PhaseStart > k.Incident
@@ -83,7 +84,8 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 
 // intervalMore returns the pause that delays the next request by one interval.
 // The pause ends one interval after the time at which that request could
-// otherwise start. It is 0 if back-off is off.
+// otherwise start. With EndToStart, it ends two intervals after now: see below.
+// It is 0 if back-off is off.
 func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	if h.Settings.BackOff == 0 {
 		return 0
@@ -91,8 +93,9 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	interval := h.lengthen(h.Interval(r))
 	next := max(now, h.Due(r))
 	if h.Settings.EndToStart {
-		// The interval counts from the end of r, which is now. If r has a body,
-		// PauseAtEnd prolongs the pause later.
+		// The interval counts from the end of r, which is now. A longer pause
+		// that is already in force stays. If r has a body, PauseAtEnd prolongs
+		// the pause later.
 		next = now.Add(interval)
 	}
 	return next.Add(interval).Sub(now)

@@ -15,15 +15,17 @@ const maxExamined = 16
 // host is made, by these rules:
 //
 //   - A host is not evicted while requests to it wait or are in flight, while
-//     this member of a fleet has a Claim to it, and until its interval is over.
-//     Therefore a Table can contain more than MaxHosts.
+//     this member of a fleet has a Claim to it, and until its Delay and its
+//     Crawl-delay are over. A Crawl-delay that is longer than
+//     maxOrdinaryCrawlDelay protects the host only for that long. Therefore a
+//     Table can contain more than MaxHosts.
 //   - An idle host that is blank (see IsBlank) is evicted even if the Table is
 //     not full.
 //   - If the Table is full, the least recently used blank host is evicted or,
 //     if no blank one may be, the least recently used other host. A host whose
-//     interval is not over when the Table examines it counts as used at that
-//     time. Unavailable hosts are left out: those to which a pause, a quota or
-//     a long Crawl-delay lets no request start.
+//     Delay or Crawl-delay is not over when the Table examines it counts as
+//     used at that time. Unavailable hosts are left out: those to which a
+//     pause, a quota or a long Crawl-delay lets no request start.
 //   - If the Table is full, a random unavailable host is evicted if nine tenths
 //     of MaxHosts are unavailable, or if no other host can be evicted.
 type Table struct {
@@ -209,14 +211,14 @@ func (h *Host) IsBlank(now Time) bool {
 	return k.CrawlDelay == 0 && k.Adaptive == 0 && !hasBackOff(k.Level, k.Latest) && !hasQuota
 }
 
-// isFree reports whether no request needs h, its interval, Crawl-delay and
-// pause are over, and its quota lets the next request start.
+// isFree reports whether no request needs h, its Delay, Crawl-delay and pause
+// are over, and its quota lets the next request start.
 func (h *Host) isFree(now Time) bool { return !h.IsBusy() && h.FreeAt() <= now }
 
-// FreeAt returns the time at which the interval, the Crawl-delay and the pause
+// FreeAt returns the time at which the Delay, the Crawl-delay and the pause
 // of h are over, and its quota lets the next request start. The quota may be in
 // force for longer: see IsBlank.
-func (h *Host) FreeAt() Time { return max(h.IntervalEnd(), h.UnavailableUntil()) }
+func (h *Host) FreeAt() Time { return max(h.DelayEnd(), h.UnavailableUntil()) }
 
 // UnavailableUntil returns the time at which the pause and the Crawl-delay of h
 // are over and its quota lets the next request start, or Anytime if none of
@@ -309,10 +311,10 @@ func (t *Table) examineUnavailable(now Time, n int) *Host {
 }
 
 // evictableAt returns the time from which on h, which is unavailable, may be
-// evicted: when its interval is over, and so is its Crawl-delay or, if that is
+// evicted: when its Delay is over, and so is its Crawl-delay or, if that is
 // long, the longest ordinary one.
 func (h *Host) evictableAt() Time {
-	return max(h.IntervalEnd(), min(h.crawlDelayEnd(), h.ordinaryCrawlDelayEnd()))
+	return max(h.DelayEnd(), min(h.crawlDelayEnd(), h.ordinaryCrawlDelayEnd()))
 }
 
 func (t *Table) removeUnavailable(h *Host) {

@@ -16,11 +16,11 @@ const learnedLifetime = time.Hour
 // The number of requests that are still in flight is not part of it: it is in
 // fleet.Record, and becomes Claim.InFlightElsewhere.
 type State struct {
-	HasStarted           bool          // the latest start still matters
-	SinceStart           time.Duration // the time since the latest start
-	HasCrawlDelayStart   bool          // the latest start that Crawl-delays count from still matters
-	SinceCrawlDelayStart time.Duration // the time since that start
-	CrawlDelayLeft       time.Duration // how much longer the Crawl-delay after that start lasts
+	HasStarted           bool          // Host.LastStart still matters
+	SinceStart           time.Duration // the time since Host.LastStart
+	HasCrawlDelayStart   bool          // Host.LastCrawlDelayStart still matters
+	SinceCrawlDelayStart time.Duration // the time since Host.LastCrawlDelayStart
+	CrawlDelayLeft       time.Duration // how much longer the Crawl-delay that counts from it lasts
 
 	PauseLeft     time.Duration // how much longer the pause lasts
 	CrawlDelay    time.Duration // the most recently declared Crawl-delay
@@ -34,8 +34,9 @@ type State struct {
 	QuotaInterval time.Duration // the interval that spreads the quota
 	QuotaLeft     time.Duration // how much longer the interval applies
 
-	// What was taken from the host's budget on a day, which is counted from
-	// 1970 in UTC. All are 0 if nothing was taken.
+	// What is reserved of the host's budget of a day or, at a hand-over, what
+	// was used of it: see Budgets.Export. Day counts from 1970, in UTC. All are
+	// 0 if that is nothing.
 	Day      int64
 	Requests int64
 	Bytes    int64

@@ -59,8 +59,8 @@ func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
 	return s.LongestDelay(longest)
 }
 
-// LongestDelay is like LongestInterval for a host that has no Crawl-delay, other
-// than a configured one, and no adaptive delay.
+// LongestDelay is like LongestInterval for a host that has no Crawl-delay,
+// other than a configured one, and no adaptive delay.
 func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 	return lengthen(max(s.Delay, configured), s.Jitter)
 }
@@ -68,7 +68,7 @@ func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 // Due returns the time at which interval, Crawl-delay, pause and quota all
 // allow r to start.
 func (h *Host) Due(r *Request) Time {
-	due := max(h.IntervalEnd(), h.CrawlDelayDue(r))
+	due := max(h.DelayEnd(), h.CrawlDelayDue(r))
 	if h.Learned != nil {
 		due = max(due, h.Learned.PauseEnd, h.quotaDue())
 	}
@@ -79,9 +79,9 @@ func (h *Host) Due(r *Request) Time {
 // Crawl-delay.
 func (h *Host) DueForAny() Time { return h.Due(AnyRequest) }
 
-// IntervalEnd returns the end of the interval after the latest start, or
-// Anytime if there was none.
-func (h *Host) IntervalEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())) }
+// DelayEnd returns the time at which the Delay after the latest start is over,
+// or Anytime if there was no start.
+func (h *Host) DelayEnd() Time { return h.LastStart.Add(h.lengthen(h.Delay())) }
 
 // CrawlDelayDue returns the time at which the Crawl-delay allows r to start, or
 // Anytime if r keeps none.

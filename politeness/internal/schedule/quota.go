@@ -25,10 +25,11 @@ func (k *Learned) quotaDue(start Time) Time {
 // renewed. headers.Demands.Quota derives both from the header: the interval is
 // the time until the renewal, divided by the number of requests that are left
 // without those in flight. A quota that is in force stays if it lets the next
-// request start no earlier than q does.
+// request start no earlier than q does. Otherwise q replaces it, even if q is
+// renewed sooner: the next response declares the other one again.
 //
-// It returns the length of the pause that began or was prolonged, or
-// 0, and reports whether there is a new interval.
+// It returns the length of the pause that began or was prolonged, or 0, and
+// reports whether there is a new interval.
 func (h *Host) applyQuota(now Time, q Quota) (pause time.Duration, slower bool) {
 	if q.Pause > 0 {
 		pause = h.Learn().pause(now, q.Pause, ReasonRateLimit)

@@ -7,13 +7,13 @@ package schedule
 // robots.txt to which another host has redirected: see queue.
 //
 // If only one lane has a request that is due, that request starts. If both
-// have, they take turns, so that links to any number of ports of a host cannot
-// stop the crawl of the host's pages:
+// have, they take turns, so that links to any number of ports of a host, each
+// of which has a robots.txt of its own, cannot stop the crawl of its pages:
 //
 //   - At most every second start is a robots.txt request.
-//   - While pages wait, robots.txt requests get no more time than pages. A
-//     request that took 30 s, because a port does not answer, is followed by
-//     30 s of pages. See reserveTimeForPages.
+//   - While pages wait, robots.txt requests get no more time than pages, except
+//     for a part of one Delay. A request that took 30 s, because a port does
+//     not answer, is followed by 30 s of pages. See reserveTimeForPages.
 //   - A robots.txt request for the origin of the first page overrides both
 //     rules, because the robots.txt that allows this page might otherwise
 //     expire just before the page starts. The page would then lose its place in
@@ -24,7 +24,8 @@ package schedule
 // when its robots.txt has allowed it. If the robots.txt of a page has expired
 // when the page has reached the front, the page leaves the queue, and its
 // robots.txt is requested. This request goes before all other robots.txt
-// requests, but takes its turn with the pages: see ExpectRejoin.
+// requests. Like them, it takes its turn with the pages, unless the page that
+// is first now has the same origin: see ExpectRejoin.
 func (h *Host) Next(now Time) *Request {
 	page, robots := h.heads()
 	isPageDue := page != nil && h.Due(page) <= now
