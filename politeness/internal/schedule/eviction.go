@@ -144,7 +144,8 @@ func (t *Table) MarkIfUnavailable(now Time, h *Host) {
 // isInLongCrawlDelay reports whether a Crawl-delay runs now that is longer than
 // an ordinary one.
 func (h *Host) isInLongCrawlDelay(now Time) bool {
-	return h.crawlDelayEnd() > max(now, h.ordinaryCrawlDelayEnd())
+	end := h.crawlDelayEnd()
+	return end > now && end > h.ordinaryCrawlDelayEnd()
 }
 
 // crawlDelayEnd returns the end of the latest Crawl-delay, or of the one that
