@@ -48,8 +48,8 @@ func (a *attempt) begin(caller context.Context, u *url.URL, timeout time.Duratio
 }
 
 // endWithContext frees the slot, because the attempt's context has ended with
-// err. Base is about to fail for this reason, so the outcome is the same as if
-// Base had failed first.
+// err. If there was no response yet, Base is about to fail for this reason, so
+// the outcome is the same as if Base had failed first.
 func (a *attempt) endWithContext(err error) {
 	o := Outcome{}
 	if !a.answered.Load() {

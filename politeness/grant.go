@@ -28,11 +28,11 @@ type Grant struct {
 	// that.
 	trace         *Trace
 	settings      *schedule.Settings // as PerHost has set them for this request; nil without PerHost
-	afterRedirect bool               // the request follows a redirect: see MaxWait
+	afterRedirect bool               // the request follows a redirect: see longestInterval
 
-	// hasMaxWait reports that MaxWait of a Limiter of the chain limits the
-	// wait. It is set only in the first Grant of the chain, whose try then
-	// checks the deadline, because no context ends at it.
+	// hasMaxWait reports that a Limiter of the chain has a MaxWait, so that the
+	// deadline may be earlier than the end of the context. It is set only in
+	// the first Grant of the chain, whose try then checks the deadline.
 	hasMaxWait bool
 
 	// Guarded by limiter.mu.

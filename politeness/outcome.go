@@ -40,8 +40,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
 	// learnFrom has set pausesAtEnd, when gotResponse called it or, if o is not
-	// empty, just now. A pause that has begun just now counts from the end
-	// already. If the lease has expired, the request ended earlier.
+	// empty, just now. In the latter case, event is the pause that has begun
+	// now, and now is the end. If the lease has expired, the request ended
+	// earlier.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

@@ -106,6 +106,7 @@ func (l *Limiter) waitForSlot(g *Grant, now schedule.Time) readiness {
 	// since.
 	if body.reported.CompareAndSwap(false, true) {
 		v.notice = &notice{openBody: body.url, openFor: now.Sub(since), key: g.key}
+		v.checkIn = min(v.checkIn, openBodyWarning) // there may be another one
 	}
 	return v
 }

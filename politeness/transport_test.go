@@ -565,6 +565,25 @@ func TestUnreadBodyWhileAnotherIsOnItsWay(t *testing.T) {
 	})
 }
 
+// The bodies of two responses are left open. The log names both while one
+// request waits.
+func TestUnreadBodiesOfTwoRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := &Limiter{Delay: -1, Concurrency: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		tr := &Transport{Limiter: l, AttemptTimeout: time.Minute, Base: answer(200, "x")}
+		get(t, tr, "http://example.com/left-open")
+		get(t, tr, "http://example.com/left-open-too")
+		get(t, tr, "http://example.com/next").Body.Close()
+		for _, path := range []string{"/left-open ", "/left-open-too "} {
+			if n := strings.Count(log.String(), path); n != 1 {
+				t.Errorf("the log mentions %q %d times, want once: %s", path, n, &log)
+			}
+		}
+		time.Sleep(time.Minute) // AttemptTimeout closes the open bodies
+	})
+}
+
 // The response to the oldest request has not come yet. The log names the open
 // body of another request, which holds a slot too.
 func TestUnreadBodyOfALaterRequest(t *testing.T) {

@@ -5,11 +5,13 @@ import "time"
 // MaxAdaptive is the longest adaptive delay.
 const MaxAdaptive = time.Minute
 
-// adapt sets the adaptive delay from the latency of a response, and reports
-// whether the delay rose. The aim is Settings.Adaptive times the latency. A
-// delay below the aim rises to it at once. A delay above the aim falls by half
-// of the difference, as in Scrapy's AutoThrottle. Only a 2xx response lets the
-// delay fall, because many servers send errors faster than pages.
+// adapt sets the adaptive delay from the latency of a request: the time until
+// the header of its response or, without a response, until it failed. adapt
+// reports whether the delay rose. The aim is Settings.Adaptive times the
+// latency. A delay below the aim rises to it at once. A delay above the aim
+// falls by half of the difference, as in Scrapy's AutoThrottle. Only a 2xx
+// response lets the delay fall, because many servers send errors faster than
+// pages.
 func (h *Host) adapt(s Signals) (slower bool) {
 	if h.Settings.Adaptive == 0 || s.Latency <= 0 {
 		return false

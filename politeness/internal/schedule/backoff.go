@@ -10,8 +10,8 @@ type Effect struct {
 	Pause  time.Duration // the pause that began or was prolonged; 0 means none
 	Slower bool          // an interval may have become longer
 
-	// PausesAtEnd reports that the pause of one interval more counts from the
-	// end of the request, so PauseAtEnd must be called then.
+	// PausesAtEnd reports that the request has begun a pause of one interval
+	// more, which counts from its end, so PauseAtEnd must be called then.
 	PausesAtEnd bool
 }
 
@@ -32,7 +32,8 @@ func (h *Host) ApplyOutcome(now Time, r *Request, s Signals) (e Effect) {
 	switch {
 	case s.Class >= Suspect:
 		e.Pause = h.backOff(now, r, s)
-		e.PausesAtEnd = h.Settings.EndToStart && h.Learned.Latest == Suspect && s.RetryAfter == 0
+		beganIncident := h.Learned.Latest == Suspect && h.Learned.Incident == now
+		e.PausesAtEnd = h.Settings.EndToStart && beganIncident && s.RetryAfter == 0
 	case obeysRetryAfter:
 		e.Pause = h.Learn().pause(now, s.RetryAfter, ReasonBackOff)
 	}

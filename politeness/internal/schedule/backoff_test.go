@@ -58,6 +58,27 @@ func TestHost_PauseAtEnd(t *testing.T) {
 	}
 }
 
+// Two requests are in flight with EndToStart, and both responses are a 503. The
+// second one belongs to the incident of the first, so its end does not prolong
+// the pause.
+func TestHost_PauseAtEndOfTheSameIncident(t *testing.T) {
+	h := testHost(func(set *Settings) {
+		set.EndToStart = true
+		set.Concurrency = 2
+	})
+	first := &Request{CountsFromSending: true}
+	second := &Request{CountsFromSending: true}
+	h.start(0, first)
+	h.start(s, second)
+	blocked := Signals{Status: 503, Class: Suspect}
+	if e := h.ApplyOutcome(2*s, first, blocked); !e.PausesAtEnd {
+		t.Error("ApplyOutcome for the first 503 returns PausesAtEnd = false, want true")
+	}
+	if e := h.ApplyOutcome(3*s, second, blocked); e.PausesAtEnd {
+		t.Error("ApplyOutcome for the second 503 returns PausesAtEnd = true, want false")
+	}
+}
+
 // Each row is a sequence of outcomes. started is when the request of an outcome
 // started, and pauseEnd is the end of the host's pause after the outcome.
 func TestHost_BackOff(t *testing.T) {

@@ -17,7 +17,8 @@ func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
 	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
 }
 
-// ForecastFirst returns the Forecast of r, the first request of its lane.
+// ForecastFirst returns the Forecast of r, the first request of its lane. It
+// leaves out the other Limiters: each rejects r itself when r joins its queue.
 func (h *Host) ForecastFirst(now Time, r *Request) Forecast {
 	return h.forecast(now, r, place{}, Anytime)
 }
@@ -76,8 +77,9 @@ func (h *Host) placeAtEnd(r *Request) place {
 // estimate returns the time at which r can start from place p of its lane if
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
-// be later, because the estimate leaves out how long the requests ahead take,
-// the Jitter of their intervals, and the interval of a quota.
+// be later, because the estimate leaves out how long the requests ahead and
+// those in flight take, the Jitter of intervals, the interval of a quota, the
+// Budget, and what later stages decide.
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))
@@ -156,8 +158,8 @@ func (h *Host) firstPageStart(from Time, page *Request) (start Time, robotsLeft 
 }
 
 // robotsBetween returns how many of the robotsLeft robots.txt requests start
-// after the first page, which starts at the time start, and before the page r,
-// which is the given number of pages behind it.
+// between the first page, which starts at the time start, and the page r, which
+// has the given number of pages ahead of it.
 func (h *Host) robotsBetween(from, start Time, r *Request, pages, robotsLeft int) int {
 	if robotsLeft == 0 {
 		return 0
@@ -210,8 +212,8 @@ func (h *Host) robotsEstimate(from Time, r *Request, p place) Time {
 }
 
 // firstRobotsStart returns the earliest start of r, the first robots.txt
-// request. It starts when the pages have had their time, or one interval after
-// the last of the pages that wait.
+// request. It starts when the pages have had their time or one Delay after the
+// last of the pages that wait, whichever is earlier, but not before it is due.
 func (h *Host) firstRobotsStart(from Time, r *Request) Time {
 	start := max(from, h.Due(r))
 	page, _ := h.heads()

@@ -48,9 +48,9 @@ func (h *Host) crawlDelayInForce(declared time.Duration) time.Duration {
 // Interval returns the interval that r keeps without Jitter.
 func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.CrawlDelay(r)) }
 
-// LongestInterval returns the longest interval that a request may have to keep
-// without being rejected for it, with Jitter. configured is the interval that
-// PerHost sets for the host, or 0.
+// LongestInterval returns the longest interval, with Jitter, that a request may
+// have to keep. It is rejected for a longer Crawl-delay. configured is the
+// interval that PerHost sets for the host, or 0.
 func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
 	longest := max(s.MaxCrawlDelay, configured)
 	if s.Adaptive > 0 {
@@ -59,8 +59,8 @@ func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
 	return s.LongestDelay(longest)
 }
 
-// LongestDelay is like LongestInterval for a host that has no Crawl-delay,
-// other than a configured one, and no adaptive delay.
+// LongestDelay is LongestInterval without declared Crawl-delays and the adaptive
+// delay.
 func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 	return lengthen(max(s.Delay, configured), s.Jitter)
 }

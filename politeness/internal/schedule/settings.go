@@ -9,7 +9,7 @@ type Settings struct {
 	Delay         time.Duration // the least interval between two starts
 	CrawlDelay    time.Duration // positive: instead of any other; 0: the declared one; negative: none
 	MaxCrawlDelay time.Duration // requests are rejected instead of waiting for a longer Crawl-delay
-	EndToStart    bool          // intervals count from the end of a request
+	EndToStart    bool          // intervals count from the end of a request too
 	Jitter        float64       // the fraction by which an interval is lengthened at most
 	Adaptive      float64       // the adaptive delay in response times; 0 means off
 	BackOff       time.Duration // the first pause after a 429 or the like; 0 means none

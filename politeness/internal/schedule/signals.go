@@ -29,9 +29,12 @@ type Signals struct {
 	// RetryAfter is the time that the Retry-After field requests, at most
 	// Limiter.MaxRetryAfter. 0 means none.
 	RetryAfter time.Duration
-	Quota      Quota         // what the header declares
-	Latency    time.Duration // the time until the header came; 0 means unknown
-	Failed     bool          // the request ended with an error
+	Quota      Quota // what the header declares
+	Failed     bool  // the request ended with an error
+
+	// Latency is the time until the response's header was received or, if there
+	// was no response, until the request failed. 0 means unknown.
+	Latency time.Duration
 }
 
 // IsEmpty reports whether there was no outcome. ApplyOutcome ignores such
