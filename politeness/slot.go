@@ -58,8 +58,9 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	l.checkIdle(h, now)
 }
 
-// prolong makes each lease of the chain at least d long, counted from the start.
-// d is the AttemptTimeout of a Transport. For leases, see schedule.Host.Expire.
+// prolong makes each lease of the chain at least d long, counted from the
+// start. d is the AttemptTimeout of a Transport. For leases, see
+// schedule.Host.Expire.
 func (g *Grant) prolong(d time.Duration) {
 	for stage := g; stage != nil; stage = stage.next {
 		l := stage.limiter

@@ -38,16 +38,16 @@ type BudgetVerdict uint8
 const (
 	BudgetLeft       BudgetVerdict = iota // the request may start
 	BudgetUnreserved                      // the request may start when this process has reserved a part of the budget
-	BudgetSpent                           // no request may start on this day; the caller makes an exception for Exempt ones
+	BudgetSpent                           // no request may start on this day, except Exempt ones, as the caller decides
 	BudgetUncounted                       // the same, because MaxHosts leaves no room to count the budget on this day
 )
 
 // HasLimit reports whether there are budgets at all.
 func (b *Budgets) HasLimit() bool { return b.Limit.Requests > 0 || b.Limit.Bytes > 0 }
 
-// Check reports whether the budget of the host lets a request start, and the day
-// to which this applies. The day is not today if the clock of another process
-// is ahead, or if this one was set back by a day.
+// Check reports whether the budget of the host lets a request start, and the
+// day to which this applies. The day is not today if the clock of another
+// process is ahead, or if this one was set back by a day.
 func (b *Budgets) Check(today int64, host string) (v BudgetVerdict, day int64) {
 	if !b.HasLimit() {
 		return BudgetLeft, today

@@ -59,8 +59,8 @@ func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
 	return s.LongestDelay(longest)
 }
 
-// LongestDelay is LongestInterval without declared Crawl-delays and the adaptive
-// delay.
+// LongestDelay is LongestInterval without declared Crawl-delays and the
+// adaptive delay.
 func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 	return lengthen(max(s.Delay, configured), s.Jitter)
 }
