@@ -130,7 +130,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
-	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
+	x := &Extension{first: c, firstBackend: backendPointer(c), opts: opts, paused: make(map[string]time.Time)}
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
 	base, timeout, err := x.chooseTransport(*b.client)
@@ -152,7 +152,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 			"it must return its argument, or a transport around it")
 	}
 	logLosses(x.opts.Logger)
-	x.mainGuard = x.newGuard(b, base, timeout)
+	x.newGuard(b, base, nil, timeout)
 	x.attachTo(c)
 	return x, nil
 }
@@ -225,10 +225,10 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // WithTransport, SetProxy, SetProxyFunc or SetClient. Until then, each request
 // is sent through the transport that the first collector has at that time, so
 // that a SetProxy of the first collector applies to the added one too. (In
-// plain colly, only clones share a transport.) Therefore, setting a transport
-// on the first collector while requests of the added one are under way is a
-// data race. Requests for robots.txt are always sent through the transport of
-// the first collector.
+// plain colly, only clones share a transport.) Requests for robots.txt are
+// always sent through the transport of the first collector. Therefore, setting
+// a transport on the first collector, or calling its Init, while requests of
+// the added one are under way is a data race.
 //
 // If AttemptTimeout is 0, as described at Attach, the attempts of such a
 // collector are limited by its own request timeout, which is 10 s unless

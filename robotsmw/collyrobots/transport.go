@@ -37,13 +37,14 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// A callback of this request may set a transport, which writes to the client
-	// of this guard or of the main guard. Other requests have read that client
-	// meanwhile, and each of them took the lock of its guard after its read, in
-	// current. lastBase is called only because it takes the lock too: it orders
-	// these reads before the write.
+	// A callback of this request may set a transport, which writes to the
+	// client of this guard or of the main guard, or call Collector.Init, which
+	// writes to the collector. Other requests have read these meanwhile. After
+	// its read, in current, each of them released the lock of its guard or of
+	// the main guard. lastBase is called only because it takes the lock too: it
+	// orders these reads before the write.
 	g.lastBase()
-	x.mainGuard.lastBase()
+	x.mainGuard().lastBase()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
