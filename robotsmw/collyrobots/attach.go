@@ -115,8 +115,11 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if err != nil {
 		return nil, err
 	}
-	// A guard is also the matcher of the first LimitRule (see installHook). If
-	// it is there, the collector has an Extension already.
+	if isAttached(c) {
+		return nil, errAttached
+	}
+	// A guard is also the matcher of the first LimitRule (see installHook). It
+	// shows the Extension of a collector that this one is a clone of.
 	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
@@ -243,6 +246,9 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 func (x *Extension) Add(c *colly.Collector) error {
 	if _, ok := x.collectors.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
+	}
+	if isAttached(c) {
+		return errAttached
 	}
 	if _, err := x.guardFor(c); err != nil {
 		return err

@@ -242,6 +242,18 @@ func registerFirst[F any](c *colly.Collector, name string, f F, registerLast fun
 	*handlers = slices.Concat([]F{f}, *handlers)
 }
 
+// hasRequestHandler reports whether a collector has an OnRequest handler with
+// the same code as f. It returns false if colly lacks the field.
+func hasRequestHandler(c *colly.Collector, f colly.RequestCallback) bool {
+	if !collyLayout().has("requestCallbacks") {
+		return false
+	}
+	code := reflect.ValueOf(f).Pointer()
+	return slices.ContainsFunc(*field[[]colly.RequestCallback](c, "requestCallbacks"), func(f colly.RequestCallback) bool {
+		return reflect.ValueOf(f).Pointer() == code
+	})
+}
+
 // canReplaceVisitedSet reports whether a Request can be given another collector
 // with another visited set, that is, whether visitedSet and requestCollector
 // may be called.
