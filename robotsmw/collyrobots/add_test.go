@@ -183,35 +183,41 @@ func TestAdd_TransportOfTheFirstCollectorIsRefused(t *testing.T) {
 }
 
 // A program rotates the transports of the first collector in the callbacks of
-// an added one, whose requests follow each other. The race detector reports no
-// data race, and each page is requested through the transport that was set
-// last.
+// an added one, whose requests follow each other, and may also initialize the
+// first collector again. The race detector reports no data race, and each page
+// is requested through the transport that was set last.
 func TestAdd_CallbackSetsTheTransportOfTheFirst(t *testing.T) {
-	first := colly.NewCollector()
-	webs := []*robotstest.Internet{shop(), shop(), shop()}
-	ext := attachUnpaced(t, first, webs[0])
-	c := colly.NewCollector()
-	if err := ext.Add(c); err != nil {
-		t.Fatal(err)
-	}
-	pages := 0
-	c.OnResponse(func(*colly.Response) {
-		pages++
-		first.WithTransport(webs[pages%len(webs)])
-	})
-	for i := range 6 {
-		if err := c.Visit(fmt.Sprintf("http://shop.example/shoes?%d", i)); err != nil {
-			t.Error(err)
+	for _, initialize := range []bool{false, true} {
+		first := colly.NewCollector()
+		webs := []*robotstest.Internet{shop(), shop(), shop()}
+		ext := attachUnpaced(t, first, webs[0])
+		c := colly.NewCollector()
+		if err := ext.Add(c); err != nil {
+			t.Fatal(err)
 		}
-	}
-	for i, web := range webs {
-		wantAsked(t, web, fmt.Sprintf("GET http://shop.example/shoes?%d", i), fmt.Sprintf("GET http://shop.example/shoes?%d", i+3))
+		pages := 0
+		c.OnResponse(func(*colly.Response) {
+			pages++
+			if initialize {
+				first.Init()
+			}
+			first.WithTransport(webs[pages%len(webs)])
+		})
+		for i := range 6 {
+			if err := c.Visit(fmt.Sprintf("http://shop.example/shoes?%d", i)); err != nil {
+				t.Errorf("Init %v: %v", initialize, err)
+			}
+		}
+		for i, web := range webs {
+			wantAsked(t, web, fmt.Sprintf("GET http://shop.example/shoes?%d", i), fmt.Sprintf("GET http://shop.example/shoes?%d", i+3))
+		}
 	}
 }
 
 // The first collector and two added ones make requests at the same time, after
-// a transport was set on the first while no request was under way. The race
-// detector reports no data race.
+// a transport was set on the first while no request was under way. In the last
+// round, the first was also initialized again. The race detector reports no
+// data race.
 func TestAdd_CollectorsFollowAtTheSameTime(t *testing.T) {
 	first := colly.NewCollector(colly.Async())
 	ext := attachUnpaced(t, first, shop())
@@ -221,8 +227,11 @@ func TestAdd_CollectorsFollowAtTheSameTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 3 {
+	for round := range 3 {
 		web := shop()
+		if round == 2 {
+			first.Init()
+		}
 		first.WithTransport(web)
 		for i, c := range collectors {
 			c.AllowURLRevisit = true

@@ -115,8 +115,11 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if err != nil {
 		return nil, err
 	}
-	// A guard is also the matcher of the first LimitRule (see installHook). If
-	// it is there, the collector has an Extension already.
+	if isAttached(c) {
+		return nil, errAttached
+	}
+	// A guard is also the matcher of the first LimitRule (see installHook). It
+	// shows the Extension of a collector that this one is a clone of.
 	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
@@ -130,7 +133,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if _, err := robotsmw.NewTransport(opts); err != nil {
 		return nil, err
 	}
-	x := &Extension{first: c, opts: opts, paused: make(map[string]time.Time)}
+	x := &Extension{first: c, firstBackend: backendPointer(c), opts: opts, paused: make(map[string]time.Time)}
 	x.opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	x.putBackQueue.hosts = make(map[string][]*putBackRequest)
 	base, timeout, err := x.chooseTransport(*b.client)
@@ -152,7 +155,7 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 			"it must return its argument, or a transport around it")
 	}
 	logLosses(x.opts.Logger)
-	x.mainGuard = x.newGuard(b, base, timeout)
+	x.newGuard(b, base, nil, timeout)
 	x.attachTo(c)
 	return x, nil
 }
@@ -225,10 +228,10 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 // WithTransport, SetProxy, SetProxyFunc or SetClient. Until then, each request
 // is sent through the transport that the first collector has at that time, so
 // that a SetProxy of the first collector applies to the added one too. (In
-// plain colly, only clones share a transport.) Therefore, setting a transport
-// on the first collector while requests of the added one are under way is a
-// data race. Requests for robots.txt are always sent through the transport of
-// the first collector.
+// plain colly, only clones share a transport.) Requests for robots.txt are
+// always sent through the transport of the first collector. Therefore, setting
+// a transport on the first collector, or calling its Init, while requests of
+// the added one are under way is a data race.
 //
 // If AttemptTimeout is 0, as described at Attach, the attempts of such a
 // collector are limited by its own request timeout, which is 10 s unless
@@ -243,6 +246,9 @@ func (x *Extension) robotsOptions() robotsmw.Options {
 func (x *Extension) Add(c *colly.Collector) error {
 	if _, ok := x.collectors.Load(weak.Make(c)); ok {
 		return errors.New("collyrobots: the extension is already attached to this collector")
+	}
+	if isAttached(c) {
+		return errAttached
 	}
 	if _, err := x.guardFor(c); err != nil {
 		return err

@@ -276,3 +276,38 @@ func TestAttachInAHandler(t *testing.T) {
 		}
 	}
 }
+
+// A collector that was initialized again keeps its callbacks, and therefore its
+// Extension. Neither Attach nor Add of another Extension succeeds, even before
+// the next request, and the Extension continues to work.
+func TestAttachAgainAfterInit(t *testing.T) {
+	for _, isFirst := range []bool{true, false} {
+		web := shop()
+		c, ext := polite(t, web)
+		if !isFirst {
+			c = colly.NewCollector()
+			if err := ext.Add(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Init()
+		if _, err := collyrobots.Attach(c, robotsmw.Options{UserAgent: agent}); err == nil || !strings.Contains(err.Error(), "already") {
+			t.Errorf("first %v: Attach = %v, want an error that contains %q", isFirst, err, "already")
+		}
+		_, other := polite(t, shop())
+		if err := other.Add(c); err == nil {
+			t.Errorf("first %v: Add of another Extension returned no error, want one", isFirst)
+		}
+		if err := c.Visit("http://shop.example/shoes"); err != nil {
+			t.Errorf("first %v: Visit = %v, want nil", isFirst, err)
+		}
+		if ext.Counts().Pages != 1 {
+			t.Errorf("first %v: Counts().Pages = %d, want 1", isFirst, ext.Counts().Pages)
+		}
+		clone := c.Clone()
+		clone.Init()
+		if _, err := collyrobots.Attach(clone, robotsmw.Options{UserAgent: agent}); err != nil {
+			t.Errorf("first %v: Attach of a clone with another backend = %v, want nil", isFirst, err)
+		}
+	}
+}

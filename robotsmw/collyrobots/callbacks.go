@@ -25,6 +25,12 @@ func (a *attachedCollector) registerCallbacks() {
 	a.keepHandlerLast()
 }
 
+// isAttached reports whether a collector has the callbacks of an Extension,
+// which Collector.Init keeps.
+func isAttached(c *colly.Collector) bool {
+	return c != nil && hasRequestHandler(c, new(attachedCollector).beforeRequest)
+}
+
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
 // first makes a request that was put back and is due now. If the program
 // repeats a refused request, beforeRequest waits until the repeat may be sent.

@@ -26,45 +26,60 @@ import (
 //     an OnRequestHeaders handler of a clone that was not added, or a redirect
 //     handler, may have set a transport.
 //
-// All other code calls current, which also applies the latest settings.
+// All other code calls current, which also applies the latest settings. The
+// hooks do not make a new main guard, because they run while locks are held.
 
 // newGuard makes a guard the transport of a backend. The guard sends the
-// requests of all collectors of the backend through base, until another
-// transport is set on one of them. If there is a main guard already, the guard
-// follows the transport of the main guard until then, and base should be that
-// transport.
-func (x *Extension) newGuard(b backend, base http.RoundTripper, timeout time.Duration) *guard {
-	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: x.failed}
+// requests of all collectors of the backend through base, or fails them with
+// refused, until another transport is set on one of them. If the backend is
+// that of the first collector, the guard becomes the main guard. Otherwise, it
+// follows the main guard until then.
+func (x *Extension) newGuard(b backend, base http.RoundTripper, refused error, timeout time.Duration) *guard {
+	g := &guard{x: x, backend: b, base: base, timeout: timeout, refused: refused}
 	g.refusalLoops.hosts = make(map[string]map[string]repeatedRefusal)
 	g.replaceClient()
+	isMain := b.address == *x.firstBackend
+	g.followsTransport = !isMain
 	// If there is already a main guard, the backend belongs to an added
 	// collector or is from Collector.Init (see guardFor), and its client may
-	// have a transport. mainGuard is nil only while the first guard is made.
-	// The transport of the main guard itself is chosen by chooseTransport.
-	g.followsTransport = x.mainGuard != nil
-	if set := g.client.Transport; set != nil && x.mainGuard != nil {
+	// have a transport. The transport of the guard that is made first is chosen
+	// by chooseTransport.
+	if set := g.client.Transport; set != nil && x.mainGuard() != nil {
 		g.setTransport(set)
 	}
 	g.client.Transport = g
 	g.client.Timeout = 0 // it would include the time for which requests wait
 	b.installHook(g)
+	if isMain {
+		x.setMainGuard(g)
+	}
 	return g
+}
+
+// renewMainGuard makes a new main guard if the first collector has another
+// backend, that is, after Collector.Init. Without renewMainGuard, requests of
+// other collectors and for robots.txt would use the earlier transport until the
+// first collector makes a request.
+func (x *Extension) renewMainGuard() {
+	if x.mainGuard().isStale() && !x.released.Load() {
+		x.guardFor(x.first)
+	}
 }
 
 // guardFor returns the guard of a collector. After Collector.Init, the
 // collector has another backend, which gets another guard.
 func (x *Extension) guardFor(c *colly.Collector) (*guard, error) {
-	b, err := findBackend(c)
+	x.newGuardMu.Lock()
+	defer x.newGuardMu.Unlock()
+	b, err := findBackend(c) // reads the client, which newGuard sets
 	if err != nil {
 		return nil, err
 	}
-	x.newGuardMu.Lock()
-	defer x.newGuardMu.Unlock()
 	g, ok := b.firstMatcher().(*guard)
 	if !ok {
-		base, _, _ := x.mainGuard.current()
+		base, _, refused := x.mainGuard().latest()
 		client := *b.client
-		return x.newGuard(b, base, x.attemptTimeout(client, client.Transport)), nil
+		return x.newGuard(b, base, refused, x.attemptTimeout(client, client.Transport)), nil
 	}
 	if g.x != x {
 		return nil, errors.New("collyrobots: the collector has another Extension: use that one, or a new collector")
@@ -129,7 +144,7 @@ func (g *guard) syncClientLocked() error {
 // guard, so it never locks g.
 func (g *guard) follow() {
 	if g.followsTransport {
-		g.base, _, g.refused = g.x.mainGuard.current()
+		g.base, _, g.refused = g.x.mainGuard().latest()
 	}
 }
 
@@ -162,8 +177,15 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	return cookies
 }
 
-// current implements sender.
+// current returns the transport that was set last, and the timeout of an
+// attempt. It returns an error if no request can be sent.
 func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err error) {
+	g.x.renewMainGuard()
+	return g.latest()
+}
+
+// latest implements sender.
+func (g *guard) latest() (base http.RoundTripper, timeout time.Duration, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	err = g.syncClientLocked()
@@ -171,6 +193,13 @@ func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err er
 		return g.base, maxAttemptTime, err
 	}
 	return g.base, g.timeout, err
+}
+
+// isStale implements sender. The lock orders its read: see guard.RoundTrip.
+func (g *guard) isStale() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.backend.address != *g.x.firstBackend
 }
 
 // lastBase implements sender.

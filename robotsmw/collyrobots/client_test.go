@@ -2,6 +2,8 @@ package collyrobots_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
+	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
 
 // After Collector.Init, requests still pass through the guard, which uses the
@@ -42,6 +45,72 @@ func TestInitAfterAttach(t *testing.T) {
 		sent := append(asked(web)[before:], asked(other)...)
 		if !slices.Equal(sent, []string{"GET http://shop.example/shoes"}) {
 			t.Errorf("%s: the servers received %v, want [GET http://shop.example/shoes]", when, sent)
+		}
+	}
+}
+
+// The first collector is initialized again, twice. Each time, a transport may
+// be set on it. Then its pages, robots.txt and the pages of an added collector
+// are requested through that transport, or else through the one from before
+// Init. This is so whichever collector makes a request first.
+func TestInitOfTheFirstCollector(t *testing.T) {
+	setters := maps.Clone(ways)
+	setters["nothing"] = func(*colly.Collector, *robotstest.Internet, string) {}
+	requests := map[string]func(url string, first, added *colly.Collector, ext *collyrobots.Extension){
+		"the first": func(url string, first, _ *colly.Collector, _ *collyrobots.Extension) { first.Visit(url) },
+		"the added": func(url string, _, added *colly.Collector, _ *collyrobots.Extension) { added.Visit(url) },
+		"a clone of the added": func(url string, _, added *colly.Collector, _ *collyrobots.Extension) {
+			added.Clone().Visit(url)
+		},
+		"the Checker": func(s string, _, _ *colly.Collector, ext *collyrobots.Extension) {
+			u, _ := url.Parse(s)
+			ext.Checker().Check(t.Context(), u)
+		},
+	}
+	for way, set := range setters {
+		for requester, request := range requests {
+			t.Run(way+"/"+requester, func(t *testing.T) {
+				var webs [3]*robotstest.Internet
+				var proxies [3]string
+				for i := range webs {
+					webs[i] = new(robotstest.Internet)
+					webs[i].Handle("a1.example", robotsText(""))
+					webs[i].Handle("a2.example", robotsText(""))
+					proxies[i] = newProxy(t, webs[i])
+				}
+				first, added := colly.NewCollector(), colly.NewCollector()
+				first.SetProxy(proxies[0])
+				ext := attach(t, first, robotsmw.Options{UserAgent: agent, Limiter: unpaced()})
+				if err := ext.Add(added); err != nil {
+					t.Fatal(err)
+				}
+				for round := 1; round <= 2; round++ {
+					first.Init()
+					set(first, webs[round], proxies[round])
+					site := fmt.Sprintf("http://a%d.example/", round)
+					request(site+"0", first, added, ext)
+					first.Visit(site + "1")
+					added.Visit(site + "2")
+					used := round
+					if way == "nothing" {
+						used = 0
+					}
+					for i, web := range webs {
+						var got, want []string
+						for _, r := range web.Log() {
+							if strings.HasPrefix(r.URL, site) && r.URL != site+"0" {
+								got = append(got, strings.TrimPrefix(r.URL, site))
+							}
+						}
+						if i == used {
+							want = []string{"robots.txt", "1", "2"}
+						}
+						if !slices.Equal(got, want) {
+							t.Errorf("after Init %d, transport %d received requests for %q, want %q", round, i, got, want)
+						}
+					}
+				}
+			})
 		}
 	}
 }

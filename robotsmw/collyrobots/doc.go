@@ -211,7 +211,8 @@
 // for robots.txt, and disable keep-alives, as in plain colly. The extension
 // uses a copy of a client. It does not change the original, but applies later
 // changes of the original to the copy. SetRequestTimeout limits each attempt,
-// excluding the time for which the request waits.
+// excluding the time for which the request waits. Collector.Init does not
+// remove the transport: it is used until another one is set.
 //
 // A robots.txt is fetched through the proxies of the collector that was passed
 // to Attach, also for collectors that were added with a proxy of their own. If

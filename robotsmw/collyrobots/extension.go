@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 	"weak"
 
 	"github.com/gocolly/colly/v2"
@@ -87,14 +88,13 @@ type Extension struct {
 	// calls Retry.
 	PutBack bool
 
-	opts      robotsmw.Options  // of Attach, changed by chooseTransport and with a Logger
-	first     *colly.Collector  // the collector that was passed to Attach
-	mainGuard sender            // the guard of first, which also sends requests for robots.txt
-	inner     http.RoundTripper // the robots transport, or Options.Wrap around it
-	failed    error             // the error of Attach, with which all requests fail; otherwise nil
-	released  atomic.Bool       // whether a later Attach has replaced this failed one
-	checker   *robotsmw.Checker
-	tokens    []string // the product tokens of checker
+	opts     robotsmw.Options  // of Attach, changed by chooseTransport and with a Logger
+	first    *colly.Collector  // the collector that was passed to Attach
+	inner    http.RoundTripper // the robots transport, or Options.Wrap around it
+	failed   error             // the error of Attach, with which all requests fail; otherwise nil
+	released atomic.Bool       // whether a later Attach has replaced this failed one
+	checker  *robotsmw.Checker
+	tokens   []string // the product tokens of checker
 
 	collectors   sync.Map     // weak.Pointer[colly.Collector] → int64, numbered in the order of attachment
 	attached     atomic.Int64 // the number of the collector that was attached last
@@ -102,24 +102,46 @@ type Extension struct {
 	putBackQueue putBackQueue // of synchronous collectors
 	hostQueues   sync.Map     // host → chan struct{}, of asynchronous collectors: see awaitHost
 
-	newGuardMu sync.Mutex // held while a backend gets a guard
+	firstBackend *unsafe.Pointer // points to first.backend, which Collector.Init replaces
+	newGuardMu   sync.Mutex      // held while a backend gets a guard
 
 	mu        sync.Mutex // guards the fields below
 	counts    Counts
 	paused    map[string]time.Time // the ends of the pauses that were logged, by host
 	onBlocked []func(*colly.Request, robotsmw.Decision)
+	main      sender // what mainGuard returns
 }
 
 // A sender is the part of a guard that an Extension uses.
 type sender interface {
-	// current returns the transport that was set last, and the timeout of an
-	// attempt. It returns an error if no request can be sent.
-	current() (base http.RoundTripper, timeout time.Duration, err error)
+	// latest returns the transport that was set last, and the timeout of an
+	// attempt. It returns an error if no request can be sent. It may be called
+	// while newGuardMu or the lock of another guard is held.
+	latest() (base http.RoundTripper, timeout time.Duration, err error)
 
 	// lastBase returns the transport that was set when the guard last read
-	// colly's client. Unlike current, it does not read the client, so it may be
+	// colly's client. Unlike latest, it does not read the client, so it may be
 	// called while the program sets another client.
 	lastBase() http.RoundTripper
+
+	// isStale reports whether the first collector has another backend than the
+	// guard.
+	isStale() bool
+}
+
+// mainGuard returns the guard of the first collector, whose transport is also
+// used for robots.txt. It returns nil only while the first guard is made. After
+// Collector.Init, call renewMainGuard first.
+func (x *Extension) mainGuard() sender {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.main
+}
+
+func (x *Extension) setMainGuard(g sender) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.main = g
 }
 
 // liveCollectors returns the collectors that are still in use, in the order in

@@ -22,8 +22,13 @@ func failClosed(c *colly.Collector, err error) {
 		failClosedByAPI(c, err)
 		return
 	}
-	x := &Extension{first: c, failed: err, opts: robotsmw.Options{Logger: slog.New(slog.DiscardHandler)}}
-	x.mainGuard = x.newGuard(b, (*b.client).Transport, (*b.client).Timeout)
+	x := &Extension{
+		first:        c,
+		firstBackend: backendPointer(c),
+		failed:       err,
+		opts:         robotsmw.Options{Logger: slog.New(slog.DiscardHandler)},
+	}
+	x.newGuard(b, (*b.client).Transport, err, (*b.client).Timeout)
 	onRequestFirst(c, func(r *colly.Request) {
 		if x.released.Load() {
 			return // a later Attach has replaced the failed one
@@ -36,7 +41,7 @@ func failClosed(c *colly.Collector, err error) {
 // release undoes failClosed for a backend.
 func (g *guard) release() {
 	g.x.released.Store(true)
-	g.current() // applies the settings that were changed last
+	g.syncClient() // applies the settings that were changed last
 	client := *g.client
 	client.Transport = g.base
 	client.Timeout = max(g.timeout, 0) // negative means no limit

@@ -153,9 +153,10 @@ func unknown(difference string) error {
 // A backend provides access to colly's backend, which a collector shares with
 // its clones.
 type backend struct {
-	client **http.Client
-	rules  *[]*colly.LimitRule
-	lock   *sync.RWMutex // guards the rules
+	address unsafe.Pointer // of colly's backend
+	client  **http.Client
+	rules   *[]*colly.LimitRule
+	lock    *sync.RWMutex // guards the rules
 }
 
 var errUninitialized = errors.New("collyrobots: the collector is nil or was not initialized: " +
@@ -175,9 +176,10 @@ func findBackend(c *colly.Collector) (backend, error) {
 		return backend{}, errUninitialized
 	}
 	b := backend{
-		client: fieldByName[*http.Client](shared, "Client"),
-		rules:  fieldByName[[]*colly.LimitRule](shared, "LimitRules"),
-		lock:   *fieldByName[*sync.RWMutex](shared, "lock"),
+		address: shared.UnsafePointer(),
+		client:  fieldByName[*http.Client](shared, "Client"),
+		rules:   fieldByName[[]*colly.LimitRule](shared, "LimitRules"),
+		lock:    *fieldByName[*sync.RWMutex](shared, "lock"),
 	}
 	if *b.client == nil || b.lock == nil {
 		return backend{}, errUninitialized
@@ -238,6 +240,18 @@ func registerFirst[F any](c *colly.Collector, name string, f F, registerLast fun
 	}
 	handlers := field[[]F](c, name)
 	*handlers = slices.Concat([]F{f}, *handlers)
+}
+
+// hasRequestHandler reports whether a collector has an OnRequest handler with
+// the same code as f. It returns false if colly lacks the field.
+func hasRequestHandler(c *colly.Collector, f colly.RequestCallback) bool {
+	if !collyLayout().has("requestCallbacks") {
+		return false
+	}
+	code := reflect.ValueOf(f).Pointer()
+	return slices.ContainsFunc(*field[[]colly.RequestCallback](c, "requestCallbacks"), func(f colly.RequestCallback) bool {
+		return reflect.ValueOf(f).Pointer() == code
+	})
 }
 
 // canReplaceVisitedSet reports whether a Request can be given another collector

@@ -121,10 +121,11 @@ func (t networkTransport) acquireRuleSlot(g *guard, req *http.Request) (releaseS
 	return releaseSlot, nil
 }
 
-// sendForRobots sends a request for robots.txt through the guard of the
-// collector that Attach was given.
+// sendForRobots sends a request for robots.txt through the transport of the
+// collector that was passed to Attach.
 func (t networkTransport) sendForRobots(req *http.Request) (*http.Response, error) {
-	base, _, err := t.x.mainGuard.current()
+	t.x.renewMainGuard()
+	base, _, err := t.x.mainGuard().latest()
 	if err != nil {
 		return nil, err
 	}

@@ -38,12 +38,13 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	}
 	resp, err = x.inner.RoundTrip(out)
 	// A callback of this request may set a transport, which writes to the
-	// client of this guard or of the main guard. Other requests have read that
-	// client meanwhile, and each of them took the lock of its guard after its
-	// read, in current. lastBase is called only because it takes the lock too:
-	// it orders these reads before the write.
+	// client of this guard or of the main guard, or call Collector.Init, which
+	// writes to the collector. Other requests have read these meanwhile, in
+	// current, and then released the lock of one of these guards. lastBase is
+	// called only because it takes the lock too: it orders these reads before
+	// the write.
 	g.lastBase()
-	x.mainGuard.lastBase()
+	x.mainGuard().lastBase()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
