@@ -87,7 +87,17 @@ func TestQuota(t *testing.T) {
 		{
 			name:   "a time longer than the maximum of a quota that is not spent",
 			header: header(`RateLimit: "default";r=2;t=999999999999999`),
-			want:   left(2, day),
+			want:   Quota{Spread: day, RenewsIn: day},
+		},
+		{
+			name:   "a quota per month, which is renewed after the maximum",
+			header: header(`RateLimit: "month";r=1000;t=2592000`),
+			want:   left(1000, 30*day),
+		},
+		{
+			name:   "a policy per month",
+			header: header(`RateLimit-Policy: "month";q=1000;w=2592000`),
+			want:   left(1000, 30*day),
 		},
 
 		{

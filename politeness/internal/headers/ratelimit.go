@@ -16,18 +16,17 @@ type balance struct {
 
 // A quotaReader collects the balances in a header.
 type quotaReader struct {
-	clock    time.Time     // now, by the server's clock
-	age      time.Duration // of a response from a cache
-	maxPause time.Duration // longer times are shortened to it
-	noLimit  bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
-	quotas   []balance
+	clock   time.Time     // now, by the server's clock
+	age     time.Duration // of a response from a cache
+	noLimit bool          // X-RateLimit-Limit is 0, as some gateways send it if there is no limit
+	quotas  []balance
 }
 
 // add adds a balance. It adds nothing if the quota has been renewed since the
 // response was made.
 func (r *quotaReader) add(left int64, reset time.Duration) {
 	if reset >= r.age {
-		r.quotas = append(r.quotas, balance{left, min(reset-r.age, r.maxPause)})
+		r.quotas = append(r.quotas, balance{left, reset - r.age})
 	}
 }
 
@@ -68,7 +67,7 @@ func (r *quotaReader) readLimits(limits, policies []string) {
 		if isComplete && policy.requests && !hasBalance[policy.name] {
 			r.quotas = append(r.quotas, balance{
 				left:  policy.quota,
-				reset: min(seconds(policy.window), r.maxPause),
+				reset: seconds(policy.window),
 			})
 		}
 	}

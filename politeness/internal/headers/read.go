@@ -11,7 +11,7 @@ import (
 type Demands struct {
 	RetryAfter time.Duration // how long no request may start; 0 means none
 	Quotas     []balance
-	maxPause   time.Duration // as passed to Read; longer times are shortened to it
+	maxPause   time.Duration // as passed to Read; longer delays are shortened to it
 }
 
 // A Quota has the delays that follow from the balances of a response. If there
@@ -22,7 +22,7 @@ type Quota struct {
 	RenewsIn time.Duration // the time until the renewal; Spread applies until then
 }
 
-// Read reads the fields of a response that affect delays. Times longer than
+// Read reads the fields of a response that affect delays. Delays longer than
 // maxPause are shortened to it. maxPause is Limiter.MaxRetryAfter with its
 // default: 24 h for 0, and the greatest duration for a negative value. Read is
 // called once for a response, before the Limiter's lock is taken.
@@ -53,7 +53,7 @@ func Read(h http.Header, now time.Time, maxPause time.Duration) (d Demands) {
 	}
 	wait, _ := RetryAfter(h, now)
 	d.RetryAfter = min(wait, maxPause)
-	r := quotaReader{age: parseAge(h), maxPause: maxPause}
+	r := quotaReader{age: parseAge(h)}
 	r.readLimits(Lines(h, "Ratelimit"), Lines(h, "Ratelimit-Policy"))
 	for _, names := range [...][3]string{
 		{"Ratelimit-Remaining", "Ratelimit-Reset", ""}, // versions of the draft up to 06
@@ -78,9 +78,12 @@ func Read(h http.Header, now time.Time, maxPause time.Duration) (d Demands) {
 
 // Quota returns the longest delays of the balances. others is the number of
 // other requests in flight, which the server has presumably not counted yet.
-// Quota assumes that each renewal is a second later, because most servers count
-// in whole seconds, and some round down. Times longer than the maxPause of Read
-// are shortened to it all the same.
+//
+// A pause, and the time for which Spread applies, end one second after the
+// renewal, because most servers count in whole seconds, and some round down.
+// Spread itself is the time until the renewal, divided by the requests that are
+// left. Each of the three is shortened to the maxPause of Read, Spread only
+// after the division.
 func (d Demands) Quota(others int64) (q Quota) {
 	for _, b := range d.Quotas {
 		left := b.left - others
@@ -90,7 +93,8 @@ func (d Demands) Quota(others int64) (q Quota) {
 			q.Pause = max(q.Pause, renewsIn)
 			continue
 		}
-		if spread := b.reset / time.Duration(left); spread > q.Spread {
+		spread := min(b.reset/time.Duration(left), d.maxPause)
+		if spread > q.Spread {
 			q.Spread = spread
 			q.RenewsIn = renewsIn
 		}
