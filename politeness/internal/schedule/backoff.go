@@ -85,21 +85,26 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 
 // intervalMore returns the pause that delays the next request by one interval.
 // The pause ends one interval after the time at which that request could
-// otherwise start. With EndToStart, it ends two intervals after now: see below.
-// It is 0 if back-off is off.
+// otherwise start. It is 0 if back-off is off. If r is exempt, the next request
+// is assumed to be a page, because a pause of one Delay could be over before
+// the page's Crawl-delay is.
 func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	if h.Settings.BackOff == 0 {
 		return 0
 	}
-	interval := h.lengthen(h.Interval(r))
-	next := max(now, h.Due(r))
-	if h.Settings.EndToStart {
-		// The interval counts from the end of r, which is now. A longer pause
-		// that is already in force stays. If r has a body, PauseAtEnd prolongs
-		// the pause later.
-		next = now.Add(interval)
+	following := r
+	if r.Exempt {
+		following = AnyRequest
 	}
-	return next.Add(interval).Sub(now)
+	next := max(now, h.Due(following))
+	if h.Settings.EndToStart {
+		// The interval counts from the end of r, which is now unless r has a
+		// body: then PauseAtEnd prolongs the pause. A longer pause that is
+		// already in force stays.
+		afterEnd := now.Add(h.lengthen(h.Interval(r)))
+		next = max(afterEnd, h.CrawlDelayDue(following))
+	}
+	return next.Add(h.lengthen(h.Interval(following))).Sub(now)
 }
 
 // PauseAtEnd is called at the end of r, if Effect.PausesAtEnd was true for the

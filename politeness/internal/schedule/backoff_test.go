@@ -79,6 +79,29 @@ func TestHost_PauseAtEndOfTheSameIncident(t *testing.T) {
 	}
 }
 
+// A page starts at 0, and its host has a Crawl-delay of 10 s. An exempt request
+// starts at 2 s and gets a 503. The next page starts one Crawl-delay later than
+// without the 503.
+func TestHost_BackOffAfterExemptRequest(t *testing.T) {
+	for _, endToStart := range []bool{false, true} {
+		h := testHost(func(set *Settings) { set.EndToStart = endToStart })
+		page := &Request{Declared: true, CrawlDelay: 10 * s}
+		robots := &Request{Exempt: true, Overtakes: true}
+		h.Declare(page)
+		h.start(0, page)
+		h.Finish(0, page)
+		h.start(2*s, robots)
+		e := h.ApplyOutcome(3*s, robots, Signals{Status: 503, Class: Suspect})
+		if e.PausesAtEnd {
+			h.PauseAtEnd(4*s, robots)
+		}
+		h.Finish(4*s, robots)
+		if due := h.Due(page); due != 20*s {
+			t.Errorf("EndToStart %t: the next page is due at %v, want 20s", endToStart, time.Duration(due))
+		}
+	}
+}
+
 // Each row is a sequence of outcomes. started is when the request of an outcome
 // started, and pauseEnd is the end of the host's pause after the outcome.
 func TestHost_BackOff(t *testing.T) {
