@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -479,6 +480,22 @@ func TestFleet_Term(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A quota is shared with the requests in flight of other members, which the
+// server has presumably not counted yet: with 5 requests left for 60 s and 2 in
+// flight elsewhere, a request starts every 20 s.
+func TestFleet_QuotaCountsRequestsElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleetTest(t, &politeness.Limiter{Concurrency: 5})
+		f.request(t.Context(), shop)
+		f.fleet.claim(t).Own(fleet.Record{InFlight: 2})
+		f.end(politeness.Outcome{Status: 200, Header: http.Header{"Ratelimit": {`"default";r=5;t=60`}}})
+		f.request(t.Context(), shop)
+		time.Sleep(time.Minute)
+		f.started(0, 20*time.Second)
+		f.done()
+	})
 }
 
 // An owner makes at least one request before it gives the host away, however

@@ -178,6 +178,9 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 		if g.state == inFlight {
 			others--
 		}
+		if h.Claim != nil {
+			others += int64(h.Claim.InFlightElsewhere)
+		}
 		s.Quota = schedule.Quota(d.Quota(others))
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
