@@ -58,11 +58,17 @@ func (l *Limiter) acquire(ctx context.Context, u *url.URL, g *Grant) error {
 // or the Budget rejects g, it returns at once, before a host is made for g:
 // another host might be evicted for it.
 func (l *Limiter) waitUnlessRejected(ctx context.Context, g *Grant) error {
-	if ctx.Err() != nil {
+	err := ctx.Err()
+	isTooLate := err == context.DeadlineExceeded
+	if err != nil && !isTooLate {
 		return l.ended(ctx, g, 0, "")
 	}
 	if why, untilRenewal := l.checkBudget(g); why != schedule.ReasonNone {
 		return l.reject(ctx, g, 0, untilRenewal, reasons[why])
+	}
+	if isTooLate {
+		untilStart, why := g.forecast()
+		return l.reject(ctx, g, 0, untilStart, reasons[why])
 	}
 	return l.wait(ctx, g)
 }

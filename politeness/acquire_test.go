@@ -77,6 +77,47 @@ func TestContextDeadlineWhileASlotIsHeld(t *testing.T) {
 	})
 }
 
+// The deadline of a context is over before the call. The DelayError has the
+// time at which the host is due, and what makes the request wait until then.
+func TestAcquire_DeadlineIsOver(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		limiter *Limiter
+		outcome *Outcome // of an earlier request to the host; nil means none
+		until   time.Duration
+		why     Reason
+	}{
+		{"an unknown host", &Limiter{}, nil, 0, ""},
+		{"the interval", &Limiter{}, &Outcome{Status: 200}, time.Second, ReasonDelay},
+		{"a pause", &Limiter{}, &Outcome{Status: 503, Header: retryIn("600")}, 10 * time.Minute, ReasonBackOff},
+		{"the Budget", &Limiter{Budget: Budget{Requests: 1}}, &Outcome{Status: 200}, 24 * time.Hour, ReasonBudget},
+		{"Within", &Limiter{Delay: -1, Within: &Limiter{Delay: time.Minute}}, &Outcome{Status: 200}, time.Minute, ReasonWithin},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := mustURL(t, "http://example.com/")
+				if tt.outcome != nil {
+					g, err := tt.limiter.Acquire(t.Context(), u)
+					if err != nil {
+						t.Fatal(err)
+					}
+					g.Done(*tt.outcome)
+				}
+				ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+				defer cancel()
+				_, err := tt.limiter.Acquire(ctx, u)
+				d, ok := errors.AsType[*DelayError](err)
+				if !ok || time.Until(d.Until) != tt.until || d.Reason != tt.why {
+					t.Errorf("Acquire: error %v (%+v), want a DelayError for %v with Reason %q", err, d, tt.until, tt.why)
+				}
+				if tt.outcome == nil && tt.limiter.Stats().Hosts != 0 {
+					t.Error("the Limiter has made a host for the request, want none")
+				}
+			})
+		})
+	}
+}
+
 // With EndToStart, a slow request may end so late that a waiting request would
 // miss its deadline. The waiting request is then rejected at once.
 func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {

@@ -297,16 +297,28 @@ func (g *Grant) leaveNext() (retryIn time.Duration) {
 // untilStart returns how long g would have to wait if it joined the queues of
 // all stages from g on now.
 func (g *Grant) untilStart() time.Duration {
+	wait, _ := g.forecast()
+	return wait
+}
+
+// forecast returns how long g would have to wait if it joined the queues of all
+// stages from g on now. If g would be rejected, why is what it would have to
+// wait for.
+func (g *Grant) forecast() (wait time.Duration, why schedule.Reason) {
 	l := g.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	var wait time.Duration
 	if h := l.hosts.Get(g.key); h != nil {
-		wait = h.ForecastAtEnd(now, &g.request, schedule.Anytime).Estimate.Sub(now)
+		f := h.ForecastAtEnd(now, &g.request, schedule.Anytime)
+		wait = max(f.Estimate.Sub(now), 0)
+		why = f.Why
 	}
 	if g.next != nil {
-		wait = max(wait, g.next.untilStart())
+		untilNext, whyLater := g.next.forecast()
+		if untilNext > wait {
+			return untilNext, g.whyNext(whyLater)
+		}
 	}
-	return max(wait, 0)
+	return wait, why
 }
