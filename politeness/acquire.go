@@ -274,9 +274,9 @@ func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, waits 
 	return l.ended(ctx, g, waited, why)
 }
 
-// reject reports that g is rejected, and returns its DelayError. waited is how
-// long g has waited, and retryIn is how long the caller should wait before it
-// retries.
+// reject reports that g, which is in no queue any more, is rejected, and
+// returns its DelayError. waited is how long g has waited, and retryIn is how
+// long the caller should wait before it retries.
 func (l *Limiter) reject(ctx context.Context, g *Grant, waited, retryIn time.Duration, why Reason) error {
 	err := &DelayError{Host: g.key, Until: at(retryIn), Reason: why, Err: l.blockedBy(g.key)}
 	l.reportRejected(ctx, g, waited, err.Until, why)

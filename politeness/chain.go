@@ -83,9 +83,10 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 	if g.state == rejectedInQueue {
 		// join, tendLane or, since the last call, another goroutine has retimed
 		// the lane and removed g: see visit in wakeup.go.
-		retryIn := max(g.request.Estimate.Sub(now), g.leaveNext())
+		retryIn := g.request.Estimate.Sub(now)
+		retryLater := g.leaveNext()
 		l.checkIdle(g.host, now) // g may have been the last that needed the host
-		return readiness{rejected: true, retryIn: retryIn, why: g.rejectedFor}
+		return readiness{rejected: true, retryIn: max(retryIn, retryLater), why: g.rejectedFor}
 	}
 	if g.host.IsFirst(&g.request) {
 		v = l.firstReadiness(g, now)
@@ -114,7 +115,8 @@ func (g *Grant) try(mayStart bool) (v readiness) {
 		v.retryIn = l.retryIn(g, now)
 	}
 	if v.rejected {
-		v.retryIn = max(v.retryIn, g.leaveNext())
+		retryLater := g.leaveNext()
+		v.retryIn = max(v.retryIn, retryLater)
 		g.host.ExpectRetry(now, now.Add(v.retryIn))
 		l.giveUp(g, now)
 		return v
@@ -283,10 +285,12 @@ func (g *Grant) leave(expectRetry bool) (retryIn time.Duration) {
 		g.state = unqueued
 		l.checkIdle(g.host, now)
 	}
-	return max(retryIn, g.leaveNext())
+	retryLater := g.leaveNext()
+	return max(retryIn, retryLater)
 }
 
-// leaveNext removes g from the queues of all stages after g.
+// leaveNext removes g from the queues of all stages after g. The result is as
+// for leave.
 func (g *Grant) leaveNext() (retryIn time.Duration) {
 	if g.next == nil {
 		return 0

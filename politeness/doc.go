@@ -156,13 +156,14 @@ package politeness
 // events.go.
 //
 // The rules for a single host are in internal/schedule, whose doc.go has a list
-// of its files. Seven rules are in several places:
+// of its files. Eight rules are in several places:
 //
 //   - Deadlines: setDeadline (acquire.go) sets them, from MaxWait too.
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
 //     start too late, and firstReadiness (readiness.go) one whose token of
 //     GlobalRate would come too late. try (chain.go) rejects a request whose
-//     MaxWait is over, and ended (acquire.go) one whose context is.
+//     MaxWait is over, and ended (acquire.go) one whose context is. If the
+//     deadline was over before the call, waitUnlessRejected (acquire.go) does.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
 //     (acquire.go) and join (chain.go) reject a request before it joins a
 //     queue. budgetReadiness (readiness.go) rejects the first of a lane, or
@@ -178,5 +179,9 @@ package politeness
 //   - Retries: ExpectRetry (schedule/ownership.go) keeps a host of a fleet for
 //     a request that was rejected. try, join and leave (chain.go) and visit
 //     (wakeup.go) call it.
+//   - A request that gives up: ended and reject (acquire.go) make its error.
+//     leave (chain.go) removes it from the queue of each stage, by dequeue
+//     (wakeup.go), and giveBack (globalrate.go) cancels its reservation of a
+//     token.
 //   - The start: start (slot.go) takes a slot. setOnItsWay (wire.go) lets
 //     the intervals count from the time when the header is sent.

@@ -16,8 +16,9 @@ import (
 //
 // The error is returned as soon as the reason is known, except that a request
 // that already waits when the Budget is spent waits for its interval first. No
-// request was sent, and no slot or budget was used up. The caller should retry
-// at Until, and may send requests to other hosts meanwhile.
+// request was sent, and no slot or budget was used up, except by an earlier
+// attempt that a Transport was about to repeat: see [Transport.RoundTrip]. The
+// caller should retry at Until, and may send requests to other hosts meanwhile.
 //
 // An http.Client wraps the DelayError in a *url.Error; errors.As and
 // errors.AsType find it.

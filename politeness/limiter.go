@@ -114,9 +114,10 @@ type Limiter struct {
 	// request: each time before the request joins its queue there, which the
 	// request may leave again. Its latest result applies to all requests to the
 	// host, including those that already wait, so settings may change while a
-	// crawl runs. If two calls overlap, either may count as the latest. PerHost
-	// must be fast and safe for concurrent use. It does not change the settings
-	// of Within. nil means that all hosts have the settings of the Limiter.
+	// crawl runs. If two requests call PerHost at about the same time, either
+	// result may count as the latest. PerHost must be fast and safe for
+	// concurrent use. It does not change the settings of Within. nil means that
+	// all hosts have the settings of the Limiter.
 	PerHost func(key string) HostSettings
 
 	// Limits for several hosts, or for a day:

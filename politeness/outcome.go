@@ -39,10 +39,10 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
-	// learnFrom has set pausesAtEnd, when gotResponse called it or, if o is not
-	// empty, just now. In the latter case, event is the pause that has begun
-	// now, and now is the end. If the lease has expired, the request ended
-	// earlier.
+	// With an empty o, learnFrom changes nothing, so pausesAtEnd is what
+	// gotResponse has left. Otherwise the pause begins now, at the end, and
+	// needs no prolonging: event is not nil, or pauseAtEnd changes nothing. If
+	// the lease has expired, the request ended earlier.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

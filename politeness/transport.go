@@ -25,8 +25,9 @@ import (
 //
 // An interval counts from the time when a request's header is sent. If its host
 // has an interval, no other request to the host starts before that, even if
-// Concurrency allows it. If Base does not report that time through httptrace,
-// the interval counts from the time when the request was granted.
+// Concurrency allows it. With Limiter.Within, the same applies there to all
+// hosts that have the same key. If Base does not report that time through
+// httptrace, the interval counts from the time when the request was granted.
 //
 // A host with non-ASCII letters is sent as [HostKey] names it, because
 // http.Transport may otherwise connect to it repeatedly, without limit.
@@ -104,25 +105,25 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	next := req // the request to send: req or, for a replay, a copy with a new body
+	toSend := req // the request to send: req or, for a replay, a copy with a new body
 	for range maxReplays + 1 {
 		a := new(attempt)
 		a.grant.afterRedirect = req.Response != nil
 		if err := t.limiter().acquire(req.Context(), scheduledURL(t.base(), req), &a.grant); err != nil {
-			closeBody(next)
+			closeBody(toSend)
 			return nil, err
 		}
-		resp, err := t.send(a, req, next)
+		resp, err := t.send(a, req, toSend)
 		mustReplay := err != nil && a.wire.hasStoppedReplay() && canReplay(req)
 		if !mustReplay {
 			return resp, err
 		}
-		next, err = withNewBody(req)
+		toSend, err = withNewBody(req)
 		if err != nil {
 			return nil, err
 		}
 	}
-	closeBody(next)
+	closeBody(toSend)
 	return nil, &replayError{req.URL.Host}
 }
 
@@ -135,8 +136,8 @@ func closeBody(req *http.Request) {
 }
 
 // send makes one request, which the Limiter has let start, and makes sure that
-// the slot is freed. next is req with a body that has not been read.
-func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Response, err error) {
+// the slot is freed. toSend is req with a body that has not been read.
+func (t *Transport) send(a *attempt, req, toSend *http.Request) (resp *http.Response, err error) {
 	// u is the URL to send, with the name of the host as HostKey has it. Behind
 	// a proxy, the URL that was passed to acquire may name another host: see
 	// scheduledURL.
@@ -148,7 +149,7 @@ func (t *Transport) send(a *attempt, req, next *http.Request) (resp *http.Respon
 			a.endAfterFailure(resp)
 		}
 	}()
-	out := next.WithContext(a.ctx)
+	out := toSend.WithContext(a.ctx)
 	// A Host header that only repeats the URL's host is replaced with it. Any
 	// other one is the caller's, and is kept.
 	if out.Host == req.URL.Host {

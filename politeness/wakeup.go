@@ -42,12 +42,13 @@ func (l *Limiter) dequeue(g *Grant) {
 	}
 }
 
-// retime is called when the interval, pause, quota or owner of h has changed.
-// If h has become unavailable, it can be evicted early: see schedule.Table.
-// Waiting requests that can no longer start in time are rejected. The first
-// request of each lane gets its new estimate, and so does each request with a
-// Trace. If many requests wait, retime examines only a few of them. The first
-// request of each lane examines the others: see continueRetiming.
+// retime is called when the interval, pause, quota, owner or settings of h have
+// changed, and when a robots.txt request has joined its queue. If h has become
+// unavailable, it can be evicted early: see schedule.Table. Waiting requests
+// that can no longer start in time are rejected. The first request of each lane
+// gets its new estimate, and so does each request with a Trace. If many
+// requests wait, retime examines only a few of them. The first request of each
+// lane examines the others: see continueRetiming.
 func (l *Limiter) retime(h *schedule.Host, now schedule.Time) {
 	l.hosts.MarkIfUnavailable(now, h)
 	h.Retime(now, l.visit(now))

@@ -106,8 +106,9 @@ func (w *wire) mayConnect(address string) bool {
 		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxConnections)
 		return false
 	case w.headerSent:
-		// Base has sent a request to another host first, in the same context.
-		// reachesHost is false, because this would be a replay otherwise.
+		// isReplayTo was false, so neither address nor reachesHost matches:
+		// Base has sent a request to another host first, in the same context,
+		// and has received no final response yet.
 		w.addresses = nil
 		w.headerSent = false
 	}

@@ -19,8 +19,8 @@ const maxExamined = 16
 //     Crawl-delay are over. A Crawl-delay that is longer than
 //     maxOrdinaryCrawlDelay protects the host only for that long. Therefore a
 //     Table can contain more than MaxHosts.
-//   - An idle host that is blank (see IsBlank) is evicted even if the Table is
-//     not full.
+//   - An idle host that is blank and free (see IsBlank and isFree) is evicted
+//     even if the Table is not full.
 //   - If the Table is full, the least recently used blank host is evicted or,
 //     if no blank one may be, the least recently used other host. A host whose
 //     Delay or Crawl-delay is not over when the Table examines it counts as
@@ -202,7 +202,8 @@ func (t *Table) sweep(now Time) {
 }
 
 // IsBlank reports whether no Crawl-delay, adaptive delay or back-off was
-// learned from h, and no quota of h is in force.
+// learned from h, and no quota of h is in force. It ignores a pause, which
+// isFree examines.
 func (h *Host) IsBlank(now Time) bool {
 	k := h.Learned
 	if k == nil {

@@ -12,9 +12,9 @@ import (
 // others then.
 func (h *Host) HasSlot(r *Request) bool { return h.OnItsWay == 0 && h.InFlight < h.Slots(r) }
 
-// Slots returns how many requests of this process to h may be in flight when r
-// starts. It is 1 if h has a Crawl-delay, for an exempt request too. Requests
-// of other members of a fleet take up slots.
+// Slots returns how many requests of this process to h may be in flight, r
+// included, when r starts. It is 1 if h has a Crawl-delay, for an exempt
+// request too. Requests of other members of a fleet take up slots.
 func (h *Host) Slots(r *Request) int32 {
 	slots := h.Settings.Concurrency
 	if h.crawlDelayInForce(r.CrawlDelay) > 0 {

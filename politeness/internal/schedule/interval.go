@@ -45,12 +45,13 @@ func (h *Host) crawlDelayInForce(declared time.Duration) time.Duration {
 	return max(declared, h.Learned.CrawlDelay)
 }
 
-// Interval returns the interval that r keeps without Jitter.
+// Interval returns the interval that r keeps, Jitter not included.
 func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.CrawlDelay(r)) }
 
 // LongestInterval returns the longest interval, with Jitter, that a request may
-// have to keep. It is rejected for a longer Crawl-delay. configured is the
-// interval that PerHost sets for the host, or 0.
+// have to keep. A declared Crawl-delay above MaxCrawlDelay does not count,
+// because the request is rejected instead. configured is the longest interval
+// that PerHost sets for the host, or 0.
 func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
 	longest := max(s.MaxCrawlDelay, configured)
 	if s.Adaptive > 0 {
@@ -65,8 +66,8 @@ func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 	return lengthen(max(s.Delay, configured), s.Jitter)
 }
 
-// Due returns the time at which interval, Crawl-delay, pause and quota all
-// allow r to start.
+// Due returns the time at which Delay, Crawl-delay, pause and quota all allow r
+// to start.
 func (h *Host) Due(r *Request) Time {
 	due := max(h.DelayEnd(), h.CrawlDelayDue(r))
 	if h.Learned != nil {
@@ -167,11 +168,11 @@ func (h *Host) restartsAtEnd(now Time, r *Request) bool {
 	return h.Settings.EndToStart || !r.CountsFromSending && h.hasInterval(now, r)
 }
 
-// DrawJitter draws the Jitter of h, which each start draws anew. It lengthens
-// the Delay and the Crawl-delay that run now. After the start of an exempt
-// request, it also changes the length of a Crawl-delay that runs already. In a
-// fleet, the Jitter is also drawn when a member becomes the owner. A pause or
-// the interval of a quota is not lengthened, but a pause of one interval
+// DrawJitter draws a new Jitter of h. It is called at each start. In a fleet,
+// it is also called when a member becomes the owner. The Jitter lengthens the
+// Delay and the Crawl-delay that run now. After the start of an exempt request,
+// it also changes the length of a Crawl-delay that runs already. A pause or the
+// interval of a quota is not lengthened, but a pause of one interval
 // (intervalMore in backoff.go) is.
 func (h *Host) DrawJitter() {
 	if h.Settings.Jitter > 0 {

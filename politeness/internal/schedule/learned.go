@@ -10,12 +10,12 @@ type Learned struct {
 	// Declare and Import set it.
 	CrawlDelay time.Duration
 
-	// CrawlDelayEnd is the end of the latest Crawl-delay that was in force at
-	// a start, or Never. Another origin of the host may have declared a shorter
-	// one since. Requests do not wait for it. Eviction waits for it, but for no
-	// longer than maxOrdinaryCrawlDelay, and Export hands over
-	// LastCrawlDelayStart until then. RestartIntervals and Import set it if it
-	// becomes later.
+	// CrawlDelayEnd is the end of the latest Crawl-delay that was in force when
+	// the intervals were restarted (see RestartIntervals), or Never. Another
+	// origin of the host may have declared a shorter one since. Requests do not
+	// wait for CrawlDelayEnd itself. Eviction waits for it, but for no longer
+	// than maxOrdinaryCrawlDelay, and Export hands over LastCrawlDelayStart
+	// until then. RestartIntervals and Import set it if it becomes later.
 	CrawlDelayEnd Time
 
 	// Adaptive is the adaptive delay. adapt and Import set it.

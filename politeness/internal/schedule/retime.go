@@ -29,10 +29,11 @@ const (
 // request that is Rejected would have to wait for.
 type Visit func(r *Request, v Verdict, why Reason)
 
-// Retime is called when the interval, pause, quota or owner of h has changed.
-// It examines a few of the requests that wait for h, and calls visit for each.
-// visit must dequeue a request that is Rejected, and no other. Then the caller
-// wakes the first request of each lane, which calls ContinueRetiming.
+// Retime is called when the interval, pause, quota, owner or settings of h have
+// changed, and when a robots.txt request has joined its queue. It examines a
+// few of the requests that wait for h, and calls visit for each. visit must
+// dequeue a request that is Rejected, and no other. Then the caller wakes the
+// first request of each lane, which calls ContinueRetiming.
 func (h *Host) Retime(now Time, visit Visit) {
 	if h.queue == nil {
 		return
