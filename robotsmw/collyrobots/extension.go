@@ -119,10 +119,9 @@ type sender interface {
 	// while newGuardMu or the lock of another guard is held.
 	latest() (base http.RoundTripper, timeout time.Duration, err error)
 
-	// lastBase returns the transport that was set when the guard last read
-	// colly's client. Unlike latest, it does not read the client, so it may be
-	// called while the program sets another client.
-	lastBase() http.RoundTripper
+	// last returns what latest returned last. It does not read colly's client,
+	// so it may be called while the program sets another client.
+	last() (base http.RoundTripper, err error)
 
 	// isStale reports whether the first collector has another backend than the
 	// guard.
@@ -131,7 +130,7 @@ type sender interface {
 
 // mainGuard returns the guard of the first collector, whose transport is also
 // used for robots.txt. It returns nil only while the first guard is made. After
-// Collector.Init, call renewMainGuard first.
+// Collector.Init, call syncMainGuard first.
 func (x *Extension) mainGuard() sender {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,10 +158,6 @@ func (x *Extension) liveCollectors() []*colly.Collector {
 	}
 	return list
 }
-
-// Checker returns the Checker that the extension uses. A crawler may use it to
-// check URLs before it visits them.
-func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
 // OnBlocked registers a function that is called for each request that is
 // refused because of robots.txt, including redirects. After a redirect,
