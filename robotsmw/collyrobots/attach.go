@@ -118,8 +118,9 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if isAttached(c) {
 		return nil, errAttached
 	}
-	// A guard is also the matcher of the first LimitRule (see installHook). If c
-	// is a clone of an attached collector, it has its backend, but no callbacks.
+	// A guard is also the matcher of the first LimitRule (see installHook). If
+	// c is a clone of an attached collector, it has its backend, but no
+	// callbacks.
 	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached

@@ -77,8 +77,9 @@ type Extension struct {
 	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
 	// threads of a colly queue: see the package doc. Each attempt counts toward
 	// colly's MaxRequests, although a request that is refused is not sent. With
-	// a negative MaxWait, MaxRequests should allow several attempts for each
-	// page.
+	// a MaxWait that is shorter than the delay of a host, MaxRequests should
+	// allow several attempts for each page. A page that it ends is counted in
+	// Counts.GivenUp, and OnError is not called for it again.
 	//
 	// Requests that are put back are stored in the memory of this process. They
 	// are lost if the process ends, and cannot be made by other processes that

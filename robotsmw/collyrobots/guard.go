@@ -14,9 +14,9 @@ import (
 
 // maxAttemptTime is the timeout of attempts whose duration the program does not
 // limit. The politeness.Transport has it for all attempts, because the
-// networkTransport limits them. It is not negative, because a Limiter frees the slot of a request
-// without a timeout after Limiter.Lease, even if the request is still in
-// flight.
+// networkTransport limits them. It is not negative, because a Limiter frees the
+// slot of a request without a timeout after Limiter.Lease, even if the request
+// is still in flight.
 const maxAttemptTime = 24 * time.Hour
 
 // A guard handles the requests of a collector and of all its clones, which

@@ -39,8 +39,9 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	resp, err = x.inner.RoundTrip(out)
 	// A callback of this request may write to the client of this guard or of
 	// the main guard, or to the first collector by Init. Other requests have
-	// read these meanwhile, holding the lock of one of these guards. Taking both
-	// locks orders these reads before the write; the results are not needed.
+	// read these meanwhile, holding the lock of one of these guards. Taking
+	// both locks orders these reads before the write; the results are not
+	// needed.
 	g.last()
 	x.mainGuard().last()
 	if p.proxy != "" { // colly reads the proxy from its own request
