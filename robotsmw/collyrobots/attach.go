@@ -118,8 +118,9 @@ func newExtension(c *colly.Collector, opts robotsmw.Options) (*Extension, error)
 	if isAttached(c) {
 		return nil, errAttached
 	}
-	// A guard is also the matcher of the first LimitRule (see installHook). It
-	// shows the Extension of a collector that this one is a clone of.
+	// A guard is also the matcher of the first LimitRule (see installHook). If
+	// c is a clone of an attached collector, it has its backend, but no
+	// callbacks.
 	if g, ok := b.firstMatcher().(*guard); ok {
 		if g.x.failed == nil {
 			return nil, errAttached
@@ -275,6 +276,15 @@ func (x *Extension) attachTo(c *colly.Collector) {
 	if c != x.first { // the first collector lives as long as the extension
 		runtime.AddCleanup(c, x.collectors.Delete, any(key))
 	}
+}
+
+// Checker returns the Checker that the extension uses. A crawler may use it to
+// check URLs before it visits them. It fetches robots.txt through the transport
+// that the first collector had when a request was last sent or Checker was last
+// called.
+func (x *Extension) Checker() *robotsmw.Checker {
+	x.syncMainGuard()
+	return x.checker
 }
 
 // Active reports whether the extension can send requests of all its collectors.

@@ -27,7 +27,8 @@ import (
 //     handler, may have set a transport.
 //
 // All other code calls current, which also applies the latest settings. The
-// hooks do not make a new main guard, because they run while locks are held.
+// hooks do not make a new main guard, because they run while the lock of the
+// LimitRules is held, which newGuard takes too.
 
 // newGuard makes a guard the transport of a backend. The guard sends the
 // requests of all collectors of the backend through base, or fails them with
@@ -56,14 +57,15 @@ func (x *Extension) newGuard(b backend, base http.RoundTripper, refused error, t
 	return g
 }
 
-// renewMainGuard makes a new main guard if the first collector has another
-// backend, that is, after Collector.Init. Without renewMainGuard, requests of
-// other collectors and for robots.txt would use the earlier transport until the
-// first collector makes a request.
-func (x *Extension) renewMainGuard() {
+// syncMainGuard applies the settings of the first collector that have changed,
+// so that requests of other collectors and for robots.txt use them before the
+// first collector makes a request. After Collector.Init, it makes a new main
+// guard.
+func (x *Extension) syncMainGuard() {
 	if x.mainGuard().isStale() && !x.released.Load() {
 		x.guardFor(x.first)
 	}
+	x.mainGuard().latest()
 }
 
 // guardFor returns the guard of a collector. After Collector.Init, the
@@ -180,7 +182,7 @@ func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 // current returns the transport that was set last, and the timeout of an
 // attempt. It returns an error if no request can be sent.
 func (g *guard) current() (base http.RoundTripper, timeout time.Duration, err error) {
-	g.x.renewMainGuard()
+	g.x.syncMainGuard()
 	return g.latest()
 }
 
@@ -202,9 +204,9 @@ func (g *guard) isStale() bool {
 	return g.backend.address != *g.x.firstBackend
 }
 
-// lastBase implements sender.
-func (g *guard) lastBase() http.RoundTripper {
+// last implements sender.
+func (g *guard) last() (base http.RoundTripper, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.base
+	return g.base, g.refused
 }

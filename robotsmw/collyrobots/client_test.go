@@ -1,8 +1,10 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -48,6 +51,47 @@ func TestInitAfterAttach(t *testing.T) {
 		}
 	}
 }
+
+// A robots.txt that will expire soon is fetched again in the background. This
+// goes on when Visit has returned, and the program may set a transport then.
+// Only the race detector can find the fault.
+func TestWithTransportDuringARefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web, other := shop(), shop()
+		c := colly.NewCollector()
+		attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Store: &slowStore{}, Limiter: unpaced()})
+		if err := c.Visit("http://shop.example/shoes"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(23 * time.Hour)
+		if err := c.Visit("http://shop.example/shoes?2"); err != nil {
+			t.Fatal(err)
+		}
+		c.WithTransport(other)
+		time.Sleep(time.Minute)
+		robots := 0
+		for _, r := range web.Log() {
+			if strings.HasSuffix(r.URL, "/robots.txt") {
+				robots++
+			}
+		}
+		if robots != 2 {
+			t.Errorf("robots.txt was requested %d times through the transport before Visit returned, want 2", robots)
+		}
+	})
+}
+
+// A slowStore contains nothing, and takes a second to find that out.
+type slowStore struct{}
+
+func (*slowStore) Get(context.Context, string) ([]byte, error) {
+	time.Sleep(time.Second)
+	return nil, fs.ErrNotExist
+}
+
+func (*slowStore) Put(context.Context, string, []byte, time.Duration) error { return nil }
+
+func (*slowStore) Delete(context.Context, string) error { return nil }
 
 // The first collector is initialized again, twice. Each time, a transport may
 // be set on it. Then its pages, robots.txt and the pages of an added collector

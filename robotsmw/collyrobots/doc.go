@@ -172,8 +172,10 @@
 //
 // The pause is needed because a Retry within 100 ms of a refusal, such as an
 // ErrUnreachable, sends no request and only returns the error of the refusal. A
-// later Retry waits until the request may be sent. Therefore programs should
-// repeat a request with Retry and not with a queue. On a synchronous collector,
+// later Retry waits until the request may be sent, or returns the error
+// immediately if the deadline of the collector's Context is before that time.
+// Therefore programs should repeat a request with Retry and not with a queue.
+// On a synchronous collector,
 // Retry also returns the error of the repeat, which OnError has already
 // received. For 429 and 503, set Extension.RetryThrottled. The Example
 // "Retries" is a whole program.
@@ -250,8 +252,9 @@
 //     same call as the HEAD of Visit. To send only a HEAD, use Collector.Head.
 //   - A page in CacheDir is served without a fetch of robots.txt. It is refused
 //     only if a robots.txt in memory disallows it; files that are only in a
-//     Store are not consulted. If cached pages should obey the current rules,
-//     call ext.Checker().Check for one URL of each origin first. Colly stores a
+//     Store are not consulted. Options.Override applies without a robots.txt.
+//     If cached pages should obey the current rules of their sites, call
+//     ext.Checker().Check for one URL of each origin first. Colly stores a
 //     page under the URL before the redirects, so only that URL is checked, and
 //     the relative links of the stored page are resolved against that URL.
 //     Offline, a link that is not in the directory fails with an ErrUnreachable

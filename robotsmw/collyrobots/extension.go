@@ -77,8 +77,9 @@ type Extension struct {
 	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
 	// threads of a colly queue: see the package doc. Each attempt counts toward
 	// colly's MaxRequests, although a request that is refused is not sent. With
-	// a negative MaxWait, MaxRequests should allow several attempts for each
-	// page.
+	// a MaxWait that is shorter than the delay of a host, MaxRequests should
+	// allow several attempts for each page. A page that it ends is counted in
+	// Counts.GivenUp, and OnError is not called for it again.
 	//
 	// Requests that are put back are stored in the memory of this process. They
 	// are lost if the process ends, and cannot be made by other processes that
@@ -119,10 +120,9 @@ type sender interface {
 	// while newGuardMu or the lock of another guard is held.
 	latest() (base http.RoundTripper, timeout time.Duration, err error)
 
-	// lastBase returns the transport that was set when the guard last read
-	// colly's client. Unlike latest, it does not read the client, so it may be
-	// called while the program sets another client.
-	lastBase() http.RoundTripper
+	// last returns what latest returned last. It does not read colly's client,
+	// so it may be called while the program sets another client.
+	last() (base http.RoundTripper, err error)
 
 	// isStale reports whether the first collector has another backend than the
 	// guard.
@@ -131,7 +131,7 @@ type sender interface {
 
 // mainGuard returns the guard of the first collector, whose transport is also
 // used for robots.txt. It returns nil only while the first guard is made. After
-// Collector.Init, call renewMainGuard first.
+// Collector.Init, call syncMainGuard first.
 func (x *Extension) mainGuard() sender {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,10 +159,6 @@ func (x *Extension) liveCollectors() []*colly.Collector {
 	}
 	return list
 }
-
-// Checker returns the Checker that the extension uses. A crawler may use it to
-// check URLs before it visits them.
-func (x *Extension) Checker() *robotsmw.Checker { return x.checker }
 
 // OnBlocked registers a function that is called for each request that is
 // refused because of robots.txt, including redirects. After a redirect,

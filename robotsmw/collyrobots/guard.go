@@ -13,9 +13,10 @@ import (
 )
 
 // maxAttemptTime is the timeout of attempts whose duration the program does not
-// limit. It is not negative, because a Limiter frees the slot of a request
-// without a timeout after Limiter.Lease, even if the request is still in
-// flight.
+// limit. The politeness.Transport has it for all attempts, because the
+// networkTransport limits them. It is not negative, because a Limiter frees the
+// slot of a request without a timeout after Limiter.Lease, even if the request
+// is still in flight.
 const maxAttemptTime = 24 * time.Hour
 
 // A guard handles the requests of a collector and of all its clones, which
@@ -35,7 +36,7 @@ type guard struct {
 	client         *http.Client                               // the guard's own client, which colly uses
 	programsClient *http.Client                               // the program's client, of which the guard's own is a copy
 	lastSeen       http.Client                                // an earlier copy of *programsClient, to notice changes
-	redirect       func(*http.Request, []*http.Request) error // the program's CheckRedirect, which checkRedirect calls
+	redirect       func(*http.Request, []*http.Request) error // the program's CheckRedirect, which release restores
 	checkRedirect  func(*http.Request, []*http.Request) error // the CheckRedirect of the guard's own client; see unsealRedirect
 	base           http.RoundTripper                          // the transport through which requests are sent
 	timeout        time.Duration                              // the timeout of an attempt; negative means no limit

@@ -46,8 +46,9 @@ func (p *pageRequest) Value(key any) any {
 	return p.values.Value(key)
 }
 
-// A networkTransport sends requests, after they have waited for their host. It
-// waits for a slot of the LimitRule and limits the duration of the attempt.
+// A networkTransport sends requests, after they have waited for their host. For
+// a page, it waits for a slot of the LimitRule and limits the duration of the
+// attempt.
 type networkTransport struct{ x *Extension }
 
 func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
@@ -81,7 +82,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	sent := req.WithContext(ctx)
 	resp, err = base.RoundTrip(sent)
 	hasReturned = true
-	// colly's proxy switchers store their choice in the context.
+	// colly's proxy switchers replace the context by one with their choice.
 	p.proxy, _ = sent.Context().Value(colly.ProxyURLKey).(string)
 	if resp == nil && err == nil {
 		err = errNoResponse
@@ -122,10 +123,12 @@ func (t networkTransport) acquireRuleSlot(g *guard, req *http.Request) (releaseS
 }
 
 // sendForRobots sends a request for robots.txt through the transport of the
-// collector that was passed to Attach.
+// collector that was passed to Attach. It takes no slot of a LimitRule, as in
+// plain colly, and Options.RobotsTimeout limits its time. It does not read
+// colly's client, because the program may set another one meanwhile: a
+// robots.txt that will expire soon is fetched while no Visit runs.
 func (t networkTransport) sendForRobots(req *http.Request) (*http.Response, error) {
-	t.x.renewMainGuard()
-	base, _, err := t.x.mainGuard().latest()
+	base, err := t.x.mainGuard().last()
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,9 @@ func (a *attachedCollector) markFailed(r *colly.Request, err error) {
 		mark.willRepeat = a.PutBack && mark.hops < maxHops && a.collector.Context.Err() == nil
 		mark.final = mark.willRepeat
 	}
+	if deadline, ok := a.collector.Context.Deadline(); ok && mark.until.After(deadline) {
+		mark.final = true // a Retry could only wait for the end of the Context
+	}
 	target := *r.URL
 	mark.wait = func() {
 		a.logPause(&target, mark.failedAt, mark.until, reason)

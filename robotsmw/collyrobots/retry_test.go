@@ -1,6 +1,7 @@
 package collyrobots_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -322,6 +323,52 @@ func TestRetryWaitsForWhatTimeHeals(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A job has a deadline. A Retry of a page that may only be requested after the
+// deadline returns the error at once, so that the other pages of the job can
+// still be fetched.
+func TestRetryBeyondTheDeadline(t *testing.T) {
+	for name, text := range map[string]string{"unreachable": "", "Crawl-delay": "User-agent: *\nCrawl-delay: 30\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			web := shop()
+			web.Handle("slow.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" && text == "" {
+					w.WriteHeader(http.StatusServiceUnavailable)
+					return
+				}
+				io.WriteString(w, text)
+			}))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			c := colly.NewCollector(colly.StdlibContext(ctx))
+			attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: new(politeness.Limiter)})
+			var retried []error
+			c.OnError(func(r *colly.Response, _ error) {
+				if ctx.Err() != nil {
+					return
+				}
+				time.Sleep(time.Second)
+				retried = append(retried, r.Request.Retry())
+			})
+			c.Visit("http://slow.example/1")
+			err := c.Visit("http://slow.example/2")
+			if len(retried) == 0 {
+				t.Fatalf("%s: Visit = %v, and OnError was not called", name, err)
+			}
+			for _, got := range retried {
+				if _, isDelayed := errors.AsType[*politeness.DelayError](got); !isDelayed && !errors.Is(got, robotsmw.ErrUnreachable) {
+					t.Errorf("%s: Retry = %v, want a DelayError or an ErrUnreachable", name, got)
+				}
+			}
+			if ctx.Err() != nil {
+				t.Errorf("%s: a Retry has returned only after the deadline of the job, want at once", name)
+			}
+			if err := c.Visit("http://shop.example/shoes"); err != nil {
+				t.Errorf("%s: Visit of another host = %v, want nil", name, err)
+			}
+		})
 	}
 }
 

@@ -64,7 +64,7 @@ func seal(r *colly.Request) *sealed {
 	}
 	req := (*http.Request)(unsafe.Add(unsafe.Pointer(r.Headers), -int(unsafe.Offsetof(http.Request{}.Header))))
 	if s := sealFrom(req.Context()); s != nil {
-		return s // another Extension with callbacks on this collector has sealed it
+		return s // after a failed Attach, the callback of failClosed may have sealed it
 	}
 	s := &sealed{Context: req.Context()}
 	if mark, ok := req.Body.(*repeatMark); ok {

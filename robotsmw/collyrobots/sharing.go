@@ -131,7 +131,10 @@ type sharedStore struct{ x *Extension }
 
 var _ robotsmw.Locker = sharedStore{}
 
-func (s sharedStore) records() *records { return recordsFor(s.x.opts, s.x.mainGuard().lastBase()) }
+func (s sharedStore) records() *records {
+	base, _ := s.x.mainGuard().last()
+	return recordsFor(s.x.opts, base)
+}
 
 func (s sharedStore) Get(_ context.Context, key string) ([]byte, error) {
 	r := s.records()

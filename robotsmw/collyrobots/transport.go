@@ -37,14 +37,13 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		out.Header.Del("User-Agent")
 	}
 	resp, err = x.inner.RoundTrip(out)
-	// A callback of this request may set a transport, which writes to the
-	// client of this guard or of the main guard, or call Collector.Init, which
-	// writes to the collector. Other requests have read these meanwhile, in
-	// current, and then released the lock of one of these guards. lastBase is
-	// called only because it takes the lock too: it orders these reads before
-	// the write.
-	g.lastBase()
-	x.mainGuard().lastBase()
+	// A callback of this request may write to the client of this guard or of
+	// the main guard, or to the first collector by Init. Other requests have
+	// read these meanwhile, holding the lock of one of these guards. Taking
+	// both locks orders these reads before the write; the results are not
+	// needed.
+	g.last()
+	x.mainGuard().last()
 	if p.proxy != "" { // colly reads the proxy from its own request
 		*req = *req.WithContext(context.WithValue(req.Context(), colly.ProxyURLKey, p.proxy))
 	}
@@ -52,7 +51,7 @@ func (g *guard) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 		return nil, g.refusalError(req, err)
 	}
 	exposeDirectives(resp) // the context of the present resp.Request has them
-	resp.Request = req
+	resp.Request = req     // colly compares the URL with that of its own request
 	x.countResponse(isRedirect(resp))
 	if resp.Body != nil && resp.Body != http.NoBody {
 		resp.Body = newReadAheadBody(resp.Body, p.attempt)
