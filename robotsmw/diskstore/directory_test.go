@@ -97,6 +97,44 @@ func TestBoundHolds(t *testing.T) {
 	t.Errorf("the directory has %d bytes, want at most 12,500", total)
 }
 
+// Two processes sweep the directory at the same time: both have read it before
+// either removes values. Together they remove no more than MaxBytes requires.
+func TestTwoSweepsRemoveNoMoreThanOne(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := Open(dir)
+	for i := range 20 {
+		file := make([]byte, 1000)
+		binary.BigEndian.PutUint64(file, math.MaxInt64)
+		if err := s.write(s.path(fmt.Sprint(i), valueSuffix), file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values1, total1 := s.removeExpired()
+	values2, total2 := s.removeExpired()
+	removeOldest(values1, total1, 15_000)
+	removeOldest(values2, total2, 15_000)
+	if n := count(dir, valueSuffix); n != 15 {
+		t.Errorf("%d values are left, want 15", n)
+	}
+}
+
+// A file that another sweep has removed counts as expired and removed, unlike a
+// new file with the same name.
+func TestAFileThatAnotherSweepHasRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+valueSuffix)
+	v := valueFile{path, 1000, time.Now().Add(-time.Hour)}
+	if !isExpiredFile(path, time.Now()) || !v.remove() {
+		t.Error("isExpiredFile or remove returned false for a file that does not exist, want true")
+	}
+	file := binary.BigEndian.AppendUint64(nil, math.MaxInt64)
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if isExpiredFile(path, time.Now()) || v.remove() {
+		t.Error("isExpiredFile or remove returned true for a file that was written again, want false")
+	}
+}
+
 // A process is repeatedly started, and killed while it writes a value. The
 // temporary files that remain count toward MaxBytes, and are removed when they
 // are a minute old.

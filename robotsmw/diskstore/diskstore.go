@@ -389,9 +389,21 @@ func (s *Store) path(key, suffix string) string {
 // sweep removes expired values, expired locks and old temporary files. If the
 // remaining values exceed the limit, it removes the oldest ones. If the disk is
 // full, it removes at least an eighth of the remaining values.
+//
+// Several processes may sweep the directory at the same time.
 func (s *Store) sweep(diskFull bool) {
-	var values []valueFile
-	var total int64
+	values, total := s.removeExpired()
+	limit := s.limit()
+	if diskFull {
+		limit = min(limit, total/8*7)
+	}
+	removeOldest(values, total, limit)
+}
+
+// removeExpired removes expired values, expired locks and old temporary files.
+// It returns the remaining values, and the total size of these and of the
+// remaining temporary files.
+func (s *Store) removeExpired() (values []valueFile, total int64) {
 	now := time.Now()
 	// Unlike filepath.WalkDir, fs.WalkDir also works if s.dir is a symbolic
 	// link.
@@ -422,10 +434,12 @@ func (s *Store) sweep(diskFull bool) {
 		}
 		return nil
 	})
-	limit := s.limit()
-	if diskFull {
-		limit = min(limit, total/8*7)
-	}
+	return values, total
+}
+
+// removeOldest removes the oldest values until the total size is no larger than
+// the limit.
+func removeOldest(values []valueFile, total, limit int64) {
 	if total <= limit {
 		return
 	}
@@ -448,17 +462,28 @@ type valueFile struct {
 }
 
 // remove removes the file unless it was written after the sweep had found it.
+// It reports whether the file no longer exists. If another sweep has removed
+// the file, remove returns true, because otherwise the sweep would remove a
+// newer value instead.
 func (v valueFile) remove() bool {
 	info, err := os.Lstat(v.path)
-	return err == nil && info.ModTime().Equal(v.written) && os.Remove(v.path) == nil
+	if err == nil {
+		if !info.ModTime().Equal(v.written) {
+			return false
+		}
+		err = os.Remove(v.path)
+	}
+	return err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
 // isExpiredFile reports whether the value in a file has expired. A file that is
-// too short to contain the expiry time counts as expired.
+// too short to contain the expiry time, or that another sweep has removed,
+// counts as expired.
 func isExpiredFile(path string, now time.Time) bool {
 	f, err := openFile(path, maxFile)
 	if err != nil {
-		return false
+		_, err := os.Lstat(path) // unlike os.Open, it finds a dangling link
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
 	var b [8]byte

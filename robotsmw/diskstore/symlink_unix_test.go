@@ -11,7 +11,8 @@ import (
 )
 
 // The directory is a symbolic link to another disk, as caches often are. A
-// sweep follows the link, so that MaxBytes and the expiry apply.
+// sweep follows the link, so that MaxBytes and the expiry apply. The sweep that
+// the first Put has started may still be running.
 func TestSweep_OfADirectoryThatIsALink(t *testing.T) {
 	parent := t.TempDir()
 	target, link := filepath.Join(parent, "target"), filepath.Join(parent, "link")
