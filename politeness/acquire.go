@@ -154,8 +154,8 @@ func (l *Limiter) longestWait(allowance time.Duration) (wait time.Duration, isLi
 
 // longestInterval returns the longest interval that g, the first stage of a
 // chain, may have to keep at any stage. A request that follows a redirect may
-// wait for so long in addition to MaxWait, because the interval after the
-// redirect is not known here.
+// wait for so long in addition to MaxWait, because the interval of the target's
+// host is known only when the request joins its queue.
 func (g *Grant) longestInterval() time.Duration {
 	longest := g.limiter.effective.host.LongestInterval(g.configuredInterval())
 	for stage := g.next; stage != nil; stage = stage.next {

@@ -194,7 +194,7 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 		return false
 	}
 	_, why := h.Ready(now, &g.request)
-	return why == schedule.ReasonNone && l.isTrusted() && l.affords(g)
+	return why == schedule.ReasonNone && l.fleetAllows() && l.affords(g)
 }
 
 // tendLane does what the first request of a lane, if g is it, does for all

@@ -145,7 +145,8 @@ package politeness
 //	wire.go          what net/http does with a request: when it is sent, and replays
 //	outcome.go       what the end of a request or its response means for the host
 //	budget.go        what is left of a host's Budget
-//	fleet.go         what a Limiter requires of its Fleet
+//	fleet.go         what a Limiter requires of its Fleet; checkIdle, also
+//	                 without one: whether a host is still needed
 //	fleetclaim.go    what the Fleet reports to its Limiter
 //
 // For a client without an http.RoundTripper, the method Admit of the Transport

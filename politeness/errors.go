@@ -8,11 +8,13 @@ import (
 )
 
 // A DelayError is the error of a request that may not start yet, and that
-// cannot wait for one of these reasons:
+// cannot wait, for one of these causes:
 //
 //   - The wait would outlast the context's deadline or MaxWait.
 //   - The host's Crawl-delay is longer than MaxCrawlDelay.
 //   - The host's Budget is spent, or MaxHosts leaves no room for its count.
+//   - The Fleet does not let this Limiter own the host at all, for example
+//     because its fields differ from those of the other members.
 //
 // The error is returned as soon as the reason is known, except that a request
 // that already waits when the Budget is spent waits for its interval first. No

@@ -43,9 +43,9 @@ func (l *Limiter) requestHost(h *schedule.Host, now schedule.Time) {
 	l.Fleet.Look(c)
 }
 
-// isTrusted reports whether the Fleet, if there is one, lets a request start to
-// a host that this Limiter owns.
-func (l *Limiter) isTrusted() bool { return l.Fleet == nil || l.Fleet.Trusted() }
+// fleetAllows reports whether the Fleet, if there is one, lets a request start
+// to a host that this Limiter owns.
+func (l *Limiter) fleetAllows() bool { return l.Fleet == nil || l.Fleet.Trusted() }
 
 // checkIdle is called when h may no longer be needed, or may be given away: for
 // example, when a request to h has ended or left the queue, or has been sent.

@@ -24,8 +24,7 @@ type Grant struct {
 	// channel. nil means that the request has not had to wait.
 	wake chan struct{}
 
-	// These fields are set before the Grant is queued, and do not change after
-	// that.
+	// These fields do not change while the Grant is queued.
 	trace         *Trace
 	settings      *schedule.Settings // as PerHost has set them for this request; nil without PerHost
 	afterRedirect bool               // the request follows a redirect: see longestInterval

@@ -34,8 +34,9 @@ func (l *Limiter) findHost(g *Grant, now schedule.Time) {
 // readSettings calls the PerHost of the Limiter of g, and puts the settings
 // that it returns in force. If the Limiter does not know the host, obtainHost
 // puts them in force when it makes the host. acquire calls readSettings for
-// each stage before g joins any queue, and Next calls it too. It must be called
-// without a lock.
+// each stage before g joins any queue, readLaterSettings before g joins the
+// queue of a later stage, and Next calls it too. It must be called without a
+// lock.
 func (g *Grant) readSettings() {
 	l := g.limiter
 	if l.PerHost == nil {

@@ -143,9 +143,10 @@ type Limiter struct {
 	// its host and Within allow it to start, in the order in which requests
 	// reach that point. It keeps its place in the queue of Within meanwhile.
 	// Therefore Limiters that share a Within should have their GlobalRate as a
-	// field of that Within: otherwise a Limiter without tokens delays the
-	// others. Other parts of the program may take tokens too. The burst of
-	// GlobalRate must be at least 1.
+	// field of that Within: otherwise requests that wait for the tokens of one
+	// Limiter delay, in the queue of Within, those of the others. Other parts
+	// of the program may take tokens too. The burst of GlobalRate must be at
+	// least 1.
 	GlobalRate *rate.Limiter
 
 	// Budget limits the requests and bytes of each host in one day. The zero

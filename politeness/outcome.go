@@ -39,10 +39,9 @@ func (g *Grant) done(ctx context.Context, o Outcome) {
 	}
 	now := l.now()
 	event := l.learnFrom(g, &o, class, d, now)
-	// With an empty o, learnFrom changes nothing, so pausesAtEnd is what
-	// gotResponse has left. Otherwise the pause begins now, at the end, and
-	// needs no prolonging: event is not nil, or pauseAtEnd changes nothing. If
-	// the lease has expired, the request ended earlier.
+	// pausesAtEnd was set by gotResponse, when the body had not been read, or
+	// just now by learnFrom. In the second case, the pause counts from the end
+	// already. If the lease has expired, the request ended earlier.
 	if g.pausesAtEnd && g.state == inFlight && event == nil {
 		event = l.pauseAtEnd(g, now)
 	}

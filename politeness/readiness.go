@@ -30,7 +30,7 @@ func (v *readiness) isFinal() bool { return v.ready || v.rejected }
 func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	h := g.host
 	at, why := h.Ready(now, &g.request)
-	if why == schedule.ReasonNone && !l.isTrusted() {
+	if why == schedule.ReasonNone && !l.fleetAllows() {
 		at = schedule.Forever
 		why = schedule.ReasonFleet
 	}

@@ -50,8 +50,8 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	}
 	g.state = done
 	signalFirst(h)
-	// The lease of a request to an evicted host has expired, and the Fleet
-	// knows that.
+	// If h was evicted, the lease of g had expired, and expireLeases has told
+	// the Fleet.
 	if l.Fleet != nil && !h.IsEvicted() {
 		l.informFleet(h)
 	}

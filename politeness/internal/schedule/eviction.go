@@ -8,7 +8,8 @@ import (
 )
 
 // maxExamined is how many hosts are examined at most to find one that can be
-// evicted, so that a new host never takes long.
+// evicted, so that a new host does not take long. Only leases are examined for
+// all hosts, once a minute at most.
 const maxExamined = 16
 
 // A Table contains the hosts of one Limiter. Hosts are evicted only when a new

@@ -78,8 +78,8 @@ func (h *Host) placeAtEnd(r *Request) place {
 // nothing changes. The true time may be earlier if requests leave the queue, a
 // robots.txt request goes to the front, or an interval becomes shorter. It may
 // be later, because the estimate leaves out how long the requests ahead and
-// those in flight take, the Jitter of intervals, the interval of a quota, the
-// Budget, and what later stages decide.
+// those in flight take, the Budget, what later stages decide and, except for
+// the next start, Jitter and the interval of a quota.
 func (h *Host) estimate(now Time, r *Request, p place) Time {
 	from := max(now, h.UnownedUntil())
 	due := max(from, h.Due(r))

@@ -4,8 +4,9 @@ import "time"
 
 // After a request has started, the next one has to keep two intervals: the
 // Delay, which counts from LastStart, and the Crawl-delay, which counts from
-// LastCrawlDelayStart. The latter leaves out exempt requests, which keep no
-// Crawl-delay. Jitter lengthens both. Due combines them with pause and quota.
+// LastCrawlDelayStart. Exempt requests, which keep no Crawl-delay, do not
+// change LastCrawlDelayStart. Jitter lengthens both. Due combines them with
+// pause and quota.
 
 // Delay returns the delay that every request to h keeps: Settings.Delay or the
 // adaptive delay, whichever is longer.

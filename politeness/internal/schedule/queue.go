@@ -12,7 +12,8 @@ import (
 //
 // Pages are in the order of arrival. So are robots.txt requests, but the one
 // that the first page needs, or that a page needs which rejoins the queue, goes
-// to the front of its lane: see Host.Enqueue (order.go). The lanes take turns:
+// to the front of its lane, so the latest such request is first: see
+// Host.Enqueue (order.go). The lanes take turns:
 // see Host.Next (turns.go).
 type queue struct {
 	pages  lane

@@ -6,7 +6,8 @@ import (
 )
 
 // A Request is one request to a host. The fields up to Traced are set before
-// the request joins the host's queue, and do not change while it waits.
+// the request joins the host's queue, and do not change while it waits. (The
+// caller may change what URL points to.)
 type Request struct {
 	URL        *url.URL      // nil means unknown
 	CrawlDelay time.Duration // the Crawl-delay that robots.txt declares for the request; 0 means none

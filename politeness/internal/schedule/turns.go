@@ -23,8 +23,9 @@ package schedule
 // A page that waits for its first robots.txt is in no queue: it joins the queue
 // when its robots.txt has allowed it. If the robots.txt of a page has expired
 // when the page has reached the front, the page leaves the queue, and its
-// robots.txt is requested. This request goes before all other robots.txt
-// requests. Like them, it takes its turn with the pages, unless the page that
+// robots.txt is requested. This request moves to the front of its lane once;
+// one that the first page needs may still move before it later. Like all
+// robots.txt requests, it takes its turn with the pages, unless the page that
 // is first now has the same origin: see ExpectRejoin.
 func (h *Host) Next(now Time) *Request {
 	page, robots := h.heads()
