@@ -23,6 +23,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // If full is set, the tests that kill processes take longer: they have more
@@ -269,7 +270,7 @@ func (w *chaosWeb) waitFor(requests int, most time.Duration) {
 // crawls of the killed ones. With COURTESY_CHAOS=1 the crawls are longer.
 func TestSpider_Killed(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	t.Run("resume", func(t *testing.T) {
 		t.Parallel()
 		resumeAfterKills(t, build(t, "politespider"))

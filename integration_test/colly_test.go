@@ -20,6 +20,7 @@ import (
 	"github.com/gocolly/colly/v2/queue"
 	"github.com/gocolly/colly/v2/storage"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	"github.com/goodbots/courtesy/robotsmw/collyrobots"
@@ -232,7 +233,7 @@ var collyShapes = map[string]func(t *testing.T, sites []*collySite, attach func(
 // except for disallowed ones. The sites' own logs show this.
 func TestColly_ShapesOfCrawlers(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	for name, shape := range collyShapes {
 		t.Run(name, func(t *testing.T) {
 			var logs [3][]string // the logs of three crawls: plain, attached early, attached late

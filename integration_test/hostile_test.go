@@ -28,6 +28,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 )
@@ -479,7 +480,7 @@ func measureResources() resources {
 // The test takes some seconds. If COURTESY_SOAK is set, for example to 30m, the
 // test takes that long.
 func TestHostileServers(t *testing.T) {
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	if testing.Short() {
 		t.Skip("SKIPPED: a crawl among hostile servers takes some seconds")
 	}

@@ -602,7 +602,7 @@ func TestRedisLimitChaos(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	var mu sync.Mutex
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
@@ -34,7 +35,7 @@ type sessionCost struct {
 // reads only the sessions that the call needs. COURTESY_COST lists other sizes
 // of fleets to measure, such as 1,10,100,1000,2000.
 func TestRedisLimitCostOfASession(t *testing.T) {
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	if testing.Short() {
 		t.Skip("SKIPPED: the test takes ten seconds")
 	}
@@ -136,7 +137,7 @@ func TestRedisLimitCommandsOfAHeartbeat(t *testing.T) {
 		t.Skip("SKIPPED: the test takes ten seconds")
 	}
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	l := &politeness.Limiter{Delay: time.Hour, Fleet: joinFleet(t, server, redislimit.Options{})}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
@@ -98,7 +99,7 @@ func instantly() time.Duration { return 0 }
 // confirmed. The new member also gets the host soon.
 func TestRedisLimitAMemberComes(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -148,7 +149,7 @@ func TestRedisLimitAMemberComes(t *testing.T) {
 // sufficient there.
 func TestRedisLimitSlowAnswers(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -191,7 +192,7 @@ func TestRedisLimitSlowAnswers(t *testing.T) {
 // slot.
 func TestRedisLimitOpenBody(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -224,7 +225,7 @@ func TestRedisLimitOpenBody(t *testing.T) {
 // gets the host.
 func TestRedisLimitPauseEnds(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	for name, busy := range map[string]bool{"no other host": false, "another host is busy": true} {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +279,7 @@ func TestRedisLimitPauseEnds(t *testing.T) {
 // 65521. Each of four sessions makes at least 15 % of the requests.
 func TestRedisLimitEqualPlaces(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -312,7 +313,7 @@ func TestRedisLimitEqualPlaces(t *testing.T) {
 // Each key has a time to live, so that a fleet that has ended leaves no keys.
 func TestRedisLimitKeysExpire(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	f := joinFleet(t, server, redislimit.Options{})
@@ -373,7 +374,7 @@ func TestRedisLimitUnreadableField(t *testing.T) {
 // then.
 func TestRedisLimitThereAndBack(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	admin := redisClient(t, &redis.UniversalOptions{Addrs: []string{server.Addr}}, patient)
 	l := &politeness.Limiter{Delay: 100 * time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{})}
@@ -419,7 +420,7 @@ func (s *starts) mustGoOn(t *testing.T, from time.Time) {
 // begins with the next heartbeat, and the requests to the owned host continue.
 func TestRedisLimitOneKeyIsLost(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	for _, key := range []string{"fleet", "hosts", "sessions"} {
 		t.Run(key, func(t *testing.T) {

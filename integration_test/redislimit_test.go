@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/politeness/redislimit"
 )
@@ -133,7 +134,7 @@ func TestRedisLimitMemoryOfAHost(t *testing.T) {
 // many members want costs at most one call for every five requests.
 func TestRedisLimitCost(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	t.Run("5,000 hosts once each", func(t *testing.T) {
 		t.Parallel()
 		server := redisserver.Start(t)
@@ -176,7 +177,7 @@ func TestRedisLimitIsFair(t *testing.T) {
 		t.Skip("SKIPPED: the test takes a minute")
 	}
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	for _, tt := range []struct {
 		delay time.Duration
 		share float64
@@ -316,7 +317,7 @@ func contend(t testing.TB, members, hosts int, delay, long time.Duration) (r con
 // second.
 func TestRedisLimitHandOver(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	server := redisserver.Start(t)
 	var gave atomic.Int64
 	a := &politeness.Limiter{Delay: time.Millisecond, Fleet: joinFleet(t, server, redislimit.Options{}), Observer: &politeness.Observer{

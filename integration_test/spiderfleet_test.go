@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goodbots/courtesy/integration_test/redisserver"
+	"github.com/goodbots/courtesy/integration_test/testmain"
 )
 
 // The processes of a crawl keep their hosts. If a process is killed, the others
@@ -16,7 +17,7 @@ import (
 // pages in flight are fetched twice.
 func TestSpider_FleetKeepsItsHosts(t *testing.T) {
 	t.Parallel()
-	skipIfOverloaded(t)
+	testmain.SkipIfOverloaded(t)
 	binary := build(t, "politespider/fleet")
 	stalls := startMetronome(t)
 	web := &chaosWeb{hosts: 12, pages: 600, latency: 10 * time.Millisecond}

@@ -141,9 +141,9 @@ func TestDeadlock(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 	})
+	defer session.Wait()
+	defer cancel()
 	r.crawl()
-	cancel()
-	session.Wait()
 }
 
 // The database is so slow that two pages of a host are stored at the same time.

@@ -1,4 +1,4 @@
-package integration
+package testmain
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 // test of real time runs. A run of all tests beside four busy loops has six.
 const maxLoad = 10
 
-// skipIfOverloaded skips a test whose servers and crawlers must respond within
+// SkipIfOverloaded skips a test whose servers and crawlers must respond within
 // seconds, if the processes of the machine get less than a tenth of the CPU
 // time that they need. On systems without /proc, it never skips.
-func skipIfOverloaded(t *testing.T) {
+func SkipIfOverloaded(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
