@@ -101,7 +101,8 @@ type Options struct {
 	// the robots transport is used directly.
 	Wrap func(robots http.RoundTripper) http.RoundTripper
 
-	// Override maps an origin, such as "https://example.com", to the text of a
+	// Override maps an origin, such as "https://example.com" or, with a port
+	// that is not the default one, "http://example.com:8080", to the text of a
 	// robots.txt that is obeyed there instead of the origin's own, which is
 	// fetched only if the robots.txt of another origin redirects to it.
 	// Override is meant for the owner of a site. The text "" allows everything

@@ -79,6 +79,13 @@
 // In a job, use Collector.Visit or Follow, because Extension.Visit uses the
 // collector that was passed to Attach. OnBlocked and Counts cover all jobs.
 //
+// A job that reports why each of its URLs was not fetched should record the
+// responses and the latest error of each URL separately and, after Wait, report
+// the errors of the URLs without a response. If the extension repeats a request
+// (see WillRepeat), an error is not final, OnError may receive it after the
+// repeat has succeeded, and OnError is not called again if MaxRequests ends the
+// repeats.
+//
 // The jobs share robots.txt files, connections and request rates. If instead
 // each job calls Attach, with the same Limiter, errors.As finds the network
 // error of an unreachable robots.txt only in the job that sent the failed
@@ -108,10 +115,10 @@
 //	*politeness.DelayError      the host is not due
 //	collyrobots.ErrBypassed     the extension could not have checked the request
 //	context.Canceled            the collector's Context was canceled
-//	context.DeadlineExceeded    the deadline of the collector's Context, or the
-//	                            time for an attempt, is over. If the host is
-//	                            due only after the deadline, the error is also
-//	                            a *politeness.DelayError
+//	context.DeadlineExceeded    any *politeness.DelayError, or the deadline of
+//	                            the collector's Context or the time for an
+//	                            attempt is over. Whether a job is over is known
+//	                            from its Context
 //	any other                   the error of the page itself, such as *net.OpError
 //
 // As in plain colly, OnError also receives these errors, which a Retry should
@@ -213,7 +220,8 @@
 // for robots.txt, and disable keep-alives, as in plain colly. The extension
 // uses a copy of a client. It does not change the original, but applies later
 // changes of the original to the copy. SetRequestTimeout limits each attempt,
-// excluding the time for which the request waits. Collector.Init does not
+// excluding the time for which the request waits. It does not limit the fetch
+// of robots.txt: set Options.RobotsTimeout for that. Collector.Init does not
 // remove the transport: it is used until another one is set.
 //
 // A robots.txt is fetched through the proxies of the collector that was passed

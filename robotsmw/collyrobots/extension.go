@@ -64,8 +64,10 @@ type Extension struct {
 	// page with a collector of this Extension, or that calls Wait, after that
 	// time. On an asynchronous collector, the repeat is made by the goroutine
 	// of the request, so that OnError handlers that were registered after
-	// Attach do not receive the error before that time. If the collector's
-	// Context ends earlier, the repeat fails immediately.
+	// Attach do not receive the error before that time, and perhaps only after
+	// the OnResponse handlers of the repeat. They should ignore an error for
+	// which WillRepeat returns true, or register before Attach. If the
+	// collector's Context ends earlier, the repeat fails immediately.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
 	// of the request sends no request and returns the error. When the Limiter
