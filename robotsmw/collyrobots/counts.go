@@ -13,7 +13,7 @@ type Counts struct {
 	Fetched int64
 
 	Disallowed  int64 // requests that a rule disallowed
-	Unreachable int64 // requests refused because robots.txt was unreachable, also before a Retry
+	Unreachable int64 // requests refused because robots.txt was unreachable, whether or not retried
 
 	// AddressRefused counts requests that were not sent because
 	// Options.RefuseAddress refused the address of their host, or that of the
