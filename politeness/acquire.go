@@ -138,9 +138,9 @@ func (g *Grant) setDeadline(ctx context.Context) {
 	}
 }
 
-// longestWait returns a deadline for a request, as the duration from now, that
-// lets it wait for MaxWait and the allowance, or false if MaxWait limits
-// nothing.
+// longestWait returns how far from now the deadline of a request is that may
+// wait for MaxWait and, in addition, for the allowance. isLimited is false if
+// there is no MaxWait.
 func (l *Limiter) longestWait(allowance time.Duration) (wait time.Duration, isLimited bool) {
 	if l.MaxWait == 0 {
 		return 0, false

@@ -173,14 +173,11 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 	}
 	h := g.host
 	if len(d.Quotas) > 0 {
-		others := int64(h.InFlight)
+		others := h.InFlight + h.InFlightElsewhere()
 		if g.state == inFlight {
 			others--
 		}
-		if h.Claim != nil {
-			others += int64(h.Claim.InFlightElsewhere)
-		}
-		s.Quota = schedule.Quota(d.Quota(others))
+		s.Quota = schedule.Quota(d.Quota(int64(others)))
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
 	g.pausesAtEnd = effect.PausesAtEnd

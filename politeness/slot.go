@@ -50,8 +50,8 @@ func (l *Limiter) release(g *Grant, now schedule.Time) {
 	}
 	g.state = done
 	signalFirst(h)
-	// If h was evicted, the lease of g had expired, and expireLeases has told
-	// the Fleet.
+	// If h was evicted, the lease of g had expired, and expireLeases has called
+	// informFleet.
 	if l.Fleet != nil && !h.IsEvicted() {
 		l.informFleet(h)
 	}
@@ -84,9 +84,7 @@ func (l *Limiter) expireLeases(now schedule.Time, h *schedule.Host) {
 	restarted := false
 	h.Expire(now, func(r *schedule.Request, intervalsRestarted bool) {
 		l.stats.InFlight--
-		if intervalsRestarted {
-			restarted = true
-		}
+		restarted = restarted || intervalsRestarted
 		owner(r).state = expired
 	})
 	if restarted {

@@ -225,7 +225,8 @@ func (h *Host) FreeAt() Time { return max(h.DelayEnd(), h.UnavailableUntil()) }
 
 // UnavailableUntil returns the time at which the pause and the Crawl-delay of h
 // are over and its quota lets the next request start, or Anytime if none of
-// them is known.
+// them is known. An ordinary Crawl-delay counts too, although it does not make
+// h unavailable alone: see MarkIfUnavailable.
 func (h *Host) UnavailableUntil() Time {
 	end := h.crawlDelayEnd()
 	if h.Learned != nil {

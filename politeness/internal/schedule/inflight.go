@@ -20,10 +20,16 @@ func (h *Host) Slots(r *Request) int32 {
 	if h.crawlDelayInForce(r.CrawlDelay) > 0 {
 		slots = 1
 	}
-	if h.Claim != nil {
-		slots -= h.Claim.InFlightElsewhere
+	return slots - h.InFlightElsewhere()
+}
+
+// InFlightElsewhere returns how many requests of other members of a fleet to h
+// are in flight. Without a fleet, it is 0.
+func (h *Host) InFlightElsewhere() int32 {
+	if h.Claim == nil {
+		return 0
 	}
-	return slots
+	return h.Claim.InFlightElsewhere
 }
 
 // Start lets r, which is in no queue, start now: r is granted, and may be sent.
@@ -75,15 +81,15 @@ func (h *Host) SetOnItsWay(r *Request, onItsWay bool) {
 func (h *Host) OldestInFlight() *Request { return h.inFlight.first }
 
 // Holders returns an iterator over the requests that hold a slot, in the order
-// of their starts.
+// of their starts. The caller may finish the request that it has just received.
 func (h *Host) Holders() iter.Seq[*Request] {
 	return func(yield func(*Request) bool) {
-		r := h.inFlight.first
-		for range h.InFlight {
+		for r := h.inFlight.first; r != nil; {
+			next := h.inFlight.after(r)
 			if !yield(r) {
 				return
 			}
-			r = r.next
+			r = next
 		}
 	}
 }
@@ -97,14 +103,11 @@ func (h *Host) Holders() iter.Seq[*Request] {
 // another member of a fleet, when a lease ends after h was given away, when its
 // Table is full (see Table.Obtain), and at the stage of a GlobalRate.
 func (h *Host) Expire(now Time, expired func(r *Request, intervalsRestarted bool)) {
-	r := h.inFlight.first
-	for range h.InFlight {
-		next := r.next
+	for r := range h.Holders() {
 		if r.LeaseEnd <= now {
 			intervalsRestarted := h.Finish(r.LeaseEnd, r)
 			expired(r, intervalsRestarted)
 		}
-		r = next
 	}
 }
 
@@ -120,7 +123,7 @@ func (h *Host) HasExpiredLease(now Time) bool {
 // if no request is in flight.
 func (h *Host) FirstLeaseEnd() Time {
 	end := Forever
-	for r := h.inFlight.first; r != nil; r = h.inFlight.after(r) {
+	for r := range h.Holders() {
 		end = min(end, r.LeaseEnd)
 	}
 	return end

@@ -54,15 +54,16 @@ func (h *Host) Interval(r *Request) time.Duration { return max(h.Delay(), h.Craw
 // because the request is rejected instead. configured is the longest interval
 // that PerHost sets for the host, or 0.
 func (s *Settings) LongestInterval(configured time.Duration) time.Duration {
-	longest := max(s.MaxCrawlDelay, configured)
+	longest := max(s.Delay, s.MaxCrawlDelay, configured)
 	if s.Adaptive > 0 {
 		longest = max(longest, MaxAdaptive)
 	}
-	return s.LongestDelay(longest)
+	return lengthen(longest, s.Jitter)
 }
 
-// LongestDelay is LongestInterval without declared Crawl-delays and the
-// adaptive delay.
+// LongestDelay returns the longest interval, with Jitter, at a later stage of a
+// chain, where declared Crawl-delays and the adaptive delay do not exist.
+// configured is as for LongestInterval.
 func (s *Settings) LongestDelay(configured time.Duration) time.Duration {
 	return lengthen(max(s.Delay, configured), s.Jitter)
 }
