@@ -63,7 +63,7 @@ func (a *attachedCollector) afterFailure(r *colly.Response, err error) {
 		// final, or its end is known and a Retry waits for it.
 		r.Headers = new(http.Header)
 	}
-	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
+	useCtxOfRequest(r)
 	if r.StatusCode == 0 {
 		a.restoreCached(r.Request)
 		a.markFailed(r.Request, err)
@@ -95,7 +95,7 @@ func (a *attachedCollector) onRequest(r *colly.Request) {
 // them. It does the same for a response that is certainly from bot protection,
 // such as a challenge or any 429, because its links are not those of the page.
 func (a *attachedCollector) onResponseHeaders(r *colly.Response) {
-	r.Ctx = r.Request.Ctx // onRequest may have replaced r.Request.Ctx with a copy
+	useCtxOfRequest(r)
 	response := httpResponse(r)
 	if a.detect(response).Sure || robotsmeta.ParseHeader(response.Header, a.tokens...).NoFollow() {
 		a.markNoFollow(r)
@@ -127,7 +127,7 @@ func (a *attachedCollector) onResponse(r *colly.Response) {
 // contain directives or identify bot protection.
 func (a *attachedCollector) refuseLinks(r *colly.Response) robotsmw.Page {
 	a.restoreCached(r.Request)
-	r.Ctx = r.Request.Ctx // onRequest or onResponseHeaders may have replaced r.Request.Ctx with a copy
+	useCtxOfRequest(r)
 	directives := a.Directives(r)
 	if directives.Refusal.Sure || directives.NoFollow() {
 		a.markNoFollow(r)

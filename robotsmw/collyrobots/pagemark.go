@@ -55,6 +55,11 @@ func (s *pageMarks) forPage(page *colly.Request) *pageMark {
 	return nil
 }
 
+// useCtxOfRequest sets the Ctx of a response to that of its request. Colly sets
+// it to the Ctx with which the request was made, which putNew may have replaced
+// with a copy since.
+func useCtxOfRequest(page *colly.Response) { page.Ctx = page.Request.Ctx }
+
 // put returns the page's mark. If it has none, put calls putNew.
 func (s *pageMarks) put(page *colly.Request) *pageMark {
 	if k := s.forPage(page); k != nil {

@@ -623,12 +623,7 @@ func TestCheckHeadIsFollowedByItsGet(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				web := busy(http.StatusServiceUnavailable, 1, "5") // the first request gets 503: the HEAD, or a GET that overtakes it
 				c := colly.NewCollector(colly.CheckHead(), colly.Async(async))
-				limiter := new(politeness.Limiter)
-				if putBack {
-					limiter = neverWait(0)
-				}
-				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-				ext.RetryThrottled, ext.PutBack = 3, putBack
+				ext := attachWithRetries(t, c, web, 3, putBack)
 				var got notes
 				c.OnResponse(func(r *colly.Response) { got.add(r.Request.Method) })
 				c.Visit("http://busy.example/page")
@@ -662,13 +657,7 @@ func TestCheckHeadThatIsThrottledIsFollowedByItsGet(t *testing.T) {
 			})
 			web.Handle("busy.example", mux)
 			c := colly.NewCollector(colly.CheckHead())
-			limiter := new(politeness.Limiter)
-			if putBack {
-				limiter = neverWait(0)
-			}
-			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-			ext.RetryThrottled = 1
-			ext.PutBack = putBack
+			ext := attachWithRetries(t, c, web, 1, putBack)
 			c.Visit("http://busy.example/page")
 			ext.Wait()
 			wantAsked(t, web, "HEAD http://busy.example/page", "HEAD http://busy.example/page",
@@ -704,13 +693,7 @@ func TestHeadOfTheProgramIsNotFollowedByAGet(t *testing.T) {
 						web := busy(http.StatusTooManyRequests, 2, "5")
 						c := colly.NewCollector(colly.CheckHead(), colly.AllowURLRevisit()) // otherwise a second GET is not sent
 						c.ParseHTTPErrorResponse = parseErrors
-						limiter := new(politeness.Limiter)
-						if putBack {
-							limiter = neverWait(0)
-						}
-						ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-						ext.RetryThrottled = 3
-						ext.PutBack = putBack
+						ext := attachWithRetries(t, c, web, 3, putBack)
 						test.send(c)
 						ext.Wait()
 						var methods []string

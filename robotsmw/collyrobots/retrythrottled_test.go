@@ -14,8 +14,23 @@ import (
 
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
+	"github.com/goodbots/courtesy/robotsmw/collyrobots"
 	"github.com/goodbots/courtesy/robotsmw/robotstest"
 )
+
+// attachWithRetries attaches an Extension that repeats throttled requests. If
+// putBack is true, no request waits, and those that would are put back.
+func attachWithRetries(t testing.TB, c *colly.Collector, web *robotstest.Internet, retries int, putBack bool) *collyrobots.Extension {
+	t.Helper()
+	limiter := new(politeness.Limiter)
+	if putBack {
+		limiter = neverWait(0)
+	}
+	ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
+	ext.RetryThrottled = retries
+	ext.PutBack = putBack
+	return ext
+}
 
 // busy returns servers that respond to the first n requests for each page with
 // the given status and Retry-After, and to later requests with the page.
@@ -51,13 +66,7 @@ func TestRetryThrottled(t *testing.T) {
 				web := busy(status, 2, "120")
 				c := colly.NewCollector(colly.Async(o.async))
 				c.ParseHTTPErrorResponse = o.parse
-				limiter := new(politeness.Limiter)
-				if o.putBack {
-					limiter = neverWait(0)
-				}
-				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-				ext.RetryThrottled = 3
-				ext.PutBack = o.putBack
+				ext := attachWithRetries(t, c, web, 3, o.putBack)
 				var got notes
 				c.OnResponse(func(r *colly.Response) { got.add(fmt.Sprint(r.Request.URL.Path, " ", r.StatusCode)) })
 				start := time.Now()
@@ -162,12 +171,7 @@ func TestRetryThrottledWithACacheDir(t *testing.T) {
 				for range 2 {
 					c := colly.NewCollector(colly.CacheDir(dir), colly.Async(async))
 					c.ParseHTTPErrorResponse = parse
-					limiter := new(politeness.Limiter)
-					if putBack {
-						limiter = neverWait(0)
-					}
-					ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: limiter})
-					ext.RetryThrottled, ext.PutBack = 2, putBack
+					ext := attachWithRetries(t, c, web, 2, putBack)
 					var got notes
 					c.OnResponse(func(r *colly.Response) {
 						if r.StatusCode == http.StatusOK {
