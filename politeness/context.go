@@ -11,15 +11,16 @@ import (
 // host waits for Delay alone. The fetch holds its slot until its body is
 // closed, so the caller should close the body when the rules are in force.
 //
-// An Exempt request does not wait behind other requests to its host. If one of
-// them is due too, they take turns: at most every second request that starts is
-// Exempt, and after an Exempt request the others have as much time as it took,
-// rounded down to whole Delays. Otherwise links to many ports of a host, each
-// of which has a robots.txt, would stop the crawl of the host. An Exempt
-// request starts first if its URL has the scheme and host of the other request
-// that is due, because that request may need the file to start. If the check of
-// a request fails (see [WithCheck]) and other requests wait, the next Exempt
-// request for its scheme and host usually starts before all other Exempt ones.
+// An Exempt request has a queue of its own. If another request to its host is
+// due too, they take turns: at most every second request that starts is Exempt.
+// If other requests wait after an Exempt request, due or not, the next Exempt
+// one does not start for as much time as that one took, rounded down to whole
+// Delays. Otherwise links to many ports of a host, each of which has a
+// robots.txt, would stop the crawl of the host. An Exempt request starts first
+// if its URL has the scheme and host of the other request that is due, because
+// that request may need the file to start. If the check of a request fails (see
+// [WithCheck]) and other requests wait, the next Exempt request for its scheme
+// and host usually starts before all other Exempt ones.
 //
 // ExemptInTurn is like Exempt, for a robots.txt to which another host
 // redirects. It always waits its turn, so that redirects cannot delay the pages

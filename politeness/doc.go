@@ -94,8 +94,9 @@
 // # Decisions
 //
 //   - A fetch of robots.txt, marked with [Exempt], does not wait for a
-//     Crawl-delay, or behind requests that wait for one. When fetches of
-//     robots.txt and other requests are both due, they take turns.
+//     Crawl-delay. When it and another request are both due, they take turns.
+//     While other requests wait, due or not, fetches get no more time than
+//     these: see [Exempt].
 //   - A Crawl-delay, passed by [WithCrawlDelay], is obeyed however long it is.
 //     If it exceeds MaxCrawlDelay, requests fail until it is over. A host can
 //     have another Crawl-delay, or none, only by PerHost, because its owner has

@@ -12,7 +12,8 @@ type Forecast struct {
 
 // ForecastAtEnd returns the Forecast of r if it joined the queue now. r cannot
 // start before the time notBefore, which another Limiter decides. If that is
-// the reason for which r is rejected, Why is ReasonWithin.
+// the reason for which r is rejected, Why is ReasonWithin, unless r would not
+// be the first of its lane or another member of a fleet owns h.
 func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
 	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
 }

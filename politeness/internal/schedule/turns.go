@@ -11,9 +11,10 @@ package schedule
 // of which has a robots.txt of its own, cannot stop the crawl of its pages:
 //
 //   - At most every second start is a robots.txt request.
-//   - While pages wait, robots.txt requests get no more time than pages, except
-//     for a part of one Delay. A request that took 30 s, because a port does
-//     not answer, is followed by 30 s of pages. See reserveTimeForPages.
+//   - While pages wait, due or not, robots.txt requests get no more time than
+//     pages, except for a part of one Delay. A request that took 30 s, because
+//     a port does not answer, is followed by 30 s in which no other one is due.
+//     See reserveTimeForPages.
 //   - A robots.txt request for the origin of the first page overrides both
 //     rules, because the robots.txt that allows this page might otherwise
 //     expire just before the page starts. The page would then lose its place in
