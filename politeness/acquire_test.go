@@ -118,6 +118,31 @@ func TestAcquire_DeadlineIsOver(t *testing.T) {
 	}
 }
 
+// Two requests to a host have to wait a minute for Within, but only seconds for
+// each other. The second is rejected because of Within.
+func TestAcquire_RejectedBecauseOfWithinBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Within: &Limiter{Delay: time.Minute}}
+		u := mustURL(t, "http://example.com/")
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Done(Outcome{Status: 200})
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go l.Acquire(ctx, u)
+		synctest.Wait()
+		soon, cancelSoon := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancelSoon()
+		_, err = l.Acquire(soon, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonWithin {
+			t.Errorf("Acquire: error %v, want a DelayError with Reason %q", err, ReasonWithin)
+		}
+	})
+}
+
 // With EndToStart, a slow request may end so late that a waiting request would
 // miss its deadline. The waiting request is then rejected at once.
 func TestAcquire_DeadlineAfterASlowRequest(t *testing.T) {

@@ -189,7 +189,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 // wait at that stage. A token of GlobalRate is reserved only for a request in
 // the queue.
 func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) bool {
-	mustQueue := g.next != nil || l.tokens != nil || h.Waiting() > 0
+	mustQueue := g.next != nil || l.isGlobalStage() || h.Waiting() > 0
 	if mustQueue {
 		return false
 	}
@@ -198,7 +198,7 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 }
 
 // tendLane does what the first request of a lane, if g is it, does for all
-// others: it frees the slots of expired leases, if no slot is free, and
+// others: it frees the slots of expired leases, if no slot is free for g, and
 // continues a retiming. Both may reject g. A GlobalRate has any number of
 // slots, so there tendLane frees those of expired leases in any case. The
 // result is how long g may wait before it calls tendLane again.
@@ -207,7 +207,7 @@ func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) 
 		return schedule.Unlimited
 	}
 	needsSlot := !g.host.HasSlot(&g.request)
-	isStale := l.tokens != nil && g.host.HasExpiredLease(now)
+	isStale := l.isGlobalStage() && g.host.HasExpiredLease(now)
 	if needsSlot || isStale {
 		l.expireLeases(now, g.host)
 	}
@@ -236,7 +236,7 @@ func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
 	// There is no next stage, or why is about a stage after it.
 	case g.next == nil, why == schedule.ReasonGlobalRate, why == schedule.ReasonWithin:
 		return why
-	case g.next.limiter.tokens != nil:
+	case g.next.limiter.isGlobalStage():
 		return schedule.ReasonGlobalRate
 	}
 	return schedule.ReasonWithin
@@ -244,7 +244,7 @@ func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
 
 // startFirst starts g, which is the first of its lane.
 func (l *Limiter) startFirst(g *Grant, now schedule.Time) inForce {
-	if l.tokens != nil {
+	if l.isGlobalStage() {
 		l.tokens.spend() // so that dequeue does not give the token back
 	}
 	l.dequeue(g)

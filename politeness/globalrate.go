@@ -13,9 +13,9 @@ import (
 // GlobalRate is a stage of the chain (Limiter.globalStage): a Limiter with a
 // single host, in whose queue the requests to all hosts wait once their own
 // hosts and every Within allow them to start. Only the first request of that
-// queue reserves a token, because a rate.Limiter cannot give a
-// reservation to another request. If that request leaves the queue without
-// starting, its reservation is canceled.
+// queue reserves a token, because a rate.Limiter cannot give a reservation to
+// another request. If that request leaves the queue without starting, its
+// reservation is canceled.
 //
 // The mutex of the stage guards a globalTokens.
 type globalTokens struct {
@@ -24,6 +24,10 @@ type globalTokens struct {
 	request     *schedule.Request // which the reservation is for
 	validAt     time.Time         // when the request may start
 }
+
+// isGlobalStage reports whether l is the stage for the GlobalRate of another
+// Limiter.
+func (l *Limiter) isGlobalStage() bool { return l.tokens != nil }
 
 // take reserves a token for r, if none is reserved, and returns how long r must
 // wait until it may start with the token.

@@ -70,10 +70,11 @@ type Limiter struct {
 	//
 	// After a 503, or a response that is surely a challenge, a captcha or a
 	// block, the host is paused for only one more interval; with EndToStart, it
-	// counts from the end of the request too. The second in a row counts as a
-	// 429. Responses to requests that were already in flight when the pause
-	// began do not double it. Any other response with a status below 500 is
-	// good, except a 4xx with a Retry-After.
+	// counts from the end of the request too. A second one, with no good
+	// response between, counts as a 429. Responses to requests that were
+	// already in flight when the pause began do not double it. Any other
+	// response with a status below 500 is good, except a 4xx with a
+	// Retry-After.
 	//
 	// 0 means [DefaultBackOff], 5 s. Negative means that a host is paused only
 	// by a Retry-After or a spent quota.
@@ -169,11 +170,11 @@ type Limiter struct {
 	// MaxHosts is reached: no Crawl-delay was declared, and no adaptive delay,
 	// pause, quota or earlier 429 is in force. A host with requests, or within
 	// its interval, is not evicted. Paused hosts, and those within a
-	// Crawl-delay longer than MaxCrawlDelay or an hour, may occupy at most 90%
-	// of MaxHosts; beyond that, a random one of them is evicted. With a Budget,
-	// MaxHosts is the maximum number of hosts in one day, because their counts
-	// are kept all day. 0 means [DefaultMaxHosts], 1,000,000. Negative means no
-	// limit.
+	// Crawl-delay longer than an hour (or than MaxCrawlDelay, if that is
+	// shorter), may occupy at most 90% of MaxHosts; beyond that, a random one
+	// of them is evicted. With a Budget, MaxHosts is the maximum number of
+	// hosts in one day, because their counts are kept all day. 0 means
+	// [DefaultMaxHosts], 1,000,000. Negative means no limit.
 	MaxHosts int
 
 	// Lease is how long a request holds its slot if Done is not called. After

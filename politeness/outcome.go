@@ -99,7 +99,7 @@ func (g *Grant) gotResponse(ctx context.Context, o Outcome, body *openBody) {
 	}
 	l.mu.Unlock()
 	for stage := g.next; stage != nil; stage = stage.next {
-		if stage.limiter.tokens != nil {
+		if stage.limiter.isGlobalStage() {
 			continue // a GlobalRate has no limit of slots
 		}
 		stage.limiter.mu.Lock()

@@ -41,7 +41,7 @@ func (l *Limiter) firstReadiness(g *Grant, now schedule.Time) readiness {
 	if v, ok := l.budgetReadiness(g, now); !ok {
 		return v
 	}
-	if l.tokens != nil {
+	if l.isGlobalStage() {
 		if wait := l.tokens.take(&g.request); wait > 0 {
 			start := now.Add(wait)
 			g.request.Estimate = start

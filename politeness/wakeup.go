@@ -34,7 +34,7 @@ func (l *Limiter) dequeue(g *Grant) {
 	wasFirst := h.Dequeue(&g.request, &l.spare)
 	l.stats.Waiting--
 	g.state = unqueued
-	if l.tokens != nil {
+	if l.isGlobalStage() {
 		l.tokens.giveBack(&g.request)
 	}
 	if wasFirst {

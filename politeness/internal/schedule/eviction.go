@@ -38,11 +38,11 @@ type Table struct {
 
 	hosts map[string]*Host
 
-	// blank and known contain the hosts without requests, least recently used
-	// first. blank contains those that were blank when they became idle, and
-	// known the others. Unavailable hosts may be left out.
-	blank hostRing
-	known hostRing
+	// blank and notBlank contain the hosts without requests, least recently
+	// used first. Each host is in the ring that was right when it became idle.
+	// Unavailable hosts may be left out.
+	blank    hostRing
+	notBlank hostRing
 
 	unavailable     []*Host // hosts that are unavailable, and some that were
 	leasesCheckedAt Time    // when Obtain last called expireLeases for all hosts; 0 means never
@@ -99,7 +99,7 @@ func (t *Table) MarkIdle(now Time, h *Host) {
 	if h.IsBusy() || h.Claim != nil || h.evicted {
 		return
 	}
-	isInItsRing := h.next != nil && h.isKnown == !h.IsBlank(now)
+	isInItsRing := h.next != nil && h.wasBlank == h.IsBlank(now)
 	if isInItsRing {
 		return
 	}
@@ -109,7 +109,7 @@ func (t *Table) MarkIdle(now Time, h *Host) {
 
 // pushIdle puts h, which is in no ring, at the end of its ring.
 func (t *Table) pushIdle(now Time, h *Host) {
-	h.isKnown = !h.IsBlank(now)
+	h.wasBlank = h.IsBlank(now)
 	t.ring(h).push(h)
 }
 
@@ -122,10 +122,10 @@ func (t *Table) removeIdle(h *Host) {
 
 // ring returns the ring that h is in, or was in last.
 func (t *Table) ring(h *Host) *hostRing {
-	if h.isKnown {
-		return &t.known
+	if h.wasBlank {
+		return &t.blank
 	}
-	return &t.blank
+	return &t.notBlank
 }
 
 // MarkIfUnavailable must be called when the intervals of h have been restarted,
@@ -236,7 +236,7 @@ func (h *Host) UnavailableUntil() Time {
 }
 
 // setAside moves h, the first host of a ring, to the end of its ring, which is
-// known if h is no longer blank. An unavailable host is taken out instead:
+// notBlank if h is no longer blank. An unavailable host is taken out instead:
 // examineUnavailable puts it back when it is available again.
 func (t *Table) setAside(now Time, h *Host) {
 	t.removeIdle(h)
@@ -276,7 +276,7 @@ func (t *Table) leastRecentlyUsed(now Time) *Host {
 	if h := t.firstFree(now, &t.blank); h != nil {
 		return h
 	}
-	return t.firstFree(now, &t.known)
+	return t.firstFree(now, &t.notBlank)
 }
 
 // firstFree returns the first host of r that is free, or nil if none of the
@@ -288,7 +288,7 @@ func (t *Table) firstFree(now Time, r *hostRing) *Host {
 		if h == nil {
 			return nil
 		}
-		isOfRing := r == &t.known || h.IsBlank(now)
+		isOfRing := r == &t.notBlank || h.IsBlank(now)
 		if isOfRing && h.isFree(now) {
 			return h
 		}

@@ -12,8 +12,8 @@ type Forecast struct {
 
 // ForecastAtEnd returns the Forecast of r if it joined the queue now. r cannot
 // start before the time notBefore, which another Limiter decides. If that is
-// the reason for which r is rejected, Why is ReasonWithin, unless r would not
-// be the first of its lane or another member of a fleet owns h.
+// the reason for which r is rejected, Why is ReasonWithin, unless another
+// member of a fleet owns h.
 func (h *Host) ForecastAtEnd(now Time, r *Request, notBefore Time) Forecast {
 	return h.forecast(now, r, h.placeAtEnd(r), notBefore)
 }
@@ -39,12 +39,10 @@ func (h *Host) forecast(now Time, r *Request, p place, notBefore Time) Forecast 
 		f.Why = ReasonFleet
 	case isTooLong:
 		f.Why = ReasonCrawlDelay
-	case p.ahead > 0:
-		f.Why = ReasonQueue
 	case notBefore > own:
 		f.Why = ReasonWithin
-	// A request of the other lane starts before r.
-	case own > h.Due(r):
+	// Other requests of the lane of r, or of the other lane, start before r.
+	case p.ahead > 0 || own > h.Due(r):
 		f.Why = ReasonQueue
 	default:
 		f.Why = h.WhyDue(r)
@@ -106,14 +104,15 @@ func (h *Host) pageEstimate(from Time, r *Request, p place) Time {
 		return start
 	}
 	ahead := int(p.ahead)
-	between := h.robotsBetween(from, start, r, ahead, robotsLeft)
+	robotsBefore := h.robotsBetween(from, start, r, ahead, robotsLeft)
 
 	// A robots.txt request between two pages keeps them two delays apart, or
 	// does not delay them because the pages keep a longer interval.
 	twoDelays := Sum(h.Delay(), h.Delay())
 	pageInterval := h.Interval(AnyRequest)
 	lastInterval := h.Interval(r)
-	if between == ahead { // there is one before r too
+	between := robotsBefore    // how many start between two pages that are ahead of r
+	if robotsBefore == ahead { // and one directly before r
 		between--
 		lastInterval = max(lastInterval, twoDelays)
 	}

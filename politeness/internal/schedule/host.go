@@ -27,8 +27,8 @@ type Host struct {
 	unavailableIndex int32 // 1 + index in Table.unavailable; 0 if not in it
 	lastWasRobots    bool  // the latest start was that of a robots.txt request: see Next
 	evicted          bool  // h is no longer in its Table
-	isKnown          bool  // h is or was last in Table.known, not in Table.blank
-	prev, next       *Host // in Table.blank or Table.known; nil if in neither
+	wasBlank         bool  // h is or was last in Table.blank, not in Table.notBlank
+	prev, next       *Host // in the same ring; nil if h is in none
 
 	Claim *Claim // of this member of a fleet; nil means that there is none
 }

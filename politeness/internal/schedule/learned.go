@@ -4,7 +4,8 @@ import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
 // It is kept until the host is evicted. The comment of each field names the
-// functions that change it. Export hands over all fields but pauseCause.
+// functions that change it. Which fields the next owner of a host in a fleet
+// gets is at Export.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.
