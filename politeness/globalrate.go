@@ -25,10 +25,6 @@ type globalTokens struct {
 	validAt     time.Time         // when the request may start
 }
 
-// isGlobalStage reports whether l is the stage for the GlobalRate of another
-// Limiter.
-func (l *Limiter) isGlobalStage() bool { return l.tokens != nil }
-
 // take reserves a token for r, if none is reserved, and returns how long r must
 // wait until it may start with the token.
 func (t *globalTokens) take(r *schedule.Request) (wait time.Duration) {

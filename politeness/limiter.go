@@ -305,6 +305,10 @@ func (l *Limiter) setUp() {
 	}
 }
 
+// isGlobalStage reports whether l is the stage for the GlobalRate of another
+// Limiter.
+func (l *Limiter) isGlobalStage() bool { return l.tokens != nil }
+
 // Validate returns an error if the Limiter cannot work with its fields. The
 // error names the field, and includes its value and what to write instead. If
 // the field belongs to a Limiter that is reached through Within, the error

@@ -95,8 +95,8 @@ func (h *Host) markChecked(now Time, r *Request) {
 }
 
 // reserveTimeForPages lets pages go first after r, a robots.txt request that
-// has held a slot until the time end, for as long as r has taken. That is rounded
-// down to whole Delays, if there is a Delay: pages start once per Delay, so a
+// has held a slot until the time end, for as long as r has taken. If there is a
+// Delay, that is rounded down to whole Delays: pages start once per Delay, so a
 // fraction of one would let no further page start.
 func (h *Host) reserveTimeForPages(end Time, r *Request) {
 	if h.queue == nil || !r.Overtakes {
