@@ -32,10 +32,10 @@ func isAttached(c *colly.Collector) bool {
 }
 
 // beforeRequest runs before all other callbacks. On a synchronous collector, it
-// first makes a request that was put back and is due now. If the program
-// repeats a refused request, beforeRequest waits until the repeat may be sent.
-// On an asynchronous collector, the wait does not block the OnError handler
-// that called Retry, because the repeat has a goroutine of its own.
+// first makes a request that was put back and is due now. If r is a repeat,
+// beforeRequest waits until it may be sent. On an asynchronous collector, the
+// wait does not block the OnError handler that called Retry, because the repeat
+// has a goroutine of its own. The wait also occupies no slot of a LimitRule.
 func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	s := seal(r)
 	if a.isHeadOfVisit(r, s) {
@@ -49,7 +49,7 @@ func (a *attachedCollector) beforeRequest(r *colly.Request) {
 	if !a.collector.Async && !mark.byExtension {
 		a.putBackQueue.runDue()
 	}
-	if !mark.until.IsZero() { // it is zero for a first request and for a repeat by the extension
+	if mark.wait != nil {
 		mark.wait()
 	}
 }

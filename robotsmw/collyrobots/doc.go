@@ -83,8 +83,8 @@
 // responses and the latest error of each URL separately and, after Wait, report
 // the errors of the URLs without a response. If the extension repeats a request
 // (see WillRepeat), an error is not final, OnError may receive it after the
-// repeat has succeeded, and OnError is not called again if MaxRequests ends the
-// repeats.
+// repeat has succeeded if the collector is synchronous, and OnError is not
+// called again if MaxRequests ends the repeats.
 //
 // The jobs share robots.txt files, connections and request rates. If instead
 // each job calls Attach, with the same Limiter, errors.As finds the network

@@ -62,12 +62,9 @@ type Extension struct {
 	// Until then, a synchronous collector continues with other requests. The
 	// repeat is made, with its callbacks, by the first goroutine that visits a
 	// page with a collector of this Extension, or that calls Wait, after that
-	// time. On an asynchronous collector, the repeat is made by the goroutine
-	// of the request, so that OnError handlers that were registered after
-	// Attach do not receive the error before that time, and perhaps only after
-	// the OnResponse handlers of the repeat. They should ignore an error for
-	// which WillRepeat returns true, or register before Attach. If the
-	// collector's Context ends earlier, the repeat fails immediately.
+	// time. On an asynchronous collector, the repeat has a goroutine of its
+	// own, like a Retry. If the collector's Context ends earlier, the repeat
+	// fails immediately.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
 	// of the request sends no request and returns the error. When the Limiter
@@ -78,10 +75,11 @@ type Extension struct {
 	//
 	// With Limiter.MaxWait, PutBack prevents a slow host from occupying all
 	// threads of a colly queue: see the package doc. Each attempt counts toward
-	// colly's MaxRequests, although a request that is refused is not sent. With
-	// a MaxWait that is shorter than the delay of a host, MaxRequests should
-	// allow several attempts for each page. A page that it ends is counted in
-	// Counts.GivenUp, and OnError is not called for it again.
+	// colly's MaxRequests, although a request that is refused is not sent. On
+	// an asynchronous collector, a repeat counts when the request is put back.
+	// With a MaxWait that is shorter than the delay of a host, MaxRequests
+	// should allow several attempts for each page. A page that it ends is
+	// counted in Counts.GivenUp, and OnError is not called for it again.
 	//
 	// Requests that are put back are stored in the memory of this process. They
 	// are lost if the process ends, and cannot be made by other processes that

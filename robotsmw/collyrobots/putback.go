@@ -242,8 +242,8 @@ func (q *putBackQueue) earliest() (next time.Time) {
 const handoverDelay = 10 * time.Millisecond
 
 // awaitHost waits until the host of a request that was put back is due, or
-// until the request's context ends. It is called by the goroutine of a request
-// of an asynchronous collector. Of the requests of a host, only one at a time
+// until the request's context ends. It is called by the goroutine of the repeat
+// on an asynchronous collector. Of the requests of a host, only one at a time
 // waits for the host: it has sent an element to the host's channel in
 // hostQueues, and the others wait until they can send.
 func awaitHost(hostQueues *sync.Map, p *putBackRequest) {

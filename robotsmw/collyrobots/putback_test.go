@@ -727,3 +727,97 @@ func newRequest(c *colly.Collector, method, target string) *colly.Request {
 	r.Body = nil
 	return r
 }
+
+// With PutBack, an asynchronous collector waits for a host before it repeats a
+// request. An OnError or OnResponse handler that was registered after Attach
+// used to receive the failure only after this wait, and perhaps only after the
+// response to the repeat. A handler may change the URL of the failed request.
+func TestPutBack_HandlersRunBeforeTheWait(t *testing.T) {
+	for _, test := range []struct {
+		status int           // of the first response
+		delay  time.Duration // of the Limiter
+		parse  bool          // ParseHTTPErrorResponse
+		cancel bool          // whether the collector's Context is canceled during the wait
+		want   []string
+	}{
+		{429, -1, false, false, []string{"0s OnError 429", "1m0s OnResponse 200"}},
+		{503, -1, false, false, []string{"0s OnError 503", "1m0s OnResponse 200"}},
+		{429, -1, true, false, []string{"0s OnResponse 429", "1m0s OnResponse 200"}},
+		{429, -1, false, true, []string{"0s OnError 429", "30s OnError 0"}},
+		// The first request would have to wait, because robots.txt has just
+		// been requested.
+		{200, time.Minute, false, false, []string{"0s OnError 0", "1m0s OnResponse 200"}},
+		{200, time.Minute, false, true, []string{"0s OnError 0", "30s OnError 0"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			c := colly.NewCollector(colly.Async(), colly.StdlibContext(ctx))
+			c.ParseHTTPErrorResponse = test.parse
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: busy(test.status, 1, "60"), Limiter: neverWait(test.delay)})
+			ext.PutBack = true
+			ext.RetryThrottled = 1
+			var got notes
+			start := time.Now()
+			record := func(r *colly.Response, handler string) {
+				got.add(fmt.Sprint(time.Since(start), " ", handler, " ", r.StatusCode))
+				r.Request.URL.Host = "changed.example"
+			}
+			c.OnError(func(r *colly.Response, _ error) { record(r, "OnError") })
+			c.OnResponse(func(r *colly.Response) { record(r, "OnResponse") })
+			c.Visit("http://busy.example/page")
+			if test.cancel {
+				time.AfterFunc(30*time.Second, cancel)
+			}
+			c.Wait()
+			cancel()
+			if !slices.Equal(got.sorted(), test.want) {
+				t.Errorf("%+v: the handlers were called as %q", test, got.sorted())
+			}
+		})
+	}
+}
+
+// While a request that was put back waits for its host, it occupies no slot of
+// its LimitRule, so that pages of other hosts are fetched.
+func TestPutBack_WaitOccupiesNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 1, "60")
+		web.Handle("other.example", robotsText(""))
+		c := colly.NewCollector(colly.Async())
+		c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 1})
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(-1)})
+		ext.PutBack = true
+		ext.RetryThrottled = 1
+		c.Visit("http://busy.example/page")
+		synctest.Wait()
+		c.Visit("http://other.example/")
+		synctest.Wait()
+		wantAsked(t, web, "GET http://busy.example/page", "GET http://other.example/")
+		c.Wait()
+	})
+}
+
+// A page that was put back has been fetched. A Retry of the page is the
+// program's, and does not wait behind other requests that are put back.
+func TestPutBack_RetryAfterTheRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		web := busy(http.StatusTooManyRequests, 1, "60")
+		c := colly.NewCollector(colly.Async())
+		ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: &politeness.Limiter{Delay: time.Minute}})
+		ext.PutBack = true
+		ext.RetryThrottled = 1
+		var retried atomic.Bool
+		c.OnResponse(func(r *colly.Response) {
+			if !retried.Swap(true) {
+				r.Request.Retry()
+				time.Sleep(time.Second) // the host of the first repeat is forgotten
+				if n := collyrobots.HostQueues(ext); n != 0 {
+					t.Errorf("%d hosts are in hostQueues, want 0", n)
+				}
+			}
+		})
+		c.Visit("http://busy.example/page")
+		c.Wait()
+		wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page", "GET http://busy.example/page")
+	})
+}

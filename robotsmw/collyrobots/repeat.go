@@ -139,25 +139,29 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 	a.repeatLater(again, delay.Until)
 }
 
-// repeatLater repeats a request when its host is due. On an asynchronous
-// collector, where the request has a goroutine of its own, repeatLater waits
-// for the host, so that Collector.Wait waits for the request too. On a
-// synchronous collector, repeatLater returns immediately, so that the caller
-// can make other requests.
+// repeatLater repeats a request when its host is due. It does not wait for the
+// host. On an asynchronous collector, the goroutine of the repeat waits, for
+// which Collector.Wait waits. On a synchronous collector, the repeat is queued,
+// so that the caller can make other requests.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
+	target := *r.URL // handlers of the program may change r.URL before the repeat
 	p := &putBackRequest{
 		ctx:     a.collector.Context,
-		url:     r.URL,
+		url:     &target,
 		until:   until,
 		limiter: a.opts.Limiter,
-		run:     func() { a.repeat(r) },
 	}
 	if !a.collector.Async {
+		p.run = func() { a.repeat(r) }
 		a.putBackQueue.add(p)
 		return
 	}
-	awaitHost(&a.hostQueues, p)
-	p.run()
+	mark := r.Body.(*repeatMark)
+	mark.wait = func() {
+		mark.wait = nil // the next Retry is the program's
+		awaitHost(&a.hostQueues, p)
+	}
+	a.repeat(r)
 }
 
 // repeat submits a request again. If the request fails, OnError receives the

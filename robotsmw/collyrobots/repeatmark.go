@@ -28,17 +28,17 @@ type repeatMark struct {
 	failedAt   time.Time // when the request failed
 	final      bool      // whether a repeat by the program fails with err
 	willRepeat bool      // whether the extension repeats the request
-	until      time.Time // when a repeat may be sent; zero if immediately
-	wait       func()    // waits until the time until, or until the collector's Context ends
+	until      time.Time // when a repeat by the program may be sent; zero if immediately
 	lost       bool      // whether the request is counted in Counts.Lost
 
 	// Of a request that is a repeat, or that may be repeated:
-	byExtension   bool // whether the extension itself repeats the request
-	checksVisited bool // whether colly checks redirects for visited URLs; a Retry skips this check
-	hops          int  // number of times that the Limiter has refused it after a redirect
-	repeats       int  // number of times that the extension has repeated it because of RetryThrottled
-	bypassesCache bool // whether colly must not serve the request from its cache directory
-	precedesGet   bool // whether it is the HEAD of a Visit with CheckHead: see isHeadOfVisit
+	byExtension   bool   // whether the extension itself repeats the request
+	wait          func() // waits until the repeat may be sent or is canceled; nil if it need not wait
+	checksVisited bool   // whether colly checks redirects for visited URLs; a Retry skips this check
+	hops          int    // number of times that the Limiter has refused it after a redirect
+	repeats       int    // number of times that the extension has repeated it because of RetryThrottled
+	bypassesCache bool   // whether colly must not serve the request from its cache directory
+	precedesGet   bool   // whether it is the HEAD of a Visit with CheckHead: see isHeadOfVisit
 
 	header http.Header // the header before checkCached changed it; nil if it did not
 }
