@@ -61,7 +61,7 @@ func (l *Limiter) waitUnlessRejected(ctx context.Context, g *Grant) error {
 	err := ctx.Err()
 	isTooLate := err == context.DeadlineExceeded
 	if err != nil && !isTooLate {
-		return l.ended(ctx, g, 0, "")
+		return l.canceled(ctx, g, 0, "")
 	}
 	if why, untilRenewal := l.checkBudget(g); why != schedule.ReasonNone {
 		return l.reject(ctx, g, 0, untilRenewal, reasons[why])
@@ -199,7 +199,7 @@ func (l *Limiter) wait(ctx context.Context, g *Grant) (err error) {
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			break // v is not final, so finishWait calls ended
+			break // v is not final, so finishWait reports how ctx has ended
 		}
 	}
 	if timer != nil {
@@ -270,8 +270,10 @@ func (l *Limiter) finishWait(ctx context.Context, g *Grant, v *readiness, waits 
 		return nil
 	case v.rejected:
 		return l.reject(ctx, g, waited, v.retryIn, reasons[v.why])
+	case ctx.Err() == context.DeadlineExceeded:
+		return l.reject(ctx, g, waited, g.leave(true), reasons[v.why])
 	}
-	return l.ended(ctx, g, waited, why)
+	return l.canceled(ctx, g, waited, why)
 }
 
 // reject reports that g, which is in no queue any more, is rejected, and
@@ -294,12 +296,9 @@ func (l *Limiter) blockedBy(key string) error {
 	return nil
 }
 
-// ended removes g from every queue because its context has ended, and returns
-// the error.
-func (l *Limiter) ended(ctx context.Context, g *Grant, waited time.Duration, why Reason) error {
-	if ctx.Err() == context.DeadlineExceeded {
-		return l.reject(ctx, g, waited, g.leave(true), why)
-	}
+// canceled removes g from every queue because its context has been canceled,
+// and returns the error. why is the reason of the longest wait.
+func (l *Limiter) canceled(ctx context.Context, g *Grant, waited time.Duration, why Reason) error {
 	g.leave(false)
 	l.reportCanceled(ctx, g, waited, why)
 	return &cancelError{g.key, ctx.Err(), context.Cause(ctx)}

@@ -118,6 +118,27 @@ func TestAcquire_DeadlineIsOver(t *testing.T) {
 	}
 }
 
+// A request waits 9 s for the interval and then 4 s for a slot, until its
+// context's deadline. It is rejected because of the slot.
+func TestAcquire_ReasonAtTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Limiter{Delay: 10 * time.Second}
+		u := mustURL(t, "http://example.com/")
+		g, err := l.Acquire(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 13*time.Second)
+		defer cancel()
+		_, err = l.Acquire(ctx, u)
+		if d, ok := errors.AsType[*DelayError](err); !ok || d.Reason != ReasonSlot {
+			t.Errorf("Acquire: error %v, want a DelayError with Reason %q", err, ReasonSlot)
+		}
+		g.Done(Outcome{})
+	})
+}
+
 // Two requests to a host have to wait a minute for Within, but only seconds for
 // each other. The second is rejected because of Within.
 func TestAcquire_RejectedBecauseOfWithinBehindOthers(t *testing.T) {

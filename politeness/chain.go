@@ -163,7 +163,7 @@ func (l *Limiter) join(g *Grant, mayStart bool, now schedule.Time) (v readiness,
 		v.retryIn = f.Estimate.Sub(now)
 		v.why = f.Why
 		if f.Why == schedule.ReasonWithin {
-			v.why = g.whyNext(schedule.ReasonQueue)
+			v.why = g.next.limiter.reasonAsLaterStage()
 		}
 		h.ExpectRetry(now, f.Estimate)
 		l.checkIdle(h, now)
@@ -197,11 +197,11 @@ func (l *Limiter) mayStartAtOnce(h *schedule.Host, g *Grant, now schedule.Time) 
 	return why == schedule.ReasonNone && l.fleetAllows() && l.affords(g)
 }
 
-// tendLane does what the first request of a lane, if g is it, does for all
-// others: it frees the slots of expired leases, if no slot is free for g, and
-// continues a retiming. Both may reject g. A GlobalRate has any number of
-// slots, so there tendLane frees those of expired leases in any case. The
-// result is how long g may wait before it calls tendLane again.
+// tendLane does what the first request of a lane does for all others, if g is
+// the first. It frees the slots of expired leases, if no slot is free for g or,
+// at the stage of a GlobalRate with its unlimited slots, in any case. It also
+// continues a retiming. Both may reject g. The result is how long g may wait
+// before it calls tendLane again.
 func (l *Limiter) tendLane(g *Grant, now schedule.Time) (checkIn time.Duration) {
 	if g.state != queued || !g.host.IsFirst(&g.request) {
 		return schedule.Unlimited
@@ -232,11 +232,17 @@ func (g *Grant) tryNext(mayStart bool) readiness {
 
 // whyNext returns why g has to wait if the next stage gives the reason why.
 func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
-	switch {
-	// There is no next stage, or why is about a stage after it.
-	case g.next == nil, why == schedule.ReasonGlobalRate, why == schedule.ReasonWithin:
+	isOfLaterStage := why == schedule.ReasonGlobalRate || why == schedule.ReasonWithin
+	if g.next == nil || isOfLaterStage {
 		return why
-	case g.next.limiter.isGlobalStage():
+	}
+	return g.next.limiter.reasonAsLaterStage()
+}
+
+// reasonAsLaterStage returns the reason of all waits at l, a later stage of a
+// chain, for the requests of the first one.
+func (l *Limiter) reasonAsLaterStage() schedule.Reason {
+	if l.isGlobalStage() {
 		return schedule.ReasonGlobalRate
 	}
 	return schedule.ReasonWithin

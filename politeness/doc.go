@@ -39,8 +39,9 @@
 // All spellings of a host's name are one host, and so are all its ports: see
 // [HostKey].
 //
-// A request holds its slot until its response's body has been read or closed.
-// Callers must close every body.
+// A request holds its slot until its response's body has been read to its end
+// or closed. A fetch of robots.txt, marked with [Exempt], holds it until the
+// body is closed. Callers must close every body.
 //
 // # Deadlines
 //
@@ -77,10 +78,11 @@
 //
 // If the Limiter of each process has a [Limiter.Fleet], each host is owned by
 // one Limiter at a time. Package redislimit provides Fleets. If another Limiter
-// waits for a host, its owner gives the host away after 2 s, or soon after its
-// last request to the host is over, but may start one request first. All
-// members should have the same fields, and PerHost should return the same
-// settings in each.
+// waits for a host, its owner gives the host away 2 s after it has become the
+// owner, or soon after its last request to the host is over, but may start one
+// request first. If the host's Concurrency is 1, or with EndToStart, a request
+// in flight ends first. All members should have the same fields, and PerHost
+// should return the same settings in each.
 //
 // # Two limits at once
 //
@@ -113,8 +115,8 @@
 //   - A pause for a Retry-After or a quota ends after MaxRetryAfter at the
 //     latest.
 //   - If Done is not called, another request that needs the slot gets it after
-//     [Limiter].Lease or, with a Transport, after AttemptTimeout if that is
-//     longer.
+//     [Limiter].Lease. A Transport frees the slot after its AttemptTimeout, or
+//     leaves it to Lease if AttemptTimeout is negative.
 //   - When the Budget is spent, requests fail until the end of the UTC day.
 //   - net/http sends a request again if a server closed a connection without a
 //     response or refused an HTTP/2 stream. The Transport makes that replay
@@ -164,8 +166,9 @@ package politeness
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
 //     start too late, and firstReadiness (readiness.go) one whose token of
 //     GlobalRate would come too late. try (chain.go) rejects a request whose
-//     MaxWait is over, and ended (acquire.go) one whose context is. If the
-//     deadline was over before the call, waitUnlessRejected (acquire.go) does.
+//     MaxWait is over, and finishWait (acquire.go) one whose context's deadline
+//     is. If that was over before the call, waitUnlessRejected (acquire.go)
+//     does.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
 //     (acquire.go) and join (chain.go) reject a request before it joins a
 //     queue. budgetReadiness (readiness.go) rejects the first of a lane, or
@@ -181,7 +184,7 @@ package politeness
 //   - Retries: ExpectRetry (schedule/ownership.go) keeps a host of a fleet for
 //     a request that was rejected. try, join and leave (chain.go) and visit
 //     (wakeup.go) call it.
-//   - A request that gives up: ended and reject (acquire.go) make its error.
+//   - A request that gives up: reject and canceled (acquire.go) make its error.
 //     leave (chain.go) removes it from the queue of each stage, by dequeue
 //     (wakeup.go), and giveBack (globalrate.go) cancels its reservation of a
 //     token.

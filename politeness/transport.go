@@ -16,12 +16,12 @@ import (
 // response, also one with status 429 or 503, and does not retry it.
 //
 // A request holds its host's slot until the response's body has been read to
-// its end or closed, until the request fails, or until its context or
-// AttemptTimeout ends. Callers should close every body, because an open body
-// delays the other requests to its host, and with Limiter.Within to all hosts
-// that have the same key there. If a request waits 5 s for the slot of an open
-// body, a warning with the body's URL is logged once, even if the body is being
-// read.
+// its end (except for an [Exempt] request) or closed, until the request fails,
+// or until its context or AttemptTimeout ends. Callers should close every body,
+// because an open body delays the other requests to its host, and with
+// Limiter.Within to all hosts that have the same key there. If a request waits
+// 5 s for the slot of an open body, a warning with the body's URL is logged
+// once, even if the body is being read.
 //
 // An interval counts from the time when a request's header is sent. If its host
 // has an interval, no other request to the host starts before that, even if

@@ -1,9 +1,6 @@
 package schedule
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // An Effect is what the outcome of a request has changed.
 type Effect struct {
@@ -70,10 +67,10 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 		k.Latest = Suspect
 		k.Incident = now
 	case isNew || isConfirmed:
-		if k.Level < math.MaxUint8 {
+		if h.Settings.exponential(k.Level+1) > h.Settings.exponential(k.Level) {
 			k.Level++
 		}
-		wait = h.exponential(k.Level)
+		wait = h.randomized(h.Settings.exponential(k.Level))
 		k.Latest = Throttled
 		k.Incident = now
 	}
@@ -98,11 +95,11 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 	}
 	next := max(now, h.Due(following))
 	if h.Settings.EndToStart {
-		// The interval counts from the end of r, which is now unless r has a
-		// body: then PauseAtEnd prolongs the pause. A longer pause that is
-		// already in force stays.
+		// The next request waits for the interval after the end of r. That is
+		// now, unless r has a body: then PauseAtEnd prolongs the pause. A
+		// longer pause that is already in force stays.
 		afterEnd := now.Add(h.lengthen(h.Interval(r)))
-		next = max(afterEnd, h.CrawlDelayDue(following))
+		next = max(afterEnd, h.CrawlDelayDue(following), h.quotaDue())
 	}
 	return next.Add(h.lengthen(h.Interval(following))).Sub(now)
 }
@@ -121,17 +118,25 @@ func (h *Host) PauseAtEnd(now Time, r *Request) time.Duration {
 }
 
 // exponential returns the pause for Learned.Level n: BackOff, doubled n-1
-// times. A random part of up to a tenth is added, so that crawlers that were
-// throttled together do not return together. The sum is at most MaxBackOff.
-func (h *Host) exponential(n uint8) time.Duration {
-	s := h.Settings
+// times, and at most MaxBackOff. It is 0 for Level 0.
+func (s *Settings) exponential(n uint8) time.Duration {
+	if n == 0 {
+		return 0
+	}
 	wait := s.BackOff
 	for ; n > 1 && wait < s.MaxBackOff; n-- {
 		wait = Sum(wait, wait)
 	}
-	wait = min(wait, s.MaxBackOff)
-	random := time.Duration(float64(wait) / 10 * s.Random())
-	return min(Sum(wait, random), s.MaxBackOff)
+	return min(wait, s.MaxBackOff)
+}
+
+// randomized adds a random part of up to a tenth to a pause of the back-off, so
+// that crawlers that were throttled together do not return together. The sum is
+// at most MaxBackOff.
+func (h *Host) randomized(pause time.Duration) time.Duration {
+	s := h.Settings
+	random := time.Duration(float64(pause) / 10 * s.Random())
+	return min(Sum(pause, random), s.MaxBackOff)
 }
 
 // recover undoes one step of the back-off after a good response. The response

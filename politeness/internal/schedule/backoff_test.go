@@ -102,6 +102,29 @@ func TestHost_BackOffAfterExemptRequest(t *testing.T) {
 	}
 }
 
+// A quota lets one request start in a minute. A first 503 delays the next
+// request by one interval more, with EndToStart too.
+func TestHost_BackOffWithinAQuota(t *testing.T) {
+	for _, endToStart := range []bool{false, true} {
+		h := testHost(func(set *Settings) { set.EndToStart = endToStart })
+		h.applyQuota(0, Quota{Spread: time.Minute, RenewsIn: time.Hour})
+		r := new(Request)
+		h.start(0, r)
+		e := h.ApplyOutcome(s/2, r, Signals{Status: 503, Class: Suspect})
+		h.Finish(s/2, r)
+		if e.PausesAtEnd {
+			h.PauseAtEnd(s/2, r)
+		}
+		want := Time(61 * s)
+		if endToStart {
+			want += s / 2
+		}
+		if due := h.DueForAny(); due != want {
+			t.Errorf("EndToStart %t: the next request is due at %v, want %v", endToStart, time.Duration(due), time.Duration(want))
+		}
+	}
+}
+
 // Each row is a sequence of outcomes. started is when the request of an outcome
 // started, and pauseEnd is the end of the host's pause after the outcome.
 func TestHost_BackOff(t *testing.T) {
@@ -143,6 +166,10 @@ func TestHost_BackOff(t *testing.T) {
 		{"no response has no Retry-After", nil, []outcome{{0, s, after(Signals{Failed: true}, 9*s), Never}}},
 		{"no back-off", noBackOff, []outcome{{0, s, throttled, Never}, {2 * s, 3 * s, blocked, Never}, {4 * s, 5 * s, after(throttled, s), 6 * s}}},
 		{"the greatest pause", func(set *Settings) { set.MaxBackOff = 8 * s }, []outcome{{0, s, throttled, 6 * s}, {6 * s, 7 * s, throttled, 15 * s}, {15 * s, 16 * s, throttled, 24 * s}}},
+		{"good responses undo the doublings up to the greatest pause, and no others", func(set *Settings) { set.MaxBackOff = 8 * s }, []outcome{
+			{0, s, throttled, 6 * s}, {6 * s, 7 * s, throttled, 15 * s}, {15 * s, 16 * s, throttled, 24 * s}, {24 * s, 25 * s, throttled, 33 * s},
+			{33 * s, 34 * s, ok, 33 * s}, {35 * s, 36 * s, ok, 33 * s}, {37 * s, 38 * s, throttled, 43 * s},
+		}},
 		{"no outcome", nil, []outcome{{0, s, Signals{}, Never}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ type Learned struct {
 	pauseCause Reason
 
 	// The back-off. backOff, recover and ImportBackOff change it.
-	Level    uint8 // how many incidents lengthen the back-off
+	Level    uint8 // 0, or 1 + how often the pause is doubled: see exponential
 	Latest   Class // the class of the latest incident; Good after a good response
 	Incident Time  // when the latest incident began; Never if there was none
 

@@ -3,9 +3,16 @@ package schedule
 import "time"
 
 const (
-	ownerTerm = 2 * time.Second       // how long an owner keeps a host while others wait
-	idleGrace = 50 * time.Millisecond // how long an owner waits for another request after its last one
-	maxKept   = 30 * time.Second      // an idle host is kept if it is due or a retry is expected within this time
+	// ownerTerm is how long a member keeps a host that others wait for, counted
+	// from the time when it became the owner.
+	ownerTerm = 2 * time.Second
+
+	// idleGrace is how long an owner waits for another request after its last.
+	idleGrace = 50 * time.Millisecond
+
+	// An idle host is kept if it becomes due, or a retry is expected, within
+	// maxKept.
+	maxKept = 30 * time.Second
 )
 
 // A member of a fleet has a Claim to each host that it needs, and sends
@@ -32,10 +39,11 @@ func (h *Host) IsTermOver(now Time) bool {
 
 // ExpectRetry notes that a request to h was rejected, which may be retried at
 // the time retry. If that time is at most maxKept away, this member keeps h for
-// the request: until one term after the time or, if other members wait, until
-// its own term is over (see untilIdleGiven). A Claim that is not owned lasts
-// for a moment longer in any case, so that the caller can read from it why the
-// request was rejected.
+// the request, until one term after the time. If other members wait, it keeps h
+// only until its own term is over: see untilIdleGiven.
+//
+// A Claim that is not owned lasts for a moment longer in any case, so that the
+// caller can read from it why the request was rejected.
 func (h *Host) ExpectRetry(now, retry Time) {
 	c := h.Claim
 	switch {

@@ -10,10 +10,9 @@ import (
 // requests, which are called pages here. An exempt request that does not
 // overtake is a page too.
 //
-// Pages are in the order of arrival. So are robots.txt requests, but the one
-// that the first page needs, or that a page needs which rejoins the queue, goes
-// to the front of its lane, so the latest such request is first: see
-// Host.Enqueue (order.go). The lanes take turns:
+// Pages are in the order of arrival. So are robots.txt requests, except that a
+// request goes to the front of its lane if the first page needs it, or a page
+// that rejoins the queue: see Host.Enqueue (order.go). The lanes take turns:
 // see Host.Next (turns.go).
 type queue struct {
 	pages  lane

@@ -24,9 +24,12 @@ func (k *Learned) quotaDue(start Time) Time {
 // quota is spent, and an interval that makes the rest last until the quota is
 // renewed. headers.Demands.Quota derives both from the header: the interval is
 // the time until the renewal, divided by the number of requests that are left
-// without those in flight. A quota that is in force stays if it lets the next
-// request start no earlier than q does. Otherwise q replaces it, even if q is
-// renewed sooner: the next response declares the other one again.
+// without those in flight.
+//
+// Only one quota is kept: the one that lets the next request start later. If q
+// is an equal one, the earlier quota is kept, and q when that has been renewed.
+// A quota that lasts longer may be replaced by one that is renewed sooner,
+// because the next response declares it again.
 //
 // It returns the length of the pause that began or was prolonged, or 0, and
 // reports whether there is a new interval.

@@ -4,7 +4,8 @@ package schedule
 // first request of its lane, or joins the queue while no request waits. If why
 // is ReasonNone, r may start now. If at is Forever, r waits for an event and
 // not for a time: another request starts or ends, or the fleet changes the
-// Claim.
+// Claim. While r waits for the fleet, at is the estimated time of such an
+// event, if there is an estimate.
 //
 // The conditions for a start are examined in this order:
 //

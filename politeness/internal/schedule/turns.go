@@ -18,14 +18,14 @@ package schedule
 //   - A robots.txt request for the origin of the first page overrides both
 //     rules, because the robots.txt that allows this page might otherwise
 //     expire just before the page starts. The page would then lose its place in
-//     the lane, and so would all pages of its origin behind it. Once the page
-//     is due, only one request does so.
+//     the lane, and so would all pages of its origin behind it. While the page
+//     is due, only one such request can overtake it.
 //
 // A page that waits for its first robots.txt is in no queue: it joins the queue
 // when its robots.txt has allowed it. If the robots.txt of a page has expired
 // when the page has reached the front, the page leaves the queue, and its
-// robots.txt is requested. This request moves to the front of its lane once;
-// one that the first page needs may still move before it later. Like all
+// robots.txt is requested. This request goes to the front of its lane, where a
+// later request that the first page needs can still overtake it. Like all
 // robots.txt requests, it takes its turn with the pages, unless the page that
 // is first now has the same origin: see ExpectRejoin.
 func (h *Host) Next(now Time) *Request {
