@@ -60,6 +60,9 @@
 //		ext.Wait() // requests what was put back; callbacks may q.AddURL
 //	}
 //
+// Each attempt counts toward MaxRequests, so that a small MaxRequests may end
+// such a crawl before many pages are fetched: see Extension.PutBack.
+//
 // To end such a crawl early, call q.Stop. When q.Run has returned, cancel
 // Collector.Context and call ext.Wait, so that OnError receives the requests
 // that were put back. Processes that share a queue should also share a
@@ -90,9 +93,15 @@
 // each job calls Attach, with the same Limiter, errors.As finds the network
 // error of an unreachable robots.txt only in the job that sent the failed
 // request. In other jobs, the error contains only the text of the network
-// error. With RefuseAddress, each job then also fetches every robots.txt again,
-// and has its own idle connections until the IdleConnTimeout of the transport
-// has passed.
+// error.
+//
+// Jobs that call Attach and share no robots.txt (see Attach), because each has
+// a transport, a proxy or RefuseAddress, fetch every robots.txt again. If a
+// robots.txt returns 503 or 429, the fetch of each job is an attempt that
+// doubles the back-off of the host, so that the Visit of the next job waits
+// twice as long, up to Limiter.MaxBackOff, an hour by default. Give such jobs a
+// deadline, or set Limiter.MaxWait. With RefuseAddress, each job also has its
+// own idle connections until the IdleConnTimeout of the transport has passed.
 //
 // Extension.Wait waits for all jobs. If the collectors are synchronous and
 // PutBack is set, there is no way to wait for one job only, and the callbacks
@@ -182,10 +191,9 @@
 // later Retry waits until the request may be sent, or returns the error
 // immediately if the deadline of the collector's Context is before that time.
 // Therefore programs should repeat a request with Retry and not with a queue.
-// On a synchronous collector,
-// Retry also returns the error of the repeat, which OnError has already
-// received. For 429 and 503, set Extension.RetryThrottled. The Example
-// "Retries" is a whole program.
+// On a synchronous collector, Retry also returns the error of the repeat, which
+// OnError has already received. For 429 and 503, set Extension.RetryThrottled.
+// The Example "Retries" is a whole program.
 //
 // If a URL is refused three times in a row, each time within 100 ms of the
 // previous one, the third and each further refusal returns only after
@@ -227,7 +235,8 @@
 // A robots.txt is fetched through the proxies of the collector that was passed
 // to Attach, also for collectors that were added with a proxy of their own. If
 // the robots.txt for a job should be fetched through the proxy of the job, call
-// Attach for each job, with the same Limiter.
+// Attach for each job, with the same Limiter. What the jobs then no longer
+// share is in "A collector per job".
 //
 // If the proxy of the first request to a site fails, the robots.txt of the site
 // is unreachable for a minute, for all proxies, and for twice as long after
