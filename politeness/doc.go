@@ -78,11 +78,11 @@
 //
 // If the Limiter of each process has a [Limiter.Fleet], each host is owned by
 // one Limiter at a time. Package redislimit provides Fleets. If another Limiter
-// waits for a host, its owner gives the host away 2 s after it has become the
-// owner, or soon after its last request to the host is over, but may start one
-// request first. If the host's Concurrency is 1, or with EndToStart, a request
-// in flight ends first. All members should have the same fields, and PerHost
-// should return the same settings in each.
+// waits for a host, its owner gives the host away when it has owned it for 2 s,
+// or soon after its last request to the host is over. If it has not started a
+// request yet, it may start one first. If the host's Concurrency is 1, or with
+// EndToStart, a request in flight ends first. All members should have the same
+// fields, and PerHost should return the same settings in each.
 //
 // # Two limits at once
 //
@@ -115,7 +115,7 @@
 //   - A pause for a Retry-After or a quota ends after MaxRetryAfter at the
 //     latest.
 //   - If Done is not called, another request that needs the slot gets it after
-//     [Limiter].Lease. A Transport frees the slot after its AttemptTimeout, or
+//     [Limiter.Lease]. A Transport frees the slot after its AttemptTimeout, or
 //     leaves it to Lease if AttemptTimeout is negative.
 //   - When the Budget is spent, requests fail until the end of the UTC day.
 //   - net/http sends a request again if a server closed a connection without a
@@ -166,9 +166,9 @@ package politeness
 //     Host.missesDeadline (schedule/forecast.go) finds a request that would
 //     start too late, and firstReadiness (readiness.go) one whose token of
 //     GlobalRate would come too late. try (chain.go) rejects a request whose
-//     MaxWait is over, and finishWait (acquire.go) one whose context's deadline
-//     is. If that was over before the call, waitUnlessRejected (acquire.go)
-//     does.
+//     MaxWait is over, finishWait (acquire.go) one whose context's deadline
+//     passes during the wait, and waitUnlessRejected (acquire.go) one whose
+//     deadline had passed before the call.
 //   - The Budget: Budgets (schedule/budget.go) counts. waitUnlessRejected
 //     (acquire.go) and join (chain.go) reject a request before it joins a
 //     queue. budgetReadiness (readiness.go) rejects the first of a lane, or

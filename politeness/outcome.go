@@ -173,7 +173,11 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 	}
 	h := g.host
 	if len(d.Quotas) > 0 {
-		s.Quota = schedule.Quota(d.Quota(int64(g.uncounted())))
+		others := h.InFlight + h.InFlightElsewhere()
+		if g.state == inFlight {
+			others--
+		}
+		s.Quota = schedule.Quota(d.Quota(int64(others)))
 	}
 	effect := h.ApplyOutcome(now, &g.request, s)
 	g.pausesAtEnd = effect.PausesAtEnd
@@ -182,21 +186,6 @@ func (l *Limiter) learnFrom(g *Grant, o *Outcome, class schedule.Class, d header
 	}
 	l.retime(h, now)
 	return g.pauseEvent(now, o.Status, effect.Pause)
-}
-
-// uncounted returns how many other requests to g's host are in flight that the
-// server may not have counted when it made the response to g. A request that
-// started before g, and was answered before it, has been counted.
-func (g *Grant) uncounted() int32 {
-	n := g.host.InFlightElsewhere()
-	for r := range g.host.Holders() {
-		other := owner(r)
-		isCounted := other.status != 0 && r.PhaseStart < g.request.PhaseStart
-		if other != g && !isCounted {
-			n++
-		}
-	}
-	return n
 }
 
 // pauseAtEnd prolongs the pause that g's response has begun, because g is over.

@@ -280,40 +280,6 @@ func TestQuotasOnlyLengthen(t *testing.T) {
 	})
 }
 
-// Requests in flight count as made, except those that started and were answered
-// before: the server has counted them, although their bodies are still open.
-func TestQuota_RequestsInFlight(t *testing.T) {
-	for _, tt := range []struct {
-		name     string
-		answered bool // both earlier requests have a response
-		want     time.Duration
-	}{
-		{"without a response", false, time.Hour + time.Second},
-		{"with an open body", true, 30 * time.Minute},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := &Limiter{Delay: -1, Concurrency: -1}
-				for range 2 {
-					g, err := l.Acquire(t.Context(), mustURL(t, "http://a.example/"))
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer g.Done(Outcome{})
-					time.Sleep(time.Second)
-					if tt.answered {
-						g.gotResponse(t.Context(), Outcome{Status: 200}, new(openBody))
-					}
-				}
-				afterAnswer(t, l, 200, `RateLimit: "default";r=2;t=3600`)
-				if got := next(t, l); got != tt.want {
-					t.Errorf("the next request is due in %v, want %v", got, tt.want)
-				}
-			})
-		})
-	}
-}
-
 // A wait for a quota has the Reason "rate limit". A request whose wait would be
 // too long is rejected.
 func TestQuotaIsAReason(t *testing.T) {

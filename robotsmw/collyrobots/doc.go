@@ -86,8 +86,8 @@
 // responses and the latest error of each URL separately and, after Wait, report
 // the errors of the URLs without a response. If the extension repeats a request
 // (see WillRepeat), an error is not final, OnError may receive it after the
-// repeat has succeeded if the collector is synchronous, and OnError is not
-// called again if MaxRequests ends the repeats.
+// repeat has succeeded, and OnError is not called again if MaxRequests ends the
+// repeats.
 //
 // The jobs share robots.txt files, connections and request rates. If instead
 // each job calls Attach, with the same Limiter, errors.As finds the network
@@ -165,6 +165,9 @@
 //	if isVisited || isAborted || isForbidden || errors.Is(err, colly.ErrNoURLFiltersMatch) {
 //		return // colly or a handler of the program refused the request
 //	}
+//	if _, ok := errors.AsType[*politeness.DelayError](err); ok {
+//		return // the host is not due: with PutBack, the extension repeats the request
+//	}
 //	// Offline, return here for all errors.
 //	hasAnswered := r.StatusCode != 0 && r.StatusCode < 500 // colly calls OnError for each status from 203
 //	if hasAnswered && r.StatusCode != http.StatusProxyAuthRequired {
@@ -188,8 +191,12 @@
 //
 // The pause is needed because a Retry within 100 ms of a refusal, such as an
 // ErrUnreachable, sends no request and only returns the error of the refusal. A
-// later Retry waits until the request may be sent, or returns the error
-// immediately if the deadline of the collector's Context is before that time.
+// later Retry waits for the time at which the request could be sent, or returns
+// the error immediately if the deadline of the collector's Context is before
+// that time. With Limiter.MaxWait or a Crawl-delay above MaxCrawlDelay, all
+// requests that wait for a host have the same time, and only one of them is
+// sent then, so that most of them would use up their tries. PutBack sends them
+// one after another.
 // Therefore programs should repeat a request with Retry and not with a queue.
 // On a synchronous collector, Retry also returns the error of the repeat, which
 // OnError has already received. For 429 and 503, set Extension.RetryThrottled.

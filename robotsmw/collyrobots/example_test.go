@@ -164,6 +164,9 @@ func ExampleAttach_retries() {
 		if errors.Is(err, colly.ErrRobotsTxtBlocked) && !errors.Is(err, robotsmw.ErrUnreachable) {
 			return // a rule disallows the URL
 		}
+		if _, ok := errors.AsType[*politeness.DelayError](err); ok {
+			return // the host is not due: with PutBack, the extension repeats the request
+		}
 		_, isVisited := errors.AsType[*colly.AlreadyVisitedError](err)
 		isAborted := errors.Is(err, colly.ErrAbortedBeforeRequest) || errors.Is(err, colly.ErrAbortedAfterHeaders)
 		isForbidden := errors.Is(err, colly.ErrForbiddenDomain) || errors.Is(err, colly.ErrForbiddenURL)

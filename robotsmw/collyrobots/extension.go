@@ -63,8 +63,8 @@ type Extension struct {
 	// repeat is made, with its callbacks, by the first goroutine that visits a
 	// page with a collector of this Extension, or that calls Wait, after that
 	// time. On an asynchronous collector, the repeat has a goroutine of its
-	// own, like a Retry. If the collector's Context ends earlier, the repeat
-	// fails immediately.
+	// own, like a Retry, and waits there. If the collector's Context ends
+	// before that time, the repeat fails immediately.
 	//
 	// OnError receives the error each time, but need not do anything: a Retry
 	// of the request sends no request and returns the error. When the Limiter

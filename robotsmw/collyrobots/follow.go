@@ -48,8 +48,8 @@ func (x *Extension) precheck(c *colly.Collector, URL string, depth int) error {
 // WillRepeat reports, in an OnError handler, whether the extension repeats the
 // request that has failed, because of PutBack or RetryThrottled. The handler
 // should then not repeat the request: a Retry only returns the error. If
-// MaxRequests has been reached by the time of the repeat, or if the body cannot
-// be sent twice, the repeat is not sent, OnError is not called again, and
+// MaxRequests allows no further request (see PutBack), or if the body cannot be
+// sent twice, the repeat is not sent, OnError is not called again, and
 // Counts.GivenUp counts the request. Outside OnError handlers, WillRepeat
 // returns false.
 func (x *Extension) WillRepeat(r *colly.Request) bool {

@@ -94,8 +94,8 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	}
 }
 
-// newRepeat returns a request that repeats r. It has a header of its own,
-// because a handler of the program may still change the header of r. It is made
+// newRepeat returns a request that repeats r. It has a URL and a header of its
+// own, because a handler of the program may still change those of r. It is made
 // by the collector itself and not by the refusing clone that r has if its
 // response was a 429.
 func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Request {
@@ -103,6 +103,8 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 	if canReplaceVisitedSet() {
 		*requestCollector(&again) = a.collector
 	}
+	target := *r.URL
+	again.URL = &target
 	header := r.Headers.Clone()
 	again.Headers = &header
 	mark := repeatMarkFor(r)
@@ -140,11 +142,12 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 }
 
 // repeatLater repeats a request when its host is due. It does not wait for the
-// host. On an asynchronous collector, the goroutine of the repeat waits, for
-// which Collector.Wait waits. On a synchronous collector, the repeat is queued,
-// so that the caller can make other requests.
+// host. On an asynchronous collector, the repeat has a goroutine of its own,
+// which waits for the host, and Collector.Wait waits for that goroutine. On a
+// synchronous collector, the repeat is queued, so that the caller can make
+// other requests.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
-	target := *r.URL // handlers of the program may change r.URL before the repeat
+	target := *r.URL // handlers of the repeat may change r.URL
 	p := &putBackRequest{
 		ctx:     a.collector.Context,
 		url:     &target,

@@ -33,7 +33,7 @@ type repeatMark struct {
 
 	// Of a request that is a repeat, or that may be repeated:
 	byExtension   bool   // whether the extension itself repeats the request
-	wait          func() // waits until the repeat may be sent or is canceled; nil if it need not wait
+	wait          func() // waits until the repeat may be sent or is canceled; nil means no wait
 	checksVisited bool   // whether colly checks redirects for visited URLs; a Retry skips this check
 	hops          int    // number of times that the Limiter has refused it after a redirect
 	repeats       int    // number of times that the extension has repeated it because of RetryThrottled

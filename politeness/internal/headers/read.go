@@ -35,8 +35,9 @@ type Quota struct {
 //   - A spent quota pauses the host until it is renewed, and one second more,
 //     because most servers count in whole seconds.
 //   - If some requests remain, they are spread over the time until the quota is
-//     renewed. Requests in flight that the server may not have counted yet
-//     count as made.
+//     renewed. Requests in flight count as made, because the server may not
+//     have counted them yet. It has counted those whose bodies are still open,
+//     so that some requests of the quota may remain unused.
 //   - If RateLimit does not contain how much of a policy's quota remains, the
 //     quota of the policy is spread over its window.
 //   - A quota of something other than requests matters only when it is spent.
@@ -78,7 +79,7 @@ func Read(h http.Header, now time.Time, maxPause time.Duration) (d Demands) {
 }
 
 // Quota returns the longest delays of the balances. others is the number of
-// other requests in flight that the server may not have counted yet.
+// other requests in flight, which the server may not have counted yet.
 //
 // A pause, and the time for which Spread applies, end one second after the
 // renewal, because most servers count in whole seconds, and some round down.

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // An Effect is what the outcome of a request has changed.
 type Effect struct {
@@ -67,7 +70,7 @@ func (h *Host) backOff(now Time, r *Request, s Signals) time.Duration {
 		k.Latest = Suspect
 		k.Incident = now
 	case isNew || isConfirmed:
-		if h.Settings.exponential(k.Level+1) > h.Settings.exponential(k.Level) {
+		if k.Level < math.MaxUint8 {
 			k.Level++
 		}
 		wait = h.randomized(h.Settings.exponential(k.Level))
@@ -99,7 +102,7 @@ func (h *Host) intervalMore(now Time, r *Request) time.Duration {
 		// now, unless r has a body: then PauseAtEnd prolongs the pause. A
 		// longer pause that is already in force stays.
 		afterEnd := now.Add(h.lengthen(h.Interval(r)))
-		next = max(afterEnd, h.CrawlDelayDue(following), h.quotaDue())
+		next = max(afterEnd, h.CrawlDelayDue(following), h.Learned.quotaDue(now))
 	}
 	return next.Add(h.lengthen(h.Interval(following))).Sub(now)
 }
@@ -139,16 +142,22 @@ func (h *Host) randomized(pause time.Duration) time.Duration {
 	return min(Sum(pause, random), s.MaxBackOff)
 }
 
-// recover undoes one step of the back-off after a good response. The response
-// does not count if its request started before the latest incident.
+// recover undoes one doubling of the back-off after a good response. Levels
+// that have not lengthened the pause, because it was at MaxBackOff, are undone
+// with it. The response does not count if its request started before the latest
+// incident.
 func (h *Host) recover(r *Request) {
 	k := h.Learned
 	if k == nil || r.PhaseStart <= k.Incident {
 		return
 	}
 	k.Latest = Good
-	if k.Level > 0 {
+	longest := h.Settings.exponential(k.Level)
+	for k.Level > 0 {
 		k.Level--
+		if h.Settings.exponential(k.Level) < longest {
+			return
+		}
 	}
 }
 

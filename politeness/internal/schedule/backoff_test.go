@@ -111,13 +111,13 @@ func TestHost_BackOffWithinAQuota(t *testing.T) {
 		r := new(Request)
 		h.start(0, r)
 		e := h.ApplyOutcome(s/2, r, Signals{Status: 503, Class: Suspect})
-		h.Finish(s/2, r)
 		if e.PausesAtEnd {
-			h.PauseAtEnd(s/2, r)
+			h.PauseAtEnd(20*s, r)
 		}
+		h.Finish(20*s, r)
 		want := Time(61 * s)
-		if endToStart {
-			want += s / 2
+		if endToStart { // the interval of the quota counts from the end
+			want += 20 * s
 		}
 		if due := h.DueForAny(); due != want {
 			t.Errorf("EndToStart %t: the next request is due at %v, want %v", endToStart, time.Duration(due), time.Duration(want))

@@ -4,8 +4,8 @@ import "time"
 
 // Learned is what was learned from the responses of a host and its robots.txt.
 // It is kept until the host is evicted. The comment of each field names the
-// functions that change it. Which fields the next owner of a host in a fleet
-// gets is at Export.
+// functions that change it. Export determines which fields the next owner of a
+// host in a fleet receives.
 type Learned struct {
 	// CrawlDelay is the most recently declared Crawl-delay. 0 means none.
 	// Declare and Import set it.
@@ -29,7 +29,7 @@ type Learned struct {
 	pauseCause Reason
 
 	// The back-off. backOff, recover and ImportBackOff change it.
-	Level    uint8 // 0, or 1 + how often the pause is doubled: see exponential
+	Level    uint8 // how many incidents lengthen the back-off: see exponential
 	Latest   Class // the class of the latest incident; Good after a good response
 	Incident Time  // when the latest incident began; Never if there was none
 

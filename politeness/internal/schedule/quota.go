@@ -26,8 +26,8 @@ func (k *Learned) quotaDue(start Time) Time {
 // the time until the renewal, divided by the number of requests that are left
 // without those in flight.
 //
-// Only one quota is kept: the one that lets the next request start later. If q
-// is an equal one, the earlier quota is kept, and q when that has been renewed.
+// Only the stricter quota is kept: the one that lets the next request start
+// later. If both are equally strict, the earlier one stays until it is renewed.
 // A quota that lasts longer may be replaced by one that is renewed sooner,
 // because the next response declares it again.
 //
