@@ -777,6 +777,25 @@ func TestPutBack_HandlersRunBeforeTheWait(t *testing.T) {
 	}
 }
 
+// An OnError handler changes the URL of a request that the extension puts back.
+// The repeat requests the URL of the first attempt.
+func TestPutBack_HandlerChangesTheURL(t *testing.T) {
+	for _, async := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			web := busy(http.StatusTooManyRequests, 1, "60")
+			c := colly.NewCollector()
+			c.Async = async
+			ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: web, Limiter: neverWait(-1)})
+			ext.PutBack = true
+			ext.RetryThrottled = 1
+			c.OnError(func(r *colly.Response, _ error) { r.Request.URL.Host = "changed.example" })
+			c.Visit("http://busy.example/page")
+			ext.Wait()
+			wantAsked(t, web, "GET http://busy.example/page", "GET http://busy.example/page")
+		})
+	}
+}
+
 // While a request that was put back waits for its host, it occupies no slot of
 // its LimitRule, so that pages of other hosts are fetched.
 func TestPutBack_WaitOccupiesNoSlot(t *testing.T) {
