@@ -796,6 +796,41 @@ func TestPutBack_HandlerChangesTheURL(t *testing.T) {
 	}
 }
 
+// An OnError handler reads the body of a POST that the extension puts back. The
+// repeat sends the body again.
+func TestPutBack_HandlerReadsTheBody(t *testing.T) {
+	post := map[string]func(c *colly.Collector) error{
+		"Post":    func(c *colly.Collector) error { return c.Post("http://a.example/", map[string]string{"a": "1"}) },
+		"PostRaw": func(c *colly.Collector) error { return c.PostRaw("http://a.example/", []byte("a=1")) },
+	}
+	for name, send := range post {
+		for _, async := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var web robotstest.Internet
+				var got string
+				web.Handle("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					if r.URL.Path == "/" {
+						got = string(body)
+					}
+				}))
+				c := colly.NewCollector()
+				c.Async = async
+				// The POST would have to wait, because robots.txt has just been
+				// requested.
+				ext := attach(t, c, robotsmw.Options{UserAgent: agent, Base: &web, Limiter: neverWait(time.Minute)})
+				ext.PutBack = true
+				c.OnError(func(r *colly.Response, _ error) { io.ReadAll(r.Request.Body) })
+				send(c)
+				ext.Wait()
+				if got != "a=1" {
+					t.Errorf("%s, asynchronous %t: the server received the body %q, want %q", name, async, got, "a=1")
+				}
+			})
+		}
+	}
+}
+
 // While a request that was put back waits for its host, it occupies no slot of
 // its LimitRule, so that pages of other hosts are fetched.
 func TestPutBack_WaitOccupiesNoSlot(t *testing.T) {

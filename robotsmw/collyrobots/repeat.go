@@ -1,9 +1,12 @@
 package collyrobots
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -94,9 +97,9 @@ func (a *attachedCollector) repeatThrottled(r *colly.Response) {
 	}
 }
 
-// newRepeat returns a request that repeats r. It has a URL and a header of its
-// own, because a handler of the program may still change those of r. It is made
-// by the collector itself and not by the refusing clone that r has if its
+// newRepeat returns a request that repeats r. It has a URL, a header and a body
+// of its own, because a handler of the program may still use those of r. It is
+// made by the collector itself and not by the refusing clone that r has if its
 // response was a 429.
 func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Request {
 	again := *r
@@ -110,7 +113,7 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 	mark := repeatMarkFor(r)
 	again.Body = &repeatMark{
 		byExtension:   true,
-		body:          mark.body,
+		body:          copyReader(mark.body),
 		repeats:       repeats,
 		hops:          mark.hops,
 		checksVisited: mark.checksVisited,
@@ -118,6 +121,20 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 		precedesGet:   mark.precedesGet,
 	}
 	return &again
+}
+
+// copyReader returns another reader for the text of body, if colly made it, or
+// body itself.
+func copyReader(body io.Reader) io.Reader {
+	switch r := body.(type) {
+	case *bytes.Reader:
+		again := *r
+		return &again
+	case *strings.Reader:
+		again := *r
+		return &again
+	}
+	return body
 }
 
 // maxHops is the number of refusals after a redirect at which a request is
