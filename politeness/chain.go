@@ -239,8 +239,8 @@ func (g *Grant) whyNext(why schedule.Reason) schedule.Reason {
 	return g.next.limiter.reasonAsLaterStage()
 }
 
-// reasonAsLaterStage returns the reason of all waits at l, a later stage of a
-// chain, for the requests of the first one.
+// reasonAsLaterStage returns the reason that a request of the first stage of a
+// chain reports while it waits at l, a later stage.
 func (l *Limiter) reasonAsLaterStage() schedule.Reason {
 	if l.isGlobalStage() {
 		return schedule.ReasonGlobalRate

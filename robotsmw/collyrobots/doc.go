@@ -193,11 +193,14 @@
 // ErrUnreachable, sends no request and only returns the error of the refusal. A
 // later Retry waits for the time at which the request could be sent, or returns
 // the error immediately if the deadline of the collector's Context is before
-// that time. With Limiter.MaxWait or a Crawl-delay above MaxCrawlDelay, all
-// requests that wait for a host have the same time, and only one of them is
-// sent then, so that most of them would use up their tries. PutBack sends them
-// one after another.
-// Therefore programs should repeat a request with Retry and not with a queue.
+// that time. Therefore programs should repeat a request with Retry and not with
+// a queue.
+//
+// With Limiter.MaxWait or a Crawl-delay above MaxCrawlDelay, all requests that
+// wait for a host have the same time, and only one of them is sent then, so
+// that most of them would use up their tries. PutBack sends them one after
+// another.
+//
 // On a synchronous collector, Retry also returns the error of the repeat, which
 // OnError has already received. For 429 and 503, set Extension.RetryThrottled.
 // The Example "Retries" is a whole program.

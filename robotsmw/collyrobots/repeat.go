@@ -123,8 +123,9 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 	return &again
 }
 
-// copyReader returns another reader for the text of body, if colly made it, or
-// body itself.
+// copyReader returns a copy of body, which reads the same text independently,
+// if body is of a type that Collector.Post or PostRaw makes. Otherwise it
+// returns body.
 func copyReader(body io.Reader) io.Reader {
 	switch r := body.(type) {
 	case *bytes.Reader:
@@ -158,16 +159,15 @@ func (a *attachedCollector) putBackDelayed(r *colly.Request, delay *politeness.D
 	a.repeatLater(again, delay.Until)
 }
 
-// repeatLater repeats a request when its host is due. It does not wait for the
-// host. On an asynchronous collector, the repeat has a goroutine of its own,
-// which waits for the host, and Collector.Wait waits for that goroutine. On a
-// synchronous collector, the repeat is queued, so that the caller can make
-// other requests.
+// repeatLater makes r, a result of newRepeat, when its host is due. It does not
+// wait for the host. On an asynchronous collector, the repeat has a goroutine
+// of its own, which waits for the host, and Collector.Wait waits for that
+// goroutine. On a synchronous collector, the repeat is queued, so that the
+// caller can make other requests.
 func (a *attachedCollector) repeatLater(r *colly.Request, until time.Time) {
-	target := *r.URL // handlers of the repeat may change r.URL
 	p := &putBackRequest{
 		ctx:     a.collector.Context,
-		url:     &target,
+		url:     r.URL, // which only the repeat uses: see newRepeat
 		until:   until,
 		limiter: a.opts.Limiter,
 	}
