@@ -9,7 +9,8 @@ import (
 // requests it handles.
 type Counts struct {
 	// Fetched counts requests that received a response, including redirect
-	// hops. Requests for robots.txt are not counted.
+	// hops. Requests for robots.txt and pages from CacheDir are not counted,
+	// although NoIndex, NoFollow and LinksRefused include pages from CacheDir.
 	Fetched int64
 
 	Disallowed  int64 // requests that a rule disallowed

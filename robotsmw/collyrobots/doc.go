@@ -272,6 +272,9 @@
 //
 //   - All methods are checked, including the HEAD of CheckHead, and so are
 //     redirects, Retry, and clones made before or after Attach.
+//   - Colly calls the OnRequest and OnRequestHeaders handlers before the
+//     extension checks a request, so also for a request that is then refused.
+//     A page is fetched only if OnResponse or OnError receives its response.
 //   - With CheckHead, Visit of a synchronous collector returns when its HEAD
 //     fails. If the extension repeats that HEAD, because of PutBack or
 //     RetryThrottled, it also sends the GET. It does the same for a HEAD that
