@@ -208,14 +208,16 @@ func TestRedisLimitOpenBody(t *testing.T) {
 		s.crawl(ctx, &wg, l, member, 2, takes)
 	}
 	waitFor(t, "no request starts", func() bool { return s.most.Load() > 0 })
+	stalls := startMetronome(t)
 	from := time.Now()
 	time.Sleep(11 * time.Second)
 	to := time.Now()
 	cancel()
 	wg.Wait()
 	n, _ := s.between(from, to, -1)
-	t.Logf("%d requests started in 11 s, of 44 that the Delay allows", n)
-	if n < 22 {
+	busy := stalls.busy(from.UnixNano(), to.UnixNano())
+	t.Logf("%d requests started in 11 s, of 44 that the Delay allows; the machine was busy: %v", n, busy)
+	if n < 22 && !busy {
 		t.Errorf("%d requests started while the body of one response was open, want at least 22", n)
 	}
 }

@@ -143,6 +143,11 @@
 //	the subscription's       for 4 s, hosts change owners with this
 //	connection is half open  member's heartbeats; a host offered to it is
 //	                         available to all members after 1.5 s; no log
+//	all connections of a     the same, and a call on such a connection is
+//	member are half open     repeated after Options.Timeout (1 s) and 250
+//	                         ms; a client with many idle connections may
+//	                         need that time for each: then see "Redis does
+//	                         not answer"
 //	Limiters have different  the owner's settings apply; Warn of a member
 //	settings                 whose settings differ from those of the
 //	                         member that joined before it
