@@ -133,7 +133,8 @@
 // As in plain colly, OnError also receives these errors, which a Retry should
 // not repeat:
 //
-//	*colly.AlreadyVisitedError     a redirect leads to a visited URL
+//	*colly.AlreadyVisitedError     a redirect leads to a visited URL, or to one
+//	                               to which an earlier redirect was refused
 //	colly.ErrForbiddenDomain       a redirect leads to a domain that is not allowed
 //	colly.ErrForbiddenURL          a DisallowedURLFilter matches the target of a redirect
 //	colly.ErrNoURLFiltersMatch     no URLFilter matches the target of a redirect
@@ -258,6 +259,17 @@
 // *robotsmw.DisallowedError and not Request.URL, which after a redirect may
 // belong to another site. A 429 is not a failure of the proxy.
 //
+// A status from 400 to 499 that a proxy itself returns for a robots.txt, such
+// as a 403 for a site that the proxy blocks, looks like the response of the
+// site, unless it is 407, 429 or 430, or has a Proxy-Status or X-Squid-Error
+// header. It means that the site has no robots.txt, so that everything is
+// allowed, for up to 24 hours and through all proxies. With a proxy that may
+// return such statuses, check it first, or set Options.DisallowForbidden, which
+// covers 401 and 403.
+//
+// Request.ProxyURL is the proxy that was used. In plain colly, it is empty if
+// the http.Client sends a copy of the request, as it does with a timeout.
+//
 // # LimitRules
 //
 // The Delay of a colly.LimitRule and the Delay of Options.Limiter are not added
@@ -288,9 +300,12 @@
 //     page under the URL before the redirects, so only that URL is checked, and
 //     the relative links of the stored page are resolved against that URL.
 //     Offline, a link that is not in the directory fails with an ErrUnreachable
-//     or, if a Store has the robots.txt, with the network error. Retry neither:
-//     see "Retries in OnError". Without RetryThrottled, or after a redirect,
-//     colly stores a 429 in the directory, and returns it in later runs.
+//     or, if the robots.txt is in memory or in a Store, with the network error,
+//     after it has waited for the delay and the Crawl-delay of its host. To
+//     avoid that wait, set Limiter.Delay to -1, and CrawlDelay to -1 in
+//     Limiter.PerHost. Retry neither error: see "Retries in OnError". Without
+//     RetryThrottled, or after a redirect, colly stores a 429 in the directory,
+//     and returns it in later runs.
 //   - Extension.Visit and Follow check first, so they need robots.txt for a
 //     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is certainly from bot

@@ -26,9 +26,12 @@ type Extension struct {
 	// page also links to the same URL without rel="nofollow".
 	//
 	// A request that Request.Visit makes for such a link is aborted in
-	// OnRequest. By then, colly has counted the URL as visited, so a link to
-	// the URL on another page is not followed either. Extension.Follow makes no
-	// request for such a link, and leaves the URL unvisited.
+	// OnRequest. Like any request that is aborted there, it is not sent,
+	// Request.Visit returns nil, and neither OnResponse nor OnError is called.
+	// By then, colly has counted the URL as visited, so a link to the URL on
+	// another page is not followed either. Extension.Follow returns ErrNoFollow
+	// for such a link, makes no request, and leaves the URL unvisited. Use it
+	// in a program that reports what became of each URL.
 	//
 	// If ObeyRelNoFollow is false, links with rel="nofollow" are followed like
 	// any other. Google treats rel="nofollow" as a hint and not as a rule.

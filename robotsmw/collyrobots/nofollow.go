@@ -24,10 +24,11 @@ import (
 // the page's Request. The extension refuses them in OnRequest, where it
 // identifies their page by the Ctx.
 
-// ErrNoFollow is the error of a request for a link that must not be followed,
-// such as from Request.Visit or Extension.Follow. It is wrapped in an error
-// that names the page: use errors.Is to test for it. The URL of the link stays
-// unvisited.
+// ErrNoFollow is the error that Request.Visit returns for a link on a nofollow
+// page, and that Extension.Follow returns for any link that must not be
+// followed. It is wrapped in an error that names the page: use errors.Is to
+// test for it. The URL of the link stays unvisited. For a rel="nofollow" link,
+// Request.Visit does not return it: see Extension.ObeyRelNoFollow.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
 // newRefusingClone returns a clone of c that refuses visits. If c would refuse
