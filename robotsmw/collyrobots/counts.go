@@ -23,7 +23,7 @@ type Counts struct {
 
 	NoIndex      int64 // pages with a noindex directive
 	NoFollow     int64 // pages with a nofollow directive
-	LinksRefused int64 // refused links: on nofollow pages, or with rel=nofollow
+	LinksRefused int64 // refusals of links: on nofollow pages, or with rel=nofollow
 	PutBack      int64 // requests put back because their host was not due
 	Retried      int64 // requests repeated because of RetryThrottled
 

@@ -216,7 +216,8 @@
 // at first for a minute and later for up to an hour. Set a transport that fails
 // immediately, because a network that drops packets blocks the first request to
 // each origin for Options.RobotsTimeout. Leave RetryThrottled 0, because it
-// removes each stored 429 from CacheDir before it requests the page again.
+// removes each stored 429 from CacheDir before it requests the page again, and
+// PutBack false, because it waits for hosts that are not due.
 //
 // OnError also receives the failures of requests that the extension repeats.
 // Extension.WillRepeat reports whether it does. A Retry of such a request only
@@ -267,8 +268,10 @@
 // return such statuses, check it first, or set Options.DisallowForbidden, which
 // covers 401 and 403.
 //
-// Request.ProxyURL is the proxy that was used. In plain colly, it is empty if
-// the http.Client sends a copy of the request, as it does with a timeout.
+// As in plain colly, Request.ProxyURL is set only if the proxy function stores
+// the proxy in the context of the request under colly.ProxyURLKey, as that of
+// proxy.RoundRobinProxySwitcher does. With SetProxy, it is empty. In plain
+// colly, it is also empty if the collector has a request timeout.
 //
 // # LimitRules
 //

@@ -24,11 +24,12 @@ import (
 // the page's Request. The extension refuses them in OnRequest, where it
 // identifies their page by the Ctx.
 
-// ErrNoFollow is the error that Request.Visit returns for a link on a nofollow
-// page, and that Extension.Follow returns for any link that must not be
-// followed. It is wrapped in an error that names the page: use errors.Is to
-// test for it. The URL of the link stays unvisited. For a rel="nofollow" link,
-// Request.Visit does not return it: see Extension.ObeyRelNoFollow.
+// ErrNoFollow is the error of a request that is made with the Request of a
+// nofollow page, such as by Visit, Post or Do, but not by Retry. It is also the
+// error that Extension.Follow returns for any link that must not be followed.
+// It is wrapped in an error that names the page: use errors.Is to test for it.
+// The requested URL stays unvisited. For a rel="nofollow" link, Request.Visit
+// does not return it: see Extension.ObeyRelNoFollow.
 var ErrNoFollow = errors.New("collyrobots: nofollow")
 
 // newRefusingClone returns a clone of c that refuses visits. If c would refuse
