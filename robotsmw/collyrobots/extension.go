@@ -48,8 +48,9 @@ type Extension struct {
 	// OnError handler that was registered after Attach receives the 429. Such a
 	// handler should ignore an error for which WillRepeat returns true.
 	//
-	// As with Retry, a redirect of the repeat may lead to a page that was
-	// visited, which is then fetched again.
+	// As with Retry, after a redirect the repeat requests the target of the
+	// redirect and not the URL that was visited, and a redirect of the repeat
+	// may lead to a page that was visited, which is then fetched again.
 	//
 	// Colly stores a 429 in CacheDir, and would return it for each repeat.
 	// Therefore the extension removes it, so that the page is requested and
