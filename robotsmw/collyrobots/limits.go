@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
@@ -53,11 +54,13 @@ type slotBody struct {
 	io.ReadCloser
 	cancel      context.CancelFunc // ends the attempt
 	releaseSlot func()             // may be called more than once
+	ended       atomic.Bool        // whether a Read has returned an error, such as io.EOF
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
+		b.ended.Store(true)
 		b.cancel()
 		b.releaseSlot()
 	}
@@ -65,6 +68,9 @@ func (b *slotBody) Read(p []byte) (int, error) {
 }
 
 func (b *slotBody) Close() error {
+	if b.ended.Load() {
+		return b.ReadCloser.Close()
+	}
 	defer b.releaseSlot()
 	return httputil.CloseEarly(b.cancel, b.ReadCloser)
 }
