@@ -307,10 +307,11 @@
 //     after it has waited for the delay and the Crawl-delay of its host. To
 //     avoid that wait, set Limiter.Delay to -1, and CrawlDelay to -1 in
 //     Limiter.PerHost. Retry neither error: see "Retries in OnError".
-//   - Colly stores each response with a status below 500 in CacheDir, and
-//     returns it for each Retry and in later runs. This includes the 407 or 403
-//     of a proxy: use no CacheDir with a proxy that may return these. It also
-//     includes a 429 after a redirect, and without RetryThrottled every 429.
+//   - Colly stores each response to a GET with a status below 500 in CacheDir,
+//     and returns it for each Retry and in later runs. This includes the 407 or
+//     403 of a proxy: use no CacheDir with a proxy that may return these. It
+//     also includes a 429 after a redirect, and without RetryThrottled every
+//     429.
 //   - Extension.Visit and Follow check first, so they need robots.txt for a
 //     page in CacheDir too, while Collector.Visit does not.
 //   - The links of a nofollow page, or of a response that is certainly from bot
