@@ -59,7 +59,7 @@ func (t *CancelingTransport) RoundTrip(req *http.Request) (*http.Response, error
 		// wrapped, and the request ends with the caller's context.
 		context.AfterFunc(req.Context(), cancel)
 	default:
-		resp.Body = &body{ReadCloser: resp.Body, cancel: cancel}
+		resp.Body = NewCancelingBody(resp.Body, cancel)
 	}
 	return resp, nil
 }
@@ -70,15 +70,21 @@ func (t *CancelingTransport) CloseIdleConnections() {
 	CloseIdleConnections(t.Base)
 }
 
-// A body cancels its request when it is closed, or when a Read returns io.EOF
-// or another error.
-type body struct {
+// NewCancelingBody returns a body that reads body, the body of a response. It
+// calls cancel, which must cancel the context that the request was sent with,
+// when a Read returns io.EOF or another error, or else when it is closed: see
+// CloseEarly.
+func NewCancelingBody(body io.ReadCloser, cancel context.CancelFunc) io.ReadCloser {
+	return &cancelingBody{ReadCloser: body, cancel: cancel}
+}
+
+type cancelingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 	ended  atomic.Bool // whether a Read has returned an error, such as io.EOF
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *cancelingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		b.ended.Store(true)
@@ -87,7 +93,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *body) Close() error {
+func (b *cancelingBody) Close() error {
 	if b.ended.Load() {
 		return b.ReadCloser.Close()
 	}

@@ -5,12 +5,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocolly/colly/v2"
-
-	"github.com/goodbots/courtesy/internal/httputil"
 )
 
 // The extension enforces LimitRules instead of colly. In colly, a request would
@@ -48,29 +45,21 @@ func (g *guard) ruleFor(domain string) *colly.LimitRule {
 	return nil
 }
 
-// A slotBody ends an attempt, and releases its slot, when the response's body
-// ends or is closed.
+// A slotBody releases its slot when the response's body ends or is closed.
 type slotBody struct {
 	io.ReadCloser
-	cancel      context.CancelFunc // ends the attempt
-	releaseSlot func()             // may be called more than once
-	ended       atomic.Bool        // whether a Read has returned an error, such as io.EOF
+	releaseSlot func() // may be called more than once
 }
 
 func (b *slotBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.ended.Store(true)
-		b.cancel()
 		b.releaseSlot()
 	}
 	return n, err
 }
 
 func (b *slotBody) Close() error {
-	if b.ended.Load() {
-		return b.ReadCloser.Close()
-	}
 	defer b.releaseSlot()
-	return httputil.CloseEarly(b.cancel, b.ReadCloser)
+	return b.ReadCloser.Close()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/goodbots/courtesy/internal/httputil"
 	"github.com/goodbots/courtesy/politeness"
 	"github.com/goodbots/courtesy/robotsmw"
 	robotspage "github.com/goodbots/courtesy/robotsmw/internal/page"
@@ -95,7 +96,7 @@ func (t networkTransport) RoundTrip(req *http.Request) (resp *http.Response, err
 	if resp.Request == sent {
 		resp.Request = req // the context of sent ends with the attempt
 	}
-	resp.Body = &slotBody{ReadCloser: resp.Body, cancel: cancel, releaseSlot: releaseSlot}
+	resp.Body = &slotBody{ReadCloser: httputil.NewCancelingBody(resp.Body, cancel), releaseSlot: releaseSlot}
 	return resp, nil
 }
 
