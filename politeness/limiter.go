@@ -70,11 +70,11 @@ type Limiter struct {
 	//
 	// After a 503, or a response that is surely a challenge, a captcha or a
 	// block, the host is paused for only one more interval; with EndToStart, it
-	// counts from the end of the request too. If it
-	// follows a 429 or another such response, with no good response between
-	// them, it counts as a 429. Responses to requests that were already in
-	// flight when the pause began do not double it. Any other response with a
-	// status below 500 is good, except a 4xx with a Retry-After.
+	// counts from the end of the request too. If such a response follows a 429
+	// or another such response, with no good response between them, it counts
+	// as a 429. Responses to requests that were already in flight when the
+	// pause began do not double it. Any other response with a status below 500
+	// is good, except a 4xx with a Retry-After.
 	//
 	// 0 means [DefaultBackOff], 5 s. Negative means that a host is paused only
 	// by a Retry-After or a spent quota.

@@ -123,9 +123,9 @@ func (a *attachedCollector) newRepeat(r *colly.Request, repeats int) *colly.Requ
 	return &again
 }
 
-// copyReader returns a copy of body, which reads the same text independently,
-// if body is of a type that Collector.Post or PostRaw makes. Otherwise it
-// returns body.
+// copyReader returns a reader that reads what is left of body without changing
+// body. It can copy only the types that Collector.Post and PostRaw make; for
+// any other type and for nil, it returns body itself.
 func copyReader(body io.Reader) io.Reader {
 	switch r := body.(type) {
 	case *bytes.Reader:
