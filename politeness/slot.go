@@ -7,7 +7,7 @@ import (
 )
 
 // start puts g into flight. g is in no queue. For the time until its header is
-// sent, see setOnItsWay.
+// sent, see setOnItsWay; for the end of its lease, see schedule.Host.Expire.
 func (l *Limiter) start(g *Grant, now schedule.Time) (f inForce) {
 	h := g.host
 	l.starts++

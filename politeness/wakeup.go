@@ -6,7 +6,8 @@ import (
 	"github.com/goodbots/courtesy/politeness/internal/schedule"
 )
 
-// signal wakes g, so that it checks again whether it may start.
+// signal wakes g, so that it checks again whether it may start. When g is due,
+// the timer of wait (acquire.go) wakes it.
 func (g *Grant) signal() {
 	if g.wake == nil {
 		return // g is being tried now, or has not had to wait

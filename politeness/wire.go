@@ -106,9 +106,9 @@ func (w *wire) mayConnect(address string) bool {
 		w.err = fmt.Errorf("politeness: no request was sent to %s, although %d connections were made", address, maxConnections)
 		return false
 	case w.headerSent:
-		// isReplayTo was false, so neither address nor reachesHost matches:
-		// Base has sent a request to another host first, in the same context,
-		// and has received no final response yet.
+		// This is not a replay, so the header was written for a request to
+		// another host, which Base has sent first, in the same context, and
+		// which has no final response yet.
 		w.addresses = nil
 		w.headerSent = false
 	}

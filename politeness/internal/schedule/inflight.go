@@ -38,7 +38,7 @@ func (h *Host) InFlightElsewhere() int32 {
 func (h *Host) Start(now Time, r *Request, lease time.Duration) {
 	h.inFlight.insert(r, false)
 	h.InFlight++
-	h.noteTurn(now, r) // before RestartIntervals: it examines whether the first page was due
+	h.noteTurn(now, r) // examines whether the first page was due, so it precedes RestartIntervals
 	if h.Claim != nil {
 		h.Claim.HasStarted = true
 	}

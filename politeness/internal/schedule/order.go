@@ -55,8 +55,8 @@ func (h *Host) Dequeue(r *Request, spare *Spare) (wasFirst bool) {
 // has failed. The reason may be that its robots.txt has expired, so that r
 // joins the queue again when the robots.txt has been fetched. The request for
 // this robots.txt, which waits or joins next, then goes to the front of its
-// lane, unless the queue becomes empty or another page leaves it to rejoin
-// before.
+// lane. It does not if the queue has become empty, or if another page has left
+// the queue to rejoin it, before the request joins.
 func (h *Host) ExpectRejoin(r *Request) {
 	if h.queue != nil && !r.Overtakes {
 		h.queue.rejoining = r.origin()

@@ -12,9 +12,9 @@ package schedule
 //
 //   - At most every second start is a robots.txt request.
 //   - While pages wait, due or not, robots.txt requests get no more time than
-//     pages, except for a part of one Delay. A request that took 30 s, because
-//     a port does not answer, is followed by 30 s in which no other one is due.
-//     See reserveTimeForPages.
+//     pages. If a robots.txt request took 30 s, because a port does not answer,
+//     then no other robots.txt request is due for the next 30 s, rounded down
+//     to whole Delays: see reserveTimeForPages.
 //   - A robots.txt request for the origin of the first page overrides both
 //     rules, because the robots.txt that allows this page might otherwise
 //     expire just before the page starts. The page would then lose its place in
@@ -24,10 +24,10 @@ package schedule
 // A page that waits for its first robots.txt is in no queue: it joins the queue
 // when its robots.txt has allowed it. If the robots.txt of a page has expired
 // when the page has reached the front, the page leaves the queue, and its
-// robots.txt is requested. This request goes to the front of its lane, where a
-// later request that the first page needs can still overtake it. Like all
-// robots.txt requests, it takes its turn with the pages, unless the page that
-// is first now has the same origin: see ExpectRejoin.
+// robots.txt is requested. This request goes to the front of its lane (see
+// ExpectRejoin), where a later request that the first page needs can still
+// overtake it. Like all robots.txt requests, it takes its turn with the pages,
+// unless the page that is first now has the same origin (see isNeeded).
 func (h *Host) Next(now Time) *Request {
 	page, robots := h.heads()
 	isPageDue := page != nil && h.Due(page) <= now
